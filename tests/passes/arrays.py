@@ -1,6 +1,6 @@
 """Arrays of small integers at any address and with any strides, in memory that ends where the array ends.
 
-The emulator refuses (WF710) an access beyond that memory. What lies between the elements spoils every result.
+The emulator refuses (WF710) an access beyond that memory. A read of the gaps between elements changes every result.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BETWEEN = 100
 
 
 def numbers(shape: Shape, t: Any, seed: int = 0) -> Any:
-    """Integers from -3 to 3: sums of them are exact in every type, in any order."""
+    """Integers from -3 to 3, whose sums are exact in every type and order."""
     return np.random.default_rng(seed).integers(-3, 4, shape).astype(t)
 
 
@@ -57,7 +57,7 @@ def laid(values: Any, strides: Shape, offset: int = 0) -> tuple[Any, Any]:
 
 
 def right(values: Any, what: str, axis: Any) -> Any:
-    """NumPy's answer, computed in f64 where it is a number."""
+    """NumPy's answer, computed in f64 for numbers."""
     if what in ("any", "all"):
         return getattr(values != 0, what)(axis=axis)
     wide = values.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Makes the helpers beside the pass tests importable, and watches what runs on the emulator."""
+"""Makes the helpers beside the pass tests importable, and records what runs on the emulator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiles kernels through all passes and runs their PTX in the emulator; the launch recipe is written out again."""
+"""Compiles kernels through all passes and runs their PTX in the emulator, with a launch recipe of its own."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ THREADS = 128
 
 
 def elementwise(function: Callable[..., Any], *arrays: Any) -> Any:
-    """``function`` of traced values, applied to each element of arrays of one length, as the GPU computes it."""
+    """``function`` of traced values, applied by a kernel to each element of arrays of one length."""
     types = tuple(dtype(a.dtype) for a in arrays)
     root = _traced(function, types)
     n = len(arrays[0])
@@ -81,7 +81,7 @@ def _elementwise_ptx(root: Expr, types: Sequence[Any]) -> str:
 
 
 def _elementwise_text(inputs: Sequence[str], output: str) -> str:
-    """A kernel in which a cast stands for the function; a truth value lies in memory as a byte."""
+    """A kernel in which a cast stands for the function; a truth value is a byte in memory."""
     held = ["i8" if t == "i1" else t for t in (*inputs, output)]
     loads = "".join(
         f"%p{i} = llvm.getelementptr %a{i}[%at] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, {t}\n"
@@ -124,7 +124,7 @@ def get(memory: Memory, address: int, shape: Sequence[int], dtype: Any) -> Any:
 def run_text(
     module: Any, entry: str, inputs: Sequence[Any], outputs: Sequence[Any], grid: Any, threads: int
 ) -> list[Any]:
-    """Runs a kernel on the addresses of ``inputs``, then of copies of ``outputs``; gives the latter."""
+    """Runs a kernel on the addresses of ``inputs``, then of copies of ``outputs``; returns these copies."""
     memory = Memory()
     addresses = [put(memory, a) for a in (*inputs, *outputs)]
     launch(module, entry, grid, (threads, 1, 1), addresses, memory)
@@ -133,7 +133,7 @@ def run_text(
 
 @dataclass
 class Outcome:
-    """What a run gave: the result arrays, and the plan and launch that were used."""
+    """The result arrays of a run, and its plan and launch."""
 
     results: list[Any]
     choice: Choice
@@ -210,7 +210,7 @@ def _outputs_only(geometry: g.Geometry) -> g.Geometry:
 
 
 def _partials_only(geometry: g.Geometry, states: int) -> g.Geometry:
-    """The geometry of the cells of an atomic finish: one a result, in order."""
+    """The geometry of the cells of an atomic finish: one for each result, in order."""
     strides = [
         int(np.prod([d.size for d in geometry.kept[i + 1 :]], dtype=np.int64)) for i in range(len(geometry.kept))
     ]

@@ -1,8 +1,8 @@
-"""What each stage op means, in NumPy, over the threads of a CTA; and what a whole plan means, made of them.
+"""The meaning of each stage op in NumPy, over the threads of a CTA, and the meaning of a whole plan made of them.
 
-A state is a tuple of arrays [threads, width], one per value of the monoid; ``width`` is the results a thread holds. A
-combine takes two states and gives one. Everything is folded strictly from left to right: the passes may build trees,
-but an associative combine on integers must not see the difference.
+A state is a tuple of arrays [threads, width], one for each value of the monoid; ``width`` is the number of results of a
+thread. A combine takes two states and gives one. Every fold goes strictly from left to right: the passes may build
+trees, but an associative combine on integers must not show the difference.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Combine = Callable[[State, State], State]
 
 
 def pick(mask: Any, yes: State, no: State) -> State:
-    """Where ``mask`` holds the state ``yes``, elsewhere ``no``."""
+    """The state ``yes`` where ``mask`` holds, elsewhere ``no``."""
     return tuple(np.where(mask, y, n) for y, n in zip(yes, no, strict=True))
 
 

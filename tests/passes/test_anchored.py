@@ -1,7 +1,8 @@
-"""Anchored monoids, run in the emulator: users' own, against NumPy in f64, in whatever plan.
+"""Anchored monoids of users, run in the emulator in any plan, against NumPy in f64.
 
-What a state's anchor alone adds to its sums (a count, to squares) must be added once; what is linear in the sums may be
-seen part by part. Both kinds are here, with anchors of one value that is one of two states', and of several.
+What a state's anchor alone adds to its sums (such as a count to squares) must be added once; what is linear in the sums
+may be made relative part by part. Both kinds are here, with anchors that are one of two states' values, and with
+anchors of several values.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import warpfold as wf
 
 @wf.monoid(identity=(0, 0), lift=lambda x: (1, x), finish=lambda _n, m: m)
 def weighted_mean(a: Any, b: Any) -> Any:
-    """Linear, and its anchor, a count, is one for all elements of an access."""
+    """Linear; its anchor, a count, is the same for all elements of an access."""
     (na, ma), (nb, mb) = a, b
     n = na + nb
     by = wf.where(n == 0, 1.0, n)
@@ -28,7 +29,7 @@ def weighted_mean(a: Any, b: Any) -> Any:
 
 @wf.monoid(identity=(0, 0, 0, 0), lift=lambda x: (1, x, 0, 0), finish=lambda _n, _m, s, t: (s, t))
 def moments(a: Any, b: Any) -> Any:
-    """Not linear: counts add squares and cubes of their own; and cubes are seen by way of squares."""
+    """Not linear: counts add squares and cubes of their own, and cubes depend on squares."""
     (na, ma, sa, ta), (nb, mb, sb, tb) = a, b
     n = na + nb
     m = wf.fma(mb - ma, wf.where(n == 0, 0.0, nb / n), ma)
@@ -39,7 +40,7 @@ def moments(a: Any, b: Any) -> Any:
 
 @wf.monoid(identity=(-math.inf, 0, 0), lift=lambda x, v: (x, 1, v), finish=lambda _m, s, o: o / s)
 def attention(a: Any, b: Any) -> Any:
-    """Online softmax of scores, with the values that it weighs."""
+    """Online softmax of scores, with the values that it weights."""
     (ma, sa, oa), (mb, sb, ob) = a, b
     m = wf.maximum(ma, mb)
     ea, eb = (wf.where(x == m, 1.0, wf.exp(x - m)) for x in (ma, mb))
@@ -48,7 +49,7 @@ def attention(a: Any, b: Any) -> Any:
 
 @wf.monoid(identity=(-(2**31), 0), lift=lambda x: (x, 1))
 def most_and_how_often(a: Any, b: Any) -> Any:
-    """Of integers, by an anchor that is one of two."""
+    """Integers, with an anchor that is one of two."""
     (ma, ca), (mb, cb) = a, b
     m = wf.maximum(ma, mb)
     return m, ca * wf.cast(ma == m, "i32") + cb * wf.cast(mb == m, "i32")
@@ -64,7 +65,7 @@ def numbers(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> Any:
 
 
 def check(x: Any, axis: Any, **options: Any) -> None:
-    """All monoids of floats on one array."""
+    """Checks all monoids of floats on one array."""
     wide, rtol = x.astype(np.float64), 3e-5 if x.dtype == np.float32 else 1e-12
     far = wide - wide.mean(axis, keepdims=True)
     size = wide.size / max(1, wide.mean(axis).size)
@@ -112,7 +113,7 @@ SPECIAL = (0.0, -math.inf, math.inf, math.nan, -5.0, 300.0)
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 40, 1000])
 def test_log_sum_exp_of_infinities_and_nan(n: int, dtype: Any) -> None:
-    """Each row is all of one, but for an element of another, at either end or in the middle."""
+    """Each row has one value, except for one other element at either end or in the middle."""
     rows = [np.full(n, a) for a in SPECIAL for _ in SPECIAL for _ in range(3)]
     for row, (at, b) in zip(rows, [(p, b) for _ in SPECIAL for b in SPECIAL for p in (0, n // 2, n - 1)], strict=True):
         row[at] = b

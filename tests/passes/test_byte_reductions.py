@@ -1,4 +1,4 @@
-"""Bytes that are combined as words give what NumPy gives, wherever rows begin and end and whatever is left out."""
+"""Bytes that are combined in words give NumPy's results, wherever rows begin and end and whatever is masked."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LAYOUTS = [
 
 
 def drawn(dtype: str, shape: tuple[int, ...], filled: float) -> np.ndarray[Any, Any]:
-    """Random bytes, of which a part is not zero; a tenth of them extreme."""
+    """Random bytes: a fraction ``filled`` is not zero, and a tenth is extreme."""
     rng = np.random.default_rng(7)
     some = rng.random(shape) < filled
     if dtype == "bool":
@@ -54,7 +54,7 @@ def test_sums_and_counts(dtype: str, shape: tuple[int, ...], axis: int, begin: i
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8"])
 @pytest.mark.parametrize(("shape", "axis"), LAYOUTS)
 @pytest.mark.parametrize("filled", [0.0, 0.002, 0.998, 1.0])
-def test_whether_any_and_all(dtype: str, shape: tuple[int, ...], axis: int, filled: float) -> None:
+def test_any_and_all(dtype: str, shape: tuple[int, ...], axis: int, filled: float) -> None:
     x = drawn(dtype, shape, filled)[..., 1:]
     where = np.random.default_rng(8).random(x.shape) < 0.7
     for mine, numpys in ((wf.any, np.any), (wf.all, np.all)):
@@ -67,7 +67,7 @@ ENDS = ["lanes=1,unroll=1", "lanes=2,unroll=2"]
 
 
 def rows_apart(dtype: str, rows: int, length: int, pitch: int) -> np.ndarray[Any, Any]:
-    """Rows that hold nothing but zeros, or no zero, in turn; what lies between them is of the other kind."""
+    """Rows of only zeros and rows without zeros, in turn; the gaps between them hold the opposite."""
     some = np.random.default_rng(7).integers(1, 120, (rows, pitch)).astype(dtype)
     set_there = (np.arange(rows)[:, None] % 2 == 1) ^ (np.arange(pitch) >= length)
     return np.where(set_there, some, np.zeros_like(some))[:, :length]
@@ -76,9 +76,9 @@ def rows_apart(dtype: str, rows: int, length: int, pitch: int) -> np.ndarray[Any
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8"])
 @pytest.mark.parametrize("how", ENDS)
 def test_the_ends_of_rows_of_every_length(dtype: str, how: str) -> None:
-    """A byte too many or too few at the end of a row, or before its beginning, would be in every answer.
+    """A byte too many or too few at either end of a row would change every answer.
 
-    Rows that follow each other begin and end in accesses of 16 bytes; those that are 48 bytes apart only end in one.
+    Contiguous rows begin and end inside accesses of 16 bytes; rows 48 bytes apart only end inside one.
     """
     plan = f"fast=reduced,vector=16,warps=1,warps_kept=1,tile_bytes=0,{how}"
     wide = np.uint64 if dtype == "uint8" else np.int64
@@ -94,7 +94,7 @@ def test_the_ends_of_rows_of_every_length(dtype: str, how: str) -> None:
 
 
 def masked_sums(index: str, predicate: str, bounds: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """For each bound the sum of those of the bytes 1 to 128, powers of two, whose number stands so to the bound."""
+    """For each bound the sum of those bytes (1 to 128, powers of two) whose number compares so with the bound."""
     numbers = [f"%c{j} = arith.constant {j} : {index}" for j in range(8)]
     text = f"""gpu.module @m {{
       gpu.func @k(%x: !llvm.ptr<1>, %bounds: !llvm.ptr<1>, %out: !llvm.ptr<1>) kernel
@@ -133,10 +133,10 @@ def masked_sums(index: str, predicate: str, bounds: np.ndarray[Any, Any]) -> np.
 @pytest.mark.parametrize("index", ["i32", "i64"])
 @pytest.mark.parametrize("predicate", ["slt", "sge"])
 @pytest.mark.parametrize("far", [False, True])
-def test_bytes_of_a_word_whose_number_is_below_a_bound(index: str, predicate: str, far: bool) -> None:
-    """The bound is what is left of a row: none, some, or far more, as in the access that a row begins in.
+def test_bytes_of_a_word_are_masked_by_a_bound(index: str, predicate: str, far: bool) -> None:
+    """The bound is the rest of a row: nothing, some bytes, or far more, as in the access where a row begins.
 
-    Rows may have as many bytes as an index can tell apart, or as a memory has.
+    Rows may have as many bytes as an index can count, or as a memory has.
     """
     bits = {"i32": 31, "i64": 48}[index]
     powers = [sign * (1 << k) for k in range(bits - 15, bits) for sign in (-1, 1)]
@@ -147,7 +147,7 @@ def test_bytes_of_a_word_whose_number_is_below_a_bound(index: str, predicate: st
 
 
 def test_a_step_of_extreme_bytes_fits_32_bits() -> None:
-    """Every byte the least or the greatest, more of them than 16 bits count."""
+    """Every byte is the least or the greatest, and there are more than 16 bits count."""
     for dtype, value in (("int8", -128), ("uint8", 255)):
         x = np.full(200_000, value, dtype)
         assert int(wf.sum(x)) == 200_000 * value
@@ -155,8 +155,8 @@ def test_a_step_of_extreme_bytes_fits_32_bits() -> None:
 
 
 @pytest.mark.parametrize(("dtype", "most"), [("int8", 2**24), ("uint8", 16843009)])
-def test_as_many_bytes_as_32_bits_hold_the_sum_of_and_more(dtype: str, most: int) -> None:
-    """At the ends: all of them as many as the greatest are."""
+def test_sums_of_bytes_at_the_limit_of_32_bits_and_beyond(dtype: str, most: int) -> None:
+    """All bytes are extreme; one state of 32 bits holds exactly ``most`` of them."""
     x = np.full(most + 1000, np.iinfo(dtype).min or np.iinfo(dtype).max, dtype)
     for n, state in ((most, 32), (most + 1000, 64)):
         assert api.plan_for("sum", (n,), x.dtype).program.monoid.state[0].bits == state
@@ -165,7 +165,7 @@ def test_as_many_bytes_as_32_bits_hold_the_sum_of_and_more(dtype: str, most: int
 
 @pytest.fixture
 def wide_sums(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """All sums are in 64 bits, as are those of more elements than 32 bits are known to serve."""
+    """All sums are in 64 bits, like those of more elements than 32 bits are known to hold."""
 
     def forget() -> None:
         prepare.forget()
@@ -188,8 +188,8 @@ def test_sums_in_64_bits(dtype: str, shape: tuple[int, ...], axis: int) -> None:
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 @pytest.mark.parametrize(("options", "sums", "mixed"), [("vector=16,unroll=2", 16, 8), ("vector=8,unroll=4", 8, 16)])
-def test_bytes_of_columns_are_taken_apart_together(dtype: str, options: str, sums: int, mixed: int) -> None:
-    """The main loop: loads, three quarters of an instruction for each byte, and addresses."""
+def test_bytes_of_columns_are_unpacked_together(dtype: str, options: str, sums: int, mixed: int) -> None:
+    """The main loop has loads, three quarters of an instruction for each byte, and addresses."""
     ptx = wf.compile("sum", (131072, 1024), dtype, axis=0, plan=options).ptx
     loop = next(block for block in re.split(r"^\$\w+:$", ptx, flags=re.MULTILINE) if "dp4a" in block)
     found = re.findall(r"^\t(?:@!?%p\d+ )?\t?([a-z]\w*)\.?", loop, re.MULTILINE)
@@ -212,7 +212,7 @@ def test_columns_of_any_number_of_accesses(dtype: str, unroll: int) -> None:
         np.testing.assert_array_equal(got[1], x.sum(axis=0))
 
 
-def test_bytes_that_are_true_have_any_value() -> None:
+def test_any_byte_but_zero_is_true() -> None:
     x = np.arange(256, dtype=np.uint8).view(np.bool_)
     assert int(wf.count_nonzero(x)) == 255
     assert bool(wf.any(x))
@@ -223,7 +223,7 @@ def test_bytes_that_are_true_have_any_value() -> None:
 @pytest.mark.parametrize("what", ["any", "all"])
 @pytest.mark.parametrize(("rows", "odd"), [(3, 1), (3, 0), (40, 1)])
 def test_truth_values_stay_words_until_they_are_written(what: str, rows: int, odd: int) -> None:
-    """Also where the first and the last row are read element by element; a byte is never a predicate."""
+    """Also where the first and the last row are read element by element; no byte becomes a predicate."""
     choice = api.plan_for(what, (rows, (1 << 23) + odd), "bool", axis=0)
     assert choice.choice.facts.access == (("unaligned",) if odd else ("aligned",))
     text = prepare.artifact(choice).ptx
@@ -239,7 +239,7 @@ def test_truth_values_stay_words_until_they_are_written(what: str, rows: int, od
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
-def test_a_written_truth_is_one_whatever_the_byte_was(dtype: str) -> None:
+def test_true_results_are_stored_as_one(dtype: str) -> None:
     x = np.arange(256).astype(dtype).reshape(2, 128)
     for what in ("any", "all"):
         found = wf.reduce(x, what, axis=0, plan="fast=kept,vector=16,lanes=1,warps=1,tile_bytes=0", device="emulator")

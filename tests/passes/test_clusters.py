@@ -1,4 +1,4 @@
-"""Clusters as callers meet them: any reduction, any plan, any schedule; and what keeps their CTAs in step."""
+"""Clusters in any reduction, plan and schedule, and what keeps their CTAs in step."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_kernel_of_a_cluster_is_compiled_once_for_all_lengths() -> None:
 
 @pytest.mark.parametrize("finish", ["cta", "last_block"])
 def test_no_schedule_changes_a_bit(finish: str) -> None:
-    """Of a float sum and of a state whose order matters, with CTAs and threads in any order."""
+    """Of a float sum, and of a state whose order matters, with CTAs and threads in any order."""
     x = np.random.default_rng(2).standard_normal(9001).astype(np.float32)
     plan = f"cluster=4,warps=2,unroll=1,finish={finish}"
     answers = {what: set() for what in ("sum", affine)}

@@ -1,6 +1,6 @@
-"""The pictures in the pass docstrings are true: the pass alone turns each ``before`` into its ``after``.
+"""The examples in the pass docstrings are true: the pass alone turns each ``before`` into its ``after``.
 
-Both texts are parsed and printed by MLIR, so that names and spacing do not matter and everything else does.
+MLIR parses and prints both texts, so names and spacing do not matter and everything else does.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ FLOATS = [F16, BF16, F32, F64]
 
 
 def numbers(t: DType) -> list[Any]:
-    """Values of an integer type at which its operations turn."""
+    """Values of an integer type at which operations change their behaviour."""
     low, high = int(t.lowest), int(t.highest)
     around = [
         0,
@@ -57,7 +57,7 @@ def pairs(values: list[Any], t: DType) -> tuple[Any, Any]:
 
 
 def same(found: Any, expected: Any) -> None:
-    """Equal in type and value, zeros in sign; NaN equals NaN."""
+    """Equal in type and value, including the signs of zeros; NaN equals NaN."""
     assert found.dtype == expected.dtype
     if found.dtype.kind in "iub":
         np.testing.assert_array_equal(found, expected)
@@ -135,7 +135,7 @@ FUNCTIONS = [
 @pytest.mark.parametrize("t", [F16, BF16], ids=str)
 @pytest.mark.parametrize(("function", "reference"), FUNCTIONS, ids=lambda f: f.__name__)
 def test_functions_of_half_types_are_rounded_once(function: Any, reference: Any, t: DType) -> None:
-    """Every bit pattern, against f64: what f32 is off by can only matter at a boundary between two neighbours."""
+    """Every bit pattern, against f64: the error of f32 can only matter at the midpoint of two neighbours."""
     x = np.arange(1 << 16, dtype=np.uint16).view(t.numpy)[:: 1 if t == F16 else 3]
     found = elementwise(function, x)
     with np.errstate(all="ignore"):
@@ -210,7 +210,7 @@ def test_the_logistic_function_is_within_its_limit(t: DType, wider: Any) -> None
 
 
 @pytest.mark.parametrize("t", [*FLOATS, *INTEGERS], ids=str)
-def test_angles_of_points_in_every_type(t: DType) -> None:
+def test_arctan2_in_every_type(t: DType) -> None:
     a, b = pairs(AWKWARD if t.is_float else numbers(t), t)
     wide = t.numpy if t in (F32, F64) else np.float32 if t.is_float else np.float64
     expected = np.arctan2(a.astype(np.float64), b.astype(np.float64)).astype(t.numpy if t.is_float else np.float64)
@@ -236,7 +236,7 @@ def test_floats_saturate_in_integers(source: DType, target: DType) -> None:
 
 @pytest.mark.parametrize("source", [*INTEGERS, BOOL], ids=str)
 @pytest.mark.parametrize("target", [*INTEGERS, *FLOATS, BOOL], ids=str)
-def test_integers_are_converted_as_by_numpy(source: DType, target: DType) -> None:
+def test_integers_are_converted_as_in_numpy(source: DType, target: DType) -> None:
     x = np.array([False, True] if source == BOOL else numbers(source), source.numpy)
     with np.errstate(all="ignore"):
         expected = x.astype(target.numpy)
@@ -258,7 +258,7 @@ FAST = [
 
 
 @pytest.mark.parametrize(("function", "reference", "instruction"), FAST)
-def test_fast_functions_are_instructions_that_are_near(function: Any, reference: Any, instruction: str) -> None:
+def test_fast_functions_are_approximate_instructions(function: Any, reference: Any, instruction: str) -> None:
     def instructions(t: DType, fast: bool) -> str:
         return elementwise_ptx(lambda v: function(v, fast=fast), t)
 
@@ -269,6 +269,6 @@ def test_fast_functions_are_instructions_that_are_near(function: Any, reference:
     np.testing.assert_allclose(elementwise(lambda v: function(v, fast=True), x), reference(x), rtol=1e-3, atol=1e-5)
 
 
-def test_a_fast_quotient_is_near() -> None:
+def test_a_fast_quotient_is_approximate() -> None:
     a, b = np.random.default_rng(4).uniform(0.1, 3, (2, 500)).astype(np.float32)
     np.testing.assert_allclose(elementwise(lambda x, y: wf.divide(x, y, fast=True), a, b), a / b, rtol=1e-6)

@@ -1,6 +1,6 @@
-"""Functions as the passes expand them: run in the emulator, compared with NumPy in a wider format, in ulps.
+"""The expansions of functions by the passes, run in the emulator and compared with NumPy in a wider format, in ulps.
 
-An ulp is the distance between neighbouring numbers of the format at the exact result, as rounded to the format; for
+An ulp is the distance between neighbouring numbers of the format at the exact result, rounded to the format; for
 subnormal results it is the least subnormal.
 """
 
@@ -39,7 +39,7 @@ REFERENCE: dict[str, Callable[..., Any]] = {"erf": _erf, "rsqrt": lambda x: 1 / 
 
 @cache
 def compiled(name: str, t: str) -> Any:
-    """A kernel with out[i] = f(in[i], at[i]), two elements a thread, so that vectors are covered."""
+    """A kernel with out[i] = f(in[i], at[i]) and two elements a thread, so that vectors are covered."""
     operands = "%x, %y" if name in ("math.powf", "math.atan2", "arith.remf") else "%x"
     loads = "".join(
         f"""
@@ -76,7 +76,7 @@ def evaluate(name: str, t: str, x: Any, y: Any = ()) -> Any:
 
 
 def error_in_ulps(name: str, t: str, x: Any) -> Any:
-    """How far the results are from the exact ones; infinite where one is finite and the other is not."""
+    """The distance of results from the exact ones; infinite where only one of them is finite."""
     x = np.asarray(x, DTYPE[t])
     with np.errstate(all="ignore"):
         exact = REFERENCE.get(name, getattr(np, name, None))(x.astype(WIDER[t]))
@@ -84,7 +84,7 @@ def error_in_ulps(name: str, t: str, x: Any) -> Any:
 
 
 def distance(found: Any, exact: Any, t: str) -> Any:
-    """How far results are from the exact ones, which are held in a wider type."""
+    """The distance of results from exact ones in a wider type."""
     with np.errstate(all="ignore"):
         nearest = exact.astype(DTYPE[t])
         finite = np.isfinite(nearest)
@@ -138,7 +138,7 @@ def test_random_values_are_within_the_limit(name: str, t: str) -> None:
 
 @pytest.mark.parametrize(("name", "t"), CASES)
 def test_every_magnitude_is_within_the_limit(name: str, t: str) -> None:
-    """All exponents with both signs, subnormals too, and random fractions."""
+    """All exponents with both signs, including subnormals, and random fractions."""
     needs_longdouble(t)
     unsigned, _ = BITS[t]
     rng = np.random.default_rng(8)
@@ -150,7 +150,7 @@ def test_every_magnitude_is_within_the_limit(name: str, t: str) -> None:
 
 @pytest.mark.parametrize("t", DTYPE)
 def test_the_neighbours_of_every_turning_point(t: str) -> None:
-    """Where a result overflows, becomes subnormal, zero or one, where a formula takes over from another."""
+    """Where results overflow or become subnormal, zero or one, and where one formula takes over from another."""
     needs_longdouble(t)
     info, wide = np.finfo(DTYPE[t]), WIDER[t]
     turns = [np.log(wide(v)) for v in (info.max, info.tiny, info.smallest_subnormal, 0.5)]
@@ -167,7 +167,7 @@ def test_the_neighbours_of_every_turning_point(t: str) -> None:
 
 @pytest.mark.parametrize("t", DTYPE)
 def test_the_angles_nearest_to_multiples_of_half_pi(t: str) -> None:
-    """Those for which the reduction cancels most: J.-M. Muller, Elementary Functions, 3rd edition, section 11.3.2."""
+    """The angles whose reduction cancels most: J.-M. Muller, Elementary Functions, 3rd edition, section 11.3.2."""
     needs_longdouble(t)
     worst = {"f32": [16367173 * 2.0**72, 16367173 * 2.0**71], "f64": [6381956970095103 * 2.0**797]}[t]
     for name in ("sin", "cos", "tan"):
@@ -217,7 +217,7 @@ def test_special_values(name: str, t: str) -> None:
 
 
 @pytest.mark.parametrize("t", DTYPE)
-def test_angles_of_points(t: str) -> None:
+def test_arctan2(t: str) -> None:
     """Of every quadrant and of all magnitudes, of zeros and infinities with their signs."""
     needs_longdouble(t)
     unsigned, _ = BITS[t]
@@ -250,7 +250,7 @@ def test_powers_of_special_values(t: str) -> None:
 @pytest.mark.parametrize("t", DTYPE)
 @pytest.mark.parametrize("spread", [0.01, 0.5, 40.0])
 def test_powers_are_within_one_ulp(spread: float, t: str) -> None:
-    """Bases near one with great exponents, and any other."""
+    """Bases near one with large exponents, and any other."""
     needs_longdouble(t)
     rng = np.random.default_rng(9)
     low, high = {"f32": (-105, 90), "f64": (-746, 710)}[t]
@@ -262,7 +262,7 @@ def test_powers_are_within_one_ulp(spread: float, t: str) -> None:
 
 
 def test_powers_in_f64_are_exact_where_they_fit() -> None:
-    """Whole powers of small numbers; and roots of squares, whose logarithm is not exact."""
+    """Whole powers of small numbers, and roots of squares, whose logarithm is not exact."""
     x, y = (a.reshape(-1).astype(np.float64) for a in np.meshgrid(np.arange(2, 40), np.arange(1, 10)))
     np.testing.assert_array_equal(evaluate("math.powf", "f64", x, y), x**y)
     roots = np.random.default_rng(2).integers(1, 1 << 26, 2000).astype(np.float64)

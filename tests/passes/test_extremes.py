@@ -1,4 +1,4 @@
-"""Extremes of narrow elements, two in a register: NumPy's, of NaN and of both zeros, wherever rows begin and end."""
+"""Extremes of narrow elements, two in a register: NumPy's results for NaN and zeros, wherever rows begin and end."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ PACKED = {"i8": "s16x2", "u8": "u16x2", "i16": "s16x2", "u16": "u16x2", "f16": "
 
 
 def drawn(name: str, shape: tuple[int, ...], *, nan: bool = False) -> np.ndarray[Any, Any]:
-    """Any bits there are; NaN only where asked for, with either sign and any payload."""
+    """Random bits; NaN only on request, with either sign and any payload."""
     t = typed(name).numpy
     x = np.random.default_rng(7).integers(0, 1 << 8 * t.itemsize, shape).astype(f"u{t.itemsize}").view(t)
     return x if nan or name in INTEGERS else np.where(is_nan(x), t.type(-2.5), x)
 
 
 def is_nan(x: np.ndarray[Any, Any]) -> Any:
-    """Of narrow floats, without a word about those that signal."""
+    """Which narrow floats are NaN, without a warning for signalling ones."""
     with np.errstate(invalid="ignore"):
         return np.isnan(x)
 
 
 def compare(found: Any, expected: Any) -> None:
-    """Equal, as NaN are to each other and zeros are, and of one type."""
+    """Equal in type and value; NaN equals NaN, and zeros are equal."""
     assert found.dtype == expected.dtype
     np.testing.assert_array_equal(np.float32(found), np.float32(expected))
 
@@ -52,7 +52,7 @@ def compare(found: Any, expected: Any) -> None:
 @pytest.mark.parametrize("name", [*INTEGERS, *FLOATS])
 @pytest.mark.parametrize(("shape", "axis"), LAYOUTS)
 @pytest.mark.parametrize("begin", [0, 3])
-def test_any_elements(name: str, shape: tuple[int, ...], axis: int, begin: int) -> None:
+def test_random_elements(name: str, shape: tuple[int, ...], axis: int, begin: int) -> None:
     x = drawn(name, shape)[..., begin:]
     for mine, numpys in ((wf.max, np.max), (wf.min, np.min)):
         compare(mine(x, axis=axis), numpys(x, axis=axis))
@@ -60,8 +60,8 @@ def test_any_elements(name: str, shape: tuple[int, ...], axis: int, begin: int) 
 
 @pytest.mark.parametrize("name", INTEGERS)
 @pytest.mark.parametrize(("shape", "axis"), LAYOUTS)
-def test_what_stands_for_no_element_is_an_element_too(name: str, shape: tuple[int, ...], axis: int) -> None:
-    """All elements are the last that may be the answer, or all but one; and a mask leaves most of them out."""
+def test_elements_may_equal_the_identity(name: str, shape: tuple[int, ...], axis: int) -> None:
+    """All elements, or all but one, equal the identity; a mask leaves out most elements."""
     info = np.iinfo(typed(name).numpy)
     for mine, numpys, last in ((wf.max, np.max, info.min), (wf.min, np.min, info.max)):
         x = np.full(shape, last, typed(name).numpy)
@@ -76,8 +76,8 @@ def test_what_stands_for_no_element_is_an_element_too(name: str, shape: tuple[in
 
 @pytest.mark.parametrize("name", FLOATS)
 @pytest.mark.parametrize(("shape", "axis"), LAYOUTS)
-def test_nan_stays_and_the_order_of_zeros(name: str, shape: tuple[int, ...], axis: int) -> None:
-    """A result is NaN where one of its elements is, whatever its bits; of two zeros the negative one is less."""
+def test_nan_propagates_and_zeros_are_ordered(name: str, shape: tuple[int, ...], axis: int) -> None:
+    """A result is NaN if one of its elements is, whatever its bits; negative zero is less than positive zero."""
     t, rng = typed(name).numpy, np.random.default_rng(6)
     nan = drawn(name, (5000,), nan=True)
     nan = nan[is_nan(nan)]
@@ -97,10 +97,10 @@ def test_nan_stays_and_the_order_of_zeros(name: str, shape: tuple[int, ...], axi
     st.sampled_from([*INTEGERS, *FLOATS]), st.integers(2, 600), st.integers(0, 17), st.integers(0, 2**32),
     st.integers(0, 1), st.sampled_from([1, 2, 4, 8]), st.sampled_from([1, 2, 8, 32]), st.booleans(),
 )  # fmt: skip
-def test_one_element_in_any_place(
+def test_one_different_element_in_any_place(
     name: str, n: int, begin: int, seed: int, halved: int, unroll: int, lanes: int, rows: bool
 ) -> None:
-    """An element that is read twice, or not, or with what lies beside a row, would be in the answer."""
+    """An element that is read twice or skipped, or a read beside the row, would change the answer."""
     t, rng = typed(name).numpy, np.random.default_rng(seed)
     whole = np.full((3, n + 40) if rows else (n, 24 + begin), 100, t)
     view = whole[:, begin : begin + n] if rows else whole[:, begin:]
@@ -118,7 +118,7 @@ def test_one_element_in_any_place(
 @pytest.mark.parametrize("name", [*INTEGERS, *FLOATS])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_the_loop_compares_two_at_a_time(name: str, axis: int) -> None:
-    """An instruction for each two elements, and no element is widened there."""
+    """One instruction compares two elements, and no element is widened."""
     plan = f"fast={'reduced' if axis else 'kept'},vector=8,unroll=2"
     ptx = wf.compile("max", (4096, 4096), typed(name), axis=axis, plan=plan).ptx
     first = ptx.index(f"max.{PACKED[name]}")
@@ -128,18 +128,18 @@ def test_the_loop_compares_two_at_a_time(name: str, axis: int) -> None:
 
 
 def initially(x: Any) -> Any:
-    """No byte is as little as what this begins with."""
+    """Begins with a number below every byte."""
     return wf.fold(wf.MAX, wf.cast(x, "i32"), initial=-1000)
 
 
 @wf.monoid(identity=-(2**31), lift=lambda x: wf.cast(x, "i32"))
 def greatest(a: Any, b: Any) -> Any:
-    """A user's own maximum, which is as little as that of no elements."""
+    """A user's own maximum, whose identity is below every byte."""
     return wf.maximum(a, b)
 
 
-def test_a_state_that_no_element_holds_is_not_halved() -> None:
-    """Where the identity is no element, and may be asked for; ``initial`` joins after the walk."""
+def test_states_with_an_identity_outside_the_elements_are_not_packed() -> None:
+    """The identity is not an element and may be the result; ``initial`` joins after the walk."""
     x = drawn("i8", (3, 5000))
     np.testing.assert_array_equal(wf.reduce(x, greatest, axis=1), x.max(axis=1))
     assert "16x2" not in wf.compile(greatest, (3, 5000), "int8", axis=1).ptx
@@ -148,18 +148,18 @@ def test_a_state_that_no_element_holds_is_not_halved() -> None:
 
 
 def shifted(x: Any) -> Any:
-    """What is compared is computed, and no byte holds it."""
+    """The compared values are computed, and no byte holds them."""
     return wf.fold(wf.MAX, wf.cast(x, "i32") * 3 + 1)
 
 
-def test_what_is_computed_is_compared_as_it_is() -> None:
+def test_computed_values_are_compared_as_they_are() -> None:
     x = drawn("i8", (3, 5000))
     np.testing.assert_array_equal(wf.reduce(x, shifted, axis=1), x.max(axis=1).astype(np.int32) * 3 + 1)
 
 
 @pytest.mark.parametrize("target", ["sm_75", "sm_80", "sm_90a"])
-def test_machines_that_compare_no_two_at_once_have_the_same_kernel_in_halves(target: str) -> None:
-    """What instruction there is for it is the compiler's affair: two of them compare, or a selection does."""
+def test_targets_without_packed_comparisons_have_the_same_kernel_with_single_ones(target: str) -> None:
+    """LLVM chooses the instructions: two comparisons, or a selection."""
     ptx = wf.compile("max", (4096, 4096), "int8", axis=1, arch=target).ptx
     assert ("max.s16x2" in ptx) == (target == "sm_90a")
     assert ".local" not in ptx

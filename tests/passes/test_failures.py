@@ -1,4 +1,4 @@
-"""What a failing step leaves behind: its name, the IR before it in a file, and the command that fails again."""
+"""A failing step reports its name, the IR before it in a file, and the command that fails again."""
 
 from __future__ import annotations
 

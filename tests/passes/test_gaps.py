@@ -1,4 +1,4 @@
-"""Gaps between the rows of narrow columns: read as columns, reduced, and never written; of the last row not read."""
+"""Gaps between the rows of narrow columns are read but not reduced or written; the last row's gap is not read."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def test_several_kept_dims(artifacts: list[Artifact]) -> None:
     assert (artifacts[-1].main.facts.gapped, artifacts[-1].main.facts.access) == (True, ("period",))
 
 
-def test_a_large_array_is_read_so_unasked(artifacts: list[Artifact], profiler: Profiler) -> None:
-    """Each line once: a fifth less than the columns' bytes, and what the finish reads."""
+def test_a_large_array_has_the_layout_without_a_plan(artifacts: list[Artifact], profiler: Profiler) -> None:
+    """Each line is read once: a fifth less than the columns' bytes, and what the finish reads."""
     x, _ = laid(numbers((1 << 19, 9), np.int8), (10, 1))
     np.testing.assert_array_equal(wf.sum(x, axis=0, device="emulator"), x.sum(axis=0))
     assert artifacts[0].main.facts.gapped

@@ -1,4 +1,4 @@
-"""What each thread of a compiled kernel reads and writes on the emulator is what the plan's layout gives it."""
+"""Each thread of a compiled kernel reads and writes on the emulator what the plan's layout gives it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Touched = dict[tuple[int, int, int], set[int]]
 
 
 class Watcher(Tool):
-    """For each thread (CTA along x, along y, number), the elements of an array that it touches in the first launch."""
+    """For each thread (CTA along x, along y, number), the elements of an array that it accesses in the first launch."""
 
     def __init__(self, array: str, item: int, tiles: int) -> None:
         self.array, self.item, self.tiles = array, item, tiles
@@ -44,7 +44,7 @@ class Watcher(Tool):
 
 
 def touched(x: np.ndarray, axis: Any, plan: str, array: str = "input 0") -> tuple[Any, Touched]:
-    """The choice for a sum, and what threads touch."""
+    """The choice for a sum, and the elements that each thread accesses."""
     axes = axis if isinstance(axis, tuple) else (axis,)
     choice = prepared(Request("sum", axes, options=plan), Operands.of([x], "emulator")).choice
     watcher, machine = Watcher(array, x.itemsize, choice.run.tiles), emulator()
@@ -61,7 +61,7 @@ def threads_of(choice: Any) -> Any:
 
 
 def numbers(layout: Layout, thread: tuple[int, int, int], cluster: int = 1) -> dict[Any, int]:
-    """The number of each level of a thread."""
+    """The number of a thread at each level."""
     tile, part, own = thread
     found = {"lane": own % WARP, "warp": own // WARP, "cluster": part % cluster, "grid_y": part // cluster}
     found |= {"grid_x": tile}
@@ -77,7 +77,7 @@ def numbers(layout: Layout, thread: tuple[int, int, int], cluster: int = 1) -> d
      "fast=kept,vector=2,lanes=2,warps=2,finish=last_block,coarsening=2"],
 )  # fmt: skip
 def test_threads_read_what_the_layout_gives_them(plan: str) -> None:
-    """Vectors fit rows and columns; with one access in flight no thread reads an element that it does not count."""
+    """Vectors fit rows and columns; with one access in flight, threads read only the elements that they reduce."""
     along_rows = "fast=reduced" in plan
     x = np.ones((20, 1032) if along_rows else (520, 96), np.float32)
     choice, found = touched(x, 1 if along_rows else 0, f"{plan},unroll=1")
@@ -97,7 +97,7 @@ def test_threads_read_what_the_layout_gives_them(plan: str) -> None:
 
 
 def test_warps_read_the_pieces_of_runs_that_the_layout_gives_them() -> None:
-    """Images of 5 by 33 elements, cut out of wider ones: a warp reads a row of an image after another."""
+    """Images of 5 by 33 elements, cut out of wider ones: a warp reads one row of an image after another."""
     whole = np.ones((9, 5, 40), np.float32)
     choice, found = touched(whole[:, :, :33], (1, 2), "walk=runs,vector=1,lanes=8,warps=2,unroll=1")
     p, run, layout = choice.plan, choice.run, layout_of(choice.plan)
@@ -126,7 +126,7 @@ def test_threads_read_the_periods_that_the_layout_gives_them() -> None:
 
 
 def test_threads_write_the_padded_rows_that_the_layout_gives_them() -> None:
-    """Rows of 37 results begin anywhere; a thread's results are up to four from a boundary of the results on."""
+    """Rows of 37 results begin anywhere; a thread owns up to four results from a boundary on."""
     x = np.ones((6, 3, 37), np.float32)
     choice, found = touched(x, 1, "walk=padded,vector=4,warps_kept=1", "result 0")
     p, layout = choice.plan, layout_of(choice.plan)
@@ -142,7 +142,7 @@ def test_threads_write_the_padded_rows_that_the_layout_gives_them() -> None:
 
 
 def test_staggered_warps_read_the_rows_and_columns_that_the_layout_gives_them() -> None:
-    """Each warp reads whole rows, and each thread no column but those up to a vector before its own."""
+    """Each warp reads whole rows, and each thread only columns from a vector before its own on."""
     x = np.ones((64, 301), np.float32)
     choice, found = touched(x, 0, "walk=staggered,vector=4,warps=4,unroll=1,finish=cta")
     p, run, layout = choice.plan, choice.run, layout_of(choice.plan)
@@ -159,7 +159,7 @@ def test_staggered_warps_read_the_rows_and_columns_that_the_layout_gives_them() 
 
 
 def test_threads_read_all_elements_of_the_results_that_the_layout_gives_them() -> None:
-    """Threads behind the last result read what they do not count."""
+    """Threads beyond the last result read elements that they do not reduce."""
     choice, found = touched(np.ones((600, 6), np.float32), 1, "walk=whole,vector=4,warps_kept=2")
     p, layout = choice.plan, layout_of(choice.plan)
     expected: Touched = {}

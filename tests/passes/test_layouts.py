@@ -1,6 +1,6 @@
-"""Every layout: each element counts once, nothing beside an array is read, and nothing beside the results is written.
+"""Every layout: each element counts once, no read is outside an array, and no write is outside the results.
 
-What is particular to one layout is in the file of that layout.
+Tests of a single layout are in the file of that layout.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def by_row(draw: st.DrawFn) -> Case:
 
 @st.composite
 def periods(draw: st.DrawFn) -> Case:
-    """Narrow rows that follow each other, also of a middle axis."""
+    """Narrow contiguous rows, also of a middle axis."""
     shape = draw(st.tuples(ints(1, 4), ints(2, 700), ints(2, 64)))
     plan = f"walk=period,warps_kept={draw(one_of(1, 2, 4))},vector={draw(one_of(1, 2, 4, 8, 16))}"
     plan += f",unroll={draw(one_of(1, 2, 4))},finish={draw(one_of('cta', 'last_block'))}"
@@ -144,7 +144,7 @@ def blocks(draw: st.DrawFn) -> Case:
 
 @st.composite
 def pairs(draw: st.DrawFn) -> Case:
-    """Columns of which two lanes write results together; the last lane may have no neighbour."""
+    """Columns whose results two lanes write together; the last lane may have no neighbour."""
     what, t, vector = draw(one_of(("sum", np.int8, 4), ("sum", np.int8, 16), ("sum", np.int16, 8), ("sum", np.int32, 4),
                                   ("count_nonzero", np.bool_, 8), ("argmax", np.float32, 4),
                                   ("argmin", np.int8, 16)))  # fmt: skip
@@ -154,7 +154,7 @@ def pairs(draw: st.DrawFn) -> Case:
 
 @st.composite
 def images(draw: st.DrawFn) -> Case:
-    """Columns of up to three reduced dims that begin anywhere, and end where the memory does."""
+    """Columns of up to three reduced dims that begin anywhere and end where the memory does."""
     reduced = draw(st.lists(ints(1, 9), min_size=1, max_size=3))
     gaps = (draw(ints(0, 3)), *draw(st.tuples(*[ints(0, 2)] * (len(reduced) - 1))))
     plan = draw(one_of("", "lanes=4,warps=8", "unroll=8", "walk=blocked"))
@@ -170,8 +170,8 @@ LAYOUTS: dict[str, tuple[st.SearchStrategy[Case], int]] = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_every_element_counts_once_and_nothing_beside_is_touched(layout: str) -> None:
-    """Results have memory of their own: they begin anywhere, in any order, forwards or backwards, with gaps or none."""
+def test_every_element_counts_once_and_no_access_is_outside(layout: str) -> None:
+    """Results have memory of their own: they begin anywhere, in any order and direction, with or without gaps."""
     strategy, examples = LAYOUTS[layout]
 
     @settings(max_examples=examples, deadline=None)
@@ -200,7 +200,7 @@ def test_every_element_counts_once_and_nothing_beside_is_touched(layout: str) ->
 
 
 def room(shape: Shape, t: Any, begin: int, step: int, gap: int, swapped: bool) -> tuple[Any, Any]:
-    """Results of zeros with such a step along the last dim, and all the memory that they lie in."""
+    """Results of zeros with this step along the last dim, and all the memory that they are in."""
     *outer, last = shape
     order = tuple(range(len(outer)))
     wide = (*outer, last * abs(step))
@@ -224,7 +224,7 @@ def room(shape: Shape, t: Any, begin: int, step: int, gap: int, swapped: bool) -
         (((1 << 22) // 4 + 3, 4), 1, "var", np.float32, 0, {"access": ("whole",), "block": (4, 1)}),
     ],
 )  # fmt: skip
-def test_a_large_array_is_read_so_unasked(
+def test_a_large_array_has_the_layout_without_a_plan(
     shape: Shape, axis: int, what: str, t: Any, offset: int, expected: dict[str, Any], artifacts: list[Artifact]
 ) -> None:
     """A large array has the layout without a plan of the caller's."""
@@ -251,7 +251,7 @@ ROW_PLANS = [
 def test_offsets_of_sixty_four_bits_and_kernels_of_just_these_dims(
     plan: str, kept: int, wide: bool, monkeypatch: pytest.MonkeyPatch, artifacts: list[Artifact]
 ) -> None:
-    """As if the array had more elements than 32 bits count, or enough for a kernel that has its dims alone."""
+    """The array pretends to have more elements than 32 bits count, or enough for a kernel of exactly its dims."""
     monkeypatch.setattr(*((planner, "INDEX_LIMIT") if wide else (task, "LARGE_ELEMENTS")), 0)
     shape = (2, 3, 41, 83 if wide else 87)[3 - kept :]
     order = (*range(kept - 2), kept - 1, kept - 2) if kept > 1 else (0,)
@@ -293,7 +293,7 @@ STAGGERED = "walk=staggered,warps=2,unroll=2,finish=last_block"
 def test_a_kernel_serves_every_array_of_its_layout_and_refuses_others(
     shape: Shape, axis: int, plan: str, served: list[Any], refused: list[Any], why: str
 ) -> None:
-    """Arrays are (shape, offset in bytes, elements between rows); what a kernel does not read at run time is fixed."""
+    """Arrays are (shape, offset in bytes, elements between rows); a kernel fixes what it does not read at run time."""
     k = wf.compile("sum", shape, "f32", axis=axis, plan=plan)
     for array, *where in served:
         x = lines(array, *where)
@@ -323,8 +323,8 @@ def test_states_of_several_values(plan: str, outer: int) -> None:
 
 @pytest.mark.parametrize("plan", ROW_PLANS)
 @pytest.mark.parametrize("outer", [1, 3])
-def test_what_lies_beside_a_row_has_no_part_in_its_results(plan: str, outer: int) -> None:
-    """Not even a NaN, which lies before and after each row."""
+def test_elements_beside_a_row_do_not_affect_its_results(plan: str, outer: int) -> None:
+    """Not even a NaN, which is before and after each row."""
     x = numbers((outer, 60, 210), np.float32)
     x[:, :, :3] = x[:, :, -2:] = np.nan
     inner = x[:, :, 3:-2]

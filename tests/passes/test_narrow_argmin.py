@@ -1,4 +1,4 @@
-"""The places of extremes are NumPy's: of equals, of NaN and of both zeros, wherever they lie and numbers go."""
+"""argmin and argmax of narrow elements are NumPy's: first of equals, NaN, both zeros, in every layout and order."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def typed(dtype: str) -> np.dtype[Any]:
 
 
 def filled(kind: str, dtype: str, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """Any bits there are; few different ones, so that many are the greatest; or all the same, and the lowest."""
+    """Random bits ("many"); few distinct values, so many are the greatest ("few"); or all equal to the lowest."""
     rng, t = np.random.default_rng(5), typed(dtype)
     if dtype == "bool":
         return rng.random(shape) < {"many": 0.5, "few": 0.0001, "lowest": 0}[kind]
@@ -54,7 +54,7 @@ def filled(kind: str, dtype: str, shape: tuple[int, ...]) -> np.ndarray[Any, Any
 
 
 def places(x: np.ndarray[Any, Any], axis: int) -> None:
-    """Both places are those that NumPy finds."""
+    """Checks argmax and argmin against NumPy's."""
     wide = x.astype(np.float32) if x.dtype == ml_dtypes.bfloat16 else x
     for mine, numpys in ((wf.argmax, np.argmax), (wf.argmin, np.argmin)):
         np.testing.assert_array_equal(mine(x, axis=axis), numpys(wide, axis=axis))
@@ -73,7 +73,7 @@ def test_the_first_of_the_extremes(dtype: str, kind: str, shape: tuple[int, ...]
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 @pytest.mark.parametrize(("shape", "axis"), LAYOUTS)
 def test_the_first_nan(dtype: str, shape: tuple[int, ...], axis: int) -> None:
-    """With either sign and any payload, once a result or in a tenth of the elements, beside infinities."""
+    """NaN with either sign and any payload, once a result or in a tenth of the elements, beside infinities."""
     t, rng = typed(dtype), np.random.default_rng(6)
     bits = rng.integers(0, 1 << 8 * t.itemsize, shape).astype(f"u{t.itemsize}").view(t)
     with np.errstate(invalid="ignore"):
@@ -90,10 +90,10 @@ def test_the_first_nan(dtype: str, shape: tuple[int, ...], axis: int) -> None:
     st.sampled_from([t for t in TYPES if t != "float32"]), st.integers(64, 2000), st.integers(0, 17),
     st.integers(0, 2**32), st.integers(0, 3), st.sampled_from([1, 2, 4, 8]), st.booleans(),
 )  # fmt: skip
-def test_of_any_few_elements(
+def test_one_or_two_different_elements(
     dtype: str, n: int, begin: int, seed: int, halved: int, unroll: int, rows: bool
 ) -> None:  # fmt: skip
-    """One element differs from the others, or two that are equal, and either may be wanted."""
+    """One element, or two equal ones, differ from the others, as the extreme or not."""
     rng, t = np.random.default_rng(seed), typed(dtype)
     x = np.zeros((2, n + begin) if rows else (n, 24 + begin), t)
     for line in x if rows else x.T:
@@ -108,8 +108,8 @@ def test_of_any_few_elements(
 
 @pytest.mark.parametrize("dtype", ["i8", "bf16"])
 @pytest.mark.parametrize("more", [0, 1])
-def test_numbers_beyond_what_fits_take_wide_words(dtype: str, more: int) -> None:
-    """Both note narrow keys."""
+def test_numbers_that_exceed_narrow_words_take_wide_ones(dtype: str, more: int) -> None:
+    """Both kernels record narrow keys in the loop."""
     most = NUMBERS if dtype == "i8" else NUMBERS >> 8
     kernel = wf.compile("argmax", (most + more,), {"i8": "int8"}.get(dtype, dtype))
     assert kernel.artifact.main.facts.places == (not more)
@@ -117,16 +117,16 @@ def test_numbers_beyond_what_fits_take_wide_words(dtype: str, more: int) -> None
     assert ("min.s16x2" if dtype == "i8" else f"fma.rn.{dtype}x2") in kernel.ptx
 
 
-def test_an_element_is_its_own_key_where_it_fills_a_register() -> None:
-    """So words of 64 bits are no more compared in the loop than once a step."""
+def test_32_bit_elements_are_their_own_keys() -> None:
+    """The loop compares words of 64 bits at most once a step."""
     ptx = wf.compile("argmax", (1 << 22,), "f32").ptx
     first = ptx.index("max.NaN.f32")
     loop = ptx[ptx.rindex("$L", 0, first) : ptx.index("bra", first)]
     assert (loop.count("max.NaN.f32"), loop.count("setp"), loop.count("min.s64")) == (15, 18, 0)
 
 
-def test_which_way_numbers_go() -> None:
-    """A fact where it is one way; without it words are made of all elements."""
+def test_the_direction_of_numbers() -> None:
+    """It is a fact if there is one direction; without it all elements become words."""
     for shape, axis, dtype, way in (
         ((5000,), 0, "int8", "up"),
         ((5000, 64), 0, "bf16", "up"),
@@ -141,14 +141,14 @@ def test_which_way_numbers_go() -> None:
     assert not wf.compile("max", (5000,), "int8").artifact.main.facts.numbers
 
 
-def test_of_several_axes() -> None:
+def test_several_axes() -> None:
     x = filled("few", "int8", (64, 30, 80))
     found = wf.argmax(x, axis=(0, 2))
     np.testing.assert_array_equal(found, x.transpose(1, 0, 2).reshape(30, -1).argmax(axis=1))
 
 
-def test_words_of_others_are_left_alone() -> None:
-    """Where a number reaches into what orders the bytes, the first of the least is another."""
+def test_similar_words_of_users_are_unchanged() -> None:
+    """A number that overlaps the bits of the byte changes which word is least."""
 
     def near(x: Any) -> Any:
         return wf.fold(wf.MIN, (wf.cast(x, "i32") << 2) | wf.index())
@@ -164,7 +164,7 @@ def first_zero(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int16", "float32"])
-def test_truths_of_wider_elements_are_no_bytes(dtype: str) -> None:
+def test_truth_values_of_wider_elements_are_not_packed_as_bytes(dtype: str) -> None:
     """Those of bytes are, whoever wrote the words."""
     kernel = wf.compile(first_zero, (3, 5000), dtype, axis=1, plan="fast=reduced,vector=4,unroll=4")
     assert ("16x2" in kernel.ptx) == (dtype == "int8")
@@ -174,7 +174,7 @@ def test_truths_of_wider_elements_are_no_bytes(dtype: str) -> None:
 
 
 def low_bits(x: Any) -> Any:
-    """The first element with the least lowest byte: an order of 16 bits that no key has."""
+    """The first element with the least low byte: an order of 16-bit elements that no key has."""
     return wf.fold(wf.MIN, (wf.cast(wf.cast(x, "uint8"), "i64") << 32) | wf.cast(wf.index("i32"), "i64"))
 
 
@@ -186,12 +186,12 @@ def test_an_order_without_a_key() -> None:
 
 
 def upper_half(x: Any) -> Any:
-    """Words of what is computed in f32, above numbers of 16 bits."""
+    """Words of values computed in f32, above numbers of 16 bits."""
     return wf.fold(wf.MIN, (wf.bitcast(wf.cast(x, "f32") * 3.0, "i32") & -65536) | wf.index("i32"))
 
 
 def test_words_of_computed_floats() -> None:
-    """There is no key for them; where they are ranked as ``argmax`` does they are their own."""
+    """They have no key; where ``argmax`` ranks them they are their own keys."""
     x = np.linspace(1, 1e6, 15_000).astype(ml_dtypes.bfloat16).reshape(3, 5000)
     found = wf.reduce(x, what=upper_half, axis=1)
     words = (x.astype(np.float32) * np.float32(3)).view(np.int32) & -65536 | np.arange(5000)

@@ -1,6 +1,6 @@
-"""Padded rows: what a thread reads beside its row is not counted, and what it writes is its own row's alone.
+"""Padded rows: reads beside a row do not count, and writes are within the row.
 
-That they give what NumPy gives, in any layout and beside any other plan, is in ``test_row.py``.
+That results are NumPy's in any layout and plan is tested in ``test_layouts.py``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TYPES = [
 @pytest.mark.parametrize("columns", [16, 33, 37, 129])
 @pytest.mark.parametrize("offset", range(0, 16, 3))
 def test_results_may_begin_anywhere(what: str, t: Any, columns: int, offset: int) -> None:
-    """Results of two bytes at every second byte, and so on; what lies around them is left alone."""
+    """Results of two bytes at every second byte, and so on; the memory around them is unchanged."""
     x = numbers((5, 3, columns), t, offset)
     right = getattr(x, what)(axis=1)
     item = right.itemsize
@@ -43,8 +43,8 @@ def test_results_may_begin_anywhere(what: str, t: Any, columns: int, offset: int
     np.testing.assert_array_equal(memory, before)
 
 
-def test_whole_accesses_are_written_but_at_the_ends_of_rows(profiler: Profiler) -> None:
-    """A warp writes its vectors at once, and its single elements at each of their places."""
+def test_whole_accesses_are_written_except_at_the_ends_of_rows(profiler: Profiler) -> None:
+    """A warp stores all its vectors with one instruction, and its single elements with one for each place."""
     rows, columns, vector = 9, 1001, 16
     x = numbers((rows, 3, columns), np.int8)
     np.testing.assert_array_equal(wf.max(x, axis=1, plan=f"{PLAN},vector={vector}", device="emulator"), x.max(axis=1))

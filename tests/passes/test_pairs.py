@@ -36,14 +36,14 @@ def test_each_store_of_a_warp_fills_the_sectors_that_it_touches(
 
 
 @pytest.mark.parametrize("copies", [1, 3])
-def test_repeated_elements_and_copies_of_results_are_written_so_too(copies: int) -> None:
+def test_repeated_elements_and_copies_of_results_are_written_in_pairs(copies: int) -> None:
     x = np.broadcast_to(numbers((40,), np.int8), (5, copies, 40))
     found = wf.sum(x, axis=0, plan=f"{PLAN},vector=4", device="emulator")
     np.testing.assert_array_equal(found, right("sum", x))
 
 
-def test_results_that_a_store_holds_are_written_by_each_lane() -> None:
-    """No lane waits for another then."""
+def test_results_that_fit_one_store_are_written_by_each_lane() -> None:
+    """No lane then waits for another."""
     assert "shfl" not in wf.compile("sum", (4, 1 << 22), "f32", axis=0).ptx
     assert "shfl" in wf.compile("sum", (4, 1 << 22), "int8", axis=0).ptx
     assert plan_for("sum", (4, 1 << 22), "i8", axis=0).choice.plan.vector == 4

@@ -1,6 +1,6 @@
-"""Narrow rows read as one: every element once, right, and nothing beside the array.
+"""Narrow rows read as one: every element once, and no access outside the array.
 
-An array here ends where its memory ends, so that the emulator refuses (WF710) a load that touches a byte beyond it.
+An array here ends where its memory ends, so the emulator refuses (WF710) a load beyond it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COLUMNS = [2, 3, 5, 7, 8, 9, 13, 16, 17, 31, 32]
 @pytest.mark.parametrize(("what", "t"), [*(("sum", t) for t in TYPES), ("max", np.int8), ("argmax", np.float32)])
 @pytest.mark.parametrize("finish", ["cta", "last_block"])
 def test_every_column_is_read_wherever_the_array_begins(what: str, t: Any, finish: str) -> None:
-    """Every offset, with rows that fill no period, a few, or end in the middle of an access."""
+    """Every offset, with rows that fill no period or a few, or end inside an access."""
     item = np.dtype(t).itemsize
     for at, offset in enumerate(range(0, WIDEST, item)):
         for n in COLUMNS:
@@ -38,7 +38,7 @@ def test_every_column_is_read_wherever_the_array_begins(what: str, t: Any, finis
 @pytest.mark.parametrize("t", TYPES)
 @pytest.mark.parametrize("finish", ["cta", "last_block"])
 def test_the_rows_of_a_middle_axis_begin_anywhere(t: Any, finish: str) -> None:
-    """Rows of an odd number of elements: those of each outer index have another place in their first access."""
+    """Rows of an odd number of elements; those of each outer index begin at another place of their first access."""
     item = np.dtype(t).itemsize
     for offset in range(0, WIDEST, item):
         for n in (2, 3, 7, 31):
@@ -48,7 +48,7 @@ def test_the_rows_of_a_middle_axis_begin_anywhere(t: Any, finish: str) -> None:
             np.testing.assert_array_equal(found, values.sum(axis=1, dtype=found.dtype))
 
 
-def test_inputs_that_begin_at_one_place_are_read_together() -> None:
+def test_inputs_of_equal_alignment_are_read_together() -> None:
     x, y = numbers((700, 9), np.float32, 1), numbers((700, 9), np.float32, 2)
     plan = f"{WALK},finish=last_block"
     found = wf.vecdot(placed(x, 4), placed(y, 4), axis=0, plan=plan, device="emulator")
@@ -67,7 +67,7 @@ def test_inputs_that_begin_at_one_place_are_read_together() -> None:
         (np.zeros(300, np.float32), 0),
     ],
 )
-def test_what_has_no_narrow_rows_without_gaps_is_refused(x: Any, axis: int) -> None:
-    """More columns than threads, reduced rows, elements or rows with others between them, no rows."""
+def test_arrays_without_narrow_contiguous_rows_are_refused(x: Any, axis: int) -> None:
+    """More columns than threads, reduced rows, elements or rows with others between them, or no rows."""
     with pytest.raises(PlanError, match="WF416"):
         wf.sum(x, axis=axis, plan=WALK, device="emulator")

@@ -1,4 +1,4 @@
-"""How many CTAs an SM is asked to hold; that nothing spills then, for any target, ``test_catalogue.py`` finds out."""
+"""The number of CTAs that a kernel asks an SM to hold; ``test_catalogue.py`` tests that nothing spills then."""
 
 from __future__ import annotations
 
@@ -39,23 +39,21 @@ def asked(what: str, shape: tuple[int, ...], t: str, axis: int, arch: str, plan:
     ],
 )
 def test_columns_get_the_registers_that_their_states_need(what: str, t: str, shape: tuple[int, ...], ctas: int) -> None:
-    """Of CTAs of 256 threads, 8 fill the SM of 2048."""
+    """8 CTAs of 256 threads fill an SM of 2048."""
     assert asked(what, shape, t, 0, "sm_90a") == ctas
 
 
 @pytest.mark.parametrize(("arch", "ctas"), [("sm_75", 2), ("sm_80", 4), ("sm_86", 3), ("sm_90a", 4), ("sm_120", 3)])
-def test_half_the_threads_are_those_of_the_target(arch: str, ctas: int) -> None:
+def test_the_bound_follows_the_threads_of_the_target(arch: str, ctas: int) -> None:
     assert asked("sum", (1 << 14, 4096), "f32", 0, arch) == ctas
 
 
 @pytest.mark.parametrize(
     ("what", "t", "n", "ctas"), [("sum", "f32", 1024, 16), ("argmax", "f32", 1024, 0), ("mean_var", "f16", 100_001, 2)]
 )
-def test_rows_fill_an_sm_or_are_told_nothing_but_where_many_states_go_with_masks(
-    what: str, t: str, n: int, ctas: int
-) -> None:
+def test_rows_fill_an_sm_or_have_no_bound_except_many_masked_states(what: str, t: str, n: int, ctas: int) -> None:
     assert asked(what, ((1 << 30) // n, n), t, 1, "sm_90a") == ctas
 
 
-def test_a_large_cta_has_half_an_sm() -> None:
+def test_a_large_cta_gets_half_an_sm() -> None:
     assert asked("var", (4096, 300), "f64", 0, "sm_90a", "simple") == 1

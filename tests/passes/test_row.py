@@ -1,6 +1,6 @@
 """Tiles that go by row: several kept dims of columns that begin anywhere, each row as if it were alone.
 
-An array here ends where its memory ends, so that the emulator refuses (WF710) a load that touches a byte beyond it.
+An array here ends where its memory ends, so the emulator refuses (WF710) a load beyond it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from warpfold.runtime.emulator.profiler import Profiler, total
 
 
 @pytest.mark.parametrize("finish", ["cta", "last_block,coarsening=4", "two_kernels,coarsening=4"])
-def test_a_mask_lies_in_rows_of_its_own(finish: str, artifacts: list[Artifact]) -> None:
-    """Of other strides than the array's."""
+def test_a_mask_has_rows_of_its_own(finish: str, artifacts: list[Artifact]) -> None:
+    """Its strides differ from the array's."""
     x, mask = numbers((3, 4, 33, 77), np.int16), numbers((3, 4, 33, 77), np.int8, 9) > 0
     array, _ = laid(x, strides_of(x.shape, (0, 2, 1), (0, 1, 3)), 6)
     masked, _ = laid(mask, strides_of(x.shape, (2, 0, 1), (5, 0, 1)), 7)
@@ -30,14 +30,14 @@ def test_a_mask_lies_in_rows_of_its_own(finish: str, artifacts: list[Artifact]) 
     assert (artifacts[0].main.facts.access, artifacts[0].main.facts.by_row) == (("unaligned", "unaligned"), True)
 
 
-def test_a_kernel_whose_tiles_go_on_in_the_next_row_serves_no_row_that_is_cut() -> None:
+def test_a_kernel_whose_tiles_span_rows_refuses_cut_rows() -> None:
     own = Facts(3, 3, 32, ("unaligned",), store_vector=False)
     assert _serves(replace(own, by_row=True), own)
     assert not _serves(own, replace(own, by_row=True))
 
 
 def test_only_the_threads_at_the_ends_of_the_array_read_single_elements(profiler: Profiler) -> None:
-    """Not those at the ends of each row: beside it lie the elements of others."""
+    """Threads at the ends of a row do not, because the elements beside it are in the array."""
     shape, vector = (7, 3, 1001), 8
     x = numbers(shape, np.int8)
     plan = f"fast=kept,vector={vector},lanes=1,warps=1,warps_kept=4,unroll=1,walk=interleaved"

@@ -1,6 +1,6 @@
-"""Rows of several dims, run by run: every element once, right, and nothing beside the array.
+"""Rows of several dims, run by run: every element once, and no access outside the array.
 
-An array here ends where its memory ends, so that the emulator refuses (WF710) a load that touches a byte beyond it.
+An array here ends where its memory ends, so the emulator refuses (WF710) a load beyond it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from warpfold.compiler.driver.artifact import Artifact
 def images(
     kept: tuple[int, ...], rows: int, columns: int, t: Any, offset: int = 0, cut: tuple[int, int] = (1, 1)
 ) -> Any:
-    """Images of so many rows and columns, cut out of others that begin at ``offset``.
+    """Images of these rows and columns, cut out of others that begin at ``offset``.
 
-    What is cut off would spoil every result. The memory ends with the last element.
+    Reading the rest would change every result. The memory ends with the last element.
     """
     whole = (*kept, rows + 2 * cut[0], columns + 2 * cut[1])
     made = np.full(whole, 100).astype(t)
@@ -45,7 +45,7 @@ def expected(x: Any, what: str, axes: tuple[int, ...]) -> Any:
      ("max", np.float64), ("argmin", np.int16)],
 )  # fmt: skip
 def test_every_run_is_read_wherever_it_begins(what: str, t: Any, finish: str) -> None:
-    """Every place in an access, of runs that are shorter than one, end in one, or have an element too many."""
+    """Every place in an access; runs shorter than an access, that end inside one, or have one element too many."""
     item = np.dtype(t).itemsize
     for at, offset in enumerate(range(0, 16, item * (3 if item < 4 else 1))):
         vector, lanes, warps = 16 // item, (1, 4, 8, 32)[at % 4], (1, 2, 8)[at % 3]
@@ -59,7 +59,7 @@ def test_every_run_is_read_wherever_it_begins(what: str, t: Any, finish: str) ->
 
 
 def test_three_reduced_dims_and_a_second_input() -> None:
-    """Runs are numbered along two dims; of several inputs none may begin anywhere."""
+    """Runs are numbered along two dims; with several inputs none may begin anywhere."""
     x = images((9, 7, 8), 5, 101, np.int8)
     plan = "walk=runs,lanes=4,warps=4,warps_kept=1"
     found = wf.sum(x, axis=(0, 2, 4), plan=plan, device="emulator")
@@ -70,7 +70,7 @@ def test_three_reduced_dims_and_a_second_input() -> None:
 
 
 @pytest.mark.parametrize("shape", [(3, 1400, 1001), (300, 40, 360)])
-def test_a_large_array_is_read_so_unasked(shape: tuple[int, int, int], artifacts: list[Artifact]) -> None:
+def test_a_large_array_has_the_layout_without_a_plan(shape: tuple[int, int, int], artifacts: list[Artifact]) -> None:
     x = images(shape[:1], *shape[1:], np.int8)
     np.testing.assert_array_equal(wf.argmax(x, axis=(1, 2), device="emulator"), expected(x, "argmax", (1, 2)))
     assert artifacts[0].main.plan.walk == "runs"

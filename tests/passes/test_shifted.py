@@ -1,6 +1,6 @@
-"""Rows and columns that begin anywhere: read whole, right, and nothing beside the array.
+"""Rows and columns that begin anywhere: every element once, and no access outside the array.
 
-An array here ends where its memory ends, so that the emulator refuses (WF710) a load that touches a byte beyond it.
+An array here ends where its memory ends, so the emulator refuses (WF710) a load beyond it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ TYPES = [np.int8, np.float16, np.float32, np.float64]
 
 
 @pytest.mark.parametrize(("what", "t"), [*(("sum", t) for t in TYPES), ("max", np.int8), ("max", np.float32)])
-def test_every_row_is_read_and_nothing_beside_the_array(what: str, t: type[Any], artifacts: list[Artifact]) -> None:
+def test_every_row_is_read_and_nothing_outside_the_array(what: str, t: type[Any], artifacts: list[Artifact]) -> None:
     """Every offset, length and plan; of three offsets each has a third of the lengths.
 
-    Rows of odd lengths begin where the first does not. What is before the first row and after the last is outside.
+    Rows of odd lengths have other alignments than the first. Memory before the first row and after the last is outside.
     """
     item = np.dtype(t).itemsize
     source = np.random.default_rng(5)
@@ -42,7 +42,7 @@ def test_every_row_is_read_and_nothing_beside_the_array(what: str, t: type[Any],
 
 @pytest.mark.parametrize("t", TYPES)
 def test_an_array_of_one_row_that_several_ctas_share(t: type[Any], artifacts: list[Artifact]) -> None:
-    """Each CTA's part begins and ends between boundaries, too; only the first and the last touch the array's ends."""
+    """Each CTA's part begins and ends between boundaries; only the first and the last reach the array's ends."""
     item = np.dtype(t).itemsize
     for offset in range(0, WIDEST, item):
         for finish in ("finish=last_block", "cluster=2"):
@@ -55,7 +55,7 @@ def test_an_array_of_one_row_that_several_ctas_share(t: type[Any], artifacts: li
 
 @pytest.mark.parametrize("t", [t for t in TYPES if np.dtype(t).itemsize < 8])
 def test_columns_that_begin_anywhere(t: type[Any], artifacts: list[Artifact]) -> None:
-    """Every offset and number of columns, few rows and several; the last vector of a row is cut by its end."""
+    """Every offset and number of columns, with few rows and several; the end of a row cuts its last vector."""
     item = np.dtype(t).itemsize
     vector = min(8, WIDEST // item)
     source = np.random.default_rng(6)

@@ -1,8 +1,8 @@
-"""The passes keep the meaning: PTX run in the emulator gives what the stages mean in NumPy, bit for bit on integers.
+"""The passes keep the meaning: PTX in the emulator gives the stages' meaning in NumPy, bit for bit on integers.
 
 First each stage alone, in a kernel that loads a state per thread and stores the result per thread; then whole plans.
-The monoids: addition, and the composition of affine functions and the product of 2x2 matrices, which are associative
-but not commutative, so that a lane or a CTA in the wrong order shows.
+The monoids are addition, the composition of affine functions and the product of 2x2 matrices. The latter two are
+associative but not commutative, so that a lane or a CTA in the wrong order shows.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ AFFINE = Combine(
 
 
 def kernel(name: str, combine: Combine, threads: int, body: str) -> str:
-    """A kernel that loads a state per thread, runs ``body`` on it and stores what that leaves."""
+    """A kernel that loads a state per thread, runs ``body`` on it and stores the result."""
     n = combine.values
     lines = [f"gpu.func @{name}(" + ", ".join(f"%{k}{i}: {POINTER}" for k in ("in", "out") for i in range(n)) + ")"]
     lines += [f"kernel attributes {{known_block_size = array<i32: {threads}, 1, 1>}} {{"]
@@ -142,7 +142,7 @@ def test_warp_reduce_alone(combine: Combine) -> None:
 
 @pytest.mark.parametrize("combine", [ADD, AFFINE], ids=["add", "affine"])
 def test_shared_memory_stages_alone(combine: Combine) -> None:
-    """Rows fewer than, as many as and more than the lanes that pick them up; slots beside each other."""
+    """Fewer rows than lanes that read them, as many, and more; neighbouring slots."""
     cases = [(rows, lanes) for rows in (2, 4, 16) for lanes in (1, 4, 32)]
     buffers = ", ".join(f"%buffers#{i}" for i in range(combine.values))
     shared = ", ".join(["!llvm.ptr<3>"] * combine.values)
@@ -218,7 +218,7 @@ def test_cta_reduce_alone(method: str, scratch: bool, combine: Combine) -> None:
 @pytest.mark.parametrize("everywhere", [False, True], ids=["in the first CTA", "everywhere"])
 @pytest.mark.parametrize("combine", [ADD, AFFINE], ids=["add", "affine"])
 def test_cluster_reduce_alone(combine: Combine, everywhere: bool) -> None:
-    """Two clusters: fewer states than lanes, as many, and more; results side by side; two rows of results a CTA."""
+    """Two clusters: fewer states than lanes, as many, and more; neighbouring results; two rows of results a CTA."""
     cases = [(2, 1, 32, 1), (8, 1, 1, 1), (4, 4, 8, 1), (8, 16, 32, 1), (2, 8, 4, 2), (8, 4, 2, 2)]
     ordered = "false" if combine is ADD else "true"
     name = "k{}_{}_{}_{}".format
@@ -276,9 +276,9 @@ def element(elements: Any, at: Any) -> tuple[Any, ...]:
 @pytest.mark.parametrize(("step", "unroll"), [(32, 1), (32, 8), (1, 4)])
 @pytest.mark.parametrize("chain", [False, True])
 def test_thread_reduce_alone(step: int, unroll: int, chain: bool) -> None:
-    """Each thread walks from its own number up to a common end: a multiple of nothing, so that every tail occurs.
+    """Each thread walks from its own number to a common end that is a multiple of nothing, so that every tail occurs.
 
-    A body that says what is live lets the tail be in flight at once: its accesses are combined as a chain.
+    A body that computes which elements are live puts the whole tail in flight; its accesses are combined as a chain.
     """
     counted = """%live = "fold.live"(%r, %zero, %end) : (i32, i32, i32) -> i1
               %used = arith.select %live, %x, %zero : i32"""
@@ -305,7 +305,7 @@ def test_thread_reduce_alone(step: int, unroll: int, chain: bool) -> None:
 
 @pytest.mark.parametrize("finish", ["two_kernels", "atomic"])
 def test_grid_finish_alone(finish: str) -> None:
-    """Five CTAs of 32 results each: their states lie in the partials, or are combined in one row of cells."""
+    """Five CTAs of 32 results each store their states in the partials, or combine them in one row of cells."""
     text = kernel("k", ADD, 32, f"""
         %n = arith.constant 32 : i32
         %part = arith.index_cast %bid : index to i32
@@ -350,7 +350,7 @@ gpu.module @device {
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2**31 - 1), st.integers(1, 2**31 - 1)), min_size=1, max_size=24), st.data())
 def test_a_flat_index_is_divided_by_any_size(pairs: list[tuple[int, int]], data: st.DataObject) -> None:
-    """Around multiples of small and of great sizes, where a reciprocal's guess is wrong first."""
+    """Around multiples of small and large sizes, where a reciprocal's estimate fails first."""
     edges = []
     for x, size in pairs:
         size = min(size, data.draw(st.sampled_from([1, 2, 3, 7, 10, 641, 65535, 65536, 65537, 2**30, 2**31 - 1])))
@@ -485,7 +485,7 @@ def test_sum_with_wide_indices(shape: tuple[int, ...], axis: Any) -> None:
 @pytest.mark.parametrize("function", ["any", "all"])
 @pytest.mark.parametrize(("shape", "axis"), [((1,), None), ((777,), None), ((6, 100), 1), ((9, 1003), 1), ((9, 33), 0)])
 def test_predicates(function: str, shape: tuple[int, ...], axis: Any) -> None:
-    """Truth values lie in memory as bytes and meet by ballots: one odd one out in each of a few places."""
+    """Truth values are bytes in memory and meet by ballots; one of them differs, in a few places."""
     common = function == "all"
     for odd in (None, 0, -1):
         x = np.full(shape, common)

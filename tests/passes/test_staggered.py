@@ -1,6 +1,6 @@
-"""Staggered warps: every element once, right, and nothing beside the array.
+"""Staggered warps: every element once, and no access outside the array.
 
-An array here ends where its memory ends, so that the emulator refuses (WF710) a load that touches a byte beyond it.
+An array here ends where its memory ends, so the emulator refuses (WF710) a load beyond it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ WALK = "walk=staggered"
 
 
 def pitch_of(columns: int, more: int, warps: int, vector: int) -> int:
-    """The least distance of rows of so many columns, ``more`` or a few more, that so many warps can read."""
+    """The least distance of rows of these columns, plus ``more`` or a few elements, that these warps can read."""
     return next(p for p in range(columns + more, columns + more + vector) if warps * p % vector == 0)
 
 
 @pytest.mark.parametrize(("what", "t"), [*(("sum", t) for t in TYPES), ("max", np.int8), ("argmax", np.float32)])
 @pytest.mark.parametrize("finish", ["cta", "last_block,coarsening=4"])
 def test_every_column_is_read_wherever_the_rows_begin(what: str, t: Any, finish: str) -> None:
-    """Every offset; a tile that is just full, ends in an access, or has one column too many; rows near and far."""
+    """Every offset; tiles that are just full, end inside an access, or have one column too many; rows near and far."""
     item = np.dtype(t).itemsize
     vector = WIDEST // item
     tile = (WARP - 1) * vector
@@ -45,7 +45,7 @@ def test_every_column_is_read_wherever_the_rows_begin(what: str, t: Any, finish:
 
 
 def test_rows_that_overlap_are_read_from_the_row_before() -> None:
-    """Each row begins 16 bytes after the one before, and ends far behind where the next one ends."""
+    """Each row begins 16 bytes after the one before, and ends far beyond the end of the next."""
     flat = placed(numbers((4 * 40 + 200,), np.float32), 4)
     array = as_strided(flat, (41, 200), (16, 4))
     for vector in (2, 4):
@@ -70,17 +70,17 @@ def test_rows_that_overlap_are_read_from_the_row_before() -> None:
         (np.zeros((40, 301), np.float32), 0, {"plan": f"{WALK},warps=2,vector=4"}),
     ],
 )
-def test_what_has_no_such_rows_is_refused(x: Any, axis: int, more: Any) -> None:
-    """No row along the kept axis, or one that begins anywhere, or whose place the result may not depend on.
+def test_arrays_that_staggered_warps_cannot_read_are_refused(x: Any, axis: int, more: Any) -> None:
+    """No row along the kept axis, or a row that begins anywhere, or whose place the result may not depend on.
 
-    Rows reduced along themselves, gaps between columns, many kept dims, two inputs, less than 16 bytes from one
-    row to the next, no rows, a mask; no address that counts, too many places.
+    Rows reduced along themselves, gaps between columns, many kept dims, two inputs, less than 16 bytes from one row to
+    the next, no rows, a mask; an address between elements, too many places.
     """
     with pytest.raises(PlanError, match="WF416: walk=staggered does not fit this layout"):
         wf.sum(x, axis=axis, device="emulator", **{"plan": WALK} | more)
 
 
-def test_an_order_that_counts_is_refused() -> None:
+def test_an_ordered_combine_is_refused() -> None:
     last = wf.monoid(identity=0, commutative=False)(lambda a, b: wf.where(b == 0, a, b))
     with pytest.raises(PlanError, match="WF409"):
         wf.reduce(np.zeros((40, 300), np.float32), lambda x: wf.fold(last, x), axis=0, plan=WALK, device="emulator")

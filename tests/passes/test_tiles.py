@@ -1,6 +1,6 @@
-"""Rows and middle axes that are reduced from a copy in shared memory: every element once, and nothing beside the array.
+"""Rows and middle axes reduced from a copy in shared memory: every element once, and no access outside the array.
 
-An array here ends where its memory ends, so that the emulator refuses (WF710) a load that touches a byte beyond it.
+An array here ends where its memory ends, so the emulator refuses (WF710) a load beyond it.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ def affine(a: Any, b: Any) -> Any:
 
 
 def digits(x: Any) -> Any:
-    """The elements as digits of a number in base 3, modulo 2^32: any other order gives another number."""
+    """The elements as digits of a number in base 3, modulo 2^32, which shows their order."""
     one = wf.cast(x, "i32")
     return wf.fold(affine, one * 0 + 3, one)[1]
 
 
 def whole(shape: tuple[int, ...], t: Any, seed: int = 5) -> Any:
-    """Small numbers, of which every sum is exact."""
+    """Small numbers, whose sums are exact."""
     return np.random.default_rng(seed).integers(-3, 4, shape).astype(t)
 
 
 def as_base_3(values: Any) -> Any:
-    """What ``digits`` means, along the last axis."""
+    """The meaning of ``digits``, along the last axis."""
     total = np.zeros(values.shape[:-1], np.int64)
     for k in range(values.shape[-1]):
         total = (total * 3 + values[..., k].astype(np.int64)) % 2**32
@@ -67,7 +67,7 @@ def summed(values: Any, axis: Any) -> Any:
 
 
 def striped(shape: tuple[int, ...], t: Any, seed: int = 5) -> Any:
-    """Small numbers, none of them zero in every other row: what is beside a row tells in its maximum, any and all."""
+    """Small numbers; every other row has no zero, so a read beside a row shows in its maximum, any and all."""
     source = np.random.default_rng(seed)
     values = source.integers(1, 4, shape) * source.choice([-1, 1], shape)
     values[::2] = 0
@@ -93,7 +93,7 @@ def run(x: Any, what: Any = "sum", axis: Any = 1, plan: str = PLANS[0], **how: A
 
 # --- rows ---
 @pytest.mark.parametrize("t", TYPES)
-def test_every_row_is_read_and_nothing_beside_the_array(t: type[Any], artifacts: list[Artifact]) -> None:
+def test_every_row_is_read_and_nothing_outside_the_array(t: type[Any], artifacts: list[Artifact]) -> None:
     """Every offset, length and plan; of three offsets each has a third of the lengths. The last CTA has fewer rows."""
     item = np.dtype(t).itemsize
     for at, offset in enumerate(range(0, WIDEST, item)):
@@ -108,9 +108,9 @@ def test_every_row_is_read_and_nothing_beside_the_array(t: type[Any], artifacts:
 @pytest.mark.parametrize("nbytes", VECTORS)
 @pytest.mark.parametrize("t", NARROW)
 def test_words_of_rows_that_begin_anywhere(t: type[Any], nbytes: int, artifacts: list[Artifact]) -> None:
-    """Vectors are taken out of words, wherever they begin: every offset and length, of three offsets each a third.
+    """Vectors are extracted from words, wherever they begin: every offset and length, of three offsets each a third.
 
-    A row of one element is no row to the planner, and has no vector.
+    The planner treats a row of one element as no row, and gives it no vector.
     """
     item = np.dtype(t).itemsize
     for at, offset in enumerate(range(0, WIDEST, item)):
@@ -126,7 +126,7 @@ def test_words_of_rows_that_begin_anywhere(t: type[Any], nbytes: int, artifacts:
 @pytest.mark.parametrize("nbytes", VECTORS)
 @pytest.mark.parametrize("t", NARROW)
 def test_words_are_read_where_something_was_written(t: type[Any], nbytes: int, findings: Findings) -> None:
-    """Words reach beyond the elements, where nothing but the copy's zeros lie: no thread reads what no thread wrote."""
+    """Words reach beyond the elements into the zeros of the copy: no thread reads what no thread wrote."""
     item = np.dtype(t).itemsize
     for at, length in enumerate((2, 3, 5, 15, 16, 17, 31, 33, 41)):
         for rows in (1, 23):  # one row ends in the copy where it ends in the array
@@ -139,7 +139,7 @@ def test_words_are_read_where_something_was_written(t: type[Any], nbytes: int, f
 @pytest.mark.parametrize("t", TYPES)
 @pytest.mark.parametrize("gap", [1, 2, 5])
 def test_sliced_rows(t: type[Any], gap: int) -> None:
-    """What lies between rows is copied, and not counted; behind the last row nothing is read."""
+    """Gaps between rows are copied but not reduced; nothing is read beyond the last row."""
     item, rows = np.dtype(t).itemsize, 23
     for at, length in enumerate(n for n in LENGTHS if 3 * (n + gap) <= 4 * n):
         values = whole((rows * (length + gap) - gap,), t)
@@ -227,7 +227,7 @@ def test_two_arrays_one_of_which_is_a_row() -> None:
 @pytest.mark.parametrize("nbytes", VECTORS)
 @pytest.mark.parametrize("t", [np.float16, ml_dtypes.bfloat16])
 def test_words_of_two_arrays(t: type[Any], nbytes: int, artifacts: list[Artifact], findings: Findings) -> None:
-    """Each begins where it does: the rows of one lie elsewhere between words than those of the other."""
+    """The rows of one array begin elsewhere between words than those of the other."""
     for at, length in enumerate(range(2, 42, 3)):
         a, b = whole((29, length), t), whole((29, length), t, 8)
         plan = f"{PLANS[at % 3]},vector={nbytes // 2}"
@@ -249,7 +249,7 @@ def test_words_of_an_array_and_a_row_that_is_read_where_it_is(artifacts: list[Ar
 
 @pytest.mark.parametrize(("t", "vector"), [(np.int8, 4), (np.int8, 16), (np.float16, 4), (np.float16, 8)])
 def test_words_of_an_array_and_its_mask(t: type[Any], vector: int, findings: Findings) -> None:
-    """The mask's bytes are as many as the elements, and so half as many words where these have two bytes."""
+    """The mask has as many bytes as there are elements, and so half as many words for 2-byte elements."""
     for at, length in enumerate(range(2, 42, 3)):
         values, mask = whole((29, length), t), whole((29, length), np.int8, 6) > 0
         x, where = placed(values, 2 * at % WIDEST), placed(mask, 3 * at % WIDEST)
@@ -258,13 +258,13 @@ def test_words_of_an_array_and_its_mask(t: type[Any], vector: int, findings: Fin
     assert list(findings) == []
 
 
-def test_an_array_that_lies_across_the_other_has_no_tile() -> None:
+def test_a_transposed_second_array_has_no_tile() -> None:
     values, across = whole((29, 7), np.float32), whole((7, 29), np.float32).T
     with pytest.raises(PlanError, match="WF418"):
         wf.vecdot(values, across, axis=-1, plan="tile_bytes=16384", device="emulator")
 
 
-def test_complex_numbers_have_none() -> None:
+def test_complex_numbers_have_no_tile() -> None:
     """Their parts are inputs with a gap after every element."""
     with pytest.raises(PlanError, match="WF418"):
         run(whole((29, 7), np.complex64))
@@ -302,7 +302,7 @@ def test_the_order_of_the_elements_is_kept(plan: str, length: int) -> None:
 @pytest.mark.parametrize("determinism", ["run", "portable"])
 @pytest.mark.parametrize("how", ["lanes=1,unroll=1", "lanes=4,unroll=2", "lanes=32,unroll=4", "lanes=8,walk=blocked"])
 def test_a_tile_does_not_change_the_tree(determinism: str, how: str) -> None:
-    """Elements of very different magnitudes, so that nearly every other order gives other bits."""
+    """Elements of very different magnitudes, so nearly every other order gives other bits."""
     source = np.random.default_rng(9)
     for shape in ((40, 31), (40, 7), (9, 13, 5)):
         values = (source.standard_normal(shape) * 10.0 ** source.integers(-3, 4, shape)).astype(np.float32)
@@ -320,7 +320,7 @@ def test_portable_bits_do_not_depend_on_where_rows_begin() -> None:
 
 @pytest.mark.parametrize("t", [np.float16, ml_dtypes.bfloat16])
 def test_portable_bits_of_words_do_not_depend_on_where_rows_begin(t: type[Any]) -> None:
-    """Nor on how many rows a copy holds: vectors begin with their row, and so does the tree."""
+    """Nor on the rows of a copy: vectors begin with their row, and so does the tree."""
     source = np.random.default_rng(9)
     values = (source.standard_normal((40, 33)) * 10.0 ** source.integers(-2, 3, (40, 33))).astype(t)
     for how in ("lanes=1,unroll=1", "lanes=2,unroll=4", "lanes=8,unroll=2"):
@@ -345,7 +345,7 @@ def test_results_with_strides() -> None:
 
 @pytest.mark.parametrize("t", TYPES)
 def test_64_bit_offsets(t: type[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if arrays of some elements were too large for 32 bits."""
+    """As if arrays of a few elements were too large for 32 bits."""
     monkeypatch.setattr(planner, "INDEX_LIMIT", 5)
     item = np.dtype(t).itemsize
     for at, length in enumerate((1, 3, 16, 37)):
@@ -359,7 +359,7 @@ def test_64_bit_offsets(t: type[Any], monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("t", NARROW)
 def test_words_with_64_bit_offsets(t: type[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """What lies in shared memory has a place of 32 bits all the same."""
+    """Places in shared memory still have 32 bits."""
     monkeypatch.setattr(planner, "INDEX_LIMIT", 5)
     item = np.dtype(t).itemsize
     for at, length in enumerate((2, 9, 37)):
@@ -376,12 +376,12 @@ def test_words_with_64_bit_offsets(t: type[Any], monkeypatch: pytest.MonkeyPatch
     st.sampled_from(TYPES), st.lists(st.integers(1, 12), min_size=1, max_size=4), st.data(),
     st.sampled_from([512, 1024, 4096]), st.sampled_from(PLANS), st.integers(0, 15), st.sampled_from([0, *VECTORS]),
 )  # fmt: skip
-def test_whatever_the_layout(
+def test_any_layout(
     t: type[Any], shape: list[int], data: st.DataObject, size: int, plan: str, offset: int, nbytes: int
 ) -> None:
-    """Any axes of any array, sliced and backward: with the tile asked for it is right, or there is no tile.
+    """Any axes of any array, sliced and backward: a tile asked for gives the right result, or there is no tile.
 
-    The same for vectors, of so many bytes, which rows of unit stride have.
+    The same holds for vectors of these bytes, which rows of unit stride have.
     """
     values = placed(whole(tuple(shape), t), offset * np.dtype(t).itemsize % WIDEST)
     cuts = tuple(

@@ -1,4 +1,4 @@
-"""What begins anywhere is read in whole accesses, which never leave the array's memory."""
+"""Arrays that begin anywhere are read in whole accesses, which stay inside the array's memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TYPES = [np.int8, np.float16, np.float32]
 
 
 def check(x: np.ndarray[Any, Any], axis: int | tuple[int, ...], plan: str = "") -> None:
-    """On the emulator, which knows where the memory of ``x`` ends: that of its own elements, and what lies between."""
+    """Compares on the emulator, which knows where the memory of ``x`` (its elements and gaps) ends."""
     found = wf.reduce(x, "sum", axis=axis, plan=plan, device="emulator")
     np.testing.assert_array_equal(found.astype(np.float64), x.astype(np.float64).sum(axis=axis))
 
@@ -43,6 +43,6 @@ def test_images_cut_out_of_others(t: type, shape: tuple[int, ...], part: Any, ax
 
 @pytest.mark.parametrize("plan", ["cluster=4,lanes=1,warps=1", "cluster=4", "cluster=8,vector=16"])
 def test_ctas_of_a_cluster_without_elements(plan: str) -> None:
-    """Rows that begin anywhere, so short that some CTAs have none of them."""
+    """Rows that begin anywhere and are so short that some CTAs have no elements."""
     check(filled((3, 1000), np.int8)[:, 15:], 1, plan)
     check(filled((200, 57), np.int8)[:, 15:], 1, plan)

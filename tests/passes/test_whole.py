@@ -11,8 +11,8 @@ from warpfold.runtime.emulator.profiler import Profiler, total
 
 
 @pytest.mark.parametrize("rows", [1 << 10, (1 << 10) + 5])
-def test_accesses_are_whole_and_so_are_those_of_results(rows: int, profiler: Profiler) -> None:
-    """Rows of three bytes: three accesses for sixteen of them, and one to write these."""
+def test_accesses_to_rows_and_results_are_whole(rows: int, profiler: Profiler) -> None:
+    """Rows of three bytes: three accesses for sixteen rows, and one to write their results."""
     x, plan = placed(numbers((rows, 3), np.int8) > 2, 0), "walk=whole,vector=16,warps_kept=1"
     np.testing.assert_array_equal(wf.any(x, axis=1, plan=plan, device="emulator"), x.any(axis=1))
     found, left, warps = total(profiler.profiles), rows % 16, rows // 16 // 32
