@@ -1,4 +1,4 @@
-"""The emulator as a GPU of which tests say how long each plan takes."""
+"""The emulator as a GPU; tests set the time of each plan."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Cost = Callable[[Plan], float]
 
 
 class StandIn(EmulatorBackend):
-    """What the autotuner asks of a CUDA backend, without its clock."""
+    """The part of a CUDA backend that the autotuner uses, without its clock."""
 
     name, device_name, device = "cuda", "Stand-in GPU", Device("cpu")
 

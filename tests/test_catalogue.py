@@ -1,4 +1,4 @@
-"""Every kernel of the catalogue, for every target: it assembles, spills nothing, and its PTX keeps its promises."""
+"""Every kernel of the catalogue, for every target: it assembles without spills, and its PTX has the expected form."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def ptx(case: Case, arch: str) -> str:
 @pytest.mark.parametrize("arch", list(TARGETS))
 @pytest.mark.parametrize("case", CATALOGUE, ids=lambda c: c.name)
 def test_every_kernel_assembles_without_spills(case: Case, arch: str) -> None:
-    """On every target: no spill, no local memory, no call. Clusters are for those that have them."""
+    """On every target: no spill, no local memory, no call. Cluster plans only on targets that have clusters."""
     if "cluster" in case.plan and not TARGETS[arch].has_clusters:
         with pytest.raises(PlanError, match=f"WF414: .*: {arch} has no clusters of CTAs"):
             ptx(case, arch)
@@ -71,12 +71,12 @@ def test_predicates_are_ballots_and_integers_are_redux_where_the_target_has_it()
 
 
 def test_a_cta_of_1024_threads_has_registers_for_columns() -> None:
-    """Two of them on an SM, as of smaller ones along the kept axis, would leave 32 registers a thread."""
+    """Two such CTAs on an SM, like smaller ones along the kept axis, would leave 32 registers a thread."""
     case = Case("var", (4096, 300), "f64", axis=0, plan="simple")
     assert assemble(ptx(case, "sm_90a"), "sm_90a").spills == 0
 
 
-def test_rounds_within_a_warp_wait_for_that_warp_alone() -> None:
+def test_rounds_within_a_warp_wait_for_that_warp_only() -> None:
     """256 positions: barriers of the CTA after the store and distances 128, 64 and 32, of the warp after 16 to 1."""
     text = ptx(Case("max", (1 << 20,), plan="cta=unrolled,finish=cta"), "sm_90a")
     assert text.count("bar.sync") == 4
@@ -85,7 +85,7 @@ def test_rounds_within_a_warp_wait_for_that_warp_alone() -> None:
 
 
 def test_a_cluster_passes_its_barrier_twice() -> None:
-    """Arrives as it begins, waits before it writes to the first CTA; arrives and waits again. No barrier of a CTA."""
+    """It arrives at the start and waits before it writes to the first CTA; then arrives and waits again."""
     text = ptx(Case("sum", (65536,), plan="cluster=8,warps=16"), "sm_90a")
     assert ".reqnctapercluster 1, 8, 1" in text
     order = [text.index("barrier.cluster.arrive.relaxed"), text.index("ld.global"), text.index("barrier.cluster.wait"),
@@ -96,7 +96,7 @@ def test_a_cluster_passes_its_barrier_twice() -> None:
 
 
 def test_the_machine_code_reads_16_bytes_at_a_time() -> None:
-    """What ptxas makes of it, by the real disassembler."""
+    """The output of ptxas, read by the real disassembler."""
     text = disassemble(assemble(ptx(Case("sum", (1 << 22,)), "sm_90a"), "sm_90a").cubin)
     assert text.count("LDG.E.128") >= 8
     assert "SHFL.BFLY" in text
@@ -104,7 +104,7 @@ def test_the_machine_code_reads_16_bytes_at_a_time() -> None:
 
 @pytest.mark.parametrize("case", CATALOGUE[::12], ids=lambda c: c.name)
 def test_every_stage_parses_again(case: Case) -> None:
-    """What is printed as IR is IR: MLIR reads it, and prints the same once more."""
+    """MLIR parses the printed IR and prints the same text."""
     compiled = wf.compile(case.what, case.shape, BY_NAME[case.dtype], axis=case.axis, plan=case.plan)
     for stage in compiled.stages:
         with session():

@@ -1,4 +1,4 @@
-"""The emulator gives the bits that an H200 gave, under the plans of then: ``tests/data/digests.json``."""
+"""The emulator gives the bits of an H200 under the recorded plans: ``tests/data/digests.json``."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ GROUPS = sorted({(c.group, c.x.shape) for c in CASES})
 
 
 def test_the_table_is_complete() -> None:
-    """A case without a digest would pass unseen."""
+    """A case without a digest would pass unnoticed."""
     assert {case.name for case in CASES} == set(DIGESTS)
 
 
 def test_portable_bits_do_not_depend_on_the_address() -> None:
-    """On the GPU, too: another alignment has another plan, and the same digest."""
+    """On the GPU as well: another alignment has another plan and the same digest."""
     found = defaultdict(set)
     for case in CASES:
         found[case.same].add(DIGESTS[case.name])
@@ -38,7 +38,7 @@ def test_the_emulator_agrees_with_the_gpu(group: str, shape: tuple[int, ...]) ->
 
 
 @pytest.mark.parametrize("name", ["sum-129x1001-1-f32", "var-5x6x7x8-(0,2)-f64", "argmax-9x130x33-1-i16"])
-def test_a_plan_in_words_is_that_plan(name: str) -> None:
-    """What the table keeps of a plan gives the planner's own bits again."""
+def test_a_stored_plan_gives_the_same_bits(name: str) -> None:
+    """A plan as stored in the table gives the planner's own bits again."""
     case = next(c for c in CASES if c.name == name)
     assert digests.digest(case, "emulator", digests.own_plan(case, "emulator")) == digests.digest(case, "emulator")

@@ -1,4 +1,4 @@
-"""The documents say what is so: programs run, links and files exist, and the IR is what the compiler prints."""
+"""The documents are true: programs run, links and files exist, and the IR is what the compiler prints."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_ir_in_the_design_is_what_the_compiler_prints(stage: str, block: str
         at, skipping = found + 1, False
 
 
-def test_the_python_of_the_readme_prints_what_its_comments_say(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_python_of_the_readme_prints_its_comments(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path))
     text = "\n".join(re.findall(r"```python\n(.*?)```", README, re.DOTALL))
     source = tmp_path / "readme.py"  # a file, so that traced lines have a source
@@ -90,7 +90,7 @@ def test_every_public_name_is_on_the_page_of_functions() -> None:
 def test_the_first_run_is_what_the_commands_print(
     words: str, printed: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Those that neither time anything nor depend on the device; the page has them for both devices."""
+    """The commands without times whose output does not depend on the device; the page has them for both devices."""
     monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path))
     monkeypatch.chdir(ROOT / "examples")
     result = CliRunner().invoke(cli, shlex.split(words), catch_exceptions=False)
@@ -98,7 +98,7 @@ def test_the_first_run_is_what_the_commands_print(
 
 
 def test_the_first_run_on_the_emulator_is_what_the_script_prints() -> None:
-    """The page's first half, whole, but for times."""
+    """The first half of the page, except for times."""
     shown = re.search(r"<!-- begin: examples/first_run.sh emulator -->\n```console\n(.*?)```", FIRST_RUN, re.DOTALL)
     assert shown is not None
     environment = {**os.environ, "PYTHON": sys.executable, "COLUMNS": "120"}

@@ -23,7 +23,7 @@ def test_the_table_has_every_walk_every_way_to_read_and_every_finish() -> None:
 
 @pytest.mark.parametrize("arch", goldens.ARCHS)
 def test_plans_are_those_of_the_table(arch: str) -> None:
-    """If they should differ: ``python tests/goldens.py --write`` makes the table anew."""
+    """``python tests/goldens.py --write`` writes the table anew."""
     wrong = [golden.name for golden, found in ROWS if goldens.plan(golden.planned(arch)) != found[arch][0]]
     assert not wrong
 

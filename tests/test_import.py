@@ -1,4 +1,4 @@
-"""What ``import warpfold`` costs and loads."""
+"""The cost of ``import warpfold``, and what it loads."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def test_the_file_is_what_the_script_writes() -> None:
     assert interface.STUB.read_text(encoding="utf-8") == interface.text(), "run python tests/interface.py"
 
 
-def test_it_has_the_names_of_the_package() -> None:
+def test_the_interface_has_the_names_of_the_package() -> None:
     found: set[str] = set()
     for e in ast.parse(interface.STUB.read_text(encoding="utf-8")).body:
         if isinstance(e, ast.ImportFrom) and e.level:
@@ -100,7 +100,7 @@ def test_parameters_are_those_at_run_time(name: str) -> None:
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
-    """A folder with a program that is right and one that is wrong, and the package beside them."""
+    """A folder with a correct program, a wrong one, and the package."""
     (tmp_path / "good.py").write_text(GOOD, encoding="utf-8")
     (tmp_path / "bad.py").write_text("import warpfold as wf\n" + "".join(f"{line}\n" for line in BAD), encoding="utf-8")
     (tmp_path / "path").mkdir()
@@ -108,8 +108,8 @@ def programs(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_program_passes_mypy_and_mistakes_do_not(programs: Path) -> None:
-    """With --strict; errors in the package's own files are not the user's business."""
+def test_mypy_accepts_a_program_and_reports_mistakes(programs: Path) -> None:
+    """With --strict; errors in the package's own files do not concern users."""
     ini = f"[mypy]\nmypy_path = {programs}/path\n[mypy-warpfold.*]\nignore_errors = true\n"
     (programs / "mypy.ini").write_text(ini, encoding="utf-8")
     words = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", ROOT / ".mypy_cache" / "user"]
@@ -118,7 +118,7 @@ def test_a_program_passes_mypy_and_mistakes_do_not(programs: Path) -> None:
     check([(m[1], int(m[2]), m[3] == "error", m[4]) for m in said if m])
 
 
-def test_a_program_passes_pyright_and_mistakes_do_not(programs: Path) -> None:
+def test_pyright_accepts_a_program_and_reports_mistakes(programs: Path) -> None:
     pytest.importorskip("pyright")
     settings = {"extraPaths": ["path"], "include": ["*.py"], "typeCheckingMode": "standard"}
     (programs / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
@@ -133,7 +133,7 @@ def test_a_program_passes_pyright_and_mistakes_do_not(programs: Path) -> None:
 
 
 def check(said: list[tuple[str, int, bool, str]]) -> None:
-    """What a checker said, as (program, line, whether an error, text): of the wrong one each mistake, and no other."""
+    """Compares a checker's (program, line, whether an error, text): exactly the mistakes of the wrong program."""
     assert not [text for name, _, wrong, text in said if name == "good" and wrong]
     revealed = [text for name, _, wrong, text in said if name == "good" and ("Revealed" in text or "Type of" in text)]
     for found, expected in zip(revealed, SHOWN.values(), strict=True):

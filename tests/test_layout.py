@@ -1,4 +1,4 @@
-"""The mirror is law: ops, passes, codes, packages and their tests answer each other name by name."""
+"""Ops, passes, codes and packages, and their tests and entries, mirror each other by name."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_every_pass_is_in_the_table_once_and_every_file_is_a_pass() -> None:
     assert set(listed) <= own, f"passes/ lacks the files of {sorted(set(listed) - own)}"
 
 
-def test_every_lit_file_mirrors_something() -> None:
+def test_every_lit_file_mirrors_an_op_or_a_pass() -> None:
     mirrored = {"dialect": {*OP_NAMES, *(f"{op}_invalid" for op in OP_NAMES)}}
     mirrored["passes"] = {*PASS_NAMES, *(f"{name}_invalid" for name in PASS_NAMES)}
     for folder, names in mirrored.items():
@@ -94,7 +94,7 @@ def test_every_built_in_has_its_entries(name: str) -> None:
     assert not missing, f"{name} of compiler/program/library/ lacks:" + "".join(f"\n  {entry}" for entry in missing)
 
 
-def test_no_name_is_public_that_nothing_is() -> None:
+def test_every_public_name_exists() -> None:
     public = {name for name, home in wf._HOME.items() if home == ".runtime.named_reductions"}
     assert public <= set(FUNCTIONS), (
         f"REDUCTIONS of program/public_names.py names what compiler/program/library/ has not: {public}"
@@ -119,8 +119,8 @@ def test_the_package_has_one_name() -> None:
 
 
 @pytest.mark.parametrize("path", LIT_FILES, ids=lambda p: f"{p.parent.name}/{p.name}")
-def test_check_lines_say_what_they_seem_to(path: Path) -> None:
-    """A misspelt directive, or a variable from another block, would pass without checking anything."""
+def test_check_lines_are_real_directives(path: Path) -> None:
+    """A misspelt directive, or a variable from another block, would check nothing."""
     text = path.read_text(encoding="utf-8")
     prefixes = {"CHECK", *re.findall(r"--check-prefix(?:es)?[= ]([\w,-]+)", text)}
     prefixes = {name for group in prefixes for name in group.split(",")}

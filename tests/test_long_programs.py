@@ -1,4 +1,4 @@
-"""Long programs: compiling takes time in proportion to their operations, however often each value is used."""
+"""Long programs: compile time is proportional to their operations, however often each value is used."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BOUND = 20.0
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """Fails if what is inside takes more than BOUND; it is interrupted where it does not end by itself."""
+    """Fails if its block takes more than BOUND, and interrupts a block that does not end."""
 
     def stop(_: int, __: FrameType | None) -> None:
         pytest.fail(f"more than {BOUND} s: some walk is not linear")
@@ -51,12 +51,12 @@ def where_of_both(x: Any) -> Any:
 
 
 def clamped(x: Any) -> Any:
-    """Of a clamp the bounds of a float follow."""
+    """The bounds of a clamped float are known."""
     return wf.maximum(wf.minimum(x, x), wf.minimum(x, x * x))
 
 
 def turned_over(x: Any) -> Any:
-    """Bits of a rank, of which all are tried."""
+    """Bits of a rank, all of which are tried."""
     return x ^ (x & 1)
 
 
@@ -108,7 +108,7 @@ COMBINED: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("line", COMBINED)
 @pytest.mark.filterwarnings("ignore::warpfold.WarpfoldWarning")
 def test_values_used_twice_on_each_line_of_a_combine(line: str) -> None:
-    """It looks like that of an anchored monoid, whose formulas are taken apart."""
+    """The combine looks like an anchored monoid's, whose formulas are analysed."""
 
     @wf.monoid(identity=(0, 0))
     def long(a: Any, b: Any) -> Any:
@@ -139,7 +139,7 @@ def test_fifty_folds_at_once(fold: Callable[[Any], Any]) -> None:
 
 
 def test_long_programs_run() -> None:
-    """NumPy does the same in f64; the sums of these integers are exact."""
+    """NumPy computes the same in f64; the sums of these integers are exact."""
     x = np.arange(-4, 4, dtype=np.int64).reshape(2, 4)
     expected = x
     for _ in range(40):

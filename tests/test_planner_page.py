@@ -1,4 +1,4 @@
-"""docs/planner.md is what the planner says, and every number of the planner is a threshold or in a table."""
+"""docs/planner.md matches the planner, and every number of the planner is a threshold or in a table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_the_page_is_what_the_planner_says() -> None:
 
 
 @pytest.mark.parametrize(("path", "module"), planner_page.modules(), ids=lambda text: text)
-def test_each_number_says_what_it_means_and_when_it_was_set(path: str, module: str) -> None:
+def test_each_number_has_a_meaning_and_a_date(path: str, module: str) -> None:
     for entry in planner_page.entries(path, module):
         assert entry.means, f"{entry.name} has no docstring"
         assert re.fullmatch(r"\d{4}-\d\d-\d\d", entry.measured.day), entry.name

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 
 class Status(IntEnum):
-    """The statuses that tests provoke."""
+    """The statuses that tests use."""
 
     CUDA_SUCCESS = 0
     CUDA_ERROR_INVALID_VALUE = 1
@@ -58,9 +58,9 @@ class FakeDriver:
     Attributes:
         calls: every call, as (name, arguments).
         fail: the status to return instead, by call name.
-        kernels: what a kernel of a name does with its argument words; ``layout`` says how wide each is,
-            and ``layouts`` for kernels of a name.
-        launches: what was launched.
+        kernels: the effect of a kernel, by name, on its argument words; ``layout`` gives the width of each word, and
+    ``layouts`` for kernels of a name.
+        launches: the launches.
         current: the current context, as the caller left it.
         capturing: the graph that is being captured, by stream.
     """
@@ -111,7 +111,7 @@ class FakeDriver:
         return call
 
     def names(self) -> list[str]:
-        """The calls made so far, by name; starts a new list."""
+        """The names of the calls so far; starts a new list."""
         made, self.calls = [name for name, _ in self.calls], []
         return made
 
@@ -247,7 +247,7 @@ class FakeDriver:
         return OK, ctypes.cast(self.entries[-1], ctypes.c_void_p).value, 0
 
     def entered(self, name: str, *args: Any) -> int:
-        """A call by address: pointers are read and written where they point."""
+        """A call by address: pointers are dereferenced."""
         self.calls.append((name, args))
         return self.fail.get(name, OK) or getattr(self, f"at_{name}")(*args)
 

@@ -1,4 +1,4 @@
-"""A GPU that is not there: a driver that runs PTX on the emulator, and tensors like PyTorch's in its memory."""
+"""A simulated GPU: a driver that runs PTX on the emulator, and tensors like PyTorch's in its memory."""
 
 # ruff: noqa: N802 - the driver's own names
 
@@ -40,20 +40,20 @@ class Heap:
         self.base = self.memory.bind(self.bytes)
 
     def take(self, nbytes: int) -> int:
-        """The address of new memory, that nobody else gets."""
+        """The address of new memory."""
         with self.lock:
             found, self.used = self.used, self.used + -(-max(1, nbytes) // 512) * 512
         assert self.used <= HEAP
         return self.start + found
 
     def seen(self, word: int) -> int:
-        """A word of arguments as the emulator must have it: addresses are its own."""
+        """A word of arguments for the emulator: it has addresses of its own."""
         inside = self.start <= word <= self.start + HEAP
         return self.base + word - self.start if inside else word
 
 
 class EmulatedDriver(FakeDriver):
-    """The stand-in for the driver, with kernels that run."""
+    """The stand-in for the driver, with kernels that run on the emulator."""
 
     def __init__(self, devices: int = 1) -> None:
         super().__init__(devices)
@@ -99,7 +99,7 @@ class Stream:
 
 
 class Tensor:
-    """Enough of ``torch.Tensor``: a NumPy array in the memory of a device."""
+    """A minimal ``torch.Tensor``: a NumPy array in the memory of a device."""
 
     __module__ = "torch"
     __torch_dispatch__ = None
@@ -120,7 +120,7 @@ class Tensor:
         return int(self.a.ctypes.data) if self.freed is None else self.freed
 
     def untyped_storage(self) -> Any:
-        """All memory, so that any view of it is inside; or none."""
+        """All memory, which contains any view; or none."""
         held = self.freed is None
         return types.SimpleNamespace(data_ptr=lambda: int(held), nbytes=lambda: held << 60)
 
@@ -147,7 +147,7 @@ class Tensor:
 
 
 class DType:
-    """Enough of ``torch.dtype``."""
+    """A minimal ``torch.dtype``."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -161,7 +161,7 @@ DTYPES = {name: DType(name) for name in NAMES}
 
 
 class Guards:
-    """Enough of ``TensorGuards``."""
+    """A minimal ``TensorGuards``."""
 
     def __init__(self, *xs: Any, dynamic_dims_sizes: Any, dynamic_dims_strides: Any) -> None:
         assert dynamic_dims_sizes == [list(x.shape) for x in xs]
@@ -176,7 +176,7 @@ class Guards:
         return x.dtype, x.shape, x.stride(), x.number, x.neg, x.requires_grad
 
     def check(self, *xs: Any) -> bool:
-        """As the real one, which takes one tensor given twice for a change."""
+        """Like the real one, treats one tensor given twice as a change."""
         return len(set(map(id, xs))) == len(xs) and [self.facts(x) for x in xs] == self.known
 
 
@@ -212,7 +212,7 @@ class Gpu:
         return Tensor(as_strided(made, shape, [s * made.itemsize for s in strides]), how["device"].index)
 
     def launched(self, fn: Any) -> tuple[Any, list[str]]:
-        """What ``fn`` gives, and the calls of the driver it makes."""
+        """The result of ``fn``, and the calls of the driver that it makes."""
         self.driver.names()
         return fn(), self.driver.names()
 

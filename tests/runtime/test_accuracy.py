@@ -1,4 +1,4 @@
-"""Sums of f32 are as accurate as NumPy's pairwise summation, measured over draws and not on one lucky case."""
+"""Sums of f32 are as accurate as NumPy's pairwise summation, measured over many random inputs."""
 
 from __future__ import annotations
 

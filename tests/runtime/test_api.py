@@ -23,7 +23,7 @@ TOLERANCE = {"f16": 2e-3, "bf16": 2e-2, "f32": 3e-6, "f64": 1e-13}
 
 
 def reference(op: str, x: Array, axis: Any) -> Array:
-    """What NumPy says in float64 (in 64-bit integers for integers)."""
+    """NumPy's answer in float64 (in 64-bit integers for integers)."""
     wide = x.astype(np.float64) if dtype(x.dtype).is_float or op in ("norm", "logsumexp") else x
     if op == "norm":
         return np.asarray(np.sqrt(np.sum(wide * wide, axis=axis)))
@@ -45,7 +45,7 @@ def values(rng: np.random.Generator, shape: tuple[int, ...], name: str, op: str)
 
 
 def assert_close(got: Any, wanted: Array, op: str, x: Array) -> None:
-    """Exact where arithmetic is; else within a few roundings of the result's type, measured against the elements."""
+    """Exact where arithmetic is, else within a few roundings of the result's type, relative to the elements."""
     found = np.asarray(got)
     assert found.shape == wanted.shape
     if found.dtype.kind in "biu":
@@ -264,7 +264,7 @@ def test_a_mask_that_may_leave_nothing_is_refused_without_advice_that_would_be_r
     assert caught.value.remedy == "replace the elements that do not count"
 
 
-def test_names_that_ptx_cannot_spell_are_respelt() -> None:
+def test_names_that_are_invalid_in_ptx_are_changed() -> None:
     x = np.arange(9.0)
 
     def größe(x: Any) -> Any:
@@ -276,7 +276,7 @@ def test_names_that_ptx_cannot_spell_are_respelt() -> None:
 
 @pytest.mark.parametrize("name", ["i8", "i16", "u8", "u16"])
 def test_narrow_integers_are_compared_with_their_sign(name: str) -> None:
-    """LLVM without its optimiser compares a loaded byte as unsigned when it is compared for equality too."""
+    """Unoptimised LLVM compares a loaded byte as unsigned when it is compared for equality too."""
     t = dtype(name)
     for value in (t.lowest, t.highest, 0):
         x = np.array([value], t.numpy)
@@ -296,7 +296,7 @@ def LAST(a: Any, b: Any) -> Any:  # noqa: N802
 
 
 def masked(x: Array, axis: Any, mask: Any, op: str, **options: Any) -> None:
-    """``where=`` against NumPy's, for a function that NumPy has one for."""
+    """NumPy's ``where=`` for a function that has it in NumPy."""
     got = getattr(wf, op)(x, axis, where=mask, device="emulator", **options)
     np.testing.assert_allclose(got, getattr(np, op)(x, axis=axis, where=mask, **options), rtol=1e-12)
 
@@ -380,7 +380,7 @@ def test_several_reductions_are_one_kernel_that_reads_once() -> None:
     np.testing.assert_array_equal(out[3], best)
 
 
-def test_a_description_is_what_numpy_says_one_by_one() -> None:
+def test_a_description_has_the_values_of_numpys_functions() -> None:
     x = np.random.default_rng(12).standard_normal((4, 1000))
     x[2, 7] = 0
     found = wf.describe(x, 1, device="emulator")
@@ -395,7 +395,7 @@ def test_a_description_is_what_numpy_says_one_by_one() -> None:
 
 # --- complex numbers, two inputs ---
 @pytest.mark.parametrize("name", ["complex64", "complex128"])
-def test_complex_arrays_reduce_as_numpys(name: str) -> None:
+def test_complex_arrays_reduce_as_in_numpy(name: str) -> None:
     rng = np.random.default_rng(13)
     z = (rng.standard_normal((6, 500)) + 1j * rng.standard_normal((6, 500))).astype(name)
     z[1, 3] = 0
@@ -432,7 +432,7 @@ LIBRARIES = [np.array, lambda v, t: np.asarray(v, t)[()], lambda v, t: np.array(
 @pytest.mark.parametrize("of", LIBRARIES)
 @pytest.mark.parametrize("kind", [np.float32, np.float64, np.int16, np.uint8, bool])
 def test_a_number_may_be_an_array_of_rank_0(of: Any, kind: Any) -> None:
-    """As NumPy takes it for ``initial=``: also in a tuple, and as a parameter of the user's program."""
+    """NumPy accepts it for ``initial=``; also in a tuple, and as a parameter of the user's program."""
     x = np.arange(6).astype(kind)
     start = of(1, kind)
     assert wf.sum(x, initial=start) == x.sum() + 1

@@ -24,7 +24,7 @@ X = np.random.default_rng(0).integers(-9, 9, (6, 40)).astype(np.float32)
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache that is still to be made."""
+    """A cache folder that does not exist yet."""
     monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path / "cache"))
     cache.clear_memory()
     cache._warn_once.cache_clear()
@@ -38,7 +38,7 @@ def entry(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("mask", [0o000, 0o002, 0o077])
-def test_the_folder_and_all_in_it_are_its_owners_alone(mask: int, folder: Path) -> None:
+def test_only_the_owner_may_access_the_folder(mask: int, folder: Path) -> None:
     old = os.umask(mask)
     try:
         wf.sum(X, device="emulator")
@@ -52,7 +52,7 @@ def test_the_folder_and_all_in_it_are_its_owners_alone(mask: int, folder: Path) 
 
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o702, 0o1777])
 def test_a_folder_that_others_may_write_into_is_not_used(mode: int, folder: Path) -> None:
-    """Neither for artifacts nor for finds; one warning says so, and calls go on."""
+    """Neither for artifacts nor for tuned plans; a single warning says so, and calls work."""
     ready = plan_for("max", (4096, 8192), axis=1)
     wf.sum(X, device="emulator")
     kept = tuned_plans.keep(tuned_plans.Find(tuned_plans.key(ready.task, "GPU"), "unroll=1"))
@@ -97,7 +97,7 @@ def test_a_folder_that_only_its_owner_may_write_into_is_used(mode: int, folder: 
 
 
 def test_an_entry_that_was_altered_is_not_run(folder: Path) -> None:
-    """Whatever of it was, with a checksum made anew: it is what the caller would compile, or made again."""
+    """Whatever was altered, the checksum matches: the entry is what the caller would compile, or is made again."""
     ready = plan_for("sum", X.shape, axis=1)
     wanted = prepare.artifact(ready)
     path = entry(folder)
@@ -114,7 +114,7 @@ def test_an_entry_that_was_altered_is_not_run(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("other", ["max", "prod", "nansum"])
-def test_another_kernel_that_was_given_this_key_is_not_run(other: str, folder: Path) -> None:
+def test_another_kernel_under_this_key_is_not_run(other: str, folder: Path) -> None:
     """Not even where its own file names the key and has a sound checksum."""
     x = np.full((6, 40), 2, np.float32)
     wf.reduce(x, other, axis=1, device="emulator")
@@ -130,7 +130,7 @@ def test_another_kernel_that_was_given_this_key_is_not_run(other: str, folder: P
 
 @pytest.mark.parametrize("change", [{"axis": 0}, {"plan": "unroll=1"}, {"dtype": "i32"}, {"shape": (6, 4096)}])
 @pytest.mark.usefixtures("folder")
-def test_a_kernel_for_something_else_that_was_given_this_key_is_not_run(change: dict[str, object]) -> None:
+def test_a_kernel_for_another_reduction_under_this_key_is_not_run(change: dict[str, object]) -> None:
     given: dict[str, object] = {"shape": (6, 40), "axis": 1}
     other = prepare.artifact(plan_for("sum", **(given | change)))  # type: ignore[arg-type]
     ready = plan_for("sum", **given)  # type: ignore[arg-type]

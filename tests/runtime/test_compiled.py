@@ -1,4 +1,4 @@
-"""Artifacts: what they show, how they are saved, loaded and refused, and the cache on disk."""
+"""Artifacts: their summary, saving, loading and refusals, and the cache on disk."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def python(code: str, folder: Path) -> str:
-    """Runs code in a new process with the cache in ``folder``; gives what it printed."""
+    """Runs code in a new process with the cache in ``folder``; returns its output."""
     found = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)], env={**os.environ, "WARPFOLD_CACHE_DIR": str(folder)},
         capture_output=True, text=True, check=False,
@@ -52,7 +52,7 @@ def python(code: str, folder: Path) -> str:
         ("sum", (1 << 20,), "i32", None, "finish=atomic", "planned for 1048576 ("),
     ],
 )  # fmt: skip
-def test_a_compiled_reduction_says_in_one_line_what_it_is(
+def test_a_compiled_reduction_has_a_one_line_repr(
     what: Any, shape: Any, dtype: Any, axis: Any, plan: str, text: str, tmp_path: Path
 ) -> None:
     k = wf.compile(what, shape, dtype, axis=axis, arch="sm_80", plan=plan)
@@ -84,7 +84,7 @@ def test_a_compiled_reduction_shows_itself_and_runs() -> None:
 )
 @pytest.mark.parametrize("n", [1000, 4095, 4096, 6000, 70001])
 def test_a_kernel_without_loops_gives_the_bits_of_the_one_that_serves_any_size(what: str, t: str, n: int) -> None:
-    """Calls get a kernel for few elements; ``compile`` gives one that also serves many."""
+    """Calls get a kernel for few elements; ``compile`` gives one that serves any number."""
     dtype = ml_dtypes.bfloat16 if t == "bf16" else {"bool": "?", "f32": "f4", "f64": "f8", "i8": "i1"}[t]
     x = np.random.default_rng(n).integers(-100, 100, n).astype(dtype)
     found = api.plan_for(what, (n,), t)
@@ -100,7 +100,7 @@ def assert_close(found: object, expected: object) -> None:
 
 
 @pytest.mark.parametrize("case", ["flipped", "gaps", "transposed"])
-def test_results_that_do_not_follow_each_other_are_refused(case: str) -> None:
+def test_results_that_are_not_contiguous_are_refused(case: str) -> None:
     """A kernel for results at one stride would write them to other places."""
     x = np.random.default_rng(1).standard_normal((8, 16, 31)).astype(np.float32)
     k = wf.compile("sum", x.shape, "f32", axis=1)
@@ -124,10 +124,10 @@ def test_a_compiled_reduction_runs_under_every_kind_of_plan(plan: str, tmp_path:
 
 
 @pytest.mark.parametrize("determinism", ["run", "portable"])
-def test_a_portable_artifact_is_launched_alike_on_every_machine(
+def test_a_portable_artifact_has_one_launch_on_every_machine(
     determinism: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a machine of 4 multiprocessors a result has fewer CTAs, unless its bits may not depend on that."""
+    """On a machine of 4 multiprocessors a result has fewer CTAs, unless its bits must not depend on that."""
     wf.compile("sum", (2**20,), "f32", determinism=determinism).save(tmp_path / "k.warpfold")
     k = wf.load(tmp_path / "k.warpfold")
     x = np.random.default_rng(0).standard_normal(2**20).astype(np.float32)
@@ -165,7 +165,7 @@ def test_cubins_are_added_for_the_architectures_asked_for(tmp_path: Path) -> Non
 
 
 def sealed(body: bytes) -> bytes:
-    """A file that is whole, whatever it holds."""
+    """An artifact file with a valid checksum, whatever its content."""
     return artifact_file.MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
 
@@ -205,8 +205,8 @@ def test_an_array_that_the_kernel_cannot_serve_is_an_error() -> None:
         k(np.zeros((64, 1000), np.float32).T, device="emulator")
 
 
-def test_a_permuted_array_gives_a_result_that_lies_as_it_does() -> None:
-    """Here the kernel for two runs of results serves one run, which only a result in the array's order is."""
+def test_the_result_of_a_permuted_array_has_its_order() -> None:
+    """The kernel for two runs of results serves one run, which only a result in the array's order is."""
     x = np.arange(48 * 3 * 64, dtype=np.float32).reshape(48, 3, 64).transpose(0, 2, 1)
     k = wf.compile("sum", (48, 64, 3), "f32", axis=0)
     got = k(x, device="emulator")
@@ -219,7 +219,7 @@ def test_a_permuted_array_gives_a_result_that_lies_as_it_does() -> None:
 @pytest.mark.parametrize(
     ("dtype", "plan"), [("f32", ""), ("f32", "tile_bytes=16384,lanes=4"), ("int8", "tile_bytes=16384,vector=4")]
 )
-def test_a_kernel_with_a_tile_serves_all_rows_that_fit_it(dtype: str, plan: str) -> None:
+def test_a_kernel_with_a_tile_serves_all_rows_that_fit(dtype: str, plan: str) -> None:
     """Of large arrays, of one row, of none; and of rows that are no longer than the tile, with or without elements."""
     k = wf.compile("sum", (10**6, 31), dtype, axis=1, plan=plan)
     assert k.plan.tile_bytes == 16384
@@ -247,8 +247,8 @@ def test_a_kernel_with_a_tile_refuses_what_does_not_fit_it(x: np.ndarray) -> Non
         k(x, device="emulator")
 
 
-def test_a_kernel_of_a_large_array_serves_small_ones_of_as_many_dims_or_fewer() -> None:
-    """It was compiled for just its dims: two kept ones and a reduced one."""
+def test_a_kernel_of_a_large_array_serves_small_ones_with_no_more_dims() -> None:
+    """It was compiled for exactly its dims: two kept ones and a reduced one."""
     k = wf.compile("sum", (4 * 10**5, 5, 7), "f32", axis=1)
     assert (k.artifact.main.facts.kept_rank, k.artifact.main.facts.reduced_rank) == (2, 1)
     for shape in ((10, 5, 7), (10, 9, 3), (10, 0, 3), (10, 1, 3), (10, 3, 1), (3, 100, 7)):
@@ -270,7 +270,7 @@ def test_a_damaged_cache_file_is_compiled_again(damage: object, folder: Path) ->
     assert json.loads(file.read_bytes().partition(b"\n")[2])["ptx"] == json.loads(good.partition(b"\n")[2])["ptx"]
 
 
-def test_another_kernel_under_this_name_is_never_run(folder: Path) -> None:
+def test_a_kernel_in_the_wrong_cache_file_is_never_run(folder: Path) -> None:
     """A sound artifact in the wrong place has another key."""
     x = np.full(3000, 2, np.float32)
     wf.max(x, device="emulator")
@@ -299,7 +299,7 @@ def test_a_cache_that_cannot_be_written_costs_only_time(tmp_path: Path, monkeypa
     assert wf.sum(np.ones(70, np.float32), device="emulator") == 70
 
 
-def test_the_key_knows_everything_that_matters() -> None:
+def test_the_key_depends_on_everything_that_changes_the_kernel() -> None:
     def key(**changes: object) -> str:
         given = {"what": "sum", "shape": (5000,), "dtype": "f32", "arch": "sm_90a", "plan": ""} | changes
         ready: prepare.Prepared = api.plan_for(**given)  # type: ignore[arg-type]
@@ -379,8 +379,8 @@ def test_a_kernel_of_many_results_refuses_an_array_that_gives_one() -> None:
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "bool"])
 @pytest.mark.parametrize("op", ["argmax", "argmin"])
-def test_a_saved_place_of_bytes(op: str, dtype: str, tmp_path: Path) -> None:
-    """Of as few elements a result as its numbers have bits for; a kernel for more serves fewer as well."""
+def test_a_saved_argmin_of_bytes(op: str, dtype: str, tmp_path: Path) -> None:
+    """Of no more elements a result than its numbers have bits for; a kernel for more serves fewer as well."""
     x = np.random.default_rng(3).integers(0, 100, (3, 5008)).astype(dtype)
     k = wf.compile(op, (3, 5008), dtype, axis=1)
     k.save(tmp_path / "kernel")

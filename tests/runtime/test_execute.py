@@ -1,4 +1,4 @@
-"""Where a reduction runs: the choice of the backend, and what it refuses."""
+"""Where a reduction runs: the choice of the backend, and its refusals."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_results_have_the_strides_of_numpys(
     assert (got.dtype, np.asarray(got).strides) == (theirs.dtype, np.asarray(theirs).strides)
 
 
-def test_all_results_and_checks_of_a_call_lie_alike() -> None:
+def test_all_results_and_checks_of_a_call_have_one_memory_order() -> None:
     x = permuted("f8")
     for result in wf.describe(x, axis=1, device="emulator"):
         assert result.strides == (8, 512)
@@ -82,7 +82,7 @@ def test_several_inputs_and_masks() -> None:
     assert wf.sum(x, 2, where=y > 0, device="emulator").strides == (8, 512)
 
 
-def test_a_result_of_the_callers_stays_as_it_is() -> None:
+def test_a_callers_result_keeps_its_layout() -> None:
     x, out = permuted("f8"), np.zeros((64, 3))
     assert wf.sum(x, 1, out=out, device="emulator") is out
     assert out.strides == (24, 8)
@@ -90,7 +90,7 @@ def test_a_result_of_the_callers_stays_as_it_is() -> None:
 
 
 def test_neighbouring_lanes_store_neighbours() -> None:
-    """With a result in C order the kept axes of a permuted array stay apart, and threads write one by one."""
+    """With a result in C order the kept axes of a permuted array stay separate, and threads write one by one."""
     for shape, axis, kept in (((16, 512, 512), 1, [1, 2]), ((1000, 3, 1024), 2, [2, 2])):
         x = permuted(shape=shape)
         out = np.zeros(np.delete(x.shape, axis), np.float32)

@@ -1,4 +1,4 @@
-"""Moments of numbers near the end of the range: what overflows on the way is not taken for an infinity in the data."""
+"""Moments of numbers near the end of the range: an overflow of an intermediate is not an infinity in the data."""
 
 from __future__ import annotations
 

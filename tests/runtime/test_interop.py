@@ -1,6 +1,6 @@
 """Arrays of real libraries on the CPU: every reduction, results in the caller's library, views of any strides.
 
-What NumPy arrays give is tested in ``test_api``; arrays of other libraries must give the same bits.
+``test_api`` tests what NumPy arrays give; arrays of other libraries must give the same bits.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ Array = npt.NDArray[Any]
 # --- libraries -----------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Library:
-    """A library as tests see it.
+    """An array library under test.
 
     Attributes:
         make: an array of it with the elements of a NumPy array.
-        results: the class of what a reduction of it gives, of any rank and of rank 0.
+        results: the class of a reduction's result, of any rank and of rank 0.
     """
 
     make: Callable[[Array], Any]
@@ -57,7 +57,7 @@ def _jax() -> Library:
 
 
 def _strict() -> Library:
-    """Not known to warpfold: it is read by protocols, and results are NumPy's."""
+    """A library unknown to warpfold: it is read by protocols, and results are NumPy's."""
     xp = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
     return Library(xp.asarray, (np.ndarray, np.generic))
 
@@ -69,7 +69,7 @@ SMALL = ("float16", "bfloat16", "float8_e4m3fn", "float8_e5m2")
 
 
 def pairs(*kinds: str) -> list[tuple[str, str]]:
-    """All (library, element type), but for types that are not in the standard."""
+    """All (library, element type), except for types that the standard lacks."""
     return [(name, kind) for name in LIBRARIES for kind in kinds if name != "array_api_strict" or kind not in SMALL]
 
 
@@ -85,7 +85,7 @@ def torch() -> Any:
 
 # --- results -------------------------------------------------------------------------------------------------------
 def takes_one_array(function: Callable[..., Any]) -> bool:
-    """Whether it reduces one array and needs nothing else."""
+    """Whether it reduces one array without further arguments."""
     found = inspect.signature(function).parameters.values()
     needed = [p for p in found if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     return len(needed) == 1 and needed[0].kind is not needed[0].KEYWORD_ONLY
@@ -101,14 +101,14 @@ def reduce(x: Any, name: str, axis: Any = None, **how: Any) -> tuple[Any, ...]:
 
 
 def elements(shape: tuple[int, ...], kind: str) -> Array:
-    """Small whole numbers, negative ones where there are such."""
+    """Small whole numbers, including negative ones for signed types."""
     t = dtype(kind)
     low = 0 if t.kind in ("bool", "uint") else -3
     return np.random.default_rng(7).integers(low, 2 if t.kind == "bool" else 4, shape).astype(t.numpy)
 
 
 def same(found: Any, wanted: Any, results: tuple[type, type]) -> None:
-    """``found`` has the class for its rank, and the type, shape and bits of NumPy's ``wanted``."""
+    """Whether ``found`` has the class for its rank, and the type, shape and bits of NumPy's ``wanted``."""
     assert isinstance(found, results[np.ndim(wanted) == 0])
     copy = arrays.to_numpy(found)
     assert (copy.dtype, copy.shape) == (wanted.dtype, wanted.shape)
@@ -252,7 +252,7 @@ def strided(draw: st.DrawFn) -> Array:
 @pytest.mark.parametrize("way", WAYS, ids=lambda f: f.__name__)
 @settings(deadline=None)
 @given(x=strided())
-def test_views_are_read_where_they_lie(way: Callable[[Array], Any], x: Array) -> None:
+def test_views_are_read_in_place(way: Callable[[Array], Any], x: Array) -> None:
     given = way(x)
     v = arrays.view(given)
     assert (v.shape, v.dtype) == (x.shape, dtype(x.dtype))
@@ -275,7 +275,7 @@ def test_kernels_read_views_of_any_strides(x: Array, data: st.DataObject) -> Non
     assert x.tobytes() == before
 
 
-def test_values_that_are_no_arrays() -> None:
+def test_values_that_are_not_arrays() -> None:
     for x in (
         3,
         2.5,

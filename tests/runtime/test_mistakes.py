@@ -1,4 +1,4 @@
-"""Every mistake of a call, for every function: each ends in its code, before anything is computed or written."""
+"""Every mistake of a call, for every function, ends in its code before anything is computed or written."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_complex_numbers_have_no_order(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WITHOUT_IDENTITY)
-def test_nothing_to_choose_from(name: str) -> None:
+def test_extremes_of_no_elements(name: str) -> None:
     fails("WF104", name, np.empty((3, 0), np.float32), axis=1)
     assert call(name, np.empty((0, 3), np.float32), axis=1) is not None  # no result, no error
 
@@ -82,7 +82,7 @@ def test_out(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMPLETE)
-def test_words_that_mean_nothing(name: str) -> None:
+def test_invalid_option_values(name: str) -> None:
     x = array(name)
     fails("WF121", name, x, device="tpu")
     fails("WF127", name, x, axes=0)
@@ -124,7 +124,7 @@ def test_parameters(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["prod", "var", "std", "mean_var", "nanprod"])
-def test_what_has_no_compensated_form(name: str) -> None:
+def test_functions_without_compensation(name: str) -> None:
     fails("WF137", name, array(name), accumulate="compensated")
 
 
@@ -137,7 +137,7 @@ def test_a_parameter_has_the_type_of_its_default(name: str, parameter: str, bad:
 
 
 @pytest.mark.parametrize("name", TWO)
-def test_two_arrays_that_do_not_meet(name: str) -> None:
+def test_two_arrays_that_do_not_broadcast(name: str) -> None:
     x, y = np.ones((3, 4)), np.ones((3, 5))
     if name == "array_equal":
         assert not wf.array_equal(x, y)
@@ -167,7 +167,7 @@ def test_a_finish_takes_the_values_of_the_state() -> None:
 
 
 @pytest.mark.parametrize(("finish", "code"), [(lambda s: [s, 3.0], "WF212"), (lambda s: {"class": s}, "WF224")])
-def test_what_a_finish_returns_is_refused_where_it_is_written(finish: Any, code: str) -> None:
+def test_the_values_of_a_finish_are_refused_at_its_line(finish: Any, code: str) -> None:
     m = wf.monoid(identity=0.0, finish=finish)(lambda a, b: a + b)
     with pytest.raises(WarpfoldError, match=code) as caught:
         wf.reduce(np.ones(3), m)

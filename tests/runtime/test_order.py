@@ -1,4 +1,4 @@
-"""Monoids whose order matters, in order: against plain Python, for every size, axis, stride and finish."""
+"""Monoids whose order matters are reduced in order: against plain Python, for every size, axis, stride and finish."""
 
 # ruff: noqa: N802 - monoids are values, though functions make them
 
@@ -23,7 +23,7 @@ PLANS = [
 
 @wf.monoid(identity=(1, 0), commutative=False, lift=lambda x: (1 - 2 * (x & 1), x))
 def AFFINE(a: Any, b: Any) -> Any:
-    """Maps t -> s t + x, one after the other; odd elements turn the sign."""
+    """Composes maps t -> s t + x; odd elements change the sign."""
     return a[0] * b[0], a[1] * b[0] + b[1]
 
 
@@ -64,7 +64,7 @@ def LAST(a: Any, b: Any) -> Any:
     finish=lambda *state: state[3],
 )  # fmt: skip
 def SUBARRAY(a: Any, b: Any) -> Any:
-    """(sum, best head, best tail, best): the greatest sum of neighbours, as Bentley divides and conquers it."""
+    """(sum, best head, best tail, best): the maximum subarray sum by divide and conquer (Bentley)."""
     (s, h, t, m), (u, i, v, n) = a, b
     return s + u, wf.maximum(h, s + i), wf.maximum(v, u + t), wf.maximum(wf.maximum(m, n), t + i)
 

@@ -1,4 +1,4 @@
-"""ptxas: where it is found, what it makes and reports, and how it refuses. Needs no GPU."""
+"""ptxas: where it is found, what it makes and reports, and its refusals. Needs no GPU."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def program(path: Path, body: str) -> Path:
 
 
 def nowhere(monkeypatch: pytest.MonkeyPatch, *folders: Path) -> None:
-    """Leaves only ``folders`` to find NVIDIA's packages in, and an empty PATH."""
+    """Leaves only ``folders`` to search for NVIDIA's packages, and an empty PATH."""
     monkeypatch.delenv("WARPFOLD_PTXAS", raising=False)
     monkeypatch.setattr(ptxas.sys, "path", [str(f) for f in folders])
     monkeypatch.setenv("PATH", "")
@@ -101,7 +101,7 @@ def test_not_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ptxas.disassemble(b"")
 
 
-def test_where_it_is_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_search_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     nowhere(monkeypatch, tmp_path)
     on_path = program(tmp_path / "path" / "ptxas", "true")
     monkeypatch.setenv("PATH", str(on_path.parent))
@@ -116,7 +116,7 @@ def test_where_it_is_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert ptxas.find_ptxas() == own
 
 
-def test_a_wrong_choice_is_no_silent_fallback(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_invalid_choice_is_an_error_and_not_a_fallback(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("WARPFOLD_PTXAS", str(tmp_path / "missing"))
     assert ptxas.find_ptxas() is None
     with pytest.raises(BackendError, match=r"^WF606: .*WARPFOLD_PTXAS=.*missing is no program"):

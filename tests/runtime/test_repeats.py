@@ -1,4 +1,4 @@
-"""Arrays expanded by stride 0, against NumPy: dims repeated anywhere, kept or reduced, in every kind of plan."""
+"""Arrays expanded by stride 0, against NumPy: repeated dims anywhere, kept or reduced, in every kind of plan."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def moments(a: Any, b: Any) -> Any:
 
 @wf.monoid(identity=(1, 0), commutative=False, lift=lambda x: (1 - 2 * (x & 1), x), finish=lambda _, t: t)
 def affine(a: Any, b: Any) -> Any:
-    """Maps t -> s t + x, one after the other; odd elements turn the sign."""
+    """Composes maps t -> s t + x; odd elements change the sign."""
     return a[0] * b[0], a[1] * b[0] + b[1]
 
 
@@ -64,7 +64,7 @@ def rows(x: Array, axes: tuple[int, ...]) -> Array:
 
 @st.composite
 def expanded(draw: st.DrawFn, dtype: Any = np.int64) -> Array:
-    """An array of whole numbers, some of whose dims have stride 0, and others any."""
+    """An array of whole numbers with stride 0 in some dims and any strides in others."""
     shape: list[int] = []
     for size in draw(st.lists(SIZES, min_size=1, max_size=4)):
         shape.append(size if prod(shape) * size <= 20_000 else 2)
@@ -138,8 +138,8 @@ LAYOUTS: list[tuple[Any, Any, Any]] = [
 
 @pytest.mark.parametrize("plan", PLANS)
 @pytest.mark.parametrize("t", [np.int32, np.float32])
-def test_every_kind_of_plan(plan: str, t: Any) -> None:
-    """Whole numbers, so that sums of floats are exact in any order; each plan serves a layout with copies at least."""
+def test_repeats_under_every_kind_of_plan(plan: str, t: Any) -> None:
+    """Whole numbers, so that sums of floats are exact in any order; each plan serves a layout with copies."""
     served = []
     how: Any = {"plan": plan, "determinism": "none" if "atomic" in plan else "run", "device": "emulator"}
     for own, shape, axes in LAYOUTS:
@@ -157,8 +157,8 @@ def test_every_kind_of_plan(plan: str, t: Any) -> None:
 
 @pytest.mark.parametrize("t", ["i1", "u1", "i2", "u4", "i8", "?", "f2", "f4", "f8"])
 @pytest.mark.parametrize("what", ["sum", "prod", "max", "any", "norm"])
-def test_every_type(t: str, what: str) -> None:
-    """Sums and products of whole numbers wrap around as NumPy's do."""
+def test_repeats_of_every_type(t: str, what: str) -> None:
+    """Sums and products of whole numbers wrap around like NumPy's."""
     numbers = (
         np.random.default_rng(2).integers(0, 2, (6, 1, 90)) if what == "prod" else np.arange(540).reshape(6, 1, 90)
     )
@@ -181,7 +181,7 @@ def test_a_sum_beyond_the_type_wraps() -> None:
     "plan", ["", "fast=kept,lanes=8,warps=4", "lanes=32,warps=2", "finish=last_block,coarsening=4"]
 )
 def test_all_copies_have_the_same_bits(plan: str) -> None:
-    """The combine of a variance is not commutative in all bits: each lane may have others."""
+    """The combine of a variance does not commute in all bits, so lanes may have different ones."""
     x = np.broadcast_to(np.random.default_rng(3).standard_normal((7, 1, 900)).astype(np.float32), (7, 300, 900))
     got = wf.reduce(x, "var", axis=2, plan=plan, device="emulator")
     assert (got == got[:, :1]).all()
@@ -195,8 +195,8 @@ def test_an_array_of_one_element() -> None:
     assert wf.count_nonzero(x, device="emulator") == 10**6
 
 
-def test_elements_that_are_not_there() -> None:
-    """The power of an identity is one, also where it is of no element that takes part."""
+def test_masked_and_missing_elements() -> None:
+    """A power of the identity is the identity, also where no element takes part."""
     x = np.broadcast_to(np.full((4, 1, 30), np.nan, np.float32), (4, 100, 30))
     assert (wf.nansum(x, axis=(1, 2), device="emulator") == 0).all()
     assert np.isnan(wf.nanmean(x, axis=(1, 2), device="emulator")).all()

@@ -1,4 +1,4 @@
-"""What may be named as a reduction, and the parameters of a call."""
+"""Names of reductions, and the parameters of a call."""
 
 # ruff: noqa: N802 - monoids are values, though functions make them
 
@@ -58,13 +58,13 @@ def test_a_missing_parameter_is_located_where_a_user_wrote_it() -> None:
         call((SHIFTED, wf.SUM), F32)
 
 
-def test_the_signature_of_a_folding_says_what_it_takes() -> None:
+def test_the_signature_of_a_monoid_shows_its_parameters() -> None:
     found = inspect.signature(function_of(SHIFTED))
     assert str(found) == "(x: 'Any', /, *, factor=1.0, shift=0, name, initial=None)"
     assert str(inspect.signature(function_of(("sum", "var")))).startswith("(x: 'Any', /, *, dtype=None, initial=None")
 
 
-def test_several_take_the_parameters_that_are_theirs() -> None:
+def test_each_of_several_takes_its_own_parameters() -> None:
     found = call(("sum", ("var", wf.ARGMAX), "minmax"), F32, correction=1, dtype="f64")
     assert found.results[:3] == (F64, F64, wf.dtype("i64"))
     assert found.structure == (
@@ -91,13 +91,13 @@ def test_several_take_the_parameters_that_are_theirs() -> None:
         (SHIFTED, 2, r"WF124: SHIFTED takes 1 input array\(s\), got 2"),
     ],
 )  # fmt: skip
-def test_what_cannot_reduce_is_refused(what: Any, types: int, text: str) -> None:
+def test_objects_that_cannot_reduce_are_refused(what: Any, types: int, text: str) -> None:
     with pytest.raises(wf.WarpfoldError, match=text):
         call(what, *[F32] * types, **({"name": "x"} if what is SHIFTED else {}))
 
 
 @pytest.mark.parametrize("what", [["sum"], ("sum", ["max"]), (("sum", {"a": 1}),)])
-def test_what_has_no_hash_is_refused(what: Any) -> None:
+def test_unhashable_parameters_are_refused(what: Any) -> None:
     with pytest.raises(wf.WarpfoldError, match=f"WF130: cannot reduce with a {type(what).__name__}"):
         traced(Request(what, (0,)), (F32,), (3,))
 
@@ -148,7 +148,7 @@ def test_wrong_parameters_are_refused(what: Any, params: dict[str, Any], text: s
     assert "help: " in str(caught.value)
 
 
-def test_equal_numbers_of_different_types_are_traced_apart() -> None:
+def test_equal_numbers_of_different_types_are_traced_separately() -> None:
     """1, 1.0, True and NumPy's ones are equal and hash alike; so are 0.0 and -0.0."""
 
     def plus(x: Any, *, by: Any) -> Any:

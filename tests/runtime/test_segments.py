@@ -114,7 +114,7 @@ def test_an_empty_segment_has_the_value_of_no_elements() -> None:
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 @pytest.mark.parametrize("axis", [0, 1, 2])
-def test_segments_take_the_place_of_their_axis_in_memory(order: tuple[int, ...], axis: int) -> None:
+def test_segments_have_the_memory_order_of_their_axis(order: tuple[int, ...], axis: int) -> None:
     x = np.arange(210).reshape(5, 6, 7).transpose(order)
     got = wf.segment_reduce(x, [0, 2, 2, 5], "sum", axis=axis, device="emulator")
     np.testing.assert_array_equal(got, one_by_one("sum", x, np.array([0, 2, 2, 5]), axis))
@@ -154,7 +154,7 @@ def test_the_order_of_a_monoid_that_needs_it_is_kept(plan: str) -> None:
 
 @pytest.mark.parametrize("plan", ["", "lanes=1,warps=1"])
 def test_a_program_of_two_results_and_the_count_before_the_fold(plan: str) -> None:
-    """Elements are divided by the segment's length, which pieces must know, too."""
+    """Elements are divided by the segment's length, which segment parts must know, too."""
 
     def program(x: wf.Sym) -> dict[str, Any]:
         share = x / wf.count(wf.dtype("f64"))
@@ -206,7 +206,7 @@ def test_offsets_of_every_kind(kind: Any) -> None:
 
 
 def test_places_beyond_32_bits() -> None:
-    """One element, seen as eight billion."""
+    """One element, expanded to eight billion."""
     x = np.broadcast_to(np.float32(2), (1 << 33,))
     offsets = [(1 << 32) + n for n in (0, 3, 3, 1000)]
     assert wf.segment_reduce(x, offsets, "sum", device="emulator").tolist() == [6, 0, 1994]
@@ -221,7 +221,7 @@ def test_arrays_of_other_libraries() -> None:
     assert got.tolist() == [[2, 4], [0, 0], [18, 21]]
 
 
-def test_what_reduces_in_the_place_of_the_offsets() -> None:
+def test_the_reduction_in_place_of_the_offsets_is_refused() -> None:
     for what in (wf.SUM, "sum", wf.sum):
         with pytest.raises(wf.WarpfoldError, match=r"(?s)WF154: a .* was given as offsets.*\(x, offsets, what\)"):
             wf.segment_reduce(np.ones(4), what, [0, 4], device="emulator")
@@ -246,7 +246,7 @@ def test_bad_offsets_are_refused(offsets: Any, message: str) -> None:
         wf.segment_reduce(np.arange(5.0), offsets, "sum", device="emulator")
 
 
-def test_what_else_is_refused() -> None:
+def test_other_invalid_arguments_are_refused() -> None:
     x = np.ones((4, 3))
     with pytest.raises(wf.WarpfoldError, match="WF144: max of no elements has no value: segment 1 is empty and max"):
         wf.segment_reduce(x, [0, 2, 2, 4], "max", device="emulator")
@@ -265,7 +265,7 @@ def test_what_else_is_refused() -> None:
 
 # --- balance -------------------------------------------------------------------------------------------------------
 def test_one_long_segment_among_many_short_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No kernel walks a row longer than a few threads' worth, and three are enough."""
+    """No kernel reads a row longer than a few threads' share, and three kernels are enough."""
     lengths = [8] * 5000
     lengths.insert(2500, 1 << 18)
     offsets = bounds(lengths)
@@ -290,7 +290,7 @@ def test_one_long_segment_among_many_short_ones(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.gpu
 def test_a_long_segment_costs_no_more_than_its_bytes() -> None:
-    """One segment of 2^24 among 10^5 of length 8: the kernels take a few times what a plain sum of the bytes takes."""
+    """One segment of 2^24 among 10^5 of length 8: the kernels take a few times as long as a plain sum of the bytes."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     from warpfold.runtime.backends.cuda_backend import backend
 
@@ -355,7 +355,7 @@ def test_masks_and_nan_policies_reach_the_elements_of_segments(lengths: list[int
 @given(
     st.lists(st.sampled_from([0, 0, 1, 2, 5, 33]), min_size=0, max_size=9), st.integers(0, 3), st.sampled_from("ilBQ")
 )
-def test_ids_are_the_offsets_that_they_make(lengths: list[int], more: int, kind: str) -> None:
+def test_ids_give_the_offsets_that_they_imply(lengths: list[int], more: int, kind: str) -> None:
     """Empty segments before, between and behind the others, in any integer type."""
     offsets = bounds([*lengths, *(0 for _ in range(more))])
     ids = np.repeat(np.arange(len(lengths)), lengths).astype(kind)
@@ -385,7 +385,7 @@ def test_ids_up_to_the_last_of_their_type() -> None:
     assert (got[0], got[255], got.sum()) == (1, 2, 3)
 
 
-def test_no_elements_have_no_ids() -> None:
+def test_ids_of_no_elements() -> None:
     assert wf.segment_reduce(np.ones((0, 2)), "sum", ids=[]).shape == (0, 2)
     assert wf.segment_reduce(np.ones(0), "sum", ids=[], num_segments=2).tolist() == [0, 0]
     assert wf.segment_reduce(np.ones(0), "prod", ids=np.zeros(0, int), num_segments=1).tolist() == [1]
@@ -415,7 +415,7 @@ def test_bad_ids_are_refused(how: dict[str, Any], message: str) -> None:
 
 
 @pytest.mark.parametrize("ids", [[0, 0, 1, 1], [0, 1, 2, 3], [0, 0, 0, 0]])
-def test_offsets_that_may_be_ids_are_warned_of(ids: list[int]) -> None:
+def test_offsets_that_may_be_ids_warn(ids: list[int]) -> None:
     with pytest.warns(wf.WarpfoldWarning, match="WF178: the 4 integers for 4 elements, the last of them") as caught:
         got = wf.segment_reduce(np.arange(4.0), ids, "sum")
     assert caught[0].filename == __file__
@@ -424,12 +424,12 @@ def test_offsets_that_may_be_ids_are_warned_of(ids: list[int]) -> None:
 
 
 @pytest.mark.parametrize(("ids", "code"), [([0, 1, 0, 1], "WF143"), ([0, 7, 8, 9], "WF142")])
-def test_what_can_only_be_ids_is_said(ids: list[int], code: str) -> None:
+def test_offsets_that_can_only_be_ids_are_refused_with_advice(ids: list[int], code: str) -> None:
     with pytest.raises(wf.WarpfoldError, match=rf"{code}(?s:.*)help: these are as many as there are elements: .* ids="):
         wf.segment_reduce(np.arange(4.0), ids, "sum")
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("offsets", [[0, 1, 2, 4], [0, 4], [1, 2, 3], [0, 0, 1, 2, 3, 4], [0]])
-def test_offsets_that_are_none_but_offsets_are_not_warned_of(offsets: list[int]) -> None:
+def test_offsets_that_cannot_be_ids_do_not_warn(offsets: list[int]) -> None:
     wf.segment_reduce(np.arange(4.0), offsets, "sum")

@@ -1,7 +1,8 @@
 """Sizes and strides are run-time arguments: a thousand arrays of one function and type cause few compilations.
 
-How many follows from the classes of the planner. Narrow elements have more of them, since they are also read by half an
-access, and by the word in a copy. The limits leave room for two or three more: a class that costs many is seen here.
+Their number follows from the classes of the planner. Narrow elements have more classes, because they are also read by
+half accesses, and by words in a copy. The limits leave room for two or three more, so a class that costs many is
+noticed.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def arrays(count: int) -> Any:
 def test_a_thousand_arrays_cause_few_compilations(
     name: str, kind: Any, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Kernels are compiled as ever; only their launches are left out."""
+    """Kernels are compiled as usual; only their launches are left out."""
     made: list[str] = []
     put = cache.put
     monkeypatch.setattr(cache, "put", lambda found: (made.append(found.key), put(found)))

@@ -1,4 +1,4 @@
-"""Finds: what is read is used only where it is whole, servable and gives the planner's own bits."""
+"""Tuned plans on disk are used only if they are whole, servable and give the planner's own bits."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def better(task: Task) -> str:
     return tuned_plans.words(tuned_plans.better(task, own(task), DEVICE).plan)
 
 
-def test_a_find_is_used(task: Task) -> None:
+def test_a_tuned_plan_is_used(task: Task) -> None:
     assert better(task) == tuned_plans.words(own(task).plan)
     path = kept(task, faster(task))
     assert better(task) == faster(task)
@@ -54,7 +54,7 @@ def test_a_find_is_used(task: Task) -> None:
     assert [f.plan for f in tuned_plans.all_kept()] == [faster(task)]
 
 
-def test_the_emulator_and_other_machines_have_none(task: Task) -> None:
+def test_the_emulator_and_other_machines_have_no_tuned_plans(task: Task) -> None:
     kept(task, faster(task))
     for device in ("", "Another GPU"):
         assert tuned_plans.better(task, own(task), device) == own(task)
@@ -67,7 +67,7 @@ def test_the_emulator_and_other_machines_have_none(task: Task) -> None:
     [lambda b: b[:-9], lambda b: b.replace(b"warps=", b"warps=1"), lambda _: b"", lambda b: b"\xff\xfe" + b,
      lambda b: b.partition(b"\n")[2], lambda _: b"{}\n{}\n"],
 )  # fmt: skip
-def test_a_damaged_find_counts_as_not_there(task: Task, damage: Any) -> None:
+def test_a_damaged_file_counts_as_missing(task: Task, damage: Any) -> None:
     path = kept(task, faster(task))
     path.write_bytes(damage(path.read_bytes()))
     assert better(task) == tuned_plans.words(own(task).plan)
@@ -77,13 +77,13 @@ def test_a_damaged_find_counts_as_not_there(task: Task, damage: Any) -> None:
 
 
 @pytest.mark.parametrize("body", ["[]", "{}", '{"key": 1, "plan": 2}', '{"key": "k", "plan": "p", "provenance": 3}'])
-def test_a_whole_file_of_something_else_counts_as_not_there(task: Task, body: str) -> None:
+def test_a_valid_file_of_another_kind_counts_as_missing(task: Task, body: str) -> None:
     path = kept(task, faster(task))
     path.write_text(hashlib.sha256(body.encode()).hexdigest() + "\n" + body + "\n")
     assert better(task) == tuned_plans.words(own(task).plan)
 
 
-def test_a_find_under_a_foreign_name_is_not_used(task: Task) -> None:
+def test_a_tuned_plan_under_another_name_is_not_used(task: Task) -> None:
     kept(task, faster(task)).rename(
         tuned_plans.folder() / (tuned_plans.key(replace(task, sms=7), DEVICE) + tuned_plans.ENDING)
     )
@@ -92,13 +92,15 @@ def test_a_find_under_a_foreign_name_is_not_used(task: Task) -> None:
 
 @pytest.mark.parametrize("plan", ["unroll=1", "vector=1", "cta=serial", "finish=atomic", "lanes=64", "nonsense",
                                   "warps=32,warps_kept=32"])  # fmt: skip
-def test_a_plan_of_another_tree_or_of_none_is_not_used(task: Task, plan: str) -> None:
+def test_a_plan_of_another_tree_or_without_one_is_not_used(task: Task, plan: str) -> None:
     """Not even when its file is whole: answers do not depend on who wrote it."""
     kept(task, plan)
     assert better(task) == tuned_plans.words(own(task).plan)
 
 
-def test_for_any_size_only_where_no_order_shows(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tuned_plan_serves_all_sizes_only_where_the_order_has_no_effect(
+    task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tuned_plans, "machine", lambda: DEVICE)
     kept(task, faster(task))
     assert tuned_plans.for_any_size(task, own(task)) == own(task)
@@ -109,13 +111,13 @@ def test_for_any_size_only_where_no_order_shows(task: Task, monkeypatch: pytest.
 
 
 @pytest.mark.usefixtures("task")
-def test_no_driver_is_asked_where_nothing_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_driver_is_not_used_without_tuned_plans(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tuned_plans, "machine", lambda: pytest.fail("asked"))
     ready = plan_for("max", (4096, 8192), axis=1)
     assert tuned_plans.for_any_size(ready.task, ready.choice) == ready.choice
 
 
-def test_forgetting_removes_damaged_finds_too(task: Task) -> None:
+def test_forgetting_removes_damaged_files(task: Task) -> None:
     assert tuned_plans.forget() == 0
     kept(task, faster(task))
     (tuned_plans.folder() / f"other{tuned_plans.ENDING}").write_text("damaged")
@@ -123,7 +125,9 @@ def test_forgetting_removes_damaged_finds_too(task: Task) -> None:
     assert list(tuned_plans.folder().iterdir()) == []
 
 
-def test_a_find_that_cannot_be_written_or_removed(task: Task, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_tuned_plan_that_cannot_be_written_or_removed(
+    task: Task, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path / "file"))
     with pytest.raises(wf.WarpfoldError, match="WF505: cannot write"):
@@ -134,6 +138,6 @@ def test_a_find_that_cannot_be_written_or_removed(task: Task, monkeypatch: pytes
         tuned_plans.forget()
 
 
-def test_the_file_is_for_people_too(task: Task) -> None:
+def test_the_file_is_readable(task: Task) -> None:
     text = kept(task, faster(task)).read_text()
     assert json.loads(text.partition("\n")[2])["provenance"] == {"made": "now"}

@@ -25,13 +25,13 @@ def test_the_distinct_elements_are_numpys(name: str, data: st.DataObject) -> Non
 
 
 @pytest.mark.parametrize("name", NAMES[1:])
-def test_every_value_there_is(name: str) -> None:
+def test_unique_of_every_value(name: str) -> None:
     bounds = np.iinfo(name)
     x = np.arange(bounds.min, bounds.max + 1, dtype=np.int64).astype(name)[::-1]
     np.testing.assert_array_equal(wf.unique(x, device="emulator"), x[::-1])
 
 
-def test_the_extremes_of_a_large_array() -> None:
+def test_unique_of_a_large_array_with_extremes() -> None:
     x = np.zeros(300_001, np.int16)
     x[[0, 77_777, 300_000]] = -32768, 32767, -1
     assert wf.unique(x, device="emulator").tolist() == [-32768, -1, 0, 32767]

@@ -1,4 +1,4 @@
-"""Views: strides of arrays without gaps, and memory as NumPy arrays."""
+"""Views: strides of contiguous arrays, and memory as NumPy arrays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from warpfold.runtime.arrays import conversion
 from warpfold.runtime.view import as_array, contiguous, dense, is_contiguous
 
 
-def test_strides_of_arrays_without_gaps() -> None:
+def test_strides_of_contiguous_arrays() -> None:
     assert dense((2, 3, 4), (1, 2, 0)) == (1, 8, 2)
     assert dense((2, 0, 4), (2, 1, 0)) == (1, 2, 2)
     assert contiguous((2, 0, 4)) == (4, 4, 1)

@@ -1,8 +1,8 @@
 """Compares with compute-sanitizer: exports the planted faults for a GPU, and writes its answers to pages.
 
-``python agreement.py export SCENES.json`` writes all scenes; ``device.py`` runs them on a GPU;
-``python agreement.py take OUT.json`` puts its answers into ``data/agreement.json``, and ``python agreement.py pages``
-puts these into the pages. ``tests`` must be on ``PYTHONPATH``.
+``python agreement.py export SCENES.json`` writes all scenes; ``device.py`` runs them on a GPU; ``python agreement.py
+take OUT.json`` puts its answers into ``data/agreement.json``, and ``python agreement.py pages`` puts these into the
+pages. ``tests`` must be on ``PYTHONPATH``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Runs exported scenes on a GPU through the driver, under every tool of compute-sanitizer; needs nothing but Python.
+"""Runs exported scenes on a GPU through the driver, under every tool of compute-sanitizer; needs only Python.
 
-``python device.py all SCENES.json OUT.json`` runs each scene once a tool, several at a time, and writes what was said.
-``python device.py one SCENES.json NAME`` runs one, and is what it starts under the tools.
+``python device.py all SCENES.json OUT.json`` runs each scene once a tool, several at a time, and writes the reports.
+``python device.py one SCENES.json NAME`` runs one scene; the former starts it under the tools.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A planted fault: a scene with a mistake in it, and what a correct report may say."""
+"""A planted fault: a scene with a mistake, and its correct reports."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Fault:
     """A planted fault.
 
     Attributes:
-        name: the kernel it is planted in, then what was done.
-        kinds: what a right report of it may be; the first is what it is counted as.
+        name: the kernel it is planted in, then the change.
+        kinds: the kinds of a correct report; it is counted as the first.
         scene: makes its kernel and launch.
-        lines: what the PTX line of a right report matches; for kernels written by hand, the mark of their source lines.
+        lines: matches the PTX line of a correct report; for kernels written by hand, the mark of their source lines.
         source: the file with the marks, or nothing.
     """
 

@@ -1,4 +1,4 @@
-"""The table of planted faults, and the kernels in which there are none."""
+"""The table of planted faults, and the kernels without faults."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SOUND_VARIANTS = (
 
 
 def clean() -> list[Scene]:
-    """Kernels without faults, and kernels with edits that remove nothing that is needed."""
+    """Kernels without faults, and kernels whose edits remove nothing necessary."""
     spare = own.scene("last block")
     launch = spare.launches[0]
 

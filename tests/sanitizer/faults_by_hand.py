@@ -1,4 +1,4 @@
-"""Faults in kernels written by hand: each is compiled with the mistake in it (``data/*.cu``), or launched wrongly."""
+"""Faults in kernels written by hand, which are compiled with the mistake (``data/*.cu``) or launched wrongly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults in warpfold's own kernels: compiled as usual, then their PTX or their launch is edited."""
+"""Faults in warpfold's own kernels, which are compiled as usual; then their PTX or their launch is edited."""
 
 from __future__ import annotations
 

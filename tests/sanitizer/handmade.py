@@ -53,7 +53,7 @@ def _rows_of_cta(family: str, results: int = 3, of: Callable[[int], Buffer] = fl
 
 
 def _one_cta(family: str, n: int, of: Callable[[int], Buffer] = floats, sized: bool = True) -> Callable[[str], Scene]:
-    """A family that takes (x, out) and, if sized, n: one CTA, a result a thread."""
+    """A family that takes (x, out) and, if sized, n: one CTA, with a result for each thread."""
     buffers = {"x": of(n), "out": nothing(512)}
     args: tuple[At | int, ...] = (At("x"), At("out"), *((n,) if sized else ()))
     file = "async.ptx" if family in ("copied", "met") else "planted.ptx"
@@ -61,7 +61,7 @@ def _one_cta(family: str, n: int, of: Callable[[int], Buffer] = floats, sized: b
 
 
 def _left(fault: str) -> Scene:
-    """100 of 128 threads have something to do."""
+    """100 of 128 threads have work."""
     buffers = {"x": whole(128), "out": nothing(512)}
     return scene("left", fault, buffers, (At("x"), At("out"), 100), 1, file="left.ptx")
 

@@ -1,6 +1,6 @@
-"""Edits of PTX text that plant a mistake: each finds its line by the instruction there, or raises if there is none.
+"""Edits of PTX text that plant a mistake: each finds its line by the instruction, or raises if there is none.
 
-Lines keep their numbers, so that what is reported can be compared with the text before.
+Lines keep their numbers, so reports can be compared with the original text.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ NARROW = edit(r"((?:atom|fence)\.\w+)\.gpu", r"\1.cta", None)
 
 
 def ordered(to: str) -> Edit:
-    """Gives the atomics another order: ``acquire``, ``release``, or ``relaxed``, which is none."""
+    """Gives the atomics another order: ``acquire``, ``release``, or ``relaxed`` (none)."""
     return edit(r"atom\.acq_rel", f"atom.{to}", None)
 
 

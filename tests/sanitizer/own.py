@@ -23,7 +23,7 @@ from warpfold.runtime.emulator.machine.address_map import POISON
 
 
 class Recorder(emulator_backend.EmulatorBackend):
-    """An emulator that notes each launch, and what memory held before the first."""
+    """An emulator that records each launch, and the memory before the first one."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Edits of PTX change the line they are told, keep line numbers, and raise if there is no such line."""
+"""Edits of PTX change the given line, keep line numbers, and raise if there is no such line."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_addresses_and_masks_change() -> None:
     assert line(mutate.mask(r"shfl\.sync", 7), 8).endswith("31, 7;")
 
 
-def test_orders_weaken() -> None:
+def test_memory_orders_change() -> None:
     assert line(mutate.NARROW, 9) == "fence.acq_rel.cta;"
     assert line(mutate.NARROW, 10).startswith("atom.acq_rel.cta")
     assert line(mutate.ordered("relaxed"), 10).startswith("atom.relaxed.gpu")
@@ -57,6 +57,6 @@ def test_orders_weaken() -> None:
     assert "atom" not in line(mutate.load_and_store, 10)
 
 
-def test_what_is_not_there_is_said() -> None:
+def test_an_edit_without_its_line_raises() -> None:
     with pytest.raises(LookupError, match="expected instruction 3 that matches"):
         mutate.barrier(3)(PTX)

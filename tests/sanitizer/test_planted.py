@@ -1,6 +1,6 @@
-"""The mutation test: the sanitizer finds every planted fault, in kind and place, and nothing in kernels without one.
+"""The mutation test: the sanitizer finds every planted fault, in kind and place, and nothing in correct kernels.
 
-The closing lines of pytest say how many were found (``pytest_terminal_summary`` in ``tests/conftest.py``).
+The last lines of pytest's output count the faults found (``pytest_terminal_summary`` in ``tests/conftest.py``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Arrays in and out: views of every library, results in the caller's, checks of ``out=``, ``.npy`` files."""
+"""Arrays in and out: views of every library, results in the caller's library, checks of ``out=``, ``.npy`` files."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_elements_without_a_rule(x: object) -> None:
         arrays.view(x)
 
 
-def test_elements_that_lie_badly() -> None:
+def test_misaligned_elements() -> None:
     packed = np.zeros(4, np.dtype([("a", "u1"), ("b", "f4")]))
     with pytest.raises(ArgumentError, match=r"^WF106: a stride of 5 bytes is no multiple of the 4 bytes"):
         arrays.view(packed["b"])
@@ -126,7 +126,7 @@ def test_elements_that_lie_badly() -> None:
     assert arrays.view(np.lib.stride_tricks.as_strided(packed["b"], (3, 0), (5, 5))).shape == (3, 0)
 
 
-def test_fields_whose_elements_lie_well_are_read_in_place() -> None:
+def test_fields_with_aligned_elements_are_read_in_place() -> None:
     records = np.zeros(4, np.dtype([("a", "i4"), ("b", "f4")]))
     records["b"] = [1, 2, 3, 4]
     assert arrays.view(records["b"]).strides == (2,)
@@ -150,14 +150,14 @@ def test_a_matrix_is_its_array() -> None:
     assert arrays.view(x).shape == (1, 2)
 
 
-def test_what_is_no_dense_array() -> None:
+def test_inputs_that_are_not_dense_arrays() -> None:
     with expect("WF114", "mask"):
         arrays.view(np.ma.masked_array([1, 2], [True, False]))
     with expect("WF114", "inhomogeneous"):
         arrays.view([[1, 2], [3]])
 
 
-def test_a_function_of_arrays_is_no_program() -> None:
+def test_a_numpy_function_is_not_a_program() -> None:
     for x in (np.ones(3, np.float32), np.ones(3, np.complex64)):
         with expect("WF130", "write 'sum'"):
             wf.reduce(x, wf.sum)
@@ -209,7 +209,7 @@ def test_cuda_array_interface_asks_the_driver_for_the_device(monkeypatch: pytest
     assert arrays.view(x).device == Device("cuda", 0)
 
 
-def test_cuda_array_interface_that_cannot_be_read() -> None:
+def test_invalid_cuda_array_interfaces() -> None:
     for facts, code in (
         ({"mask": object()}, "WF114"),
         ({"typestr": ">f4"}, "WF114"),
@@ -222,7 +222,7 @@ def test_cuda_array_interface_that_cannot_be_read() -> None:
 
 
 class OnlyDLPack:
-    """A producer that speaks nothing but DLPack, as before versions came or after."""
+    """A producer that has only DLPack, with or without its versions."""
 
     def __init__(self, x: Any, *, versioned: bool = True, device: tuple[int, int] = (1, 0)) -> None:
         self.x, self.versioned, self.device = x, versioned, device
@@ -237,7 +237,7 @@ class OnlyDLPack:
 
 
 class HandMade:
-    """A capsule made by hand: what NumPy cannot export, such as memory of a GPU."""
+    """A hand-made capsule of what NumPy cannot export, such as GPU memory."""
 
     def __init__(
         self, device: tuple[int, int] = (2, 3), code: int = 4, bits: int = 16, lanes: int = 1, offset: int = 32
@@ -280,7 +280,7 @@ def test_dlpack_on_a_gpu() -> None:
     ],
 )
 def test_dlpack_type_codes(code: int, bits: int, t: DType) -> None:
-    """The numbers of DLPack's header; 8-bit floats came with its version 1.1."""
+    """The numbers in DLPack's header; version 1.1 added 8-bit floats."""
     assert arrays.view(HandMade(code=code, bits=bits)).dtype is t
 
 
@@ -293,7 +293,7 @@ def test_dlpack(t: DType, versioned: bool) -> None:
     assert not v.read_only
 
 
-def test_dlpack_keeps_memory_alive_and_lets_go_of_it() -> None:
+def test_dlpack_keeps_memory_alive_and_releases_it() -> None:
     x = np.arange(5.0)
     before = sys.getrefcount(x)
     v = arrays.view(OnlyDLPack(x))
@@ -308,7 +308,7 @@ def test_dlpack_read_only_flag() -> None:
     assert arrays.view(OnlyDLPack(x)).read_only
 
 
-def test_dlpack_that_cannot_be_read() -> None:
+def test_invalid_dlpack() -> None:
     with expect("WF114", "device of DLPack type 7"):
         arrays.view(HandMade(device=(7, 0)))
     for code, bits, lanes, name in ((2, 32, 4, "float32x4"), (5, 32, 1, "complex32"), (9, 8, 1, "dlpack code 9 of 8")):
@@ -343,7 +343,7 @@ def test_results_of_numpy(t: DType) -> None:
     assert finish() == 1
 
 
-def test_results_lie_in_the_order_asked_for() -> None:
+def test_results_have_the_requested_memory_order() -> None:
     for order in (None, *itertools.permutations(range(3))):
         v, finish = arrays.allocate(0, (2, 3, 4), F32, order)
         assert (finish().shape, v.strides, v.address) == (
@@ -374,7 +374,7 @@ def test_copies_of_other_things() -> None:
 
 # --- PyTorch, by a stand-in and for real -----------------------------------------------------------------------------
 class FakeTorch:
-    """Just what warpfold asks of PyTorch, so that the reader is tested where PyTorch is not installed."""
+    """The part of PyTorch that warpfold uses, to test the reader where PyTorch is not installed."""
 
     strided, float32, int64 = "torch.strided", "torch.float32", "torch.int64"
     cuda = SimpleNamespace(current_stream=lambda device: SimpleNamespace(cuda_stream=100 + device.index))
@@ -499,7 +499,7 @@ def test_torch_on_the_cpu() -> None:
 
 
 class Place:
-    """CuPy's device: a context manager that makes itself the current one."""
+    """CuPy's device: a context manager that makes it the current one."""
 
     current = 0
 
@@ -534,7 +534,7 @@ def fake_cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
     return cupy
 
 
-def test_cupy_by_a_stand_in(fake_cupy: Any) -> None:
+def test_cupy_with_a_stand_in(fake_cupy: Any) -> None:
     x = fake_cupy.ndarray(np.zeros((3, 4), np.int32)[:, ::-2], 2)
     assert arrays.view(x) == View(4096, (3, 2), (4, -2), I32, Device("cuda", 2), False, x)
     assert arrays.stream_of(x) == 202  # the current stream of the array's device
@@ -570,7 +570,7 @@ def test_jax_on_the_cpu() -> None:
 
 
 # --- out= ----------------------------------------------------------------------------------------------------------
-def test_out_is_taken_as_it_is() -> None:
+def test_out_is_returned_as_it_is() -> None:
     out = np.zeros((3, 1, 4), np.float32)
     assert arrays.check_out(out, (3, 1, 4), F32, [arrays.view(np.zeros(5))]).owner is out
     assert arrays.check_out(out[:0], (0, 1, 4), F32, []).shape == (0, 1, 4)
@@ -600,7 +600,7 @@ def test_out_that_cannot_take_the_result() -> None:
         arrays.check_out(np.zeros(4, np.int32), (4,), F16, [])
 
 
-def test_out_beside_the_input_is_fine() -> None:
+def test_out_beside_the_input_is_accepted() -> None:
     buffer = np.zeros(12, np.float32)
     for out, x in (
         (buffer[8:], buffer[:8]),
@@ -647,7 +647,7 @@ def test_npy_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int) 
 
 
 @pytest.mark.parametrize("limit", [1, 1 << 30], ids=["mapped", "read"])
-def test_npy_files_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+def test_invalid_npy_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
     monkeypatch.setattr(arrays, "MAP_FROM_BYTES", limit)
     np.save(tmp_path / "whole.npy", np.arange(100.0))
     whole = (tmp_path / "whole.npy").read_bytes()

@@ -1,4 +1,4 @@
-"""Kinds of arrays: what is read of each library's, and what goes the long way."""
+"""Kinds of arrays: what is read of each library's arrays, and which take the slow path."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["gpu"]
 ROWS = np.arange(60, dtype=np.float32).reshape(5, 12)
 
 
-def test_what_makes_a_kind(gpu: Gpu) -> None:
+def test_arrays_of_one_kind(gpu: Gpu) -> None:
     x = gpu.tensor(ROWS)
     alike = gpu.tensor(ROWS * 2)
     assert kinds_of([x]) == kinds_of([alike])
@@ -32,7 +32,7 @@ def test_what_makes_a_kind(gpu: Gpu) -> None:
     assert len(set(kinds_of([x, *others]))) == 1 + len(others)  # type: ignore[arg-type]
 
 
-def test_what_has_no_kind(gpu: Gpu) -> None:
+def test_arrays_without_a_kind(gpu: Gpu) -> None:
     class Sub(Tensor):
         pass
 
@@ -58,7 +58,7 @@ def test_the_stream_is_the_threads_own(gpu: Gpu) -> None:
 
 # --- what PyTorch has for its own compiler ------------------------------------------------------------------------
 class Lying(Guards):
-    """Guards of a PyTorch that means something else by them."""
+    """Guards of a PyTorch in which they mean something else."""
 
     def check(self, *_: Any) -> bool:
         return True
@@ -113,7 +113,7 @@ def test_a_nested_tensor_never_meets_a_guard(gpu: Gpu, monkeypatch: pytest.Monke
             assert not check(other, *more)
 
 
-def test_what_is_recorded_goes_the_long_way(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recorded_tensors_take_the_slow_path(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     torch: Any = sys.modules["torch"]
     for n in (1, 2, 3):
         xs = [gpu.tensor(ROWS) for _ in range(n)]
@@ -126,7 +126,7 @@ def test_what_is_recorded_goes_the_long_way(gpu: Gpu, monkeypatch: pytest.Monkey
     assert kinds_of(xs) is None
 
 
-def test_results_come_from_the_quick_way_on_the_current_device_and_outside_of_modes(
+def test_results_are_made_quickly_on_the_current_device_outside_of_modes(
     gpu: Gpu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     torch: Any = sys.modules["torch"]
@@ -199,7 +199,7 @@ def cupy(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     return module
 
 
-def test_cupy_arrays_are_remembered_too(gpu: Gpu, cupy: Any) -> None:
+def test_calls_with_cupy_arrays_are_remembered(gpu: Gpu, cupy: Any) -> None:
     for factor in (1, 2, 3):
         x = ndarray(gpu.tensor(ROWS * factor).a)
         got, calls = gpu.launched(lambda: wf.sum(x, 1))  # noqa: B023
@@ -217,10 +217,10 @@ def test_cupy_arrays_are_remembered_too(gpu: Gpu, cupy: Any) -> None:
 
 
 @pytest.mark.parametrize("library", ["torch", "cupy"])
-def test_a_result_that_is_remembered_lies_as_the_first_one(
+def test_results_of_remembered_calls_have_the_first_ones_strides(
     gpu: Gpu, cupy: Any, monkeypatch: pytest.MonkeyPatch, library: str
 ) -> None:
-    """CuPy's own constructor takes strides with memory alone."""
+    """CuPy's own constructor accepts strides only together with memory."""
 
     def over(shape: Any, dtype: Any, memory: Any, strides: Any) -> ndarray:
         return ndarray(np.ndarray(shape, dtype, memory, strides=strides))

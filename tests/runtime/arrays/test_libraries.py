@@ -1,4 +1,4 @@
-"""Objects with an array interface that is not sound, arrays over several devices, results that no memory holds."""
+"""Invalid array interfaces, arrays over several devices, and results too large for memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def holder(**attributes: Any) -> Any:
 
 
 def refused(x: Any, text: str) -> None:
-    """Whatever an object is given for, the error is ours."""
+    """Whatever the object is passed for, the error is a coded one."""
     for use in (lambda: wf.sum(x), lambda: wf.sum(KEPT, (), out=x), lambda: wf.sum(KEPT, where=x)):
         with pytest.raises(WarpfoldError, match=text):
             use()
@@ -40,12 +40,12 @@ def refused(x: Any, text: str) -> None:
     ],
     ids=str,
 )  # fmt: skip
-def test_an_interface_that_is_not_sound(name: str, changed: dict[str, Any]) -> None:
+def test_an_invalid_interface(name: str, changed: dict[str, Any]) -> None:
     refused(holder(**{name: SOUND | changed}), "^WF114: a .*Holder .* its array interface is not sound: ")
 
 
 @pytest.mark.parametrize("name", BOTH)
-def test_an_interface_that_is_no_dictionary(name: str) -> None:
+def test_an_interface_that_is_not_a_dictionary(name: str) -> None:
     for found in ("abc", [1], {}, 7):
         refused(holder(**{name: found}), "^WF114: .* its array interface is not sound")
     refused(holder(**{name: None}), "WF105|WF114")  # None says that there is no such interface
@@ -55,7 +55,7 @@ def test_an_interface_that_is_no_dictionary(name: str) -> None:
 
 @pytest.mark.parametrize("name", BOTH)
 @pytest.mark.parametrize("address", [0, -8])
-def test_an_address_that_is_none(name: str, address: int) -> None:
+def test_an_invalid_address(name: str, address: int) -> None:
     if name == "__array_interface__" or address == 0:
         facts = SOUND | {"data": (address, False)}
         refused(
@@ -78,7 +78,7 @@ def _fails() -> Any:
         (None, None, "Holder"),
     ],
 )
-def test_an_export_that_is_not_sound(export: Any, device: Any, text: str) -> None:
+def test_an_invalid_export(export: Any, device: Any, text: str) -> None:
     refused(holder(__dlpack__=export, __dlpack_device__=device), rf"^WF1(05|14): .*{text}")
 
 
@@ -94,14 +94,14 @@ LARGE: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("case", LARGE)
-def test_results_that_no_memory_holds(case: str) -> None:
+def test_results_too_large_for_memory(case: str) -> None:
     with pytest.raises(
         ArgumentError, match=r"^WF167: there is no memory for a result of shape \(\d+.* takes \d+ bytes"
     ):
         LARGE[case]()
 
 
-def test_results_of_pytorch_that_no_memory_holds() -> None:
+def test_pytorch_results_too_large_for_memory() -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     for rows in (2**61, 2**48):
         with pytest.raises(ArgumentError, match="WF167"):
@@ -135,7 +135,7 @@ def test_jax_arrays_on_several_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.stdout.strip() == "fine", done.stderr
 
 
-def test_objects_of_both_kinds_that_are_sound_are_read() -> None:
+def test_valid_objects_of_both_kinds_are_read() -> None:
     assert wf.sum(holder(__array_interface__=SOUND)) == 3
     assert wf.sum(holder(__array_interface__=SOUND | {"shape": (0,), "data": (0, False)})) == 0
     with pytest.raises(DTypeError, match="WF105"):

@@ -1,4 +1,4 @@
-"""What NumPy would change as it makes an array is refused by name, with what to do; what it keeps is read."""
+"""Input that NumPy would change while making an array is refused with advice; input that it keeps is read."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ WHOLE: dict[str, tuple[str, Callable[[Any], Any]]] = {
 
 
 @pytest.mark.parametrize("kind", WHOLE)
-def test_tables_whose_values_are_all_there_are_read(kind: str) -> None:
+def test_tables_without_missing_values_are_read(kind: str) -> None:
     library, make = WHOLE[kind]
     found = wf.sum(make(table(library)))
     assert (found, found.dtype) == (BIG + 3, np.int64)
@@ -140,13 +140,13 @@ def test_lists_that_keep_their_numbers_are_read() -> None:
 
 
 @pytest.mark.parametrize("odd", [None, Decimal(1), Fraction(1, 2), "a", object()])
-def test_members_that_are_no_numbers_are_named(odd: Any) -> None:
+def test_members_that_are_not_numbers_are_named(odd: Any) -> None:
     kind = "str" if isinstance(odd, str) else type(odd).__name__
     with pytest.raises(DTypeError, match=rf"^WF105: no rule for elements of type {kind}"):
         wf.sum([1, odd])
 
 
-def test_masks_are_not_lost_on_the_way() -> None:
+def test_masked_arrays_are_refused() -> None:
     class Masked:
         def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
             return np.ma.array([1, 2], mask=[False, True])
@@ -156,7 +156,7 @@ def test_masks_are_not_lost_on_the_way() -> None:
             wf.sum(x)
 
 
-def test_long_lists_are_looked_at_quickly() -> None:
+def test_long_lists_are_checked_quickly() -> None:
     from warpfold.runtime.arrays import lossless
 
     for x in ([0.5] * 10**6, [1] * 10**6):

@@ -29,7 +29,7 @@ views = st.lists(st.tuples(st.integers(0, 3), st.integers(-6, 6)), max_size=3).f
 
 
 def touched(v: View) -> Counter[int]:
-    """How many elements each byte belongs to."""
+    """The number of elements that each byte belongs to."""
     item = v.dtype.itemsize
     places = product(*(range(n) for n in v.shape))
     starts = [v.address + item * sum(i * s for i, s in zip(p, v.strides, strict=True)) for p in places]
@@ -52,8 +52,8 @@ def test_devices_have_memory_of_their_own() -> None:
     assert not overlap.share(View(4096, (4,), (1,), F32, GPU), View(4096, (4,), (1,), F32, CPU))
 
 
-def test_what_is_too_hard_to_find_out_counts_as_shared() -> None:
-    """Strides without a common pattern make the question as hard as a knapsack: it is given up in milliseconds."""
+def test_views_too_hard_to_compare_count_as_overlapping() -> None:
+    """Strides without a common pattern make this as hard as a knapsack problem, and are given up in milliseconds."""
     draw = random.Random(1)
     first, second = (tuple(draw.randrange(1 << 30, 1 << 36) for _ in range(16)) for _ in range(2))
     v = View(1 << 20, (2,) * 16, first, F32, GPU)

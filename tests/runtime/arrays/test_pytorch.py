@@ -1,4 +1,4 @@
-"""PyTorch tensors that are not what lies in memory: each is refused by name, whatever it is given for."""
+"""PyTorch tensors whose values are not in memory are refused by name, whatever they are passed for."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ USES: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("use", USES)
-def test_what_tracks_gradients_is_refused_and_read_outside_of_them(use: str) -> None:
+def test_tensors_that_track_gradients_are_refused_and_read_under_no_grad(use: str) -> None:
     code = "WF114" if use == "a list of tensors" else "WF165"
     with pytest.raises(WarpfoldError, match=code) as caught:
         USES[use](tracked())
@@ -59,7 +59,7 @@ def _without(mode: Callable[[], Any], use: str) -> Any:
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
-def test_every_function_refuses_what_tracks_gradients(name: str) -> None:
+def test_every_function_refuses_tensors_that_track_gradients(name: str) -> None:
     function = getattr(wf, name)
     given = (tracked(), KEPT) if name in PAIRS else (tracked(),)
     with pytest.raises(
@@ -80,7 +80,7 @@ def test_parameters_and_results_of_modules() -> None:
     assert wf.sum(torch.nn.Parameter(torch.ones(3, dtype=torch.int64), requires_grad=False)).item() == 3
 
 
-def test_tangents_of_forward_mode_and_what_torch_func_wraps() -> None:
+def test_forward_mode_tangents_and_tensors_of_torch_func() -> None:
     forward = torch.autograd.forward_ad
     with forward.dual_level():
         x = forward.make_dual(KEPT, KEPT)
@@ -100,7 +100,7 @@ def test_tangents_of_forward_mode_and_what_torch_func_wraps() -> None:
 
 # --- memory --------------------------------------------------------------------------------------------------------
 class Own(torch.Tensor):  # type: ignore[misc]
-    """A subclass whose memory is its own."""
+    """A subclass with memory of its own."""
 
 
 class Wrapper(torch.Tensor):  # type: ignore[misc]
@@ -160,7 +160,7 @@ NOWHERE: dict[str, tuple[Callable[[], Any], str]] = {
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", NOWHERE)
-def test_what_has_no_elements_in_memory_is_refused_wherever_it_is_given(kind: str) -> None:
+def test_tensors_without_elements_in_memory_are_refused(kind: str) -> None:
     make, text = NOWHERE[kind]
     x, y = make(), torch.ones(4)
     for use in (
@@ -172,7 +172,7 @@ def test_what_has_no_elements_in_memory_is_refused_wherever_it_is_given(kind: st
             use()
 
 
-def test_what_has_elements_in_memory_is_read() -> None:
+def test_tensors_with_elements_in_memory_are_read() -> None:
     x = torch.arange(6.0)
     z = torch.tensor([1 + 2j, 3 - 1j])
     for own, wanted in (
@@ -209,7 +209,7 @@ NUMBERS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("use", NUMBERS)
-def test_a_number_in_a_tensor_is_read_as_elements_are(use: str) -> None:
+def test_a_number_in_a_tensor_is_read_like_elements(use: str) -> None:
     wanted = NUMBERS[use](2.0)
     assert torch.equal(torch.as_tensor(NUMBERS[use](torch.tensor(2.0))), torch.as_tensor(wanted))
     number = torch.tensor(2.0, requires_grad=True)
@@ -225,7 +225,7 @@ def test_a_number_in_a_tensor_is_read_as_elements_are(use: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_what_pytorch_records_is_refused() -> None:
+def test_recorded_operations_are_refused() -> None:
     from torch.fx.experimental.proxy_tensor import make_fx
 
     def two(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""``torch.compile`` breaks its graph at our functions, and gives what they give; in a fresh interpreter."""
+"""``torch.compile`` breaks its graph at our functions and gives their results; in a fresh interpreter."""
 
 from __future__ import annotations
 
@@ -45,6 +45,6 @@ def test_graphs_break_at_our_functions() -> None:
     assert done.stdout.strip() == "fine", done.stderr
 
 
-def test_pytorch_is_not_imported_for_that() -> None:
+def test_pytorch_is_not_imported_for_compile() -> None:
     code = "import sys, warpfold as wf; wf.sum([1]); sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -59,7 +59,7 @@ def test_machine_code_is_preferred_where_it_fits(driver: FakeDriver, backend: Cu
         driver.names()
 
 
-def test_nothing_to_launch(driver: FakeDriver, backend: CudaBackend) -> None:
+def test_no_launch_for_no_elements(driver: FakeDriver, backend: CudaBackend) -> None:
     backend.launch(artifact(), [], 0)
     assert driver.names() == []
 
@@ -127,7 +127,7 @@ BIG = 1 << 22
 
 
 class Recorder:
-    """The real driver, with the names of the calls that pass through it."""
+    """The real driver, which records the names of the calls."""
 
     def __init__(self, driver: Any) -> None:
         self.driver, self.names = driver, list[str]()
@@ -190,7 +190,7 @@ def test_gpu_host_results_leave_their_neighbours_alone(dtype: str) -> None:
 
 @pytest.mark.gpu
 def test_gpu_torch_stays_on_the_device(torch: Any, recorder: Recorder) -> None:
-    """A warm call copies nothing, waits for nothing, and allocates nothing but the result, which PyTorch does."""
+    """A warm call copies nothing, waits for nothing, and allocates only the result, through PyTorch."""
     for shape, axis in (((BIG,), None), ((64, 4096), 1), ((4096, 64), 0)):
         x = torch.ones(shape, device="cuda")
         wf.sum(x, axis)
@@ -260,7 +260,7 @@ def test_gpu_copies_from_and_to_numpy(torch: Any) -> None:
 
 @pytest.mark.gpu
 def test_gpu_torch_stream_is_honoured(torch: Any) -> None:
-    """On another stream than the caller's the sum would run while the caller's stream still sleeps, and see zeros."""
+    """On another stream the sum would run while the caller's stream still sleeps, and read zeros."""
     x = torch.zeros(BIG, device="cuda")
     wf.sum(x)
     torch.cuda.synchronize()
@@ -299,7 +299,7 @@ def test_gpu_two_streams_at_once(torch: Any) -> None:
 
 @pytest.mark.gpu
 def test_gpu_graph_capture_and_replay(torch: Any) -> None:
-    """A graph replays beside other work of the stream that captured it, with other data than it was captured on."""
+    """A graph replays beside other work of the stream that captured it, with new data."""
     x, y = torch.ones(BIG, device="cuda"), torch.full((BIG,), 3.0, device="cuda")
     out = torch.zeros((), device="cuda")
     wf.sum(x, out=out)
@@ -370,7 +370,7 @@ def test_gpu_jax(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.gpu
 def test_gpu_cuda_array_interface(torch: Any) -> None:
-    """A producer that names neither library nor device: the driver knows where the memory lies."""
+    """The producer names neither library nor device: the driver knows where the memory is."""
     x = torch.arange(1000.0, device="cuda")
 
     class Foreign:

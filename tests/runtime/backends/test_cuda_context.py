@@ -1,4 +1,4 @@
-"""A device's context: what the device is, whose context is current, what may be captured."""
+"""The context of a device: its properties, the current context, and stream capture."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from warpfold.runtime.view import Device
 __all__ = ["backend", "driver"]
 
 
-def test_what_the_device_is() -> None:
+def test_the_properties_of_the_device() -> None:
     made = CudaBackend(1, FakeDriver(devices=2))
     assert (made.name, made.target.arch, made.sms, made.device) == ("cuda", "sm_90a", 132, Device("cuda", 1))
     assert made.device_name == "Fake GPU"
@@ -21,7 +21,7 @@ def test_what_the_device_is() -> None:
     assert CudaBackend(driver=FakeDriver(capability=(12, 1))).target.arch == "sm_120"
 
 
-def test_a_device_that_is_too_old_or_not_there() -> None:
+def test_a_device_that_is_too_old_or_missing() -> None:
     with pytest.raises(BackendError, match=r"^WF602: .*7\.0: expected 7\.5 or newer"):
         CudaBackend(driver=FakeDriver(capability=(7, 0)))
     with pytest.raises(BackendError, match=r"^WF605: there is no CUDA device 2: 2 found"):

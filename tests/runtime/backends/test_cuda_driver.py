@@ -19,7 +19,7 @@ __all__ = ["backend", "driver"]
 
 @pytest.fixture
 def fresh(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """Forgets the driver and the backends found so far, before and after."""
+    """Forgets the driver and the known backends, before and after the test."""
     monkeypatch.setattr(cuda_driver, "load", cuda_driver.load.__wrapped__)
     monkeypatch.setattr(cuda_backend, "_found", cuda_backend._found.__wrapped__)
     monkeypatch.setattr(cuda_backend, "backend", cuda_backend.backend.__wrapped__)
@@ -27,7 +27,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 
 def pretend(monkeypatch: pytest.MonkeyPatch, driver: Any) -> None:
-    """Makes ``driver`` what ``from cuda.bindings import driver`` gives."""
+    """Makes ``from cuda.bindings import driver`` give ``driver``."""
     import types
 
     bindings = types.ModuleType("cuda.bindings")

@@ -1,4 +1,4 @@
-"""Memory of a device: host arrays that go over and come back, and scratch memory."""
+"""Device memory: copies of host arrays, and workspaces."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def double(words: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("step", [1, 2, -1, -3])
-def test_host_arrays_go_over_and_come_back(driver: FakeDriver, backend: CudaBackend, step: int) -> None:
+def test_host_arrays_are_copied_to_the_device_and_back(driver: FakeDriver, backend: CudaBackend, step: int) -> None:
     driver.layout, driver.kernels["k"] = NARROW, double
     x, out = np.arange(30, dtype=np.float32)[3:27][::step], np.zeros(30, np.float32)
     source, target = arrays.view(x), arrays.view(out[2 : 2 + len(x)])
@@ -46,10 +46,10 @@ def test_host_arrays_go_over_and_come_back(driver: FakeDriver, backend: CudaBack
 
 
 @pytest.mark.parametrize("step", [2, 3, -1, -2])
-def test_what_lies_between_the_elements_of_a_host_result_stays(
+def test_gaps_between_the_elements_of_a_host_result_are_unchanged(
     driver: FakeDriver, backend: CudaBackend, step: int
 ) -> None:
-    """The kernel's copy of it holds no values of the caller's; another thread may write it meanwhile."""
+    """The kernel's copy has none of the caller's values there, and another thread may write them meanwhile."""
 
     def kernel(words: tuple[int, ...]) -> None:
         _, to, count, _, _, stride = words
@@ -70,7 +70,7 @@ def test_what_lies_between_the_elements_of_a_host_result_stays(
     assert driver.memory == {}
 
 
-def test_the_parts_of_a_complex_host_result_meet(driver: FakeDriver, backend: CudaBackend) -> None:
+def test_the_parts_of_a_complex_host_result_are_joined(driver: FakeDriver, backend: CudaBackend) -> None:
     def kernel(words: tuple[int, ...]) -> None:
         real, imag, count, _, _, stride = words
         for i in range(count):
@@ -138,7 +138,7 @@ def test_a_failed_call_leaves_host_memory_alone(driver: FakeDriver, backend: Cud
     assert driver.memory == {}
 
 
-def test_out_of_memory_names_the_size_and_leaves_nothing(driver: FakeDriver, backend: CudaBackend) -> None:
+def test_out_of_memory_names_the_size_and_leaks_nothing(driver: FakeDriver, backend: CudaBackend) -> None:
     bound = arrays.view(np.zeros(10, np.float32))
     backend.bind(bound, write=False, stream=0)
     driver.fail["cuMemAllocAsync"] = Status.CUDA_ERROR_OUT_OF_MEMORY
@@ -176,7 +176,7 @@ def test_the_workspace_of_a_stream_is_allocated_once(driver: FakeDriver, backend
     assert whole <= ctypes.sizeof(block) <= whole + 256  # and what the stand-in aligns with
 
 
-def test_a_plan_of_the_users_may_ask_for_more_and_what_kernels_may_still_use_is_kept(
+def test_a_users_plan_may_need_a_larger_workspace_and_the_old_one_is_kept(
     driver: FakeDriver, backend: CudaBackend
 ) -> None:
     first = backend.workspace(64 << 10, 1, 5)

@@ -1,4 +1,4 @@
-"""The emulator as a backend: results in memory of any strides, and what a reduction costs in time and memory."""
+"""The emulator as a backend: results in memory of any strides, and the time and memory of a reduction."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def place(memory: Array, order: tuple[int, ...], steps: tuple[int, ...]) -> Arra
     ],
 )
 @pytest.mark.parametrize("kind", ["f4", "f8", "i2", "c8", "c16", "bfloat16"])
-def test_results_go_where_out_says_and_nowhere_else(
+def test_results_are_written_to_out_and_nowhere_else(
     shape: tuple[int, ...], axis: Any, order: tuple[int, ...], steps: tuple[int, ...], kind: str
 ) -> None:
     t = np.dtype(ml_dtypes.bfloat16 if kind == "bfloat16" else kind)
@@ -61,7 +61,7 @@ def test_results_go_where_out_says_and_nowhere_else(
 
 @pytest.mark.parametrize("finish", ["last_block", "two_kernels", "atomic"])
 @pytest.mark.parametrize(("shape", "axis"), [((3, 4, 5000), 2), ((5000, 3, 4), 0)])
-def test_results_of_every_finish_go_there(shape: tuple[int, ...], axis: int, finish: str) -> None:
+def test_results_of_every_finish_are_written_to_out(shape: tuple[int, ...], axis: int, finish: str) -> None:
     x = (np.arange(np.prod(shape)).reshape(shape) % 7).astype("i4")
     for steps in ((1, 1), (-2, 1), (1, -3)):
         memory = np.full((3 * abs(steps[0]) + 2, 4 * abs(steps[1]) + 2), 77, "i8")
@@ -129,7 +129,7 @@ def test_threads_do_not_touch_each_others_memory() -> None:
 
 
 def test_one_thread_may_walk_all_elements(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The budget of steps grows with the arrays, and ends a launch all the same."""
+    """The limit of steps grows with the arrays, and still ends an endless launch."""
     monkeypatch.setattr(import_module("warpfold.runtime.emulator.machine.launch"), "DEFAULT_STEPS", 100)
     x = np.ones(1000, np.float32)
     total = wf.compile("sum", x.shape, "f32", plan="serial")

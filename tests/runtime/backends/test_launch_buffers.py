@@ -1,4 +1,4 @@
-"""Launches that can be repeated: how arguments lie, and what the driver is given."""
+"""Repeatable launches: the layout of the arguments, and what the driver gets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def function(bits: int) -> Function:
 
 
 @pytest.mark.parametrize(("bits", "offsets"), [(32, [0, 8, 16, 24, 32, 36]), (64, [0, 8, 16, 24, 32, 40])])
-def test_each_argument_lies_at_a_multiple_of_its_size(bits: int, offsets: list[int]) -> None:
+def test_each_argument_is_at_a_multiple_of_its_size(bits: int, offsets: list[int]) -> None:
     made = PackedLaunch(function(bits), CALL, 5)
     assert made.function.offsets == offsets
     assert list(made.pointers) == [ctypes.addressof(made.words) + o for o in offsets]
@@ -44,7 +44,7 @@ def test_a_copy_has_memory_of_its_own_and_an_address_is_a_word() -> None:
     assert bytes(other.words) == (11).to_bytes(8, "little") + before[8:24] + (13).to_bytes(8, "little") + before[32:]
 
 
-def test_what_the_driver_is_given() -> None:
+def test_the_arguments_of_the_driver() -> None:
     driver = FakeDriver()
     driver.layout = (8, 8, 4, 8, 4, 4)
     entries = CudaBackend(driver=driver).entries

@@ -1,4 +1,4 @@
-"""Variables that functions read: a change is never missed, and what may change unseen is refused."""
+"""Variables that functions read: no change is missed, and variables that may change unseen are refused."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ class Holder:
         "generator",
     ],
 )
-def test_what_changes_where_it_stands_cannot_be_watched(value: Any) -> None:
+def test_objects_that_change_in_place_cannot_be_watched(value: Any) -> None:
     with pytest.raises(ChangeableError):
         Watch(value)
     with pytest.raises(ChangeableError):
@@ -188,7 +188,7 @@ def test_what_changes_where_it_stands_cannot_be_watched(value: Any) -> None:
     assert watch_of(value) is None
 
 
-def test_what_reads_nothing() -> None:
+def test_functions_that_read_nothing() -> None:
     for what in ("sum", wf.SUM, (wf.SUM, wf.ARGMAX), wf.monoid(identity=0)(lambda a, b: a + b), None, math.sqrt):
         watch = Watch(what)
         assert watch.empty

@@ -1,4 +1,4 @@
-"""Calls of a kind seen before: what they cost the driver, and that they give what the long way gives."""
+"""Repeated calls: their cost at the driver, and that they give the results of the slow path."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ def test_a_backend_that_closes_is_forgotten(gpu: Gpu) -> None:
     assert not any(memo._table or memo.last for memo in recall._memos)
 
 
-def test_questions_are_told_apart_by_what_is_given_and_by_types(gpu: Gpu) -> None:
-    """The axis alone, a tuple of axes, an array for the result, keywords: none of them is taken for another."""
+def test_calls_are_distinguished_by_arguments_and_types(gpu: Gpu) -> None:
+    """An axis, a tuple of axes, an array for the result and keywords are not confused."""
     ones, out = gpu.tensor(np.ones((2, 2), np.float32)), gpu.tensor(np.zeros(2, np.float32))
     whole = gpu.tensor(np.zeros((), np.float32))
     for _ in range(3):
@@ -119,7 +119,7 @@ def test_questions_are_told_apart_by_what_is_given_and_by_types(gpu: Gpu) -> Non
         assert wf.reduce(ones, "sum", axis=1, keepdims=True).shape == (2, 1)
 
 
-def test_two_streams_in_turn_stay_on_the_short_way(gpu: Gpu) -> None:
+def test_two_streams_in_turn_stay_on_the_fast_path(gpu: Gpu) -> None:
     x, k, out = gpu.tensor(ROWS), wf.compile("sum", (5, 12)), gpu.tensor(np.zeros((), np.float32))
     for _ in range(2):
         for stream in (3, 4):
@@ -132,8 +132,8 @@ def test_two_streams_in_turn_stay_on_the_short_way(gpu: Gpu) -> None:
         assert [done.stream for done in gpu.driver.launches[-3:]] == [stream] * 3
 
 
-def test_random_arrays_give_what_the_long_way_gives(gpu: Gpu) -> None:
-    """Shapes, strides, alignments, types, streams and addresses change from call to call; so do the questions."""
+def test_random_arrays_give_the_results_of_the_slow_path(gpu: Gpu) -> None:
+    """Shapes, strides, alignments, types, streams, addresses and arguments change from call to call."""
     rng = np.random.default_rng(0)
 
     def one_of(*choices: Any) -> Any:
@@ -152,7 +152,7 @@ def test_random_arrays_give_what_the_long_way_gives(gpu: Gpu) -> None:
     assert warm > 100
 
 
-def test_shapes_that_share_all_but_one_thing_are_told_apart(gpu: Gpu) -> None:
+def test_shapes_that_differ_in_one_property_are_distinguished(gpu: Gpu) -> None:
     x = gpu.tensor(np.arange(64, dtype=np.float32).reshape(8, 8))
     views = [x, x[:4], x[:, :4], x[::2], x[:, ::2], x[::-1], x[:, ::-1], x[1:], x[:, 1:], Tensor(x.a.T), x[0], x[:1]]
     for _ in range(2):
@@ -161,7 +161,7 @@ def test_shapes_that_share_all_but_one_thing_are_told_apart(gpu: Gpu) -> None:
             np.testing.assert_array_equal(wf.sum(v, 0).a, v.a.sum(0))
 
 
-def test_values_that_are_equal_but_not_alike_are_different_questions(gpu: Gpu) -> None:
+def test_equal_values_of_different_types_are_different_calls(gpu: Gpu) -> None:
     x = gpu.tensor(np.ones(3, np.float32))
     for initial in (0.0, -0.0, 0.0, -0.0):
         assert np.signbit(wf.prod(x, initial=initial).a) == np.signbit(initial)
@@ -193,7 +193,7 @@ def test_a_changed_global_is_traced_again(gpu: Gpu, monkeypatch: pytest.MonkeyPa
     assert set(gpu.launched(lambda: wf.reduce(x, scaled))[1]) == {LAUNCH}
 
 
-def test_what_may_change_in_place_goes_the_long_way(gpu: Gpu) -> None:
+def test_functions_of_mutable_objects_take_the_slow_path(gpu: Gpu) -> None:
     factors = [2.0]
 
     def program(x: Any) -> Any:
@@ -220,8 +220,8 @@ def test_a_changed_value_is_seen_wherever_it_is_stored(gpu: Gpu, place: Callable
         assert wf.reduce(x, made).a == ROWS.sum() * value
 
 
-def test_classes_modules_and_defaults_that_stay_are_recalled(gpu: Gpu) -> None:
-    """They can be watched; objects with fields cannot."""
+def test_unchanged_classes_modules_and_defaults_are_recalled(gpu: Gpu) -> None:
+    """They can be watched, unlike objects with fields."""
     x, names = gpu.tensor(ROWS), "class base constructor module defaults"
     watched = [p for p in PLACES if p.__name__.rpartition("_")[2] in names.split() or "module" in p.__name__]
     assert len(watched) > 6
@@ -232,8 +232,8 @@ def test_classes_modules_and_defaults_that_stay_are_recalled(gpu: Gpu) -> None:
         assert gpu.launched(lambda: wf.reduce(x, made))[1] == [LAUNCH], place  # noqa: B023
 
 
-def test_a_function_that_took_anothers_place_is_another(gpu: Gpu) -> None:
-    """The numbers of objects are used again once the objects are gone."""
+def test_a_function_at_the_address_of_another_is_a_different_one(gpu: Gpu) -> None:
+    """Python reuses the ids of objects that are gone."""
     x = gpu.tensor(ROWS)
     for factor in range(1, 40):
 
@@ -279,7 +279,7 @@ def test_errors_come_as_before_after_a_warm_call(gpu: Gpu) -> None:
 
 
 def test_no_launch_reads_near_address_0(gpu: Gpu) -> None:
-    """The address of a freed tensor is 0, or that of its first element from there on."""
+    """The address of a freed tensor is 0, or that of its first element relative to 0."""
     x, out = gpu.tensor(ROWS), gpu.tensor(np.zeros(5, np.float32))
     for _ in range(3):
         wf.sum(x, 1)
@@ -296,7 +296,7 @@ def test_no_launch_reads_near_address_0(gpu: Gpu) -> None:
 
 
 def test_an_out_that_moves_onto_the_input_is_refused(gpu: Gpu) -> None:
-    """One kind, and yet another answer: where the arrays lie decides."""
+    """The kind is the same and the answer differs: it depends on where the arrays are."""
     table = gpu.tensor(np.arange(64, dtype=np.float32).reshape(8, 8))
     out = gpu.tensor(np.zeros(8, np.float32))
     for _ in range(2):
@@ -324,7 +324,7 @@ def test_dot_still_asks_for_rank_1(gpu: Gpu) -> None:
         assert not wf.array_equal(x, x[:2]).a
 
 
-def test_a_mask_is_an_array_and_true_is_none(gpu: Gpu) -> None:
+def test_a_mask_is_an_array_and_true_is_no_mask(gpu: Gpu) -> None:
     x, mask = gpu.tensor(ROWS), gpu.tensor(ROWS > 30)
     for _ in range(2):
         assert wf.sum(x, where=mask).a == ROWS[ROWS > 30].sum()
@@ -340,7 +340,7 @@ def test_a_mask_is_an_array_and_true_is_none(gpu: Gpu) -> None:
             k(x, where=True)
 
 
-def test_lazy_and_foreign_arrays_go_the_long_way(gpu: Gpu) -> None:
+def test_lazy_and_foreign_arrays_take_the_slow_path(gpu: Gpu) -> None:
     x = gpu.tensor(ROWS)
 
     class Sub(Tensor):
@@ -368,8 +368,8 @@ def test_a_refused_launch_is_an_error_each_time(gpu: Gpu) -> None:
     assert wf.sum(x).a == ROWS.sum()
 
 
-def test_the_users_errors_stand_alone(gpu: Gpu) -> None:
-    """Nothing of how calls are remembered shows in a traceback."""
+def test_tracebacks_of_users_errors_are_short(gpu: Gpu) -> None:
+    """The memory of calls does not show in a traceback."""
     for x, what in ((ROWS, wf.SUM), (gpu.tensor(ROWS), lambda x: wf.fold(wf.SUM, x) * [3][0] ** KEPT[0])):
         with pytest.raises(ArgumentError, match="WF101") as caught:
             wf.reduce(x, what, axis=7, device="auto" if x is not ROWS else "emulator")
@@ -449,7 +449,7 @@ def test_threads_do_not_mix_their_addresses(gpu: Gpu) -> None:
 
 
 def test_a_call_inside_a_launch_has_memory_of_its_own(gpu: Gpu) -> None:
-    """A finalizer or a signal may call between the packing and the launch of another call of the same kind."""
+    """A finalizer or a signal may make the same kind of call between the packing and the launch of another one."""
     x, y = gpu.tensor(ROWS), gpu.tensor(ROWS * 2)
     wf.sum(x)
     entries, inner = gpu.backends[0].entries, list[Any]()
@@ -471,7 +471,7 @@ def test_a_call_inside_a_launch_has_memory_of_its_own(gpu: Gpu) -> None:
 
 
 # --- memory --------------------------------------------------------------------------------------------------------
-def test_what_is_remembered_is_bounded_and_can_be_forgotten(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_memory_of_calls_is_bounded_and_can_be_cleared(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recall, "KEPT", 8)
     k = wf.compile("sum", (1000,), "f32")
     for n in range(4, 80, 4):
@@ -499,7 +499,7 @@ def torch() -> Any:
 
 
 @pytest.mark.gpu
-def test_gpu_random_tensors_give_what_the_long_way_gives(torch: Any) -> None:
+def test_gpu_random_tensors_give_the_results_of_the_slow_path(torch: Any) -> None:
     rng = np.random.default_rng(0)
     side = torch.cuda.Stream()
 
@@ -524,7 +524,7 @@ def test_gpu_random_tensors_give_what_the_long_way_gives(torch: Any) -> None:
 
 
 @pytest.mark.gpu
-def test_gpu_what_has_no_kind_goes_the_long_way(torch: Any) -> None:
+def test_gpu_arrays_without_a_kind_take_the_slow_path(torch: Any) -> None:
     x = torch.ones((4, 8), device="cuda")
     k = wf.compile("sum", (4, 8), axis=1)
     out = torch.zeros(4, device="cuda")
@@ -577,7 +577,7 @@ def test_gpu_warm_calls_allocate_only_results(torch: Any) -> None:
 
 @pytest.mark.gpu
 def test_gpu_warm_calls_are_captured_with_memory_of_their_own(torch: Any) -> None:
-    """Also by a stream on which the same call is warm: the graph may be replayed beside that."""
+    """Also on a stream where the same call is warm: the graph may be replayed beside that call."""
     x = torch.ones(1 << 22, device="cuda")
     out, stream = torch.zeros((), device="cuda"), torch.cuda.Stream()
     with torch.cuda.stream(stream):

@@ -1,4 +1,4 @@
-"""Recipes: their source, the places of addresses, and where arrays must not lie."""
+"""Recipes: their source, the positions of addresses, and where arrays must not be."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["gpu"]
 ROWS = np.arange(60, dtype=np.float32).reshape(5, 12)
 
 
-def test_the_source_of_the_simplest() -> None:
+def test_the_source_of_the_simplest_recipe() -> None:
     text = recipe._text((True,), (False, True), (), (((0, 0, False), (1, 1, False)),), captures=False, result="x1")
     assert text.splitlines() == [
         "def recipe(x0, known=False):",
@@ -50,7 +50,7 @@ def test_the_source_with_an_array_for_the_result_bytes_added_and_a_workspace() -
         assert f"    {line}\n" in text
 
 
-def test_the_source_that_asks_first_which_arrays_and_which_stream() -> None:
+def test_the_source_that_first_checks_arrays_and_stream() -> None:
     kernels = (((0, 0, False), (1, 1, False)),)
     text = recipe._text((True, True), (True, True), (), kernels, captures=False, result="x1", tests=("check", "same"))
     assert text.splitlines()[1:7] == [
@@ -64,8 +64,8 @@ def test_the_source_that_asks_first_which_arrays_and_which_stream() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(-6, 6)), min_size=2, max_size=2), st.integers(-40, 40))
-def test_arrays_meet_between_the_bounds_alone(dims: list[tuple[int, int]], distance: int) -> None:
-    """The bounds are of the bytes that arrays span; whether they share one is for the long way."""
+def test_overlap_is_tested_by_the_bounds_of_arrays(dims: list[tuple[int, int]], distance: int) -> None:
+    """The bounds are those of the bytes that arrays span; the slow path decides whether they share one."""
     (n, s), (m, t) = dims
     v = View(4000, (n,), (s,), F32, Device("cuda"))
     w = View(4000 + 4 * distance, (m,), (t,), F32, Device("cuda"))
@@ -107,7 +107,7 @@ def test_results_nest_as_before(gpu: Gpu) -> None:
     assert (warm[0].low.a, warm[0].both[1].a, warm[1][0].a) == (0, 59, 0)
 
 
-def test_nothing_to_launch(gpu: Gpu) -> None:
+def test_no_launch_for_no_elements(gpu: Gpu) -> None:
     x = gpu.tensor(np.zeros((0, 7), np.float32))
     assert [wf.sum(x, 1).shape for _ in range(3)] == [(0,)] * 3
     assert gpu.launched(lambda: wf.sum(x, 1))[1] == []

@@ -57,7 +57,7 @@ def run(
     inputs: Sequence[np.ndarray] = (),
     **options: Any,
 ) -> np.ndarray:
-    """Runs ``body`` and returns the output buffer, which begins as zeros: one ``dtype`` a thread of one CTA by default.
+    """Runs ``body`` and returns the output buffer, initially zero: by default one ``dtype`` for each thread of one CTA.
 
     Input ``k`` is bound to parameter ``k_in<k>``; other options go to ``module`` and ``launch``.
     """

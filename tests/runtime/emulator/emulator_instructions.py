@@ -1,8 +1,8 @@
 """Kernels of one instruction over chosen operands: the table by which the emulator is compared with a GPU.
 
 ``CASES`` lists instructions; ``operands`` makes the same operand bits everywhere; ``kernel`` writes the PTX that
-applies one instruction to element ``tid`` of every operand. ``data/h200.json`` holds a checksum of the result bits an
-H200 gave for each, so the comparison needs no GPU.
+applies one instruction to element ``tid`` of every operand. ``data/h200.json`` holds a checksum of an H200's result
+bits for each, so the comparison needs no GPU.
 """
 
 from __future__ import annotations
@@ -264,7 +264,7 @@ def _random(seed: int) -> np.ndarray:
 
 
 def _floats(type_: str, which: int, seed: int) -> np.ndarray:
-    """Half pairs of edge values, a quarter random bits, a quarter of like magnitude (so that sums round)."""
+    """Half are pairs of edge values, a quarter random bits, a quarter of similar magnitude (so that sums round)."""
     bits = width(type_)
     edges = np.array([e | s << (bits - 1) for e in _EDGES[type_] for s in (0, 1)], np.uint64)
     k = np.arange(COUNT)

@@ -1,4 +1,4 @@
-"""Wrong uses of mbarriers, asynchronous copies and matrix instructions, and unsupported forms of them."""
+"""Invalid uses of mbarriers, asynchronous copies and matrix instructions, and unsupported forms of them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ INIT = "mov.u32 r1, s; setp.eq.u32 p1, r0, 0; @p1 mbarrier.init.shared.b64 [r1],
          "expected a multiple of 16 bytes to copy, got 20"),
     ],
 )  # fmt: skip
-def test_what_the_isa_leaves_undefined(body: str, message: str) -> None:
+def test_uses_that_the_isa_leaves_undefined(body: str, message: str) -> None:
     with pytest.raises(EmulatorError, match=f"WF722: undefined: {message}.*thread"):
         run(f"mov.u32 r1, s; {body}", before=BEFORE, threads=1, size=8)
 
@@ -61,12 +61,12 @@ def test_what_the_isa_leaves_undefined(body: str, message: str) -> None:
         ("wgmma.fence.sync.aligned;", "WF721.*products of warpgroups"),
     ],
 )  # fmt: skip
-def test_forms_that_are_not_run(text: str, message: str) -> None:
+def test_unsupported_forms(text: str, message: str) -> None:
     with pytest.raises(EmulatorError, match=message):
         run(text, before=BEFORE)
 
 
-def test_a_wait_that_nobody_ends_is_explained() -> None:
+def test_a_wait_that_never_ends_is_explained() -> None:
     body = (
         INIT.format(count=33)
         + """
@@ -78,7 +78,7 @@ def test_a_wait_that_nobody_ends_is_explained() -> None:
         run(body, before=BEFORE)
 
 
-def test_an_arrival_of_bytes_without_the_copy_never_comes() -> None:
+def test_waiting_for_bytes_without_a_copy_never_ends() -> None:
     body = (
         INIT.format(count=1)
         + """
@@ -90,8 +90,8 @@ def test_an_arrival_of_bytes_without_the_copy_never_comes() -> None:
         run(body, before=BEFORE)
 
 
-def test_bytes_that_nobody_waits_for_have_not_come() -> None:
-    """Only the wait makes the difference: without it the threads see what they had stored before."""
+def test_bytes_arrive_only_after_the_wait() -> None:
+    """Without the wait the threads see what they had stored before."""
     body = "mov.u32 r1, s; mad.lo.u32 r1, r0, 4, r1; st.shared.u32 [r1], 7; ld.param.b64 d2, [k_in0]; "
     body += "mad.wide.u32 d2, r0, 4, d2; cp.async.ca.shared.global [r1], [d2], 4; {wait} ld.shared.u32 r2, [r1]; "
     body += "st.global.u32 [d1], r2;"

@@ -1,4 +1,4 @@
-"""Control flow and barriers: threads that go different ways, meet again, wait, exit, or never come."""
+"""Control flow and barriers: threads that diverge, reconverge, wait, exit or never arrive."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_an_endless_loop_ends_in_an_error() -> None:
         run("L: add.u32 r1, r1, 1; setp.ge.u32 p1, r1, 0; @p1 bra L;", max_steps=1000)
 
 
-def test_threads_that_spin_for_a_lock_let_its_holder_go_on() -> None:
+def test_threads_that_spin_for_a_lock_let_its_holder_run() -> None:
     # the critical section lies behind the loop: lanes of one warp, and CTAs, must all pass
     body = """
     L: atom.global.cas.b32 r1, [d0], 0, 1; setp.ne.u32 p1, r1, 0; @p1 bra L;
@@ -259,7 +259,7 @@ def test_a_cluster_rank_that_does_not_exist() -> None:
         run(body, ctas=2, before=".shared .align 4 .b8 buf[4];", cluster=(2, 1, 1))
 
 
-def test_a_cluster_barrier_nobody_completes() -> None:
+def test_a_cluster_barrier_that_never_completes() -> None:
     body = "barrier.cluster.arrive; barrier.cluster.wait; setp.gt.u32 p1, r0, 3; @p1 bra B; barrier.cluster.arrive; "
     body += "barrier.cluster.wait; bar.sync 0; B: bar.sync 0; "
     with pytest.raises(EmulatorError, match="WF714: deadlock"):
@@ -269,7 +269,7 @@ def test_a_cluster_barrier_nobody_completes() -> None:
 @pytest.mark.parametrize("threads", [64, 50, 33])
 @pytest.mark.parametrize("seed", [None, 1])
 def test_a_barrier_with_a_count_counts_whole_warps(threads: int, seed: int | None) -> None:
-    """With the lanes that have exited, and those that a CTA of no multiple of 32 threads lacks."""
+    """Lanes that have exited count, and lanes that a CTA lacks to fill its last warp."""
     text = "setp.lt.u32 p1, r0, 3; @p1 ret; setp.eq.u32 p1, r0, 40; @p1 ret; bar.sync 1, 64; st.global.u32 [d1], r0;"
     out = run(text, threads=threads, seed=seed)
     assert out.tolist() == [k if k >= 3 and k != 40 else 0 for k in range(threads)]
@@ -287,6 +287,6 @@ def test_a_barrier_with_a_count_counts_whole_warps(threads: int, seed: int | Non
         ("barrier.sync 1, r0;", "a number of threads that is a multiple of 32, got 1; .*thread .1, 0, 0."),
     ],
 )
-def test_barriers_and_counts_that_the_isa_does_not_have(body: str, problem: str) -> None:
+def test_invalid_barriers_and_counts(body: str, problem: str) -> None:
     with pytest.raises(EmulatorError, match=f"WF722: undefined: expected {problem}"):
         run(body, threads=64)

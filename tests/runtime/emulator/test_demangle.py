@@ -78,7 +78,7 @@ def _libstdcpp(name: str) -> str:
 
 @pytest.mark.parametrize(("name", "spelled"), NAMES.items(), ids=NAMES)
 def test_names_are_spelled_as_by_the_library_of_cpp(name: str, spelled: str) -> None:
-    """Except for the result of a function, which libstdc++ writes before the names of templates."""
+    """Except for the result type of a function, which libstdc++ puts before the names of templates."""
     assert demangle(name) == spelled
     theirs = _libstdcpp(name)
     assert theirs == spelled or theirs.endswith(f" {spelled}")
@@ -101,11 +101,11 @@ def test_parameters_belong_to_their_kernel() -> None:
      "_Z1fFE", "_Z1fILiE", "_Z1fILi1", "_Z1fA", "_Z1fAi", "_Z1fM", "_Z1fDv", "_Z1fDp", "_Z²a", "_Z1fv.", "_Zé", "$str",
      "__cuda_local_var_5", "_Z1fD9", "_ZZ1fE", "_ZUlvE", "_Z1fIXEE"],
 )  # fmt: skip
-def test_a_name_that_is_none_stays_as_it_is(name: str) -> None:
+def test_an_invalid_name_stays_as_it_is(name: str) -> None:
     assert demangle(name) == name
 
 
-def test_a_mutated_name_is_spelled_or_stays_and_takes_no_time() -> None:
+def test_a_mutated_name_is_demangled_or_unchanged_quickly() -> None:
     rng, names = random.Random(7), list(NAMES)
     start = time.perf_counter()
     for _ in range(8000):
@@ -124,13 +124,13 @@ def test_a_mutated_name_is_spelled_or_stays_and_takes_no_time() -> None:
      "_Z" + "9" * 4000, "_Z1fN1aIiEE" + "".join(f"N1aIS{k}_S{k}_EE" for k in range(9)) * 30, "_Z1fI" + "L_Z1fI" * 600,
      "_Z1fIJ" + "i" * 250 + "EEv" + "DpT_" * 900, "_Z" + "Z1fIJ" * 20 + "T_T_E" * 20 + "i" * 40, "_Z" + "i" * 5000],
 )  # fmt: skip
-def test_a_hostile_name_takes_no_time(name: str) -> None:
+def test_a_hostile_name_is_demangled_quickly(name: str) -> None:
     start = time.perf_counter()
     demangle(name)
     assert time.perf_counter() - start < 0.5
 
 
-def test_a_beginning_means_the_kernels_that_it_may_be_of() -> None:
+def test_a_prefix_selects_the_kernels_that_begin_with_it() -> None:
     names = ["_ZN1a3sumIfEEvPT_", "_ZN1a3sumIfEEvPT_i", "_ZN1a3sumIdEEvPT_", "_ZN1a7sum_allEPf", "_ZN1b3maxEPf", "max"]
     assert called("a::sum<float>(float*)", names) == names[:1]
     assert called("sum<float>(float*,", names) == names[1:2]
@@ -143,6 +143,6 @@ def test_a_beginning_means_the_kernels_that_it_may_be_of() -> None:
     assert called("c", names) == called("ma", names[5:]) == []
 
 
-def test_what_is_spelled_has_no_quotes() -> None:
+def test_demangled_names_have_no_quotes() -> None:
     """Messages contain demangled names."""
     assert not any(re.search("['\"]", demangle(name)) for name in NAMES)

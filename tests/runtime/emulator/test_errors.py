@@ -1,4 +1,4 @@
-"""Texts that are not known PTX, and launches that are refused."""
+"""Invalid PTX texts, and launches that are refused."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ def test_directives_bind_the_launch(directive: str, message: str) -> None:
         run("", after=directive)
 
 
-def test_a_kernel_that_says_its_cluster_has_no_other() -> None:
-    """As in the driver, a launch without a cluster gets the kernel's, and one with another cluster is refused."""
+def test_a_kernel_with_a_cluster_size_has_no_other_size() -> None:
+    """As in the driver, a launch without a cluster size gets the kernel's, and another size is refused."""
     text = (
         f"{HEADER} .visible .entry k(.param .b64 k_out) .explicitcluster .reqnctapercluster 1, 2, 1 {{ .reg .b32 %r<2>;"
         " .reg .b64 %rd<2>; ld.param.b64 %rd1, [k_out]; mov.u32 %r1, %cluster_nctarank; st.global.u32 [%rd1], %r1;"

@@ -1,4 +1,4 @@
-"""Kernels of another compiler: ``data/foreign`` holds CUDA C++ and what nvcc made of it, for several targets."""
+"""Kernels of another compiler: ``data/foreign`` holds CUDA C++ and nvcc's PTX for several targets."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ DEFINED = [(c, n) for c, n in RUNS if c.close is None and not c.timely and not n
 @pytest.mark.parametrize(
     ("case", "name"), DEFINED, ids=[f"{name}-{case.kernel}-{case.number}" for case, name in DEFINED]
 )
-def test_a_foreign_kernel_leaves_the_bits_that_an_h200_leaves(case: Case, name: str) -> None:
+def test_a_foreign_kernel_gives_the_bits_of_an_h200(case: Case, name: str) -> None:
     data = b"".join(x.tobytes() for x in execute(case, name))
     assert f"{zlib.crc32(data):08x}" == MEASURED[f"{name} {case.kernel} {case.number}"]
 
@@ -111,7 +111,7 @@ def test_a_warp_synchronous_tail_needs_lockstep() -> None:
 
 
 @pytest.mark.parametrize("source", MEET)
-def test_the_sanitizer_finds_nothing_in_a_right_kernel(source: str) -> None:
+def test_the_sanitizer_finds_nothing_in_a_correct_kernel(source: str) -> None:
     for case, name in {(c.kernel, c.number): (c, n) for c, n in RUNS if c.source == source}.values():
         if case.kernel != "tail_in_step":
             assert started(case, name, emulator.sanitize)[0] == []

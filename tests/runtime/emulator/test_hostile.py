@@ -1,4 +1,4 @@
-"""Texts that ask for too much, and seeded mutants: each ends soon, in a coded error or a result."""
+"""Texts that ask for too much, and seeded mutants: each ends soon in a coded error or a result."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ TEXTS = [
 
 
 def ended(text: str, entry: str = "k", **options: object) -> str:
-    """The outcome of parsing and launching a text."""
+    """How parsing and launching a text ends."""
     try:
         module, memory = READ(text), Memory()
         address = memory.allocate(4096, name="x", initialised=True)
@@ -93,7 +93,7 @@ def ended(text: str, entry: str = "k", **options: object) -> str:
 
 
 @pytest.mark.parametrize(("text", "message"), TEXTS)
-def test_what_asks_for_too_much_is_a_coded_error(text: str, message: str) -> None:
+def test_a_text_that_asks_for_too_much_is_a_coded_error(text: str, message: str) -> None:
     tracemalloc.start()
     begin = perf_counter()
     found = ended(text)
@@ -110,7 +110,7 @@ def test_kernels_beside_one_that_is_too_large_run() -> None:
 
 
 @pytest.mark.parametrize("count", [CALLS - 1, 11])
-def test_as_many_calls_as_that_are_run(count: int) -> None:
+def test_the_largest_allowed_number_of_calls_runs(count: int) -> None:
     assert ended(calls(count, 1 if count > 11 else 2), max_steps=1 << 20) == ""
 
 

@@ -1,4 +1,4 @@
-"""Single instructions: the bits an H200 gave, and the bounds of the approximate functions."""
+"""Single instructions: the bits of an H200, and the bounds of the approximate functions."""
 
 from __future__ import annotations
 

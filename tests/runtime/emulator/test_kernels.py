@@ -1,4 +1,4 @@
-"""Whole kernels as compilers write them: nvcc's from ``data/*.cu`` and LLVM's, with their time and memory."""
+"""Whole kernels of compilers: nvcc's from ``data/*.cu`` and LLVM's, with their time and memory."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Recorder(emulator.Tool):
 
 
 def watched(monkeypatch: pytest.MonkeyPatch, hot: int, body: str) -> tuple[Any, ...]:
-    """Output, events, steps and instructions of ``body`` if blocks are tried as loops at visit number ``hot``."""
+    """Output, events, steps and instructions of ``body`` when blocks are compiled as loops at visit number ``hot``."""
     monkeypatch.setattr(loop_compiler, "_HOT", hot)
     importlib.import_module("warpfold.runtime.emulator.machine.launch").parse.cache_clear()
     tool = Recorder()
@@ -73,7 +73,7 @@ def watched(monkeypatch: pytest.MonkeyPatch, hot: int, body: str) -> tuple[Any, 
 
 
 @pytest.mark.parametrize("name", BODIES)
-def test_a_loop_is_what_its_blocks_are(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_a_loop_gives_the_results_of_its_blocks(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     blocks = watched(monkeypatch, 1 << 30, BODIES[name])
     for hot in (1, 2, 5):
         assert watched(monkeypatch, hot, BODIES[name]) == blocks
@@ -86,7 +86,7 @@ def test_a_loop_is_what_its_blocks_are(monkeypatch: pytest.MonkeyPatch, name: st
         ("L: add.u64 d1, d1, 4; st.global.u32 [d1], r0; bra.uni L;", "WF710"),
     ],
 )
-def test_what_is_wrong_in_a_loop_is_told_alike(monkeypatch: pytest.MonkeyPatch, body: str, code: str) -> None:
+def test_an_error_in_a_loop_has_the_same_message(monkeypatch: pytest.MonkeyPatch, body: str, code: str) -> None:
     def message(hot: int) -> str:
         monkeypatch.setattr(loop_compiler, "_HOT", hot)
         importlib.import_module("warpfold.runtime.emulator.machine.launch").parse.cache_clear()
@@ -97,7 +97,7 @@ def test_what_is_wrong_in_a_loop_is_told_alike(monkeypatch: pytest.MonkeyPatch, 
     assert message(1) == message(1 << 30)
 
 
-def test_only_a_block_that_runs_often_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_a_block_that_runs_often_is_compiled_as_a_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     rings = []
     search = loop_compiler._ring
     monkeypatch.setattr(
@@ -110,7 +110,7 @@ def test_only_a_block_that_runs_often_is_tried(monkeypatch: pytest.MonkeyPatch) 
     assert [[block.number for block in ring] for ring in rings] == [[1]]
 
 
-def test_a_long_ring_stays_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_loop_stays_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop_compiler, "_HOT", 1)
     body = "mov.u32 r1, 0; L: add.u32 r1, r1, 1;{}" + "setp.lt.u32 p1, r1, 50; @p1 bra L; st.global.u32 [d1], r1;"
     for count in (3, 40):

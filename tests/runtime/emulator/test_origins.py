@@ -1,4 +1,4 @@
-"""Source lines in PTX of nvcc, Triton and warpfold: findings, profiles and errors show them beside the PTX line."""
+"""Source lines in PTX of nvcc, Triton and warpfold, which findings, profiles and errors show beside the PTX line."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_findings_show_lines_of_cuda_and_names_of_cpp() -> None:
 
 @pytest.mark.parametrize("wanted", ["elements", "shared"])
 def test_errors_show_lines_of_cuda_and_names_of_cpp(wanted: str) -> None:
-    """A read beyond the array; and a store beyond the tile, in a kernel for fewer threads."""
+    """A read beyond the array, and a store beyond the tile in a kernel for fewer threads."""
     n, kernel, threads = (90, "float, 128", 128) if wanted == "elements" else (128, "unsigned", 128)
     launch = f"tools::block_sum<{kernel}<<<1, {threads}>>>(u32[{n}], out:u32[1]=uninit, 100)"
     found = run("run", "lines.ptx", "--launch", launch)
@@ -134,7 +134,7 @@ def test_errors_show_lines_of_cuda_and_names_of_cpp(wanted: str) -> None:
 @pytest.mark.parametrize(
     ("instruction", "code"), [("ld.globe.f32", "WF703"), ("lod.global.f32", "WF702"), ("ld.global.f32 %f1 =", "WF701")]
 )
-def test_what_is_no_instruction_is_shown_with_its_line(instruction: str, code: str, tmp_path: Path) -> None:
+def test_an_invalid_instruction_is_shown_with_its_line(instruction: str, code: str, tmp_path: Path) -> None:
     bad = re.sub(r"ld\.global\.nc\.f32", instruction, (DATA / "lines.ptx").read_text(), count=1)
     (tmp_path / "bad.ptx").write_text(bad)
     found = run("run", str(tmp_path / "bad.ptx"), "--launch", LAUNCH)
@@ -175,7 +175,7 @@ def test_profiles_without_lines_have_no_such_column(tmp_path: Path) -> None:
 
 
 def test_our_own_kernels_show_lines_of_python(tmp_path: Path) -> None:
-    """Profiled as they are; and sanitized with their barriers taken out, as a program file."""
+    """Profiled unchanged, and sanitized as a program file with their barriers removed."""
     user = tmp_path / "user.py"
     user.write_text(PROGRAM)
     found = run("profile", f"{user}:energy", "--shape", "16x4096", "--axis", "1", "--lines")
@@ -236,7 +236,7 @@ def test_kernels_are_called_as_cpp_spells_them(name: str) -> None:
         ("", "WF821: the launch names no kernel: .* has tools::block_sum<float, 128>"),
     ],
 )
-def test_a_name_of_no_kernel_or_of_several_is_refused(name: str, said: str) -> None:
+def test_an_unknown_or_ambiguous_kernel_name_is_refused(name: str, said: str) -> None:
     found = run("run", "lines.ptx", "--launch", LAUNCH.replace("block_sum<float", name))
     assert found.exit_code == 2
     assert re.search(said, found.output), found.output
@@ -267,11 +267,11 @@ def test_a_line_holds_until_the_next_one_or_the_end_of_the_function() -> None:
     [".loc", ".loc 1", ".loc 1 2", ".loc 2 7 0", ".loc 1 0 0", f".loc 1 {'9' * 5000} 0", ".loc x y z", "// .loc 1 7 3",
      ".loc 1 7 3, inlined_at 1 2 3", ".loc -1 7 3"],
 )  # fmt: skip
-def test_what_is_no_line_names_none(row: str) -> None:
+def test_invalid_line_directives_name_no_line(row: str) -> None:
     assert origin(row, "ret;") == "None"
 
 
-def test_calls_that_inline_each_other_end() -> None:
+def test_functions_that_inline_each_other_do_not_hang() -> None:
     rows = [".loc 1 7 3, function_name $L__info_string0, inlined_at 1 7 3"] * 50_000
     start = time.perf_counter()
     found = origin(*rows)
@@ -296,7 +296,7 @@ def test_names_of_files_are_read_as_ptx_spells_them(tmp_path: Path) -> None:
     assert origin(".loc 1 2 0", "ret;", files=(f"{tmp_path}/x/../größe.cu",)).endswith("größe.cu:2: here")
 
 
-def test_files_that_are_none_are_not_read(tmp_path: Path) -> None:
+def test_special_files_are_not_read_as_sources(tmp_path: Path) -> None:
     """A pipe would block, and a device never ends."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00\n\xff")

@@ -75,7 +75,7 @@ def packed_bytes(arguments: list[tuple[str, object]]) -> bytes:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_fields_are_printed_as_c_prints_them(seed: int) -> None:
+def test_conversions_print_as_in_c(seed: int) -> None:
     rng = random.Random(seed)
     for _ in range(100):
         fields = [field(rng) for _ in range(rng.randrange(1, 4))]
@@ -110,7 +110,7 @@ def test_a_kernel_prints_to_standard_output(seed: int | None, capsys: pytest.Cap
 
 
 @pytest.mark.parametrize("command", ["run", "sanitize", "profile"])
-def test_the_commands_print_what_kernels_print(command: str) -> None:
+def test_the_commands_show_the_output_of_kernels(command: str) -> None:
     words = [command, str(LACKING), "--launch", "prints<<<1, 2>>>(i32[64], 1.5)"]
     result = CliRunner().invoke(cli, words)
     assert (result.exit_code, SAID in result.stdout) == (0, True), result.output
@@ -119,7 +119,7 @@ def test_the_commands_print_what_kernels_print(command: str) -> None:
     assert SAID in result.stderr
 
 
-def test_what_a_launch_prints_is_bounded(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_output_of_a_launch_is_bounded(capsys: pytest.CaptureFixture[str]) -> None:
     text = "%.4000d " * 8
     body = """
 mov.b64 d3, text; cvta.global.u64 d3, d3; mov.b64 d4, numbers; cvta.global.u64 d4, d4;

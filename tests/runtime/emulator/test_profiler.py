@@ -1,4 +1,4 @@
-"""The profiler: against an H200's own counters, a slow model of every lane, and kernels whose counts are known."""
+"""The profiler against an H200's own counters, a slow model of every lane, and kernels with known counts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_patterns_of_addresses_cost_what_an_h200_counted(space: str) -> None:
 
 @pytest.mark.parametrize("kernel", ["simple", "sequential"])
 def test_branches_of_the_two_classic_reductions_are_those_of_an_h200(kernel: str) -> None:
-    """74 % and 99 % of 1024 threads' branches are uniform: ``tid % d == 0`` parts warps, ``tid < d`` hardly does."""
+    """74 % and 99 % of 1024 threads' branches are uniform: ``tid % d == 0`` splits warps, ``tid < d`` hardly does."""
     found = _run((DATA / "branches_sm90.ptx").read_text(), kernel, np.ones(2048, np.float32), (1, 1024))
     (want,) = [one for one in MEASURED["kernels"] if one["kernel"] == kernel]
     assert (found.branches, found.divergent) == (want["branches"], want["divergent"])
@@ -147,7 +147,7 @@ def test_strides_are_those_of_the_slow_model(start: int, count: int, size: int, 
 
 @pytest.mark.parametrize("way", [1, 2, 4, 8, 16, 32])
 def test_bank_conflicts_of_a_kernel(way: int) -> None:
-    """Lanes 4 * ``way`` bytes apart: ``way`` of them meet in a bank, in each of 2 warps of 3 CTAs."""
+    """Lanes 4 * ``way`` bytes apart: ``way`` of them share a bank, in each of 2 warps of 3 CTAs."""
     body = f"""mov.u32 r1, s; and.b32 r2, r0, 31; mad.lo.u32 r2, r2, {4 * way}, r1;
     st.shared.u32 [r2], r0; bar.sync 0;
     ld.shared.u32 r3, [r2];"""
@@ -199,7 +199,7 @@ def test_vectors_atomics_and_local_memory_of_a_kernel() -> None:
 
 
 def test_instructions_branches_and_lanes_of_a_kernel() -> None:
-    """40 threads, a warp and a quarter: 8 of each warp go the long way."""
+    """40 threads, a warp and a quarter: 8 of each warp take the longer branch."""
     body = """and.b32 r1, r0, 31; setp.lt.u32 p1, r1, 8; @!p1 bra past; add.f32 r2, r2, r2;
     shfl.sync.bfly.b32 r3, r2, 1, 31, 255; past: vote.sync.ballot.b32 r4, p1, 0xffffffff;"""
     found = _body(body, threads=64)

@@ -1,4 +1,4 @@
-"""``docs/ptx.md`` says what the emulator runs, and the emulator runs what it says."""
+"""``docs/ptx.md`` lists what the emulator runs."""
 
 from __future__ import annotations
 

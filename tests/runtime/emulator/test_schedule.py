@@ -1,4 +1,4 @@
-"""Schedules: correct kernels give the same bits under every seed, racy ones do not, and endless ones are explained."""
+"""Schedules: correct kernels give the same bits under every seed, racy ones differ, and endless ones are explained."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ RACES: list[tuple[str, str, str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("body", "right", "wrong", "options"), RACES)
-def test_races_show(body: str, right: str, wrong: str, options: dict[str, Any]) -> None:
+def test_races_change_results(body: str, right: str, wrong: str, options: dict[str, Any]) -> None:
     def answers(sync: str) -> set[bytes]:
         return {run(body.format(sync=sync), **options, seed=seed).tobytes() for seed in range(20)}
 
@@ -132,7 +132,7 @@ def test_races_show(body: str, right: str, wrong: str, options: dict[str, Any]) 
     assert len(answers(wrong)) > 1
 
 
-def test_a_seed_is_a_run() -> None:
+def test_a_seed_determines_a_run() -> None:
     first, second = ([int(run(COUNTER, threads=64, ctas=4, size=1, seed=s)[0]) for s in SEEDS] for _ in range(2))
     assert first == second == FROZEN
 
@@ -242,13 +242,13 @@ FLAG = "W: ld.volatile.global.u32 r1, [d0+8]; setp.ne.u32 p2, r1, 7; @p2 bra W;"
         ("setp.ge.u32 p1, r0, 8; @p1 bra B; bar.warp.sync -1; B: bar.sync 1;", NONE, r"WF715: lanes 8, 9, 10,"),
     ],
 )  # fmt: skip
-def test_what_has_no_end_is_explained(body: str, options: dict[str, Any], message: str, seed: int | None) -> None:
+def test_endless_kernels_are_explained(body: str, options: dict[str, Any], message: str, seed: int | None) -> None:
     with pytest.raises(EmulatorError, match=message):
         run(body, **options, seed=seed)
 
 
 @pytest.mark.parametrize("seed", [None, 0])
-def test_who_waits_long_is_not_taken_for_stuck(seed: int | None) -> None:
+def test_a_long_wait_is_not_a_deadlock(seed: int | None) -> None:
     # the writer counts to 3000 in a register before it writes; the others read all the while
     body = f"""
     setp.ne.u32 p1, r0, 0; @p1 bra W; mov.u32 r2, 0; C: add.u32 r2, r2, 1; setp.lt.u32 p3, r2, 3000; @p3 bra C;
@@ -257,7 +257,7 @@ def test_who_waits_long_is_not_taken_for_stuck(seed: int | None) -> None:
     assert (run(body, threads=33, size=40, seed=seed)[4:37] == 7).all()
 
 
-def test_nobody_waits_for_ever_for_a_store_that_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_late_store_arrives_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     class Latest(StoreBuffer):
         def __init__(self, random: np.random.Generator) -> None:
             super().__init__(random)
@@ -283,7 +283,7 @@ def test_ctas_come_in_any_order() -> None:
 
 
 @pytest.mark.parametrize("seed", [None, 0])
-def test_time_and_counts_in_local_memory_go_on(seed: int | None) -> None:
+def test_clocks_and_counters_in_local_memory_advance(seed: int | None) -> None:
     # no register is live round these loops but what stays the same
     body = """
     mov.u32 r1, %clock; add.u32 r1, r1, 4000; C: mov.u32 r2, %clock; setp.lt.u32 p1, r2, r1; @p1 bra C;
@@ -295,7 +295,7 @@ def test_time_and_counts_in_local_memory_go_on(seed: int | None) -> None:
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True, "a"])
-def test_a_seed_is_a_whole_number(seed: Any) -> None:
+def test_a_seed_is_an_integer(seed: Any) -> None:
     with pytest.raises(EmulatorError, match=r"WF733: .* is no seed"):
         run("ret;", seed=seed)
 

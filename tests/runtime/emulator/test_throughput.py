@@ -1,6 +1,6 @@
 """The speed of the emulator: limits on processor time for a CI machine with two cores, for the better of two runs.
 
-The limits are several times what a run takes, so that they catch a step whose cost has changed its order, but not load.
+The limits are several times what a run takes, so they catch a step whose cost has changed its order, but not load.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the emulator does not run is refused when a thread comes to it; all else in the text runs."""
+"""Unsupported instructions are refused when a thread reaches them; the rest of the text runs."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ MODULE = emulator.parse((DATA / "foreign" / "lacking_sm90.ptx").read_text())
 
 
 def started(entry: str, *numbers: Any, how: Any = emulator.launch) -> tuple[np.ndarray, Any]:
-    """What six threads leave of ``entry`` in its array, and what ``how`` gives."""
+    """The array that six threads of ``entry`` write, and the result of ``how``."""
     memory, out = emulator.Memory(), np.full(64, -1, np.int32)
     args = [memory.bind(out.view(np.uint8), name="out"), *numbers]
     return out[:6], how(MODULE, entry, (1, 1, 1), (6, 1, 1), args, memory)
 
 
-def test_kernels_beside_others_run() -> None:
+def test_kernels_beside_unsupported_ones_run() -> None:
     assert (started("plain")[0] == 3 * np.arange(6)).all()
 
 
-def test_a_kernel_runs_where_nobody_comes_to_what_is_lacking() -> None:
+def test_a_kernel_runs_if_no_thread_reaches_an_unsupported_instruction() -> None:
     assert (started("sometimes", 3)[0] == 3).all()
 
 
@@ -43,7 +43,9 @@ def test_a_kernel_runs_where_nobody_comes_to_what_is_lacking() -> None:
         ("heap", None, r"does not run the function 'malloc', which has no body here; .*: 'call\.uni .*malloc"),
     ],
 )
-def test_who_comes_to_it_is_refused_there(entry: str, number: int | None, message: str) -> None:
+def test_a_thread_that_reaches_an_unsupported_instruction_is_refused_there(
+    entry: str, number: int | None, message: str
+) -> None:
     with pytest.raises(EmulatorError, match=f"^WF721: the emulator {message}.*CTA .0, 0, 0., thread"):
         started(entry, *([] if number is None else [number]))
 
@@ -69,7 +71,7 @@ OPERANDS = "{r1, r2}, [d0, {r1}], (r3), 5"
         "call (r1), d2, (r2), proto; proto: .callprototype (.param .b32 _) _ (.param .b32 _);",
     ],
 )  # fmt: skip
-def test_every_kind_of_it_is_refused_when_reached_and_not_before(text: str) -> None:
+def test_every_unsupported_instruction_is_refused_only_when_reached(text: str) -> None:
     assert (run(f"@p1 bra end; bra end; {text} end: st.global.u32 [d1], r0;", before=BEFORE) == np.arange(32)).all()
     head, *rest = text.split("; ")
     guarded = "; ".join([f"@p1 {head}", *rest])
@@ -78,7 +80,7 @@ def test_every_kind_of_it_is_refused_when_reached_and_not_before(text: str) -> N
         run(f"setp.eq.u32 p1, r0, 5; {guarded}", before=BEFORE)
 
 
-def test_nothing_that_is_run_is_said_to_be_lacking() -> None:
+def test_no_supported_instruction_is_listed_as_unsupported() -> None:
     assert not set(unsupported._BY_OPCODE) & set(emulator.SUPPORTED)
     assert set(unsupported._BY_FORM) <= set(emulator.SUPPORTED)
     words = (case.text.split()[0].split(".") for case in CASES)
@@ -94,7 +96,7 @@ def test_nothing_that_is_run_is_said_to_be_lacking() -> None:
         ("add.frob.u32 r1, r2, r3;", "WF703.*expected no modifier"),
     ],
 )
-def test_what_no_target_defines_is_refused_when_read(text: str, message: str) -> None:
+def test_forms_that_no_target_defines_are_refused_when_read(text: str, message: str) -> None:
     with pytest.raises(EmulatorError, match=message):
         emulator.parse(f"{HEADER} .visible .entry k() {{ .reg .b32 r<9>; .reg .b64 d<9>; ret; {text} }}")
 

@@ -1,4 +1,4 @@
-"""Warp-wide instructions: shuffles, votes, reductions and matches against scalar models, and lanes that wait."""
+"""Warp-wide instructions: shuffles, votes, reductions and matches against scalar models, and waiting lanes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The autotuner, on the emulator as a GPU of which the tests say how long each plan takes."""
+"""The autotuner, on the emulator as a GPU; the tests set the time of each plan."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_faster_plan_is_found_kept_and_used(gpu: Any) -> None:
     }  # fmt: skip
 
 
-def test_a_find_is_for_its_own_kind_alone(gpu: Any) -> None:
+def test_a_tuned_plan_serves_its_own_kind_only(gpu: Any) -> None:
     backend, x = gpu(by_results), rows()
     others = (rows(shape=(97, 64)), rows(shape=(96, 68)), rows("f8"), rows(shape=(96, 128))[:, ::2])
     before = [plan_of(x, backend), *(plan_of(y, backend) for y in others)]
@@ -75,7 +75,7 @@ def test_a_find_is_for_its_own_kind_alone(gpu: Any) -> None:
     assert plan_of(x, backend) == before[0]
 
 
-def test_forgetting_gives_the_planner_its_choice_back(gpu: Any) -> None:
+def test_forgetting_restores_the_planners_choice(gpu: Any) -> None:
     backend, x = gpu(by_results), rows()
     own = plan_of(x, backend)
     wf.autotune(x, what="sum", axis=1)
@@ -95,8 +95,8 @@ def test_a_float_sum_keeps_its_tree_and_a_sum_of_integers_any(gpu: Any) -> None:
     assert not [t for t in integers.tried if t.verdict == "other bits"]
 
 
-def test_half_the_vector_and_twice_the_threads(gpu: Any) -> None:
-    """Of one tree are plans that differ in several fields at once."""
+def test_plans_of_one_tree_may_differ_in_several_fields(gpu: Any) -> None:
+    """Such as half the vector and twice the threads."""
     gpu(lambda p: 100.0 * p.vector)
     found = wf.autotune(rows(shape=(96, 512)), what="sum", axis=1)
     own, best = (fields(t.plan) for t in (found.own, found.best))
@@ -116,7 +116,7 @@ def test_without_determinism_every_plan_takes_part(gpu: Any) -> None:
 
 
 def test_a_plan_with_other_bits_never_wins(gpu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Were the rule of the tree wrong, the answers would still tell."""
+    """Even if the tree's rule were wrong, the answers would differ."""
     monkeypatch.setattr(tuned_plans, "allowed", lambda *_: True)
     gpu(lambda p: 1000.0 / p.unroll)
     found = wf.autotune(rows(shape=LONG), what="sum", axis=1, seconds=1)
@@ -197,7 +197,7 @@ def test_time_is_limited(gpu: Any) -> None:
     assert len(wf.autotune(rows(), what="sum", axis=1, seconds=1e-9).tried) == 1
 
 
-def test_a_compiled_reduction_takes_a_find_where_no_order_shows(gpu: Any) -> None:
+def test_a_compiled_reduction_uses_a_tuned_plan_where_the_order_has_no_effect(gpu: Any) -> None:
     gpu(lambda plan: 100.0 * plan.vector)  # which is tried first, so that a slow machine comes to it
     for x, what, used in ((rows(), "max", True), (rows(), "sum", False)):
         wf.autotune(x, what=what, axis=1, seconds=3)

@@ -1,4 +1,4 @@
-"""Time and ceilings, against a driver whose events stand still or follow a clock of the test."""
+"""Times and ceilings, against a driver whose events stand still or follow a clock of the test."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_slow_calls_are_made_less_often(monkeypatch: pytest.MonkeyPatch, backend
 
 
 def test_before_each_call_the_cache_is_written_then_read(driver: FakeDriver, backend: CudaBackend) -> None:
-    """The write leaves dirty lines; the read that follows, of what was written first, leaves clean ones."""
+    """The write leaves dirty lines; the read of what was written first leaves clean ones."""
     seen: list[tuple[int, ...]] = []
     driver.kernels["read4"], driver.layout = seen.append, READ
     driver.names()
@@ -76,8 +76,8 @@ def test_before_each_call_the_cache_is_written_then_read(driver: FakeDriver, bac
     assert {args[0] for args in written} == {seen[0][0]}
 
 
-def test_what_is_flushed_is_more_than_what_is_read_clean() -> None:
-    """What is read last must have left the cache by then."""
+def test_more_is_flushed_than_is_read_clean() -> None:
+    """The last lines read must have been evicted by then."""
     assert cuda_backend.FLUSH_BYTES >= 2 * CLEAN_BYTES
 
 
@@ -89,7 +89,7 @@ def test_reads_are_interpolated_by_logarithms() -> None:
 
 
 def test_ceilings(monkeypatch: pytest.MonkeyPatch, driver: FakeDriver, backend: CudaBackend) -> None:
-    """Each size is read in the fastest way; the time of a read here is that of its launch."""
+    """Each size is read in the fastest way; here the time of a read is that of its launch."""
     monkeypatch.setattr(measure, "SIZES", (1 << 12, 1 << 20))
 
     def elapsed(fn: Any, stream: int = 0) -> float:  # noqa: ARG001

@@ -16,7 +16,7 @@ MAGIC = 0x9E3779B9
 
 
 def read(reading: Reading, x: np.ndarray) -> tuple[Profiler, int]:
-    """What the emulator saw, and what came of it."""
+    """The accesses that the emulator saw, and the result."""
     backend, out = EmulatorBackend(), np.zeros(1, np.uint32)
     backend.tool = tool = Profiler()
     source, sink = (backend.bind(view(a), write=a is out, stream=0) for a in (x, out))
@@ -34,7 +34,7 @@ def test_every_sector_is_asked_for_once(reading: Reading) -> None:
 
 @pytest.mark.parametrize("where", [0, 1, 4095, 4096, -1])
 def test_every_word_is_used(where: int) -> None:
-    """A word that makes the exclusive or of a thread the number that is written shows wherever it lies."""
+    """A word that makes a thread's exclusive or the number that is written changes the result wherever it is."""
     reading = Reading(4, 2, 4)
     x = aligned(np.zeros(2 * reading.tile // 4, np.uint32))
     assert read(reading, x)[1] == 0
@@ -53,6 +53,6 @@ def test_one_way_to_read_fits_every_size() -> None:
 
 @pytest.mark.skipif(find_ptxas() is None, reason="ptxas is not there")
 @pytest.mark.parametrize("arch", ["sm_75", "sm_90a"])
-def test_the_assembler_takes_them_without_spills(arch: str) -> None:
+def test_the_kernels_assemble_without_spills(arch: str) -> None:
     for usage in assemble(artifact().ptx, arch).kernels.values():
         assert usage.spills == 0

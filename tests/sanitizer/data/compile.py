@@ -1,4 +1,4 @@
-"""Makes the PTX beside this file of the CUDA C++ beside it; needs nvcc (the package nvidia-cuda-nvcc) and no GPU."""
+"""Compiles the CUDA C++ beside this file to the PTX beside it; needs nvcc (package nvidia-cuda-nvcc) and no GPU."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def compile_ptx(source: Path) -> str:
 
 
 def _place(directive: re.Match[str]) -> str:
-    """A line directive without what was inlined: the first place in the source itself, which is its file 1."""
+    """A line directive without inlined functions: the first place in the source itself, which is its file 1."""
     found = re.search(r"(?:\.loc\t|inlined_at )1 (\d+) (\d+)", directive.group())
     return f"\t.loc\t1 {found[1]} {found[2]}\n" if found and found[1] != "0" else ""
 

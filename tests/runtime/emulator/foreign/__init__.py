@@ -1,7 +1,7 @@
-"""The kernels of ``data/foreign``: how each is launched, and what it must give, by models in NumPy.
+"""The kernels of ``data/foreign``: their launches, and their results by models in NumPy.
 
-A kernel's parameters are its inputs, its outputs and its integers, in this order. ``CASES`` needs NumPy alone, so that
-the same launches run on a GPU (``python data/foreign/on_gpu.py``), whose output bits ``data/foreign/h200.json`` holds.
+A kernel's parameters are its inputs, its outputs and its integers, in this order. ``CASES`` needs only NumPy, so the
+same launches run on a GPU (``python data/foreign/on_gpu.py``), whose output bits ``data/foreign/h200.json`` holds.
 """
 
 from __future__ import annotations

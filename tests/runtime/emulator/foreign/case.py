@@ -1,4 +1,4 @@
-"""How a foreign kernel is launched and what it must give: ``Case``, and the inputs that cases share."""
+"""The launch of a foreign kernel and its expected result: ``Case``, and inputs that cases share."""
 
 from __future__ import annotations
 

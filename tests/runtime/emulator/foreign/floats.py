@@ -39,7 +39,7 @@ def rounded(value: Fraction, mode: str, double: bool) -> int:
 
 
 def _root(value: Fraction, mode: str, double: bool) -> int:
-    """A root to twice the precision, with the last bit odd where it is not exact."""
+    """A root to twice the precision, with its last bit odd where it is not exact."""
     shift = 400 + (value.denominator.bit_length() % 2)
     whole = (value.numerator << 2 * shift) // value.denominator
     root = isqrt(whole)

@@ -1,7 +1,8 @@
 """Happens-before against a model: random programs, vector clocks of each thread, all pairs of accesses to each byte.
 
-The model replays the events of a launch one thread at a time and knows nothing of epochs, floors, stamps or logs. It
-remembers every access; the sanitizer only some of those that may meet unordered: one program in a thousand shows it.
+The model replays the events of a launch one thread at a time, without epochs, floors, stamps or logs. It remembers
+every access; the sanitizer only some of those that may be unordered, and one program in a thousand shows the
+difference.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ KINDS = ["load", "load", "store", "store", "bar", "warp", "fence", "fence", "ato
 
 @dataclass
 class Step:
-    """One line of the program: who runs it, and what it is."""
+    """One step of the program: its threads and its instruction."""
 
     who: list[Thread]
     kind: str
@@ -51,17 +52,17 @@ class Step:
 
     @property
     def reads(self) -> bool:
-        """Whether it is no write."""
+        """Whether it does not write."""
         return self.kind in ("load", "ldr")
 
     @property
     def level(self) -> int:
-        """Its scope, 0 for a weak access."""
+        """The number of its scope; 0 for a weak access."""
         return LEVEL[self.scope] if self.kind in ("atom", "ldr", "str") else 0
 
 
 def program(seed: int) -> list[Step]:
-    """Some twelve steps: accesses by one thread or by all, barriers by CTAs or warps, fences, atomics."""
+    """About twelve steps: accesses by one thread or by all, barriers of CTAs or warps, fences, atomics."""
     rng = random.Random(seed)
     steps = []
     space = rng.choice(["global", "shared"])
@@ -81,7 +82,7 @@ def program(seed: int) -> list[Step]:
 
 
 def ptx(steps: list[Step]) -> tuple[str, dict[int, int]]:
-    """The program, in which everybody goes around what he has no part in; and the step of each line of the kernel."""
+    """The program, in which threads branch around the steps of others, and the step of each line of the kernel."""
     numbers = {}
     lines = ["shl.b32 r20, r1, 6; add.u32 r20, r20, r0;"]  # CTA, warp and lane as one number
     for n, step in enumerate(steps):
@@ -136,7 +137,7 @@ Seen = list[tuple[int, Thread, Step]]
 
 
 def allowed(new: Step, old: Step, far: int, over: bool) -> bool:
-    """Whether two accesses may meet unordered: two reads, or both strong; no store that is lost (``over``)."""
+    """Whether two accesses may be unordered: two reads, or both strong and no store lost (``over``)."""
     if new.reads and old.reads:
         return True
     both = min(new.level, old.level) >= far
@@ -146,9 +147,9 @@ def allowed(new: Step, old: Step, far: int, over: bool) -> bool:
 class Model:
     """Vector clocks.
 
-    ``met`` is what each thread had done when it last met others: they may pass that on. ``fenced`` is what a thread may
-    release by a relaxed write, by scope: the part that it passes on at a barrier, and the time of its own fence;
-    ``read`` what it may acquire by a fence.
+    ``met`` is the clock of each thread when it last met others; they may pass that on. ``fenced`` is the clock that a
+    thread may release by a relaxed write, by scope: the part that it passes on at a barrier, and the time of its own
+    fence. ``read`` is what it may acquire by a fence.
     """
 
     def __init__(self) -> None:
@@ -236,7 +237,7 @@ class Model:
         self.now[t][t] += 1
 
     def _observe(self, step: Step) -> None:
-        """What is read, and what those who wrote it had read there, comes before what its reader does next."""
+        """The write that is read, and what its writer had read there, come before the reader's next step."""
         t = step.who[0]
         for n, other, old in self.last.get(step.place, []):
             if distance(t, other) <= min(step.level, old.level):
@@ -261,14 +262,14 @@ class Model:
 
 
 def reported(found: list[Finding], lines: dict[int, int]) -> set[tuple[str, int, int]]:
-    """The races that were found, as the model tells them."""
+    """The reported races, in the form of the model."""
     races = [f for f in found if f.kind.endswith("-race") or f.kind == "warp-synchrony"]
     return {(f.kind, lines[f.line], lines[f.threads[1].line]) for f in races}
 
 
 @pytest.mark.parametrize("block", range(15))
-def test_races_are_those_of_the_model(block: int) -> None:
-    """None that the model has not; and where the first one is, one is found, but for what slots do not hold."""
+def test_races_agree_with_the_model(block: int) -> None:
+    """Every reported race is in the model, and where the model has races, one is reported unless the slots lost it."""
     raced = missed = 0
     for seed in range(100 * block, 100 * block + 40):
         steps = program(seed)

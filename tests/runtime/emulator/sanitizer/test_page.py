@@ -1,4 +1,4 @@
-"""docs/sanitizer.md shows a kernel and its report: it is what the command prints."""
+"""docs/sanitizer.md shows a kernel and the report that the command prints for it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def block(kind: str) -> str:
     return found[1]
 
 
-def test_the_report_is_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_report_on_the_page_is_the_printed_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = re.search(r'`warpfold sanitize last.ptx --launch "(.*)"` prints', PAGE)
     assert command is not None
     monkeypatch.chdir(tmp_path)
@@ -28,7 +28,7 @@ def test_the_report_is_what_is_printed(tmp_path: Path, monkeypatch: pytest.Monke
     assert (result.stdout, result.exit_code) == (block("text"), 1)
 
 
-def test_with_the_fence_it_is_right(tmp_path: Path) -> None:
+def test_with_the_fence_there_is_no_finding(tmp_path: Path) -> None:
     path = tmp_path / "last.ptx"
     path.write_text(block("ptx").replace("  atom.global", "  fence.acq_rel.gpu;\n  atom.global"))
     result = CliRunner().invoke(

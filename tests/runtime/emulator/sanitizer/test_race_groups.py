@@ -1,4 +1,4 @@
-"""Races that one barrier would order are one finding; those that need two are two."""
+"""Races that one barrier would order are one finding; races that need two barriers are two."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LOOP = "mov.u32 r9, 0; loop:\n{} add.u32 r9, r9, 1; setp.lt.u32 p1, r9, 4; @p1 b
         (FAR.format(1) + STORE + "bar.sync 0;\n" + LOAD + "bar.sync 0;\n" + STORE, []),
     ],
 )  # fmt: skip
-def test_as_many_findings_as_barriers_are_missing(body: str, pairs: list[int]) -> None:
+def test_there_is_a_finding_for_each_missing_barrier(body: str, pairs: list[int]) -> None:
     every = watched(body)
     found = grouped(every)
     assert [f.kind for f in found] == ["shared-race"] * len(pairs)
@@ -41,7 +41,7 @@ def test_as_many_findings_as_barriers_are_missing(body: str, pairs: list[int]) -
     assert sum(f.count for f in found) == sum(f.count for f in every)
 
 
-def test_what_needs_more_than_a_barrier_stays_apart() -> None:
+def test_races_that_need_more_than_a_barrier_are_separate() -> None:
     warp = watched("xor.b32 r3, r0, 1; shl.b32 r4, r3, 2;\n" + STORE + LOAD)
     assert kinds(grouped(warp)) == ["warp-synchrony"]
     both = watched(FAR.format(1) + STORE + LOAD + "shfl.sync.down.b32 r5, r0, 16, 31, 0x7fffffff;")
@@ -49,7 +49,7 @@ def test_what_needs_more_than_a_barrier_stays_apart() -> None:
     assert grouped([]) == []
 
 
-def test_the_pairs_are_named_up_to_three() -> None:
+def test_up_to_three_pairs_are_named() -> None:
     (found,) = grouped(watched(FAR.format(1) + STORE + LOAD * 6))
     assert found.words.endswith("would order 5 pairs of lines more: 12 and 14, 12 and 15, 12 and 16 and 2 more")
 

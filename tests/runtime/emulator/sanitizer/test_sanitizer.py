@@ -56,11 +56,11 @@ def test_shared_memory(body: str, expected: list[str]) -> None:
     assert kinds(watched(body)) == expected
 
 
-def test_neighbouring_bytes_are_no_race() -> None:
+def test_accesses_to_neighbouring_bytes_are_not_a_race() -> None:
     assert watched("add.u32 r3, r0, s; cvt.u16.u32 h0, r0; st.shared.u8 [r3], h0; ld.shared.u8 h1, [r3];") == []
 
 
-def test_a_race_names_both_threads_the_place_and_what_is_missing() -> None:
+def test_a_race_names_both_threads_the_place_and_the_missing_barrier() -> None:
     found = watched(NEXT + STORE + "\n" + LOAD)
     race = next(f for f in found if f.kind == "shared-race")
     assert (race.text, race.line) == ("ld.shared.u32 r5, [r4];", 12)
@@ -120,7 +120,7 @@ def test_addresses_and_values(body: str, kind: str, where: str) -> None:
     assert [(f.kind, f.where) for f in found] == [(kind, where)]
 
 
-def test_what_is_written_in_the_launch_is_not_read_through_nc() -> None:
+def test_nc_loads_of_bytes_written_in_the_launch() -> None:
     body = "add.u64 d3, d1, d2; st.global.u32 [d3], r0; ld.global.nc.u32 r5, [d3];"
     assert kinds(watched(body)) == ["global-race"]
 
@@ -191,7 +191,7 @@ def test_threads_that_end_without_the_barrier(body: str, expected: list[str], se
     assert kinds(watched(body, seed=seed)) == expected
 
 
-def test_a_lane_that_ends_is_named_with_what_it_did() -> None:
+def test_a_lane_that_ends_is_named_with_its_instruction() -> None:
     body = f"st.shared.u32 [r2], r0;\n{FROM_33} @p1 bra end;\nbar.sync 0;\n{BACKWARDS} end: ret;"
     divergence, race = watched(body)
     assert (divergence.line, divergence.threads[0].thread, divergence.threads[1].thread) == (13, (32, 0, 0), (33, 0, 0))
@@ -199,8 +199,8 @@ def test_a_lane_that_ends_is_named_with_what_it_did() -> None:
     assert race.words.endswith("the thread of line 11 ended and met no barrier between line 11 and line 14")
 
 
-def test_what_another_cta_is_told_of_those_who_ended() -> None:
-    """A thread that ends releases nothing by the barrier that others meet without it."""
+def test_threads_that_ended_release_nothing_to_another_cta() -> None:
+    """A thread that ends releases nothing at the barrier that the others pass without it."""
     body = """
 add.u64 d3, d1, d2; mul.wide.u32 d4, r1, 256; add.u64 d3, d3, d4;
 st.global.u32 [d3], r0;
@@ -242,7 +242,7 @@ def test_lanes_need_not_run_in_step(order: str) -> None:
     assert watched(turn % "bar.warp.sync 0xffffffff;", threads=32) == []
 
 
-def test_part_of_a_warp_meets() -> None:
+def test_barriers_of_a_part_of_a_warp() -> None:
     body = "setp.ge.u32 p1, r0, 16; @p1 bra end; xor.b32 r3, r0, {}; shl.b32 r4, r3, 2; st.shared.u32 [r2], r0;"
     body += "bar.warp.sync 0xffff; ld.shared.u32 r5, [r4]; end: ret;"
     assert watched(body.format(8), threads=32) == []
@@ -273,11 +273,11 @@ def test_shared_memory_of_the_cluster(before: str, after: str, expected: list[st
     assert kinds(found) == expected
 
 
-def test_no_end() -> None:
+def test_an_endless_loop() -> None:
     assert kinds(watched("loop: add.u32 r5, r5, 1; bra loop;", max_steps=500)) == ["no-end"]
 
 
-def test_a_wrong_request_is_an_error_and_no_finding() -> None:
+def test_an_invalid_request_is_an_error_and_not_a_finding() -> None:
     memory = Memory()
     with pytest.raises(WarpfoldError, match="WF706"):
         sanitize(text("ret;"), "k", (1, 1, 1), (32, 1, 1), [], memory)

@@ -34,7 +34,7 @@ def execute(case: Case, name: str) -> list[np.ndarray]:
 
 
 def foreign() -> dict[str, str]:
-    """A checksum for each kernel whose bits the ISA defines; the others are held against their model."""
+    """A checksum for each kernel whose bits the ISA defines; the others are compared with their model."""
     found = {}
     for case in CASES:
         expected = [np.asarray(v) for v in case.model(*case.inputs, *case.outputs)]
