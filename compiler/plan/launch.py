@@ -10,10 +10,6 @@ from ..target import WARP
 from .layout import INTEGERS, Rows, layout_of, rows_of_states
 from .plan import Plan
 
-PIECE = 32
-"""The most accesses that a lane makes to one *piece* of a run. A piece has at most 16 KiB of 16-byte accesses, so many
-warps share a long run, and the masks at both ends of a piece cost little."""
-
 
 class Launch(NamedTuple):
     """What one call adds to a plan at run time.
@@ -56,27 +52,19 @@ def grain(plan: Plan, row: int) -> int:
     return period_rows(plan, row) if layout.chunked == "flat" else layout.span(layout.chunked)
 
 
-def pieces(plan: Plan, length: int) -> int:
-    """The pieces of a run of ``length`` elements. A run is cut only where a whole warp reads it."""
+def pieces(plan: Plan, length: int) -> tuple[int, int]:
+    """The pieces of a run of ``length`` elements, and the elements of the longest. Only whole warps read cut runs."""
     layout = layout_of(plan)
     cut = "piece" in layout.loops and plan.lanes == WARP
-    return max(1, -(-length // (layout.step * PIECE))) if cut else 1
-
-
-def piece(plan: Plan, length: int) -> int:
-    """The elements of a piece of a run of ``length``, a multiple of a warp's step; the last piece may be shorter."""
-    count = pieces(plan, length)
-    if count == 1:
-        return length
-    each, step = -(-length // count), layout_of(plan).step
-    return -(-each // step) * step
+    count, each = layout.pieces(length, INTEGERS) if cut else (1, length)
+    return count, min(each, length)
 
 
 def shared(plan: Plan, geometry: Geometry) -> int:
     """How much of a result CTAs share: its elements, or the pieces of its runs."""
     if layout_of(plan).chunked != "piece" or not geometry.reduced:
         return geometry.n_reduced
-    return geometry.runs * pieces(plan, geometry.reduced[-1].size)
+    return geometry.runs * pieces(plan, geometry.reduced[-1].size)[0]
 
 
 def walks_once(plan: Plan, run: Launch, n_reduced: int) -> bool:

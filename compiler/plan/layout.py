@@ -46,6 +46,10 @@ Unit = Literal["", "chunk", "piece", "pitch", "results", "period", "columns"]
 SHARED_AXES: tuple[Axis, ...] = ("reduced", "piece")
 """Threads that differ in digits along these alone share their results."""
 
+PIECE = 32
+"""The most accesses that a lane makes to one *piece* of a run. A piece has at most 16 KiB of 16-byte accesses, so many
+warps share a long run, and the masks at both ends of a piece cost little."""
+
 
 class Arithmetic:
     """The operations that the formula needs, on Python's integers and on NumPy's arrays of integers.
@@ -80,6 +84,10 @@ class Arithmetic:
     def ceil(self, x: Any, by: Any) -> Any:
         """``x`` divided by any number, rounded up."""
         return -(-x // by)
+
+    def at_least(self, x: Any, least: int) -> Any:
+        """``x``, or ``least`` if that is more."""
+        return max(x, least)
 
     def rounded(self, x: Any, extent: int) -> Any:
         """``x`` rounded up to a multiple of ``extent``."""
@@ -220,6 +228,11 @@ class Layout:
         vector = self.extent("vector", "kept")
         each = arithmetic.ceil(arithmetic.ceil(columns, vector), tiles)
         return arithmetic.scaled(each, vector)
+
+    def pieces(self, length: Any, arithmetic: Arithmetic) -> tuple[Any, Any]:
+        """The pieces of a run of ``length`` elements, and the elements of a piece, whole steps; the last has fewer."""
+        count = arithmetic.at_least(arithmetic.ceil(length, self.step * PIECE), 1)
+        return count, arithmetic.rounded(arithmetic.ceil(length, count), self.step)
 
     # --- what the modes say -------------------------------------------------------------------------------------------
     def along(self, *axes: Axis) -> tuple[Mode, ...]:

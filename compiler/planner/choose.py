@@ -19,7 +19,7 @@ from ..dtypes import DType
 from ..plan import tiles
 from ..plan.abi import NUMBER_BITS, Facts
 from ..plan.kernels import second_of_both
-from ..plan.launch import Launch, cells_of, launch, piece, shared, tiles_of, walks_once
+from ..plan.launch import Launch, cells_of, launch, pieces, shared, tiles_of, walks_once
 from ..plan.plan import OWN_WALKS, Access, Plan, check
 from ..space.geometry import Geometry
 from . import columns, options, walks
@@ -149,7 +149,7 @@ def launch_of(plan: Plan, geometry: Geometry, parts: int, inputs: Sequence[DType
     """Grid and chunk of ``plan``, with ``parts`` CTAs along the reduced axis, and tiles that go by rows of results."""
     run = launch(plan, geometry.n_kept, shared(plan, geometry), parts, row)
     if plan.walk == "runs":
-        return run._replace(length=piece(plan, geometry.reduced[-1].size))
+        return run._replace(length=pieces(plan, geometry.reduced[-1].size)[1])
     if not plan.tile_bytes:
         return run
     each = max(1, tiles.units(plan, geometry, inputs))

@@ -164,6 +164,9 @@ class Kernel(Arithmetic):
         by = self.number(by) if isinstance(by, int) else by
         return arith.divui(arith.addi(x, arith.subi(by, self.number(1))), by)
 
+    def at_least(self, x: Any, least: int) -> Any:
+        return arith.maxsi(x, self.number(least))
+
     def rounded(self, x: Any, extent: int) -> Any:
         return arith.andi(arith.addi(x, self.number(extent - 1)), self.number(-extent))
 

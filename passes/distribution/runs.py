@@ -13,9 +13,8 @@ from typing import Any
 from ...compiler.ir.anchored import met
 from ...compiler.ir.combine import pack, unpack
 from ...compiler.ir.mlir import arith, ir, scf
-from ...compiler.plan.launch import PIECE
 from ...compiler.plan.layout import layout_of
-from .kernel import Kernel, load_attributes
+from .kernel import load_attributes
 from .meeting import meet_in_cta
 from .partials import RowPartials
 from .place import Place, Tile
@@ -46,7 +45,7 @@ class RunWalk(Walk):
         kernel = tile.kernel
         extents = sizes(kernel, "reduced")
         runs = count = reduce(arith.muli, extents[:-1])
-        cut = _cut(kernel, extents[-1]) if kernel.facts.pieces else None
+        cut = layout_of(kernel.plan).pieces(extents[-1], kernel) if kernel.facts.pieces else None
         if cut is not None:
             count = arith.muli(runs, cut[0])
         chunk = chunk_of(kernel, count, kernel.arg("chunk"))
@@ -96,16 +95,3 @@ class RunWalk(Walk):
             accesses.append(Access(kernel.arg("input", i), number, layout, attributes))
         numbers = numbering(kernel, lambda r: arith.addi(arith.muli(run, self.sizes[-1]), r))
         return Reader(kernel, self.count, accesses, numbers)
-
-
-def _cut(kernel: Kernel, length: Any) -> tuple[Any, Any]:
-    """The pieces of a run of ``length`` elements, and the elements of a piece, in whole steps of a warp."""
-    step, one = layout_of(kernel.plan).step, kernel.number(1)
-    pieces = arith.maxsi(_rounded(kernel, length, step * PIECE), one)
-    each = arith.divui(arith.addi(length, arith.subi(pieces, one)), pieces)
-    return pieces, kernel.scaled(_rounded(kernel, each, step), step)
-
-
-def _rounded(kernel: Kernel, x: Any, extent: int) -> Any:
-    """``x`` divided by a power of two, rounded up."""
-    return kernel.divide(arith.addi(x, kernel.number(extent - 1)), extent)

@@ -17,7 +17,7 @@ from ownership import (
 )
 from tiling import check_tile, results_of
 
-from warpfold.compiler.plan.launch import cells_of, piece, shared
+from warpfold.compiler.plan.launch import cells_of, pieces, shared
 from warpfold.compiler.plan.plan import LARGEST_CLUSTER, Plan, check
 from warpfold.compiler.planner.alignment import WIDEST
 from warpfold.compiler.planner.choose import INDEX_LIMIT
@@ -54,7 +54,7 @@ def check_runs(task: Task, choice: Choice) -> None:
     length = g.reduced[-1].size
     for number in range(shared(plan, g)):
         check_run(plan, choice.run, shared(plan, g), number)
-    assert choice.run.length == piece(plan, length)
+    assert choice.run.length == pieces(plan, length)[1]
     assert choice.facts.pieces == (length > choice.run.length)
     assert task.monoid.commutative
     check_index_bits(task, choice)

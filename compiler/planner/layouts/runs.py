@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...plan.launch import piece, pieces
+from ...plan.launch import pieces
 from ...plan.plan import Access, Plan
 from ...space.geometry import Geometry
 from ...target import WARP
@@ -102,7 +102,8 @@ def plan(task: Task, flat: Plan, notes: Notes) -> Plan:
     notes.forget({"vector", "lanes", "warps", "unroll"})
     words = f"a result's elements lie in {runs} runs of {length}: {found.lanes} thread(s) read one"
     notes.because(f"{words}, {found.vector} element(s) an access", "walk", "vector", "lanes", "unroll")
-    cut = f", cut into pieces of {piece(found, length)}" if pieces(found, length) > 1 else ""
+    count, each = pieces(found, length)
+    cut = f", cut into pieces of {each}" if count > 1 else ""
     notes.because(f"{found.warps} warp(s) of a CTA take the runs of a result in turn{cut}", "warps")
     notes.rejected.append(("walk=interleaved", "runs that begin anywhere would be read by single elements"))
     return found
@@ -132,7 +133,7 @@ def fitted(task: Task, flat: Plan) -> Plan:
     vector = vector if serves(task, replace(flat, vector=vector)) else 1
     found = Plan("reduced", "runs", vector, unroll, lanes, 1, warps)
     few = g.n_kept * lanes < WARPS_PER_SM * task.machine * WARP
-    together = (few and g.runs * pieces(found, length) >= warps) or (brief is not None and g.runs >= MANY_RUNS)
+    together = (few and g.runs * pieces(found, length)[0] >= warps) or (brief is not None and g.runs >= MANY_RUNS)
     if brief and not few:
         warps = min(warps, floor2(g.runs // RUNS_OF_WARP))
     return replace(found, warps=warps, warps_kept=1) if together else found

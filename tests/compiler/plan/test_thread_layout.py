@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ownership import plans
 
-from warpfold.compiler.plan.launch import launch, piece, pieces
+from warpfold.compiler.plan.launch import launch, pieces
 from warpfold.compiler.plan.layout import INTEGERS, Layout, Level, Mode, layout_of
 from warpfold.compiler.plan.plan import Plan
 
@@ -50,7 +50,7 @@ def test_every_element_of_all_runs_has_one_place(lanes: int, warps: int, warps_k
     unknown = {("step", "reduced"): 3, ("turn", "piece"): 2, ("grid_y", "piece"): 2, ("grid_x", "kept"): 2}
     found = everything(layout_of(plan), unknown, {"chunk": 2 * warps})
     assert_covers(found, {"reduced": 3 * lanes * vector, "piece": 4 * warps, "kept": 2 * plan.slots})
-    assert (pieces(plan, 10), piece(plan, 10)) == (1, 10)
+    assert pieces(plan, 10) == (1, 10)
 
 
 def test_every_element_of_a_period_has_one_place() -> None:

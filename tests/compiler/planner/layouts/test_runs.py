@@ -11,7 +11,8 @@ from tasks import simple, task_of, traced
 
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.errors import PlanError
-from warpfold.compiler.plan.launch import PIECE, Launch, piece, pieces
+from warpfold.compiler.plan.launch import Launch, pieces
+from warpfold.compiler.plan.layout import PIECE
 from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.planner.choose import choose
 from warpfold.compiler.planner.layouts import runs
@@ -123,11 +124,12 @@ def test_one_warp_of_one_cta_reads_each_run() -> None:
 def test_the_pieces_of_a_run_follow_each_other_and_all_but_the_last_are_equal(vector: int) -> None:
     plan, step = Plan("reduced", "runs", vector=vector), 32 * vector
     for length in (1, step * PIECE - 1, step * PIECE, step * PIECE + 1, 3 * step * PIECE, 5 * step * PIECE + 7):
-        count, each = pieces(plan, length), piece(plan, length)
+        count, each = pieces(plan, length)
         assert each <= step * PIECE
         assert (count - 1) * each < length <= count * each
         assert count == 1 or each % step == 0
-    assert pieces(replace(plan, lanes=16), 1 << 20) == pieces(replace(plan, walk="interleaved"), 1 << 20) == 1
+    for other in (replace(plan, lanes=16), replace(plan, walk="interleaved")):
+        assert pieces(other, 1 << 20) == (1, 1 << 20)
 
 
 def test_few_long_runs_are_shared_by_many_ctas() -> None:
