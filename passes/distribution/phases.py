@@ -131,7 +131,8 @@ class HeldRow:
         layout = layout_of(plan)
         begin = arith.addi(chunk.first, layout.start(place.position, kernel))
         if _is_shifted(kernel):
-            begin = arith.subi(begin, _lead(kernel, place))
+            lead = _lead(kernel, place)
+            begin, chunk = arith.subi(begin, lead), _earlier(kernel, chunk, lead)
         starts = [begin] + [arith.addi(begin, kernel.number(j * layout.step)) for j in range(1, plan.held)]
         reader = Reader(kernel, kernel.arg("count") if kernel.counted else None, (), numbering(kernel, lambda r: r))
         values = Values(kernel, place, reader)
@@ -224,6 +225,15 @@ class HeldRow:
         operands += [self.chunk.first, self.chunk.limit, self.place.in_range]
         operands += _layout(kernel, len(kernel.inputs) + number)
         kernel.make_op("fold.element_store", [], operands, attributes)
+
+
+def _earlier(kernel: Kernel, chunk: Chunk, lead: Any) -> Chunk:
+    """The elements that a CTA owns of a row that CTAs share, where all accesses begin ``lead`` elements early."""
+    if kernel.phases and kernel.plan.cluster == 1:
+        return chunk
+    first = arith.subi(chunk.first, lead)
+    limit = arith.minsi(arith.addi(first, chunk.length), kernel.arg("n_reduced"))
+    return chunk._replace(first=arith.maxsi(first, kernel.number(0)), limit=limit)
 
 
 def _layout(kernel: Kernel, operand: int) -> list[Any]:

@@ -13,7 +13,7 @@ from warpfold.compiler.plan.plan import Determinism
 from warpfold.compiler.planner.choose import choose
 from warpfold.compiler.planner.task import Choice, Task
 from warpfold.compiler.program import functions
-from warpfold.compiler.program.fold import _reduced
+from warpfold.compiler.program.fold import Scope, _reduced
 from warpfold.compiler.program.graph import ELEMENT, REDUCED, SCALAR, Expr, Program, Space
 from warpfold.compiler.program.library import monoids
 from warpfold.compiler.program.symbols import Sym
@@ -32,11 +32,11 @@ def operand(number: int, t: DType = F32, space: Space = ELEMENT) -> Sym:
 
 
 def total(x: Sym) -> Sym:
-    return _reduced(monoids.SUM.typed(F32), [x], None)[0]
+    return _reduced(monoids.SUM.typed(F32), [x], Scope(), None)[0]
 
 
 def greatest(x: Sym) -> Sym:
-    return _reduced(monoids.MAX.typed(F32), [x], None)[0]
+    return _reduced(monoids.MAX.typed(F32), [x], Scope(), None)[0]
 
 
 def count() -> Sym:

@@ -123,3 +123,30 @@ def test_the_bits_of_a_row_depend_on_that_row_alone(data: Any) -> None:
     z = np.empty_like(by_columns)
     run(softmax(), [by_columns], [z], determinism="portable")
     np.testing.assert_array_equal(z[row], want[0])
+
+
+@pytest.mark.parametrize(
+    ("columns", "plan"),
+    [
+        (20000, ""),
+        (2500, ""),
+        (999, "cluster=2,warps=1"),
+        (4096, "cluster=8,warps=2"),
+        (130, "cluster=4,lanes=8,warps=1"),
+    ],
+)
+def test_the_ctas_of_a_cluster_share_a_row(columns: int, plan: str) -> None:
+    x, _ = _placed(3, columns, columns, 0, np.float32)
+    y, memory = _placed(3, columns, columns, 0, np.float32)
+    x[:] = np.random.default_rng(6).standard_normal(x.shape)
+    choice = _checked(softmax(), x, y, memory, _softmax(x, 1), (0,), 10, plan=plan)
+    assert choice.plan.cluster > 1 or columns == 2500
+
+
+def test_the_ctas_of_a_cluster_share_columns() -> None:
+    x, _ = _placed(5000, 12, 12, 0, np.float32)
+    y, memory = _placed(5000, 12, 12, 0, np.float32)
+    x[:] = np.random.default_rng(7).standard_normal(x.shape)
+    choice = _checked(softmax(), x, y, memory, _softmax(x, 0), (1,), 10)
+    assert choice.plan.fast == "kept"
+    assert choice.plan.cluster > 1

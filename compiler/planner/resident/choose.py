@@ -97,5 +97,6 @@ def _facts(task: Task, plan: Plan) -> Facts:
 def _launch(task: Task, plan: Plan) -> Launch:
     """The grid: as many CTAs as the rows need, and along a row those of a cluster; or of a map, as many as it needs."""
     g, own = task.geometry, layout_of(plan).span("reduced") * plan.held
-    split = plan.cluster if task.program.reduces else max(1, -(-g.n_reduced // own))
-    return Launch(-(-g.n_kept // plan.slots), split, own if split > 1 else max(1, g.n_reduced))
+    length = rows.count_of(task, plan.vector) * plan.vector if plan.fast == "reduced" else g.n_reduced
+    split = plan.cluster if task.program.reduces else max(1, -(-length // own))
+    return Launch(-(-g.n_kept // plan.slots), split, own)
