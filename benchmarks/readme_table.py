@@ -16,9 +16,9 @@ import click
 
 from warpfold.commands.bench.grid import heatmap, records
 from warpfold.commands.bench.grid.records import Report
-from warpfold.commands.bench.report import cell, megabytes
 from warpfold.commands.bench.results import LEVEL, Results, Row, load
 from warpfold.commands.bench.roofline import Roofline
+from warpfold.commands.bench.times import cell, megabytes
 from warpfold.compiler.errors import WarpfoldError
 
 ROOT = Path(__file__).parent.parent

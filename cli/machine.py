@@ -53,31 +53,39 @@ def tune(op: str, seed: int, determinism: str, seconds: float, forget: bool, jso
         "warpfold bench --cases full,row --peers torch,compile",
         "warpfold bench --cases 'row.sum.f32.1Mx64,col.*' --peers cub",
         "warpfold bench --cases row.sum.f32.12345x678 --peers none",
+        "warpfold bench --cases fused --only 'softmax*' --seconds 300",
+        "warpfold bench --cases softmax.bf16.100x5000,layernorm.f32.4096x1000",
     ),
 )
 @click.option(
     "--cases",
     default="",
     metavar="full,row,...",
-    help="Groups (full, row, col, mid, plain), names, patterns, or names with sizes of your own; all by default.",
+    help="Groups (full, row, col, mid, plain; fused, standard for programs), names, patterns, or names with sizes of "
+    "your own; all reductions by default.",
 )
+@click.option("--only", default="*", metavar="GLOB", help="Only cases with a name that matches.")
 @click.option(
     "--peers",
     default="",
     metavar="torch,...",
-    help="Some of torch, compile, cupy, cub and triton, or none; all by default.",
+    help="Some of torch, compile, cupy, cub, triton, quack and liger, or none; all by default.",
 )
+@click.option("--seconds", type=float, help="Time after which no further case begins.")
 @click.option("--out", metavar="FILE", help="Write the measurements as JSON, after every case.")
 @click.option("--plot", metavar="FILE", help="Draw it: a .svg, .png or .pdf file.")
-def bench(cases: str, peers: str, out: str | None, plot: str | None) -> None:
-    """Time plain reductions by warpfold and its peers on a GPU, after checking each result against float64.
+def bench(
+    cases: str, only: str, peers: str, seconds: float | None, out: str | None, plot: str | None
+) -> None:  # fmt: skip
+    """Time reductions or programs by warpfold and its peers on a GPU, after checking each result against float64.
 
-    Times are device times, with the L2 cache flushed before each call, beside the measured ceilings of the GPU; see
-    benchmarks/README.md. The column of a peer that is missing or fails says why. Ctrl-C keeps what was measured.
+    Times are device times, with the L2 cache flushed before each call, beside the measured ceilings of the GPU: a plain
+    read for reductions, a copy of the same bytes for programs (softmax, norms, losses); see benchmarks/README.md. The
+    column of a peer that is missing or fails says why. Ctrl-C keeps what was measured.
     """
     from ..commands.bench import bench as command
 
-    if not command.bench(cases, peers, out, plot):
+    if not command.bench(cases, only, peers, seconds, out, plot):
         click.get_current_context().exit(INTERRUPTED)
 
 

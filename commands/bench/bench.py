@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import sys
+import time
 
 from ...compiler.errors import WarpfoldError
 from ...runtime.tuning.measure import ceilings
 from .. import terminal
 from ..output_file import Output
-from . import cases as known
-from . import inputs, peers, provenance, report
+from . import inputs, peers, provenance, report, selection
 from .comparison import Contest
 from .gpu import gpu
 from .host_time import host
@@ -20,8 +21,9 @@ class Run:
     """One run of the benchmark. The constructor checks all options before anything is measured.
 
     Args:
-        cases: the value of ``--cases``.
+        cases, only: the values of ``--cases`` and ``--only``.
         names: the value of ``--peers``.
+        seconds: the time after which no further case begins; None for no limit.
         out: the file of results, written after every case.
         plot: the file of the picture.
 
@@ -31,11 +33,14 @@ class Run:
         BackendError: WF742 without a GPU.
     """
 
-    def __init__(self, cases: str, names: str, out: str | None, plot: str | None) -> None:
+    def __init__(
+        self, cases: str, only: str, names: str, seconds: float | None, out: str | None, plot: str | None
+    ) -> None:
         from .roofline import Roofline
 
-        self.cases = known.select(cases)
-        self.names = peers.select(names)
+        self.cases = selection.select(cases, only)
+        self.names = [n for n in peers.select(names) if any(peers.serves(n, case) for case in self.cases)]
+        self.until = math.inf if seconds is None else time.monotonic() + seconds
         self.output = Output(out) if out else None
         self.picture = Roofline(plot) if plot else None
         self.backend = gpu(FORMAT, "what kernels do there, warpfold profile counts anywhere")
@@ -54,6 +59,9 @@ class Run:
         self.results = found = Results(provenance.machine(self.backend), top, said, warnings=early)
         contest = Contest(self.backend, inputs.arrays(self.backend), opened)
         for number, case in enumerate(self.cases, start=1):
+            if time.monotonic() > self.until:
+                found.warnings.append(f"the time is over: {number - 1} of {len(self.cases)} cases were measured")
+                break
             with terminal.progress(f"{number} of {len(self.cases)}: {case.name}"):
                 self._keep(contest.row(case))
         with terminal.progress("host"):
@@ -65,7 +73,7 @@ class Run:
     def _host(self, found: Results) -> None:
         """The host time of calls, or the reason why it cannot be measured."""
         try:
-            found.host = host(self.backend)
+            found.host = host(self.backend, bool(found.programs))
         except Exception as e:
             found.warnings.append(f"the host's costs were not measured: {type(e).__name__}: {peers.reason(e)}")
 
@@ -86,12 +94,14 @@ class Run:
             self.picture.write(self.results)
 
 
-def bench(cases: str, names: str, out: str | None, plot: str | None) -> bool:
-    """Measures, prints, writes and draws; returns whether all cases were measured.
+def bench(
+    cases: str, only: str, names: str, seconds: float | None, out: str | None, plot: str | None
+) -> bool:  # fmt: skip
+    """Measures, prints, writes and draws; returns whether the run was not interrupted.
 
     After an interruption it shows the measurements so far, and the file that keeps them.
     """
-    run = Run(cases, names, out, plot)
+    run = Run(cases, only, names, seconds, out, plot)
     ended = True
     try:
         run.measure()

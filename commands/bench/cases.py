@@ -10,11 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from math import prod
 
 from ...compiler.dtypes import BOOL, BY_NAME, I64, DType
-from ...compiler.errors import error, near
 
 GROUPS = ("full", "row", "col", "mid")
 DTYPES = {
@@ -30,7 +28,7 @@ DTYPES = {
 REDUCTIONS = ("sum", "prod", "max", "min", "argmax", "mean", "var", "norm", "logsumexp", "any", "count_nonzero")
 FLOATS = ("prod", "mean", "var", "norm", "logsumexp")
 """Reductions with cases of float types only."""
-_ALIASES = {"norm2": "norm"}
+ALIASES = {"norm2": "norm"}
 _LETTERS = {"NCHW": (0, 2, 3), "HW": (2, 3)}
 _SIZE = re.compile(r"(\d+)(\^\d+|[KM])?")
 
@@ -85,8 +83,8 @@ def parse(name: str) -> Case | None:
     if group not in GROUPS or len(rest) not in (3, 4):
         return None
     what, dtype, *letters, text = rest
-    what = _ALIASES.get(what, what)
-    shape = _shape(text)
+    what = ALIASES.get(what, what)
+    shape = sizes(text)
     axis = _axis(group, letters, len(shape))
     if what not in REDUCTIONS or dtype not in DTYPES or not shape or axis is None:
         return None
@@ -96,7 +94,7 @@ def parse(name: str) -> Case | None:
     return Case(name, group, what, found, shape, axis)
 
 
-def _shape(text: str) -> tuple[int, ...]:
+def sizes(text: str) -> tuple[int, ...]:
     """The sizes of ``8192x1M`` or ``2^28``; empty for a malformed shape."""
     found = [_SIZE.fullmatch(part) for part in text.split("x")]
     sizes = tuple(_size(m[1], m[2] or "") for m in found if m)
@@ -147,41 +145,3 @@ MORE = _all("""
 """)
 """Further cases, which only the mean over all cases counts."""
 CASES = PLAIN | MORE
-
-
-def select(text: str) -> list[Case]:
-    """The cases that a comma-separated list names: groups, ``plain``, names, globs, or names with other shapes.
-
-    An empty text means all cases.
-
-    Raises:
-        ArgumentError: WF740.
-    """
-    found: dict[str, Case] = {}
-    for word in filter(None, map(str.strip, text.split(","))):
-        found |= _named(word)
-    return list((found or CASES).values())
-
-
-def _named(word: str) -> dict[str, Case]:
-    """The cases of one item of the list."""
-    if word == "plain":
-        return PLAIN
-    if word in GROUPS:
-        return {name: case for name, case in CASES.items() if case.group == word}
-    known = {name: case for name, case in CASES.items() if fnmatchcase(name, word)}
-    own = parse(word)
-    if not known and own is None:
-        raise error("WF740", name=word, near=_slip(word), groups=" ".join(GROUPS))
-    return known or {word: own}  # type: ignore[dict-item]
-
-
-def _slip(word: str) -> str:
-    """The message for an unknown name: its first unknown part, or a case with a similar name."""
-    parts = word.split(".")
-    known = (GROUPS, (*REDUCTIONS, *_ALIASES), tuple(DTYPES))
-    if len(parts) > len(known):
-        for part, names in zip(parts, known, strict=False):
-            if not any(fnmatchcase(name, part) for name in names):
-                return f" ({part!r} is none of {' '.join(names)})"
-    return near(word, [*GROUPS, "plain", *CASES])

@@ -10,6 +10,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from ...runtime import api, named_reductions
+from .programs import ours
 
 if TYPE_CHECKING:
     from ...runtime.backends.cuda_backend import CudaBackend
@@ -26,8 +27,8 @@ Call = Callable[[], Any]
 Costs = dict[str, dict[str, float]]
 
 
-def host(backend: CudaBackend) -> Costs:
-    """Each cost by call; all calls sum 4,096 f32 elements. Empty without PyTorch.
+def host(backend: CudaBackend, programs: bool = False) -> Costs:
+    """Each cost by call: sums of 4,096 f32 elements, or softmaxes of 64 x 1,024. Empty without PyTorch.
 
     A call that takes no longer while the device is busy does not wait for it.
     """
@@ -38,11 +39,11 @@ def host(backend: CudaBackend) -> Costs:
     if not torch.cuda.is_available():
         return {}
     found: Costs = {TIMES: {}, BUSY: {}, ALLOCATIONS: {}}
-    for name, call in calls(torch, backend).items():
+    for name, call in (program_calls(torch) if programs else calls(torch, backend)).items():
         found[TIMES][name] = microseconds(backend, call)
         found[BUSY][name] = while_busy(backend, call)
         found[ALLOCATIONS][name] = allocations(torch, call)
-    return found | apart(backend.device.number)
+    return found | apart(backend.device.number, programs)
 
 
 def calls(torch: Any, backend: CudaBackend) -> dict[str, Call]:
@@ -57,16 +58,23 @@ def calls(torch: Any, backend: CudaBackend) -> dict[str, Call]:
     }
 
 
-def apart(number: int) -> Costs:
+def program_calls(torch: Any) -> dict[str, Call]:
+    """The calls of programs by name."""
+    x = torch.ones((64, 1024), device="cuda")
+    softmax = ours.Library().softmax
+    return {"wf.softmax(t, axis=-1)": lambda: softmax(x, axis=-1), "torch.softmax(t, -1)": lambda: torch.softmax(x, -1)}
+
+
+def apart(number: int, programs: bool) -> Costs:
     """``counted`` in a process of its own, since a profiler can crash at exit; empty if it does."""
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         try:
-            return pool.submit(counted, number).result()
+            return pool.submit(counted, number, programs).result()
         except BrokenExecutor:
             return {}
 
 
-def counted(number: int) -> Costs:
+def counted(number: int, programs: bool) -> Costs:
     """The numbers of kernels, and of copies and fills, that each call queues."""
     import torch
 
@@ -74,7 +82,7 @@ def counted(number: int) -> Costs:
 
     device = backend(number)
     found: Costs = {KERNELS: {}, COPIES: {}}
-    for name, call in calls(torch, device).items():
+    for name, call in (program_calls(torch) if programs else calls(torch, device)).items():
         found[KERNELS][name], found[COPIES][name] = activities(torch, device, call)
     return found
 

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from .. import terminal
 from . import provenance
-from .results import HIGH, LARGE, LEVEL, Entry, Results, Row
+from .programs import report as programs
+from .results import HIGH, LARGE, LEVEL, Results, Row
+from .times import cell, megabytes, with_spread
 
 REASONS = 40
 """Greatest number of reasons, one for each peer and text."""
@@ -22,52 +24,48 @@ def show(results: Results) -> None:
         terminal.show(f"the committed numbers are of another GPU ({', '.join(others)}): compare within this run")
     terminal.show("peers: " + "; ".join(f"{name} {text}" for name, text in results.peers.items()))
     terminal.show()
-    if results.rows:
-        columns, lines = table(results)
-        terminal.table(columns, lines, spare=("% of its size",))
-        terminal.show()
-    for line in (*summary(results), *_host(results), *_reasons(results.rows)):
+    if results.reductions:
+        _part(table(results), summary(results))
+    if results.programs:
+        _part(programs.table(results.programs), programs.summary(results))
+    for line in (*_host(results), *_reasons(results.rows)):
         terminal.show(line)
     for warning in results.warnings:
         terminal.show(f"warning: {warning}")
 
 
+def _part(cells: tuple[list[str], list[list[str]]], lines: Sequence[str]) -> None:
+    """Prints the table and the summary of the cases of one sort."""
+    terminal.table(*cells, spare=("% of its size",))
+    for line in ("", *lines):
+        terminal.show(line)
+
+
 def table(results: Results) -> tuple[list[str], list[list[str]]]:
-    """Titles and cells: times in microseconds; warpfold's with the interquartile range."""
-    names = list(results.peers)
+    """Titles and cells of the reductions: times in microseconds; warpfold's with the interquartile range."""
+    names = programs.peers_of(results.reductions)
     columns = ["case", "MB", "warpfold us", *names, "best peer", "times", "% of read", "% of its size"]
-    return columns, [_line(results, row, names) for row in results.rows]
+    return columns, [_line(results, row, names) for row in results.reductions]
 
 
 def _line(results: Results, row: Row, names: Sequence[str]) -> list[str]:
-    ours, of = row.ours, row.of_ceiling(results.ceilings)
-    spread = f" ±{ours.timing.spread / 2:.1%}" if ours.timing else ""
+    of = row.of_ceiling(results.ceilings)
     return [
-        row.name, megabytes(row.nbytes), cell(ours) + spread, *(cell(row.peers[name]) for name in names),
+        row.name, megabytes(row.nbytes), with_spread(row.ours), *(cell(row.peers[name]) for name in names),
         row.best[0] if row.best else "", f"{row.ratio:.2f}" if row.ratio else "",
         *(f"{100 * part:.1f}" for part in of or ()),
     ] + [""] * (0 if of else 2)  # fmt: skip
 
 
-def cell(entry: Entry) -> str:
-    """A time in microseconds, or one word for why there is none."""
-    return entry.word if entry.us is None else f"{entry.us:.1f}" if entry.us < 1000 else f"{entry.us:.0f}"
-
-
-def megabytes(nbytes: int) -> str:
-    """Bytes in MB."""
-    return f"{nbytes / 1e6:.3g}" if nbytes < 1e9 else f"{nbytes / 1e6:,.0f}"
-
-
 def summary(results: Results) -> list[str]:
-    """The geometric means, and the cases below their targets."""
+    """The geometric means of the reductions, and those below their targets."""
     lines = []
     for plain, label in ((True, "plain cases"), (False, "cases in all")):
         mean, count = results.mean(plain=plain)
         if count and (plain or count > results.mean(plain=True)[1]):
             words = f"{mean:.3f} times as fast as the best peer of each case, geometric mean of {count} {label}"
             lines.append(f"{words}; a plain read of as many bytes {results.read_mean(plain=plain):.3f}")
-    behind = [f"{r.name} {r.ratio:.3f} ({r.best[0]})" for r in results.behind if r.best]
+    behind = [f"{r.name} {r.ratio:.3f} ({r.best[0]})" for r in results.behind if r.best and r in results.reductions]
     lines.append(f"slower than {LEVEL} of the best peer: {', '.join(behind) or 'none'}")
     low = [(r, r.of_ceiling(results.ceilings)) for r in results.low]
     short = [f"{r.name} {of[0]:.1%}" for r, of in low if of]

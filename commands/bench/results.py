@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import geometric_mean
@@ -12,6 +12,7 @@ from ...runtime.tuning.measure import Ceilings, Timing
 from .. import terminal
 from ..output_file import Output
 from . import versioned_file
+from .programs.cases import GROUP
 
 FORMAT = "warpfold bench"
 VERSION = 1
@@ -48,13 +49,14 @@ class Row:
     """One case, measured.
 
     Attributes:
-        name, group: name and group of the case.
+        name, group: name and group of the case; ``fused`` for a program.
         nbytes: bytes that must move.
         plain: whether it counts in the geometric mean of the plain cases.
         ours: the entry of warpfold.
         peers: the entries of the peers, by name.
         plan: warpfold's plan.
         reasons: the planner's reasons.
+        copy: a device copy of as many bytes, in the same run; None for a reduction.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Row:
     peers: Mapping[str, Entry]
     plan: Mapping[str, Any] = field(default_factory=dict)
     reasons: Sequence[str] = ()
+    copy: Timing | None = None
 
     @property
     def best(self) -> tuple[str, float] | None:
@@ -76,6 +79,11 @@ class Row:
     def ratio(self) -> float | None:
         """Warpfold's speed relative to the best peer."""
         return self.best[1] / self.ours.us if self.best and self.ours.us else None
+
+    @property
+    def of_copy(self) -> float | None:
+        """Warpfold's speed as a fraction of a copy of as many bytes."""
+        return self.copy.median / self.ours.us if self.copy and self.ours.us else None
 
     def of_ceiling(self, top: Ceilings) -> tuple[float, float] | None:
         """Warpfold's speed as a fraction of the read of 1 GiB, and of a plain read of the same size."""
@@ -105,26 +113,34 @@ class Results:
     warnings: list[str] = field(default_factory=list)
 
     @property
+    def reductions(self) -> list[Row]:
+        """The cases that are reductions."""
+        return [r for r in self.rows if r.group != GROUP]
+
+    @property
+    def programs(self) -> list[Row]:
+        """The cases that are programs."""
+        return [r for r in self.rows if r.group == GROUP]
+
+    @property
     def behind(self) -> list[Row]:
         """Cases in which a peer is faster by more than noise."""
         return [r for r in self.rows if r.ratio is not None and r.ratio < LEVEL]
 
     @property
     def low(self) -> list[Row]:
-        """Large cases below their fraction of the ceiling."""
-        found = [(r, r.of_ceiling(self.ceilings)) for r in self.rows if r.nbytes >= LARGE]
+        """Large reductions below their fraction of the ceiling."""
+        found = [(r, r.of_ceiling(self.ceilings)) for r in self.reductions if r.nbytes >= LARGE]
         return [r for r, of in found if of and of[0] < HIGH]
 
     def mean(self, *, plain: bool = False) -> tuple[float, int]:
-        """The geometric mean of the speeds relative to the best peer, and the number of cases."""
-        ratios = [r.ratio for r in self.rows if r.ratio and (r.plain or not plain)]
-        return (geometric_mean(ratios) if ratios else 0.0), len(ratios)
+        """The geometric mean of the reductions' speeds relative to the best peer, and their number."""
+        return mean([r.ratio for r in self.reductions if r.plain or not plain])
 
     def read_mean(self, *, plain: bool = False) -> float:
         """The geometric mean of the best peer's time over that of a plain read: the ratio that ``mean`` could reach."""
-        rows = [r for r in self.rows if r.ratio and (r.plain or not plain)]
-        times = [r.best[1] / self.ceilings.read_at(r.nbytes) for r in rows if r.best]
-        return geometric_mean(times) if times else 0.0
+        rows = [r for r in self.reductions if r.ratio and (r.plain or not plain)]
+        return mean([r.best[1] / self.ceilings.read_at(r.nbytes) for r in rows if r.best])[0]
 
     def to_dict(self) -> dict[str, Any]:
         """The contents of the file."""
@@ -134,6 +150,12 @@ class Results:
         """Writes the file, whole or not at all."""
         text = terminal.as_json(self.to_dict())
         output.write(lambda f: f.write(text.encode() + b"\n"))
+
+
+def mean(values: Iterable[float | None]) -> tuple[float, int]:
+    """The geometric mean of the values that are there, 0 for none, and their number."""
+    found = [v for v in values if v]
+    return (geometric_mean(found) if found else 0.0), len(found)
 
 
 def load(path: str | Path) -> Results:
@@ -157,9 +179,13 @@ def _read(found: dict[str, Any]) -> Results:
 
 def _row(found: dict[str, Any]) -> Row:
     peers = {name: _entry(e) for name, e in found["peers"].items()}
-    return Row(**(found | {"ours": _entry(found["ours"]), "peers": peers}))
+    read = {"ours": _entry(found["ours"]), "peers": peers, "copy": _timing(found.get("copy"))}
+    return Row(**(found | read))
 
 
 def _entry(found: dict[str, Any]) -> Entry:
-    timing = Timing(**found["timing"]) if found["timing"] else None
-    return Entry(**(found | {"timing": timing}))
+    return Entry(**(found | {"timing": _timing(found["timing"])}))
+
+
+def _timing(found: dict[str, Any] | None) -> Timing | None:
+    return Timing(**found) if found else None

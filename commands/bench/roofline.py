@@ -10,6 +10,7 @@ from typing import Any
 
 from ...runtime.tuning.measure import Ceilings
 from ..ladder_plot import GRID, INK, LINE, PALE, Picture
+from .programs import picture as programs
 from .results import Results, Row
 
 OURS, PEER = "#1971c2", "#e8590c"
@@ -27,15 +28,15 @@ class Roofline(Picture):
     """The picture file."""
 
     def figure(self, report: Results) -> Any:
-        """The figure of some results."""
-        return draw(report)
+        """The figure of some results: of the reductions, or of a run of programs alone."""
+        return draw(report) if report.reductions else programs.draw(report)
 
 
 def draw(results: Results) -> Any:
     """The figure."""
     from matplotlib.figure import Figure
 
-    rows = [r for r in results.rows if r.ours.us]
+    rows = [r for r in results.reductions if r.ours.us]
     named = sorted((r for r in rows if r.nbytes >= NAMED), key=lambda r: (list(MARKS).index(r.group), -_speed(r)))
     tall = max(TALL, LINE_HEIGHT * len(named))
     height = tall + ABOVE + BELOW
@@ -152,7 +153,7 @@ def _words(figure: Any, results: Results, rows: Sequence[Row], height: float) ->
     def key(mark: str, face: str, edge: str, label: str) -> Any:
         return Line2D([], [], marker=mark, linestyle="", color=face, markeredgecolor=edge, label=label, markersize=6)
 
-    where, peers = results.machine, [n for n in results.peers if any(r.peers[n].us for r in rows)]
+    where, peers = results.machine, [n for n in results.peers if any(n in r.peers and r.peers[n].us for r in rows)]
     figure.text(0.012, 1 - 0.33 / height, f"Plain reductions on {where['gpu']}", fontsize=13.5, weight="bold")
     note = "median device time, the L2 cache flushed before each call"
     note = f"the best peer is the fastest of {', '.join(peers)} in each case; {note}" if peers else note

@@ -1,4 +1,4 @@
-"""The peers: other ways to reduce an array from Python, one file each.
+"""The peers: other ways to compute a case from Python, one file each.
 
 ``open_peer(backend)`` of a file returns a ``Peer``, or raises ``MissingError`` if something is not installed.
 """
@@ -10,12 +10,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ....compiler.errors import error, near
+from ..cases import Case
+from ..programs.cases import ProgramCase
 
 if TYPE_CHECKING:
     from ....runtime.backends.cuda_backend import CudaBackend
-    from ..cases import Case
 
-NAMES = ("torch", "compile", "cupy", "cub", "triton")
+AnyCase = Case | ProgramCase
+
+NAMES = ("torch", "compile", "cupy", "cub", "triton", "quack", "liger")
+ONLY_REDUCTIONS, ONLY_PROGRAMS = ("cupy", "cub", "triton"), ("quack", "liger")
+"""Peers that are not asked for cases of the other sort."""
 
 
 class MissingError(Exception):
@@ -23,11 +28,11 @@ class MissingError(Exception):
 
 
 class UnservedError(Exception):
-    """A peer lacks the reduction, or does not support the arrays."""
+    """A peer lacks the function, or does not support the arrays."""
 
 
 class Peer(Protocol):
-    """Another way to reduce.
+    """Another way to compute cases.
 
     Attributes:
         version: the version of the library.
@@ -35,13 +40,20 @@ class Peer(Protocol):
 
     version: str
 
-    def call(self, case: Case, x: Any) -> Callable[[], Any]:
-        """A function that queues the case's reduction of ``x`` on the default stream, and returns the result.
+    def call(self, case: Any, x: Any) -> Callable[[], Any]:
+        """A function that queues the case on ``x`` on the default stream, and returns the result or a tuple of them.
+
+        ``x`` is the array of a reduction, or the tuple of the inputs of a program.
 
         Raises:
             UnservedError: the peer does not support the case.
         """
         ...
+
+
+def serves(name: str, case: AnyCase) -> bool:
+    """Whether a peer is asked for cases of this sort."""
+    return name not in (ONLY_PROGRAMS if isinstance(case, Case) else ONLY_REDUCTIONS)
 
 
 def select(text: str) -> tuple[str, ...]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .torch import Torch, function
+from .torch import Torch, arrays, function
 
 if TYPE_CHECKING:
     from ....runtime.backends.cuda_backend import CudaBackend
-    from ..cases import Case
+    from . import AnyCase
 
 
 class Compile(Torch):
@@ -22,14 +23,14 @@ class Compile(Torch):
         self.version = f"{self.version}, Triton {triton.__version__}"
         self._made: tuple[str, Any] = ("", None)
 
-    def call(self, case: Case, x: Any) -> Callable[[], Any]:
+    def call(self, case: AnyCase, x: Any) -> Callable[[], Any]:
         """The compiled function; a case's arrays share one."""
         name, compiled = self._made
         if name != case.name:
             self.torch._dynamo.reset()
             compiled = self.torch.compile(function(self.torch, case), dynamic=False, fullgraph=True)
             self._made = (case.name, compiled)
-        return lambda: compiled(x)
+        return partial(compiled, *arrays(x))
 
 
 def open_peer(_: CudaBackend) -> Compile:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from . import MissingError, UnservedError
+from ..programs.cases import ProgramCase
+from . import MissingError, UnservedError, torch_programs
 
 if TYPE_CHECKING:
     from ....runtime.backends.cuda_backend import CudaBackend
     from ..cases import Case
+    from . import AnyCase
 
 
-def function(torch: Any, case: Case) -> Callable[[Any], Any]:
-    """PyTorch's function for a case, which takes the array."""
+def function(torch: Any, case: AnyCase) -> Callable[..., Any]:
+    """PyTorch's function for a case, which takes its array or arrays."""
+    return torch_programs.function(torch, case) if isinstance(case, ProgramCase) else _reduction(torch, case)
+
+
+def _reduction(torch: Any, case: Case) -> Callable[[Any], Any]:
     what, axis = case.what, case.axis
     one: tuple[int, ...] = () if case.group == "full" else axis
     if len(one) > 1 and what == "prod":
@@ -52,10 +59,14 @@ class Torch:
         self.torch = module()
         self.version = str(self.torch.__version__)
 
-    def call(self, case: Case, x: Any) -> Callable[[], Any]:
+    def call(self, case: AnyCase, x: Any) -> Callable[[], Any]:
         """The eager function."""
-        reduce = function(self.torch, case)
-        return lambda: reduce(x)
+        return partial(function(self.torch, case), *arrays(x))
+
+
+def arrays(x: Any) -> tuple[Any, ...]:
+    """The arrays of a case: those of a program, or the one of a reduction."""
+    return x if isinstance(x, tuple) else (x,)
 
 
 def open_peer(_: CudaBackend) -> Torch:

@@ -7,9 +7,9 @@ from ..kinds import ArgumentError, BackendError, Entries, FileError
 ENTRIES: Entries = {
     ArgumentError: {
         "WF740": (
-            "the benchmark has no case {name!r}{near}: expected one of {groups}, plain, a case's name, or a pattern",
-            "name groups, row.sum.*, or a shape of your own: row.sum.f32.1000x1000; commands/bench/cases.py "
-            "lists all cases",
+            "the benchmark has no case {name!r}{near}: expected one of {groups}, a case's name, or a pattern",
+            "name groups, row.sum.*, or a shape of your own: row.sum.f32.1000x1000, softmax.bf16.1000x1000; "
+            "cases.py and programs/cases.py of commands/bench list all cases",
         ),
         "WF741": ("the benchmark has no peer {name!r}{near}: expected some of {known}, or none", "name some of them"),
         "WF753": (

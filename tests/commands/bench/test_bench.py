@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,7 +29,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr(command, "ceilings", lambda _: TOP)
     monkeypatch.setattr(command.inputs, "arrays", lambda _: HostArrays())
     monkeypatch.setattr(command.peers, "open_peers", lambda *_: opened)
-    monkeypatch.setattr(command, "host", lambda _: {"us of the host": {"wf.sum(t)": 5.0}})
+    monkeypatch.setattr(command, "host", lambda *_: {"us of the host": {"wf.sum(t)": 5.0}})
     made = command.Contest
     monkeypatch.setattr(command, "Contest", lambda *a: made(*a, timer(*[4.0, 6.0] * 9)))
     return opened
@@ -52,6 +53,32 @@ def test_measured_printed_and_kept(tmp_path: Path) -> None:
     assert found.machine["gpu"] == "Fake GPU"
     assert found.host == {"us of the host": {"wf.sum(t)": 5.0}}
     assert plot.read_bytes().startswith(b"<?xml")
+
+
+def test_no_case_begins_after_the_time_is_over(tmp_path: Path) -> None:
+    out = tmp_path / "r.json"
+    done = run("--cases", CASES, "--seconds", "0", "--out", str(out))
+    assert done.exit_code == 0
+    assert "warning: the time is over: 0 of 2 cases were measured" in done.stdout
+    assert load(out).rows == []
+    assert len(load(out).warnings) == 1
+
+
+def test_patterns_choose_among_the_cases(tmp_path: Path) -> None:
+    out = tmp_path / "r.json"
+    assert run("--cases", CASES, "--only", "row.*", "--out", str(out)).exit_code == 0
+    assert [r.name for r in load(out).rows] == ["row.max.f32.4x8"]
+
+
+def test_only_peers_that_serve_a_case_are_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+    monkeypatch.setattr(command.peers, "open_peers", lambda names, _: asked.append(list(names)) or {})
+    monkeypatch.setattr(command.Run, "_keep", lambda *_: None)
+    monkeypatch.setattr(command, "Contest", lambda *_: SimpleNamespace(row=lambda _: None))
+    for cases in ("full.sum.f32.64", "softmax.f32.4x8", "full.sum.f32.64,softmax.f32.4x8"):
+        run("--cases", cases)
+    reductions, programs = ["torch", "compile", "cupy", "cub", "triton"], ["torch", "compile", "quack", "liger"]
+    assert asked == [reductions, programs, [*reductions, "quack", "liger"]]
 
 
 def test_an_interrupt_keeps_what_was_measured(fake: dict[str, Any], tmp_path: Path) -> None:
@@ -121,7 +148,7 @@ def test_a_busy_gpu_is_reported_and_recorded(monkeypatch: pytest.MonkeyPatch, tm
 
 
 def test_a_case_without_host_time_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(_: Any) -> Any:
+    def fails(*_: Any) -> Any:
         raise RuntimeError("no streams")
 
     monkeypatch.setattr(command, "host", fails)
@@ -134,6 +161,7 @@ def test_a_case_without_host_time_is_kept(monkeypatch: pytest.MonkeyPatch) -> No
     ("arguments", "text"),
     [
         (("--cases", "rwo"), "WF740: the benchmark has no case 'rwo' (did you mean row?)"),
+        (("--cases", "fused", "--only", "rows*"), "WF740: the benchmark has no case 'rows*'"),
         (("--peers", "trch"), "WF741: the benchmark has no peer 'trch' (did you mean torch?)"),
         (("--out", "/nowhere/r.json"), "WF505: cannot write /nowhere/r.json"),
         (("--plot", "r.txt"), "WF830: r.txt is no picture"),
@@ -158,4 +186,4 @@ def test_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.exit_code == 2
     assert "WF742: warpfold bench times a GPU, and there is none: there is no CUDA device 0" in done.stderr
     assert "what kernels do there, warpfold profile counts anywhere" in done.stderr
-    assert peers.NAMES == ("torch", "compile", "cupy", "cub", "triton")
+    assert peers.NAMES == ("torch", "compile", "cupy", "cub", "triton", "quack", "liger")

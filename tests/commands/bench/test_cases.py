@@ -7,8 +7,9 @@ import pytest
 from bench_fakes import HostArrays
 
 from warpfold.commands.bench import cases
-from warpfold.commands.bench.cases import CASES, MORE, PLAIN, Case, parse, select
+from warpfold.commands.bench.cases import CASES, MORE, PLAIN, Case, parse
 from warpfold.commands.bench.inputs import drawn
+from warpfold.commands.bench.selection import select
 from warpfold.compiler.errors import ArgumentError
 from warpfold.runtime import named_reductions
 from warpfold.runtime.arrays.conversion import view

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from bench_fakes import Device, HostArrays, Numpy, timer
 
-from warpfold.commands.bench import comparison as contests
+from warpfold.commands.bench import reduction_trial
 from warpfold.commands.bench.answers import answer, error_of
 from warpfold.commands.bench.cases import Case, parse
 from warpfold.commands.bench.comparison import Contest
@@ -88,8 +88,8 @@ def test_arrays_of_our_own_are_checked_on_the_host(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(
         named_reductions, "sum", lambda owned, axis, out: np.asarray(as_array(owned.view).sum(axis), out.dtype)
     )
-    monkeypatch.setattr(contests, "prepared", lambda *_: SimpleNamespace(choice=Choice(Plan(), None, None)))
-    monkeypatch.setattr(contests.Bound, "of", lambda *_: None)
+    monkeypatch.setattr(reduction_trial, "prepared", lambda *_: SimpleNamespace(choice=Choice(Plan(), None, None)))
+    monkeypatch.setattr(reduction_trial.Operands, "of", lambda *_: None)
     found = Contest(device, HostArrays(), {}, timer(2.0)).row(case("full.sum.f32.64"))  # type: ignore[arg-type]
     assert (found.ours.us, found.ours.error) == (2.0, 0.0)
 

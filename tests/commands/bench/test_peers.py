@@ -29,7 +29,7 @@ def test_choices() -> None:
     assert peers.select("none") == ()
     assert peers.select("cub, torch") == ("torch", "cub")
     with pytest.raises(
-        ArgumentError, match=r"^WF741: .*'cbu' \(did you mean cub.*torch compile cupy cub triton, or none"
+        ArgumentError, match=r"^WF741: .*'cbu' \(did you mean cub.*torch compile cupy cub triton quack liger, or none"
     ):
         peers.select("cbu")
 

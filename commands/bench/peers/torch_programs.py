@@ -1,0 +1,106 @@
+"""PyTorch's function for each program case: its own where it has one, else what its users write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..programs.answers import GREATEST_FP8
+from ..programs.cases import ProgramCase
+from ..programs.ours import EPS, RMS_EPS
+
+Function = Callable[..., Any]
+
+
+def function(torch: Any, case: ProgramCase) -> Function:
+    """PyTorch's function for a case, which takes its inputs."""
+    return _FUNCTIONS[case.what](torch, case)
+
+
+def _softmax(name: str) -> Callable[[Any, ProgramCase], Function]:
+    """A function of one axis; several axes, which are neighbours in all cases, become one."""
+
+    def made(torch: Any, case: ProgramCase) -> Function:
+        first, last, of_one = case.axes[0], case.axes[-1], getattr(torch.nn.functional, name)
+        if first == last:
+            return lambda x: of_one(x, first)
+        return lambda x: of_one(x.flatten(first, last), first).unflatten(first, x.shape[first : last + 1])
+
+    return made
+
+
+def _layer_norm(torch: Any, case: ProgramCase) -> Function:
+    if _trailing(case):
+        sizes = case.shape[case.axes[0] :]
+        return lambda x, w, b: torch.nn.functional.layer_norm(x, sizes, w, b, EPS)
+    centred = _centred(torch, case.axes, EPS)
+    return lambda x, w, b: centred(x) * w + b
+
+
+def _rms_norm(torch: Any, case: ProgramCase) -> Function:
+    if _trailing(case):
+        sizes = case.shape[case.axes[0] :]
+        return lambda x, w: torch.nn.functional.rms_norm(x, sizes, w, RMS_EPS)
+    return lambda x, w: x * torch.rsqrt(x.square().mean(case.axes, keepdim=True) + RMS_EPS) * w
+
+
+def _add_rms_norm(torch: Any, case: ProgramCase) -> Function:
+    norm = _rms_norm(torch, case)
+
+    def call(x: Any, residual: Any, w: Any) -> Any:
+        h = x + residual
+        return norm(h, w), h
+
+    return call
+
+
+def _trailing(case: ProgramCase) -> bool:
+    """Whether the axes are the last ones, the only ones that PyTorch's norms of rows take."""
+    rank = len(case.shape)
+    return case.axes == tuple(range(rank - len(case.axes), rank))
+
+
+def _centred(torch: Any, axes: tuple[int, ...], eps: float) -> Function:
+    def call(x: Any) -> Any:
+        var, mean = torch.var_mean(x, axes, correction=0, keepdim=True)
+        return (x - mean) * torch.rsqrt(var + eps)
+
+    return call
+
+
+def _quantize(torch: Any, case: ProgramCase) -> Function:
+    def call(x: Any) -> Any:
+        scale = x.abs().amax(case.axes, keepdim=True).float() / GREATEST_FP8
+        return (x / scale).to(torch.float8_e4m3fn), scale
+
+    return call
+
+
+def _cross_entropy(torch: Any, _: ProgramCase) -> Function:
+    return lambda x, target: torch.nn.functional.cross_entropy(x, target, reduction="none")
+
+
+def _group_norm(torch: Any, case: ProgramCase) -> Function:
+    return lambda x, w, b: torch.nn.functional.group_norm(x, case.groups, w, b, EPS)
+
+
+def _batch_norm(torch: Any, _: ProgramCase) -> Function:
+    return lambda x, w, b: torch.nn.functional.batch_norm(x, None, None, w, b, training=True, eps=EPS)
+
+
+_FUNCTIONS: dict[str, Callable[[Any, ProgramCase], Function]] = {
+    "softmax": _softmax("softmax"),
+    "softmin": _softmax("softmin"),
+    "log_softmax": _softmax("log_softmax"),
+    "logsumexp": lambda torch, case: lambda x: torch.logsumexp(x, case.axes),
+    "standardize": lambda torch, case: _centred(torch, case.axes, 0.0),
+    "layernorm": _layer_norm,
+    "rmsnorm": _rms_norm,
+    "add_rmsnorm": _add_rms_norm,
+    "quant_fp8": _quantize,
+    "cross_entropy": _cross_entropy,
+    "groupnorm": _group_norm,
+    "batchnorm": _batch_norm,
+    "batchnorm_nhwc": _batch_norm,
+    "var_norm_cols": lambda torch, case: _centred(torch, case.axes, EPS),
+}

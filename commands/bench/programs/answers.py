@@ -1,0 +1,195 @@
+"""The float64 reference of a program case, and the error allowed to its results.
+
+Every result has a *scale*: the magnitude of the terms that its arithmetic adds, relative to which it rounds. It is 0
+where all arithmetic is relative (a softmax), 1 for logarithms, and for norms the magnitude of the elements over the
+standard deviation by which they are divided. A result ``y`` may be off by ``SLACK`` roundings of ``|y| + scale`` in the
+accumulation type, and by ``ROUNDINGS`` of ``|y|`` in its own type: more than one, since a result may be computed from
+another one that was rounded.
+
+Peers are checked loosely: some compute in the type of the array, or with approximate functions. Their results may be
+off by ``LOOSE`` more roundings of ``|y| + scale`` in that type, or by ``APPROXIMATE`` of it if that is more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ....compiler.dtypes import DType, dtype
+from ...checking.running_error import tiny
+from ..answers import SLACK, unit
+from .cases import ProgramCase
+from .ours import EPS, RMS_EPS
+
+ROUNDINGS, LOOSE = 3, 16
+APPROXIMATE = 1e-4
+GREATEST_FP8 = 448.0
+"""The greatest finite e4m3 value."""
+HALF_FP8, TINY_FP8 = 2.0**-4, 2.0**-10
+"""Half the distance of neighbouring e4m3 values: relative to the value, and below the least normal one."""
+
+
+class Answer(NamedTuple):
+    """The reference of one result.
+
+    Attributes:
+        values: the elements in float64.
+        scale: a number, or an array that broadcasts to ``values``.
+    """
+
+    values: Any
+    scale: Any = 0.0
+
+
+def answer(case: ProgramCase, arrays: Sequence[Any]) -> list[Answer]:
+    """The reference of each result, computed where the arrays are."""
+    return REFERENCES[case.what](case, *arrays)
+
+
+def error_of(
+    case: ProgramCase, expected: Sequence[Answer], found: Sequence[Any], arrays: Sequence[Any], ours: bool
+) -> tuple[float, bool]:
+    """The greatest error of the results, and whether all errors are allowed.
+
+    Args:
+        case: the case.
+        expected: its references.
+        found: the results; a peer may leave out all but the first.
+        arrays: the inputs.
+        ours: whether the results are warpfold's; those of a peer are checked loosely.
+    """
+    if not found or (ours and len(found) != len(expected)):
+        return math.inf, False
+    if case.what == "quant_fp8":
+        return _quantized(case, expected[1], found, arrays[0], ours)
+    errors = [_error(case, one, got, ours) for one, got in zip(expected, found, strict=False) if got is not None]
+    return max(e for e, _ in errors), all(right for _, right in errors)
+
+
+def _error(case: ProgramCase, expected: Answer, found: Any, ours: bool) -> tuple[float, bool]:
+    """The greatest error of one result, and whether all errors are allowed; NaN is never right."""
+    values = expected.values
+    if found.numel() != values.numel():
+        return math.inf, False
+    t = dtype(found.dtype)
+    size = values.abs()
+    allowed = size.mul(ROUNDINGS * unit(t)).add_(tiny(t) * 2 * unit(t))
+    allowed += size.add_(expected.scale).mul_(_tolerance(case.dtype, ours))
+    off = (found.reshape(values.shape).double() - values).abs_()
+    return float(off.max()), bool((off <= allowed).all())
+
+
+def _quantized(case: ProgramCase, scales: Answer, found: Sequence[Any], x: Any, ours: bool) -> tuple[float, bool]:
+    """Checks the scales against the reference, and the 8-bit elements against what these scales make of ``x``."""
+    q, scale = found
+    error, right = _error(case, scales, scale, ours)
+    if not right or q.numel() != x.numel():
+        return error, False
+    wide, scale = x.double(), scale.double().reshape(scales.values.shape).unsqueeze(case.axes[0])
+    off = q.reshape(x.shape).double().mul_(scale).sub_(wide).abs_()
+    allowed = wide.abs().mul_(HALF_FP8).add_(TINY_FP8 * scale).mul_(1 + _tolerance(case.dtype, ours))
+    return float(off.max()), bool((off <= allowed).all())
+
+
+def _tolerance(t: DType, ours: bool) -> float:
+    """The relative error allowed to the arithmetic on elements of a type."""
+    exact = SLACK * (unit(t) if t.bits == 64 else 2.0**-24)
+    return exact if ours else exact + max(LOOSE * unit(t), APPROXIMATE)
+
+
+# --- references ----------------------------------------------------------------------------------------------------
+def _softmax(case: ProgramCase, x: Any) -> list[Answer]:
+    wide = x.double()
+    e = (wide - wide.amax(case.axes, keepdim=True)).exp_()
+    return [Answer(e.div_(e.sum(case.axes, keepdim=True)))]
+
+
+def _logsumexp(case: ProgramCase, x: Any) -> list[Answer]:
+    return [Answer(x.double().logsumexp(case.axes), 1.0)]
+
+
+def _log_softmax(case: ProgramCase, x: Any) -> list[Answer]:
+    wide = x.double()
+    return [Answer(wide - wide.logsumexp(case.axes, keepdim=True), 1.0)]
+
+
+def _cross_entropy(_: ProgramCase, x: Any, target: Any) -> list[Answer]:
+    wide = x.double()
+    return [Answer(wide.logsumexp(1) - wide.gather(1, target[:, None])[:, 0], 1.0)]
+
+
+def _centred(case_axes: Sequence[int], wide: Any, eps: float) -> tuple[Any, Any, Any, Any]:
+    """``x`` with mean 0 and variance 1, the scale of its rounding, the mean, and the variance."""
+    mean = wide.mean(case_axes, keepdim=True)
+    var = wide.var(case_axes, correction=0, keepdim=True)
+    rstd = (var + eps).rsqrt_()
+    return (wide - mean).mul_(rstd), wide.square().mean(case_axes, keepdim=True).sqrt_().mul_(rstd), mean, var
+
+
+def _standardize(case: ProgramCase, x: Any, eps: float = 0.0) -> list[Answer]:
+    return [Answer(*_centred(case.axes, x.double(), eps)[:2])]
+
+
+def _layer_norm(case: ProgramCase, x: Any, w: Any, b: Any) -> list[Answer]:
+    y, scale, _, _ = _centred(case.axes, x.double(), EPS)
+    return [Answer(y.mul_(w.double()).add_(b.double()), _affine(scale, w, b))]
+
+
+def _affine(scale: Any, w: Any, b: Any) -> Any:
+    """The scale after weight and bias."""
+    return scale * float(w.double().abs().max()) + float(b.double().abs().max())
+
+
+def _rms_norm(case: ProgramCase, x: Any, w: Any) -> list[Answer]:
+    wide = x.double()
+    r = wide.square().mean(case.axes, keepdim=True).add_(RMS_EPS).rsqrt_()
+    return [Answer(wide.mul(r).mul_(w.double()))]
+
+
+def _add_rms_norm(case: ProgramCase, x: Any, residual: Any, w: Any) -> list[Answer]:
+    h = x.double() + residual.double()
+    return [*_rms_norm(case, h, w), Answer(h)]
+
+
+def _group_norm(case: ProgramCase, x: Any, w: Any, b: Any) -> list[Answer]:
+    images, groups, _ = case.grouped
+    y, scale, _, _ = _centred((2,), x.double().reshape(case.grouped), EPS)
+    w, b = _by_channel(case, w), _by_channel(case, b)
+    scale = _affine(scale, w, b).expand(images, groups, case.shape[1] // groups)
+    scale = scale.reshape(images, case.shape[1], *[1] * (len(case.shape) - 2))
+    return [Answer(y.reshape(case.shape).mul_(w).add_(b), scale)]
+
+
+def _batch_norm(case: ProgramCase, x: Any, w: Any, b: Any) -> list[Answer]:
+    y, scale, mean, var = _centred(case.axes, x.double(), EPS)
+    w, b = _by_channel(case, w), _by_channel(case, b)
+    return [Answer(y.mul_(w).add_(b), _affine(scale, w, b)), Answer(mean.flatten(), 1.0), Answer(var.flatten(), 1.0)]
+
+
+def _by_channel(case: ProgramCase, w: Any) -> Any:
+    return w.double().reshape(1, -1, *[1] * (len(case.shape) - 2))
+
+
+def _quantize(case: ProgramCase, x: Any) -> list[Answer]:
+    scale = x.double().abs().amax(case.axes) / GREATEST_FP8
+    return [Answer(x), Answer(scale)]
+
+
+REFERENCES: dict[str, Callable[..., list[Answer]]] = {
+    "softmax": _softmax,
+    "softmin": lambda case, x: _softmax(case, -x),
+    "log_softmax": _log_softmax,
+    "logsumexp": _logsumexp,
+    "standardize": _standardize,
+    "layernorm": _layer_norm,
+    "rmsnorm": _rms_norm,
+    "add_rmsnorm": _add_rms_norm,
+    "quant_fp8": _quantize,
+    "cross_entropy": _cross_entropy,
+    "groupnorm": _group_norm,
+    "batchnorm": _batch_norm,
+    "batchnorm_nhwc": _batch_norm,
+    "var_norm_cols": lambda case, x: _standardize(case, x, EPS),
+}
+"""The reference of each operation, from its inputs; references hold float64 arrays of the size of the results."""

@@ -1,0 +1,229 @@
+"""The program cases of the benchmark, each fully described by its name.
+
+``softmax.bf16.32768x4096`` gives operation, element type and shape. The operation works along the last axis, or along
+the axes whose digits follow it: ``softmax1.f32.64x256x56x56``, ``softmax23.f32.64x256x56x56``. Three operations have
+axes of their own: ``groupnorm`` normalises groups of channels (axis 1), ``batchnorm`` each channel in training, and
+``var_norm_cols`` each column of a matrix. ``batchnorm_nhwc`` is ``batchnorm`` of an array of shape NCHW whose channels
+lie innermost in memory. K and M are 2^10 and 2^20.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import NamedTuple
+
+from ....compiler.dtypes import BF16, BY_NAME, F8E4M3FN, F16, F32, F64, I64, DType
+from ..cases import sizes
+
+GROUP = "fused"
+"""The group of all program cases, as ``--cases`` names it."""
+DTYPES = {t.name: t for t in (F64, F32, F16, BF16)}
+GROUPS = 32
+"""Groups of channels of a group norm; fewer if the channels do not divide by it."""
+GATED_BYTES = 64_000_000
+"""Bytes from which a case has a goal."""
+ACCESS = 16
+"""Bytes of the widest access; rows of a multiple of it all begin at such a boundary."""
+SHORT, MEDIUM = 1 << 14, 1 << 18
+"""Elements of a row up to which a goal applies."""
+
+Shape = tuple[int, ...]
+
+
+class Operation(NamedTuple):
+    """What an operation reads and writes besides its array ``x``.
+
+    Attributes:
+        inputs: further arrays: ``weight`` and ``bias`` along the folded axes, of size 1 along axes after them that are
+            kept (along the channels alone for norms of channels); ``residual`` like ``x``; ``target`` with a class for
+            each row.
+        results: ``elements`` are like ``x``, ``bytes`` are 8-bit elements in its shape, ``rows`` are one f32 a row,
+            ``values`` one value of the type of ``x`` a row, ``channels`` one f32 a channel.
+        reads: how often ``x`` must be read: twice if what is folded does not fit on the chip.
+    """
+
+    inputs: tuple[str, ...] = ()
+    results: tuple[str, ...] = ("elements",)
+    reads: int = 1
+
+
+_AFFINE = ("weight", "bias")
+OPERATIONS = {
+    "softmax": Operation(),
+    "softmin": Operation(),
+    "log_softmax": Operation(),
+    "logsumexp": Operation(results=("values",)),
+    "standardize": Operation(),
+    "layernorm": Operation(_AFFINE),
+    "rmsnorm": Operation(("weight",)),
+    "add_rmsnorm": Operation(("residual", "weight"), ("elements", "elements")),
+    "quant_fp8": Operation(results=("bytes", "rows")),
+    "cross_entropy": Operation(("target",), ("rows",)),
+    "groupnorm": Operation(_AFFINE),
+    "batchnorm": Operation(_AFFINE, ("elements", "channels", "channels"), reads=2),
+    "batchnorm_nhwc": Operation(_AFFINE, ("elements", "channels", "channels"), reads=2),
+    "var_norm_cols": Operation(reads=2),
+}
+"""All operations, by the names that cases use."""
+CHANNELS = ("groupnorm", "batchnorm", "batchnorm_nhwc")
+"""Norms of channels, which lie along axis 1."""
+OWN_AXES = (*CHANNELS, "var_norm_cols", "cross_entropy")
+"""Operations whose axes cannot be chosen."""
+RANKS = {"batchnorm_nhwc": (4, 4), "var_norm_cols": (2, 2), "cross_entropy": (2, 2)}
+"""The least and the greatest rank of their arrays, where it is not any from 2 on."""
+
+
+@dataclass(frozen=True)
+class ProgramCase:
+    """One program on arrays of one size.
+
+    Attributes:
+        name: the name, as described above.
+        what: the operation, a key of ``OPERATIONS``.
+        dtype: element type of ``x``, of the weights, and of results that are like ``x``.
+        shape, axes: the shape of ``x``, and the axes that the folds are over.
+    """
+
+    name: str
+    what: str
+    dtype: DType
+    shape: Shape
+    axes: tuple[int, ...]
+    group = GROUP
+
+    @property
+    def operation(self) -> Operation:
+        """What it reads and writes."""
+        return OPERATIONS[self.what]
+
+    @property
+    def axis(self) -> int | tuple[int, ...]:
+        """The axes as an argument: an int for one axis."""
+        return self.axes[0] if len(self.axes) == 1 else self.axes
+
+    @property
+    def kept(self) -> Shape:
+        """The sizes of the other axes."""
+        return tuple(n for a, n in enumerate(self.shape) if a not in self.axes)
+
+    @property
+    def groups(self) -> int:
+        """The number of groups of channels of a group norm."""
+        return math.gcd(GROUPS, self.shape[1])
+
+    @property
+    def grouped(self) -> Shape:
+        """The shape of ``x`` as a group norm folds it: images, groups, and the elements of a group."""
+        return self.shape[0], self.groups, prod(self.shape[1:]) // self.groups
+
+    def shape_of(self, role: str) -> Shape:
+        """The shape of an input or a result, by its role in ``Operation``."""
+        if role in ("weight", "bias", "channels"):
+            if self.what in CHANNELS:
+                return (self.shape[1],)
+            return tuple(n if a in self.axes else 1 for a, n in enumerate(self.shape))[self.axes[0] :]
+        return self.kept if role in ("rows", "values", "target") else self.shape
+
+    def dtype_of(self, role: str) -> DType:
+        """The element type of an input or a result, by its role in ``Operation``."""
+        return {"rows": F32, "channels": F32, "bytes": F8E4M3FN, "target": I64}.get(role, self.dtype)
+
+    @cached_property
+    def nbytes(self) -> int:
+        """Bytes that must move: each input is read as often as it must be, and each result is written once."""
+        roles = (*self.operation.inputs, *self.operation.results)
+        moved = sum(prod(self.shape_of(role)) * self.dtype_of(role).itemsize for role in roles)
+        return self.operation.reads * prod(self.shape) * self.dtype.itemsize + moved
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether it works on contiguous rows: on the last axis, or on whole groups of channels."""
+        return self.axes == (len(self.shape) - 1,) or self.what == "groupnorm"
+
+    @property
+    def length(self) -> int:
+        """Elements that are folded together."""
+        return self.grouped[-1] if self.what == "groupnorm" else prod(self.shape[a] for a in self.axes)
+
+    @property
+    def goal(self) -> float | None:
+        """The fraction of a copy's speed that it should reach; None for a small case."""
+        if self.nbytes < GATED_BYTES:
+            return None
+        if not self.contiguous:
+            return 0.88
+        if self.length * self.dtype.itemsize % ACCESS:
+            return 0.90
+        return 0.95 if self.length <= SHORT else 0.93 if self.length <= MEDIUM else 0.88
+
+
+def parse(name: str) -> ProgramCase | None:
+    """The case that ``name`` describes; None for a malformed name."""
+    operation, *rest = name.split(".")
+    if len(rest) != 2 or rest[0] not in DTYPES:
+        return None
+    what, digits = split(operation)
+    shape = sizes(rest[1])
+    axes = _axes(what, digits, len(shape))
+    if what not in OPERATIONS or not shape or axes is None:
+        return None
+    return ProgramCase(name, what, BY_NAME[rest[0]], shape, axes)
+
+
+def split(operation: str) -> tuple[str, str]:
+    """The operation and the digits of its axes."""
+    what = operation if operation in OPERATIONS else operation.rstrip("0123456789")
+    return what, operation.removeprefix(what)
+
+
+def _axes(what: str, digits: str, rank: int) -> tuple[int, ...] | None:
+    """The folded axes of an array of rank ``rank``; None if the operation has no such arrays."""
+    if what in OWN_AXES:
+        least, most = RANKS.get(what, (2, 8))
+        if digits or not least <= rank <= most:
+            return None
+        own = {"cross_entropy": (1,), "groupnorm": tuple(range(2, rank))}
+        return own.get(what, tuple(a for a in range(rank) if a != 1))
+    axes = tuple(map(int, digits)) or (rank - 1,)
+    return axes if list(axes) == sorted(set(axes)) and axes[-1] < rank else None
+
+
+def _all(text: str) -> dict[str, ProgramCase]:
+    found = {name: parse(name) for name in text.split()}
+    return {name: case for name, case in found.items() if case}
+
+
+STANDARD = _all("""
+    softmax.f32.1048576x64 softmax.f32.32768x1024 softmax.bf16.32768x4096 softmax.bf16.16384x32768
+    softmax.bf16.4096x131072 softmax.f32.8191x8191 softmax.bf16.64x1048576 softmax.bf16.12x128x1000x77
+    softmax0.f32.8192x8192 softmax1.f32.64x256x56x56 log_softmax.bf16.8192x32000
+    layernorm.bf16.32768x4096 layernorm.bf16.32768x8192 layernorm.f32.65536x768 layernorm.bf16.50000x1000
+    rmsnorm.bf16.32768x4096 rmsnorm.bf16.8192x32768 rmsnorm.f32.4096x5000 add_rmsnorm.bf16.32768x4096
+    quant_fp8.bf16.32768x4096 cross_entropy.bf16.8192x32000 cross_entropy.bf16.4096x131072
+    groupnorm.f32.64x256x56x56 batchnorm.f32.64x256x56x56 batchnorm_nhwc.bf16.64x256x56x56
+    var_norm_cols.f32.65536x1024
+""")
+"""The shapes for which the peers were built, and some that they serve badly."""
+SHAPES = _all("""
+    softmax.bf16.32768x4097 softmax.f32.65536x1001 softmax.bf16.8192x32003 softmax.f16.131072x509
+    softmax.f64.8191x4097 log_softmax.f32.8191x8191 layernorm.bf16.32768x4097 layernorm.f32.65536x769
+    rmsnorm.bf16.32768x4095 rmsnorm.bf16.8192x32001 add_rmsnorm.bf16.32768x4099 quant_fp8.bf16.65536x2047
+    cross_entropy.bf16.8192x50257 cross_entropy.f32.8191x8191 logsumexp.bf16.8192x32001
+    softmax.bf16.16x4M softmax.f32.64x1M softmax.bf16.132x262144 softmax.f32.1x64M log_softmax.bf16.64x1M
+    layernorm.bf16.64x1M rmsnorm.f32.8x8M cross_entropy.bf16.64x1M logsumexp.f32.64x1M
+    softmax0.bf16.8192x8192 softmax0.f32.1Mx64 softmax0.f32.64x1M softmax1.bf16.64x1024x1024 softmax1.f32.32x21x512x512
+    softmax23.f32.64x256x56x56 log_softmax1.bf16.32x21x512x512 layernorm1.f32.64x256x56x56 layernorm0.bf16.8192x8192
+    rmsnorm0.f32.4096x16384 standardize0.f32.8191x8191
+    softmax.bf16.8x16x1024x1024 softmax.f16.64x12x577x577 layernorm.bf16.64x577x1024 rmsnorm.bf16.16x2048x4096
+    softmax.f32.16Mx3 softmax.f32.4Mx10 softmax.bf16.1Mx197 softmax.f32.1Mx100 softmax.bf16.4Mx33
+    layernorm.f32.1Mx32 layernorm.f32.1Mx96 rmsnorm.bf16.1Mx128 log_softmax.f32.4Mx10 cross_entropy.f32.4Mx10
+    softmin.f32.32768x1024 standardize.f32.65536x1000 groupnorm.bf16.16x320x64x64 batchnorm.f32.65536x1024
+    quant_fp8.f32.65536x1024
+    softmax.f32.64x1024 softmax.bf16.64x1024 softmax.f32.8x128 log_softmax.f32.64x1000 layernorm.bf16.64x1024
+    layernorm.f32.1x4096 rmsnorm.bf16.1x4096 rmsnorm.bf16.64x4096 cross_entropy.f32.64x1000
+""")
+"""Odd lengths, few long rows, other axes, more dims, short rows, and small arrays."""
+FUSED = STANDARD | SHAPES

@@ -1,0 +1,69 @@
+"""Chooses the cases of a run by groups, names and patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+
+from ...compiler.errors import error, near
+from . import cases
+from .cases import CASES, PLAIN
+from .peers import AnyCase
+from .programs import cases as programs
+from .programs.cases import FUSED, STANDARD
+
+LISTS: dict[str, Mapping[str, AnyCase]] = {"plain": PLAIN, programs.GROUP: FUSED, "standard": STANDARD}
+"""The lists of cases with a name: groups are named by their cases."""
+
+
+def select(text: str, only: str = "*") -> list[AnyCase]:
+    """The cases that a comma-separated list names, as far as their names match ``only``.
+
+    An item is a group, a list, a name, a pattern, or a name with another shape. An empty text means all reductions.
+
+    Raises:
+        ArgumentError: WF740.
+    """
+    found: dict[str, AnyCase] = {}
+    for word in filter(None, map(str.strip, text.split(","))):
+        found |= _named(word)
+    chosen = [case for case in (found or CASES).values() if fnmatchcase(case.name, only)]
+    if not chosen:
+        raise _unknown(only)
+    return chosen
+
+
+def _named(word: str) -> dict[str, AnyCase]:
+    """The cases of one item of the list."""
+    if word in LISTS:
+        return dict(LISTS[word])
+    every: dict[str, AnyCase] = CASES | FUSED
+    if word in cases.GROUPS:
+        return {name: case for name, case in every.items() if case.group == word}
+    known = {name: case for name, case in every.items() if fnmatchcase(name, word)}
+    own = cases.parse(word) or programs.parse(word)
+    if not known and own is None:
+        raise _unknown(word)
+    return known or {word: own}  # type: ignore[dict-item]
+
+
+def _unknown(word: str) -> Exception:
+    """The error for a name or a pattern that no case has."""
+    groups = " ".join((*cases.GROUPS, *LISTS))
+    return error("WF740", name=word, near=_slip(word), groups=groups)
+
+
+def _slip(word: str) -> str:
+    """The message for an unknown name: its first unknown part, or a case with a similar name."""
+    parts = word.split(".")
+    known: tuple[tuple[str, ...], ...] = (
+        cases.GROUPS, (*cases.REDUCTIONS, *cases.ALIASES), tuple(cases.DTYPES),
+    )  # fmt: skip
+    if len(parts) == 3 and parts[0] not in cases.GROUPS:
+        known = (tuple(programs.OPERATIONS), tuple(programs.DTYPES))
+        parts[0] = programs.split(parts[0])[0]
+    if len(parts) > len(known):
+        for part, names in zip(parts, known, strict=False):
+            if not any(fnmatchcase(name, part) for name in names):
+                return f" ({part!r} is none of {' '.join(names)})"
+    return near(word, [*cases.GROUPS, *LISTS, *CASES, *FUSED])

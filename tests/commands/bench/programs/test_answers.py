@@ -1,0 +1,161 @@
+"""The check of program cases: its references against NumPy, what PyTorch answers, and which mistakes it sees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from warpfold.commands.bench.peers import torch_programs
+from warpfold.commands.bench.programs.answers import answer, error_of
+from warpfold.commands.bench.programs.cases import OPERATIONS, ProgramCase, parse
+from warpfold.commands.bench.programs.inputs import inputs
+from warpfold.commands.bench.programs.ours import EPS, RMS_EPS
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+NAMES = (
+    "softmax.f32.30x77", "softmax0.f32.40x9", "softmax1.bf16.3x17x5", "softmax12.f16.3x4x5x2", "softmin.f32.5x6",
+    "log_softmax.bf16.4x100", "log_softmax1.f32.3x7x5", "logsumexp.f16.9x50", "logsumexp01.f64.3x4x5",
+    "standardize.f32.8x33", "standardize0.f64.21x3", "layernorm.bf16.7x40", "layernorm.f32.2x3x16",
+    "layernorm1.f32.2x8x3x3", "layernorm12.f32.2x3x16", "rmsnorm.f16.6x50", "rmsnorm0.f32.16x4",
+    "add_rmsnorm.bf16.5x48", "quant_fp8.bf16.6x33", "quant_fp8.f32.6x40", "cross_entropy.f32.9x30",
+    "cross_entropy.bf16.9x30", "groupnorm.f32.2x64x5x3", "groupnorm.bf16.3x20x7", "batchnorm.f32.4x6x5x5",
+    "batchnorm_nhwc.bf16.4x6x5x5", "batchnorm.f32.50x7", "var_norm_cols.f32.60x5",
+)  # fmt: skip
+
+
+def case(name: str) -> ProgramCase:
+    found = parse(name)
+    assert found is not None, name
+    return found
+
+
+def wide(array: Any) -> np.ndarray[Any, Any]:
+    return np.asarray(array.double() if array.is_floating_point() else array)
+
+
+def numpys(this: ProgramCase, arrays: tuple[Any, ...]) -> list[np.ndarray[Any, Any]]:
+    """The results by NumPy in float64, by other formulas than those of the reference."""
+    x, *more = map(wide, arrays)
+    axes = this.axes
+    exps = np.exp(x)
+    lse = np.log(exps.sum(axes, keepdims=True))
+
+    def normal(x: Any, axes: Any, eps: float) -> Any:
+        centred = x - x.sum(axes, keepdims=True) / np.prod([x.shape[a] for a in axes])
+        return centred / np.sqrt((centred * centred).mean(axes, keepdims=True) + eps)
+
+    def rms(x: Any) -> Any:
+        return x / np.sqrt((x * x).mean(axes, keepdims=True) + RMS_EPS)
+
+    channels = (1, -1) + (1,) * (x.ndim - 2)
+    if this.what in ("batchnorm", "batchnorm_nhwc", "groupnorm"):
+        w, b = (m.reshape(channels) for m in more)
+    return {
+        "softmax": lambda: [exps / exps.sum(axes, keepdims=True)],
+        "softmin": lambda: [1 / exps / (1 / exps).sum(axes, keepdims=True)],
+        "log_softmax": lambda: [x - lse],
+        "logsumexp": lambda: [lse.squeeze(axes)],
+        "standardize": lambda: [normal(x, axes, 0)],
+        "layernorm": lambda: [normal(x, axes, EPS) * more[0] + more[1]],
+        "rmsnorm": lambda: [rms(x) * more[0]],
+        "add_rmsnorm": lambda: [rms(x + more[0]) * more[1], x + more[0]],
+        "quant_fp8": lambda: [x, np.abs(x).max(axes) / 448],
+        "cross_entropy": lambda: [lse[:, 0] - np.take_along_axis(x, more[0][:, None], 1)[:, 0]],
+        "groupnorm": lambda: [normal(x.reshape(this.grouped), (2,), EPS).reshape(x.shape) * w + b],
+        "batchnorm": lambda: [normal(x, axes, EPS) * w + b, x.mean(axes), x.var(axes)],
+        "batchnorm_nhwc": lambda: [normal(x, axes, EPS) * w + b, x.mean(axes), x.var(axes)],
+        "var_norm_cols": lambda: [normal(x, axes, EPS)],
+    }[this.what]()
+
+
+def right(this: ProgramCase, arrays: tuple[Any, ...], found: list[Any], ours: bool = True) -> bool:
+    return error_of(this, answer(this, arrays), found, arrays, ours)[1]
+
+
+def rounded(this: ProgramCase, arrays: tuple[Any, ...]) -> list[Any]:
+    """The reference's values, rounded to the types of the results."""
+    roles = zip(answer(this, arrays), this.operation.results, strict=True)
+    found = [a.values.to(getattr(torch, this.dtype_of(role).numpy_name)) for a, role in roles]
+    if this.what == "quant_fp8":
+        found[0] = (arrays[0].double() / found[1].double()[:, None]).to(torch.float8_e4m3fn)
+    return found
+
+
+def test_every_operation_is_tested() -> None:
+    assert {case(name).what for name in NAMES} == set(OPERATIONS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_references_are_numpys(name: str) -> None:
+    this = case(name)
+    arrays = inputs(torch, this, 0, "cpu")
+    found = answer(this, arrays)
+    wanted = numpys(this, arrays)
+    assert len(found) == len(this.operation.results) == len(wanted)
+    for one, right in zip(found, wanted, strict=True):
+        assert np.allclose(wide(one.values), right, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_inputs_are_as_the_case_says_and_the_check_leaves_them(name: str) -> None:
+    this = case(name)
+    arrays = inputs(torch, this, 0, "cpu")
+    before = [a.clone() for a in arrays]
+    for array, role in zip(arrays, ("elements", *this.operation.inputs), strict=True):
+        assert (tuple(array.shape), str(array.dtype)) == (
+            this.shape_of(role), f"torch.{this.dtype_of(role).numpy_name}"
+        )  # fmt: skip
+    found = rounded(this, arrays)
+    kept = [f.clone() for f in found]
+    assert right(this, arrays, found)
+    assert all(torch.equal(a, b) for a, b in zip(arrays, before, strict=True))
+    assert all(torch.equal(a.double(), b.double()) for a, b in zip(found, kept, strict=True))
+    others = inputs(torch, this, 1, "cpu")
+    assert not torch.equal(arrays[0], others[0])
+    assert all(torch.equal(a, b) for a, b in zip(arrays, inputs(torch, this, 0, "cpu"), strict=True))
+
+
+def test_channels_lie_innermost_in_nhwc() -> None:
+    x, *_ = inputs(torch, case("batchnorm_nhwc.bf16.4x6x5x5"), 0, "cpu")
+    assert x.stride() == (150, 1, 30, 6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pytorch_is_right(name: str) -> None:
+    this = case(name)
+    arrays = inputs(torch, this, 0, "cpu")
+    found = torch_programs.function(torch, this)(*arrays)
+    found = list(found) if isinstance(found, tuple) else [found]
+    assert right(this, arrays, found, ours=False)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_mistakes_are_seen(name: str) -> None:
+    """Each result is checked: an element that is off, one that is NaN, a missing result, a wrong size."""
+    this = case(name)
+    arrays = inputs(torch, this, 0, "cpu")
+    for number in range(len(this.operation.results)):
+        for change in (lambda v: v * 1.2 + 0.05, lambda v: v * float("nan")):
+            found = rounded(this, arrays)
+            flat = found[number].double().flatten()
+            flat[0] = change(flat[0])
+            found[number] = flat.to(found[number].dtype).reshape(found[number].shape)
+            assert not right(this, arrays, found)
+    found = rounded(this, arrays)
+    assert not right(this, arrays, found[:-1])
+    assert not right(this, arrays, [found[0].flatten()[1:], *found[1:]])
+    assert not right(this, arrays, [])
+
+
+@pytest.mark.parametrize("name", ["softmax.f32.30x77", "layernorm.f32.7x40", "softmax.bf16.30x77"])
+def test_peers_are_checked_loosely(name: str) -> None:
+    this = case(name)
+    arrays = inputs(torch, this, 0, "cpu")
+    (found,) = rounded(this, arrays)
+    near, far = (2.0**-6, 2.0**-3) if this.dtype.bits == 16 else (2.0**-14, 2.0**-9)
+    assert not right(this, arrays, [found * (1 + near) + near / 4])
+    assert right(this, arrays, [found * (1 + near)], ours=False)
+    assert not right(this, arrays, [found * (1 + far)], ours=False)
