@@ -113,6 +113,8 @@ class _Emitter:
             return ir.Operation.create("fold.iota", [self.tensor(mlir_type(e.dtype), ELEMENT)], [], attributes).results[
                 0
             ]
+        if e.op == "broadcast":
+            return self.at(e.args[0], e.space)
         if e.op == "reduce":
             return self.reduce(e)
         if e.op == "result":

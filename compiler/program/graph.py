@@ -37,7 +37,8 @@ class Expr:
     """One node.
 
     Attributes:
-        op: ``input``, ``param``, ``const``, ``iota``, ``count``, ``reduce``, ``result`` or an elementwise operation.
+        op: ``input``, ``param``, ``const``, ``iota``, ``count``, ``reduce``, ``result``, ``broadcast`` (its
+            argument along more dims) or an elementwise operation.
         args: the nodes it reads.
         dtype: the element type of its value (of the first value, for ``reduce``).
         space: where the value lives.

@@ -45,12 +45,16 @@ class Step:
 
     Attributes:
         program: what it computes, in the spaces ``SCALAR``, ``KEPT``, ``REDUCED`` and ``ELEMENT`` of its own dims. Its
-            ``input`` nodes have the space along which their operand varies. Its outputs live in ``KEPT`` or
-            ``ELEMENT``, where an output that varies along fewer dims is broadcast.
+            ``input`` nodes have the space along which their operand varies; where all dims are reduced ones, this is
+            ``ELEMENT`` or, for a number, ``KEPT``. All inputs of a plain step have the space ``ELEMENT``. An output is
+            written for each element if its space has the reduced dims, else for each row.
         kept: the dims of the array program that it keeps.
         reduced: the dims that its folds are over; for a program without a fold, those that threads share.
         inputs: the operands of the program's inputs.
         outputs: the operands of the program's outputs.
+        counted: the dims whose elements a ``count`` of the program counts.
+        numbered: the dims whose elements an ``iota`` of the program numbers in row-major order. It gives what the
+            reduced ones of them contribute.
     """
 
     program: Program
@@ -58,6 +62,8 @@ class Step:
     reduced: tuple[int, ...]
     inputs: tuple[Operand, ...]
     outputs: tuple[Operand, ...]
+    counted: tuple[int, ...] = ()
+    numbered: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

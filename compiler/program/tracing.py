@@ -193,7 +193,7 @@ def _one_fold(name: str, outputs: tuple[Expr, ...], function: Any) -> tuple[Expr
                 raise error("WF213", name=name, where=defined(function) or e.where, **facts)
     if len(reduces) < 2:
         return outputs
-    graph = _product([_monoid(e) for e in reduces])
+    graph = product([_monoid(e) for e in reduces])
     args = tuple(a for e in reduces for a in e.args)
     whole = Expr("reduce", args, args[0].dtype, KEPT, graph, reduces[0].where)
     swapped: dict[str, Expr] = {}
@@ -211,7 +211,7 @@ def _monoid(e: Expr) -> MonoidGraph:
     return e.value
 
 
-def _product(graphs: Sequence[MonoidGraph]) -> MonoidGraph:
+def product(graphs: Sequence[MonoidGraph]) -> MonoidGraph:
     """The product monoid: the values of all states side by side."""
     n = sum(len(g.state) for g in graphs)
     combine: list[Expr] = []

@@ -10,10 +10,16 @@ import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import error
 from ..lazy import lazy
+
+if TYPE_CHECKING:
+    from ..program.steps import Step
+
+MOST_DIMS = 8
+"""The most dims in which the arrays of a step of an array program may lie."""
 
 
 class Dim(NamedTuple):
@@ -21,8 +27,8 @@ class Dim(NamedTuple):
 
     Attributes:
         size: elements along it.
-        strides: distance between neighbours, in elements, for each operand (inputs first, then outputs; an output has
-            stride 0 along reduced dims).
+        strides: distance between neighbours, in elements, for each operand: inputs first, then outputs. An operand has
+            stride 0 along dims that it has not, as a result of a reduction along reduced dims.
         index_stride: distance between neighbours in the caller's row-major numbering of the reduced elements.
         row_stride: distance between neighbours in the numbering of ragged rows: 1 along the dim that numbers them.
     """
@@ -205,14 +211,48 @@ def collapse(
         rows: the kept axis that numbers ragged rows; it merges with no other, since they have no row of their own.
     """
     dims = _dims(shape, axes, inputs, outputs, indexed, rows)
+    kept, reduced = ([d for d, is_reduced in dims if is_reduced == over] for over in (False, True))
     along = abs(inputs[0][axes[0]]) if rows is not None else 0
-    kept = _sorted([d for d, reduced in dims if not reduced], along)
-    reduced = [d for d, is_reduced in dims if is_reduced]
-    offsets = [0] * (len(inputs) + len(outputs))
-    kept, _ = _flip(kept, offsets)
+    return _collapsed(kept, reduced, len(inputs) + len(outputs), ordered=ordered, along=along)
+
+
+def step_geometry(step: Step, sizes: Sequence[int], strides: Sequence[Sequence[int]]) -> Geometry:
+    """The geometry of a step of an array program.
+
+    Args:
+        step: the step.
+        sizes: the sizes of all dims of the program.
+        strides: for each operand, inputs first, its strides in elements along all dims of the program; 0 along those
+            that it does not have.
+
+    Raises:
+        ArgumentError: WF185 for arrays that lie in more than ``MOST_DIMS`` dims.
+    """
+    numbers: dict[int, int] = {}
+    for d in reversed(step.numbered):
+        numbers[d] = prod(sizes[i] for i in step.numbered[step.numbered.index(d) + 1 :])
+    kept, reduced = (
+        [Dim(sizes[d], tuple(s[d] for s in strides), numbers.get(d, 0) if over else 0) for d in dims if sizes[d] != 1]
+        for over, dims in ((False, step.kept), (True, step.reduced))
+    )
+    # the operand with the most dims says how they lie; of several the first
+    lead = max(range(len(strides)), key=lambda i: sum(map(bool, strides[i])), default=0)
+    ordered = not all(m.commutative for m in step.program.monoids)
+    found = _collapsed(kept, reduced, len(strides), ordered=ordered, lead=lead)
+    if len(found.kept) + len(found.reduced) > MOST_DIMS:
+        raise error("WF185", name=step.program.name, found=len(found.kept) + len(found.reduced), most=MOST_DIMS)
+    return found
+
+
+def _collapsed(
+    kept: list[Dim], reduced: list[Dim], operands: int, *, ordered: bool, along: int = 0, lead: int = 0
+) -> Geometry:
+    """The geometry of these dims: sorted, flipped and merged; ``lead`` is the operand that says how they lie."""
+    offsets = [0] * operands
+    kept, _ = _flip(_sorted(kept, along, lead), offsets, lead)
     base = 0
     if not ordered:
-        reduced, base = _flip(_sorted(reduced), offsets)
+        reduced, base = _flip(_sorted(reduced, lead=lead), offsets, lead)
     return Geometry(merged(kept), merged(reduced), tuple(offsets), base)
 
 
@@ -242,25 +282,25 @@ def _dims(
     return found
 
 
-def _sorted(dims: list[Dim], along: int = 0) -> list[Dim]:
-    """Largest stride of the first input outermost; a broadcast dim (stride 0) is outermost of all.
+def _sorted(dims: list[Dim], along: int = 0, lead: int = 0) -> list[Dim]:
+    """Largest stride of the operand ``lead`` outermost; a dim that it has not (stride 0) is outermost of all.
 
     Ragged rows follow each other on the axis that they cut, whose stride is ``along``.
     """
 
     def place(d: Dim) -> float:
-        stride = along if d.row_stride else abs(d.strides[0])
+        stride = along if d.row_stride else abs(d.strides[lead])
         return -stride if stride else float("-inf")
 
     return sorted(dims, key=place)
 
 
-def _flip(dims: list[Dim], offsets: list[int]) -> tuple[list[Dim], int]:
-    """Walks every dim in the direction in which the first input's addresses rise; moves ``offsets`` along."""
+def _flip(dims: list[Dim], offsets: list[int], lead: int = 0) -> tuple[list[Dim], int]:
+    """Walks every dim in the direction in which addresses of the operand ``lead`` rise; moves ``offsets`` along."""
     base = 0
     result = []
     for d in dims:
-        if d.strides[0] < 0 and d.size > 0:
+        if d.strides[lead] < 0 and d.size > 0:
             for i, s in enumerate(d.strides):
                 offsets[i] += (d.size - 1) * s
             base += (d.size - 1) * d.index_stride

@@ -149,6 +149,10 @@ ENTRIES: Entries = {
             "there is no memory for a result of shape {shape} in {dtype}: it takes {bytes} bytes",
             "reduce more axes, or a part of the array at a time",
         ),
+        "WF185": (
+            "the arrays of {name} lie in {found} dims that no stride joins: expected at most {most}",
+            "copy arrays whose axes are in another order or have gaps, so that fewer dims are left",
+        ),
         "WF183": (
             "{name} cannot be pickled: its {part} is {what}, which another process cannot find",
             "define the function with def at the top level of a module",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 
 import numpy as np
 import pytest
@@ -10,8 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from layouts import Layout, layouts, offsets_of, plain, strides_of, walked
 
+from warpfold.compiler.dtypes import F32
 from warpfold.compiler.errors import ArgumentError, DTypeError
-from warpfold.compiler.space.geometry import Dim, Geometry, collapse, memory_order, normalize_axes
+from warpfold.compiler.program.graph import ELEMENT, KEPT, Expr, Program
+from warpfold.compiler.program.library.monoids import MAX
+from warpfold.compiler.program.steps import Operand, Step
+from warpfold.compiler.space.geometry import Dim, Geometry, collapse, memory_order, normalize_axes, step_geometry
 from warpfold.runtime.view import contiguous as row_major
 from warpfold.runtime.view import dense
 
@@ -283,3 +288,62 @@ def test_a_repeated_axis_is_refused(axis: tuple[int, ...]) -> None:
 def test_an_axis_that_is_not_an_int_is_refused(axis: object) -> None:
     with pytest.raises(DTypeError, match="WF103: axis must be an int, a tuple of ints or None, got"):
         normalize_axes(axis, 2)  # type: ignore[arg-type]
+
+
+# --- steps of array programs ---
+def _step(kept: tuple[int, ...], reduced: tuple[int, ...], numbered: tuple[int, ...] = (), folds: bool = True) -> Step:
+    """A step of one input, whose program matters only by its folds."""
+    x = Expr("input", (), F32, ELEMENT, 0)
+    graph = MAX.typed(F32)
+    fold = Expr("result", (Expr("reduce", (x,), F32, KEPT, graph),), F32, KEPT, 0)
+    program = Program("made", (F32,), (fold if folds else x,))
+    return Step(program, kept, reduced, (Operand("view", 0),), (Operand("output", 0),), numbered=numbered)
+
+
+def test_an_output_of_a_step_has_strides_along_all_its_dims() -> None:
+    g = step_geometry(_step((0,), (1, 2)), (4, 3, 5), [(15, 5, 1), (30, 10, 2)])
+    assert g == Geometry((Dim(4, (15, 30)),), (Dim(15, (1, 2)),), (0, 0))
+
+
+def test_a_weight_keeps_dims_apart_that_it_has_not() -> None:
+    g = step_geometry(_step((0, 1), (2,)), (4, 3, 5), [(15, 5, 1), (0, 1, 0), (15, 5, 1)])
+    assert [d.size for d in g.kept] == [4, 3]
+    g = step_geometry(_step((0, 1), (2,)), (4, 3, 5), [(15, 5, 1), (0, 0, 1), (15, 5, 1)])
+    assert [d.size for d in g.kept] == [12]
+
+
+def test_the_operand_with_the_most_dims_says_how_they_lie() -> None:
+    """A weight in front of it does not: its strides would order and flip the dims."""
+    g = step_geometry(_step((0,), (1, 2), folds=False), (4, 3, 5), [(0, 0, 1), (15, -1, 3)])
+    assert g.reduced == (Dim(5, (1, 3)), Dim(3, (0, 1)))
+    assert g.offsets == (0, -2)
+
+
+def test_numbers_of_a_step_are_those_of_the_named_dims() -> None:
+    g = step_geometry(_step((), (0, 1), numbered=(1, 0)), (4, 3), [(3, 1), (0, 0)])
+    assert g.reduced == (Dim(4, (3, 0), 1), Dim(3, (1, 0), 4))
+    g = step_geometry(_step((0,), (1,), numbered=(1, 0)), (4, 3), [(3, 1), (1, 0)])
+    assert (g.kept[0].index_stride, g.reduced[0].index_stride) == (0, 4)
+
+
+def test_a_step_in_more_dims_than_kernels_have_is_refused() -> None:
+    shape = (2,) * 9
+    apart = [tuple(3**i for i in range(9)), (0,) * 9]
+    with pytest.raises(
+        ArgumentError, match="WF185: the arrays of made lie in 9 dims that no stride joins: expected at most 8"
+    ):
+        step_geometry(_step((), tuple(range(9))), shape, apart)
+    assert len(step_geometry(_step((), tuple(range(9))), shape, [tuple(2**i for i in range(9)), (0,) * 9]).reduced) == 1
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_reduction_has_the_same_geometry_as_a_step(seed: int) -> None:
+    rng = random.Random(seed)
+    rank = rng.randint(1, 5)
+    shape = tuple(rng.choice((1, 2, 3, 7)) for _ in range(rank))
+    kept = [i for i in range(rank) if rng.random() < 0.5]
+    axes = tuple(i for i in range(rank) if i not in kept)
+    x = tuple(rng.choice((-1, 1)) * s for s in dense(shape, rng.sample(range(rank), rank)))
+    y = row_major([shape[i] for i in kept])
+    full = tuple(y[kept.index(i)] if i in kept else 0 for i in range(rank))
+    assert step_geometry(_step(tuple(kept), axes), shape, [x, full]) == collapse(shape, axes, [x], [y])

@@ -1,0 +1,74 @@
+"""Cuts an array program into steps: kernel programs in launch order, with buffers between them.
+
+Folds over the same dims of the same elements, and uses of their results on these elements, are one step if a CTA or a
+cluster can own a row. Everything else is cut at the grid: an earlier step writes values to a buffer, and a later one
+reads them. What crosses is chosen as the cheapest cut of the graph: few values, along few dims, of narrow types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from .analysis.vertex_cut import vertex_cut
+from .array_program import ArrayProgram
+from .graph import Expr
+from .phases import Group, Owns, above_results, folds_below, grouped
+from .rewrites.online import online
+from .step_programs import Buffers, named, step_of
+from .steps import Steps
+
+SIZE = 1 << 10
+"""What a dim counts as when values are compared whose sizes are unknown."""
+
+
+def cut(program: ArrayProgram, owns: Owns, order: Sequence[int] | None = None) -> Steps:
+    """The steps of ``program``.
+
+    Args:
+        program: the program.
+        owns: ``owns(kept, reduced)`` is the planner's answer whether one CTA or cluster may own the elements along the
+            ``reduced`` dims of each row. It is asked for the dims of folds.
+        order: the dims as they lie in memory, outermost first; by default in order of their numbers. Steps without
+            folds share the innermost ones among threads.
+    """
+    program = online(program, lambda *dims: not owns(*map(program.dims_of, dims)))
+    groups = grouped(program, owns, range(len(program.dims)) if order is None else order)
+    homes = _homes(program, groups)
+    buffers = Buffers(program)
+    crossing: list[list[Expr]] = []
+    for group in reversed(groups):
+        found = _crossing(group, groups, homes)
+        for e in found:
+            groups[homes[e.digest]].written += buffers.written(e)
+        crossing.insert(0, found)
+    steps = [step_of(program, g, found, buffers) for g, found in zip(groups, crossing, strict=True)]
+    return Steps(named(program.name, [*buffers.steps, *steps]), tuple(buffers.all))
+
+
+def _homes(program: ArrayProgram, groups: Sequence[Group]) -> dict[str, int]:
+    """For each value that depends on a fold the first step after which all these folds are known."""
+    number = {digest: i for i, g in enumerate(groups) for digest in g.own}
+    below = folds_below(program.roots)
+    return {digest: max(number[f] for f in folds) for digest, folds in below.items() if folds}
+
+
+def _crossing(group: Group, groups: Sequence[Group], homes: Mapping[str, int]) -> list[Expr]:
+    """The values that a step reads from buffers: the cheapest ones that separate it from the folds of earlier steps."""
+    nodes = list(above_results(group.roots))
+    sources = [e for e in nodes if e.op == "result" and not group.folds(e)]
+    if not sources:
+        return []
+    weights = {e: _weight(e) for e in nodes if _can_cross(e, group, groups, homes)}
+    edges = [(a, e) for e in nodes if e.op != "result" for a in e.args]
+    return vertex_cut(nodes, edges, weights, sources, list(group.roots))
+
+
+def _can_cross(e: Expr, group: Group, groups: Sequence[Group], homes: Mapping[str, int]) -> bool:
+    """Whether an earlier step than ``group`` can write ``e`` for each of its rows."""
+    home = groups[homes[e.digest]] if e.digest in homes else group
+    return home is not group and e.space == home.kept and home.makes(e)
+
+
+def _weight(e: Expr) -> int:
+    """The bytes that a value counts as."""
+    return int(e.dtype.itemsize * SIZE ** e.space.bit_count())

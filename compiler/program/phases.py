@@ -1,0 +1,208 @@
+"""Which folds of an array program one step makes, and which step writes each result.
+
+Folds over the same dims of the same elements are one step, in *phases*: a fold that uses the result of another one on
+the elements belongs to a later phase. A step whose rows no CTA or cluster can own has one phase.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ..lazy import lazy
+from ..postorder import postorder
+from .array_program import ArrayProgram, Fold
+from .graph import Expr, Space
+from .steps import Operand
+
+Owns = Callable[[tuple[int, ...], tuple[int, ...]], bool]
+"""Whether a CTA or a cluster may own the elements of each result, given the kept and the reduced dims."""
+
+
+class Written(NamedTuple):
+    """A value that a step writes.
+
+    Attributes:
+        operand: the array that it is written to.
+        value: its elements.
+        space: the dims of the array; the value may vary along fewer.
+    """
+
+    operand: Operand
+    value: Expr
+    space: Space
+
+
+@dataclass(eq=False)
+class Group:
+    """What one step computes.
+
+    Attributes:
+        kept, reduced: the dims of its rows, and those along a row.
+        owned: whether a CTA or a cluster may own a row.
+        phases: its folds; those of a phase use none of the others' results.
+        written: what it writes.
+    """
+
+    kept: Space
+    reduced: Space
+    owned: bool = True
+    phases: tuple[tuple[Expr, ...], ...] = ()
+    written: list[Written] = field(default_factory=list)
+
+    @lazy
+    def own(self) -> frozenset[str]:
+        """The digests of its folds."""
+        return frozenset(f.digest for phase in self.phases for f in phase)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is one reduction, whose results no element uses: a step for the planner of reductions."""
+        return len(self.phases) == 1 and not any(map(self.is_full, self.written))
+
+    def is_full(self, written: Written) -> bool:
+        """Whether a value is written for each element, and not for each row."""
+        return not self.phases or bool(written.space & self.reduced)
+
+    @property
+    def roots(self) -> tuple[Expr, ...]:
+        """The values that it needs: those that it folds, then those that it writes."""
+        folded = [a for phase in self.phases for f in phase for a in f.args]
+        return (*folded, *(w.value for w in self.written))
+
+    def makes(self, e: Expr) -> bool:
+        """Whether it can write ``e`` for each row.
+
+        A plain step makes expressions of its results, of constants and of its count alone.
+        """
+        if e.space & ~self.kept:
+            return False
+        leaves = [x for x in above_results((e,)) if not x.args or x.op == "result"]
+        return not self.is_plain or all(
+            x.op == "const" or (x.op == "count" and x.value == self.reduced) or self.folds(x) for x in leaves
+        )
+
+    def folds(self, e: Expr) -> bool:
+        """Whether ``e`` is a result of its folds."""
+        return e.op == "result" and e.args[0].digest in self.own
+
+
+def above_results(roots: Sequence[Expr]) -> Iterator[Expr]:
+    """The nodes below ``roots`` down to the results of folds, operands before users."""
+    return postorder(roots, lambda e: () if e.op == "result" else e.args)
+
+
+def folds_below(roots: Sequence[Expr]) -> dict[str, frozenset[str]]:
+    """For each node below ``roots`` the digests of the folds that it depends on; a fold depends on itself."""
+    found: dict[str, frozenset[str]] = {}
+    for e in postorder(roots, lambda e: e.args):
+        own = frozenset((e.digest,)) if e.op == "fold" else frozenset()
+        found[e.digest] = own.union(*(found[a.digest] for a in e.args))
+    return found
+
+
+def space_of(axes: Sequence[int | None]) -> Space:
+    """The dims of axes."""
+    return sum(1 << d for d in axes if d is not None)
+
+
+def grouped(program: ArrayProgram, owns: Owns, order: Sequence[int]) -> list[Group]:
+    """What the steps of ``program`` compute and write, in order.
+
+    Args:
+        program: the program.
+        owns: the planner's answer which rows a CTA or a cluster may own.
+        order: the dims as they lie in memory, outermost first.
+    """
+    below = folds_below(program.roots)
+    groups = _fold_groups(program, below, owns)
+    step_of = {digest: i for i, g in enumerate(groups) for digest in g.own}
+    left = [Written(Operand("output", i), o.expr, space_of(o.axes)) for i, o in enumerate(program.outputs)]
+    for serves in (_writes_elements, _writes_rows):
+        waiting, left = left, []
+        for w in waiting:
+            first = max((step_of[f] for f in below[w.value.digest]), default=0)
+            group = next((g for g in groups[first:] if serves(g, w)), None)
+            (left if group is None else group.written).append(w)
+    return groups + _maps(left, order)
+
+
+# --- folds -----------------------------------------------------------------------------------------------------------
+def _fold_groups(program: ArrayProgram, below: dict[str, frozenset[str]], owns: Owns) -> list[Group]:
+    """The steps of all folds, in an order in which each finds the results that it needs.
+
+    A step is taken first if no fold of its dims has to wait for another step.
+    """
+    waiting = list(program.folds)
+    groups: list[Group] = []
+    while waiting:
+        found = [_foldable(program, key, waiting, below, owns) for key in dict.fromkeys(map(_key, waiting))]
+        ready = [(g, whole) for g, whole in found if g.phases]
+        group = next((g for g, whole in ready if whole), ready[0][0])
+        groups.append(group)
+        waiting = [f for f in waiting if f.digest not in group.own]
+    return groups
+
+
+def _key(fold: Expr) -> tuple[Space, Space]:
+    """The kept and the reduced dims of a fold."""
+    assert isinstance(fold.value, Fold)
+    return fold.space, fold.value.over
+
+
+def _foldable(
+    program: ArrayProgram,
+    key: tuple[Space, Space],
+    waiting: Sequence[Expr],
+    below: dict[str, frozenset[str]],
+    owns: Owns,
+) -> tuple[Group, bool]:
+    """The folds over some dims that a step can make now, and whether no others over these dims wait."""
+    owned = owns(*map(program.dims_of, key))
+    left = frozenset(f.digest for f in waiting)
+    alike = [f for f in waiting if _key(f) == key]
+    phase: dict[str, int] = {}
+    for f in alike:
+        before = (below[f.digest] & left) - {f.digest}
+        if not before or (owned and before <= phase.keys()):
+            phase[f.digest] = 1 + max((phase[b] for b in before), default=-1)
+    numbers = range(1 + max(phase.values(), default=-1))
+    phases = tuple(tuple(f for f in alike if phase.get(f.digest) == i) for i in numbers)
+    return Group(*key, owned, phases), len(phase) == len(alike)
+
+
+# --- results ---------------------------------------------------------------------------------------------------------
+def _writes_elements(group: Group, written: Written) -> bool:
+    """Whether a step with folds can write a value for each of its elements, and has read some of what that needs."""
+    if not group.owned or written.space != group.kept | group.reduced:
+        return False
+    own = {e.value for e in above_results(group.roots) if e.op == "input"}
+    return any(group.folds(e) or (e.op == "input" and e.value in own) for e in above_results((written.value,)))
+
+
+def _writes_rows(group: Group, written: Written) -> bool:
+    """Whether a step with folds can write a value for each of its rows."""
+    return written.space == group.kept and group.makes(written.value)
+
+
+def _maps(left: Sequence[Written], order: Sequence[int]) -> list[Group]:
+    """Steps without folds: one for all values along the same dims."""
+    groups: dict[Space, Group] = {}
+    for w in left:
+        alike = [x for x in left if x.space == w.space]
+        reduced = _shared(alike, [d for d in order if w.space >> d & 1])
+        groups.setdefault(w.space, Group(w.space & ~reduced, reduced)).written.append(w)
+    return list(groups.values())
+
+
+def _shared(written: Sequence[Written], dims: Sequence[int]) -> Space:
+    """The innermost ``dims`` along which the same arrays vary: threads share these."""
+    nodes = above_results([w.value for w in written])
+    spaces = [e.space for e in nodes if e.op in ("input", "result")]
+    found: Space = 0
+    for d in reversed(dims):
+        if any(space >> d & 1 != space >> dims[-1] & 1 for space in spaces):
+            break
+        found |= 1 << d
+    return found

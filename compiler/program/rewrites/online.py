@@ -1,0 +1,130 @@
+"""Online folds: two folds, of which the later one uses the result of the earlier one, as one fold.
+
+A later fold can be corrected when the state of the earlier one changes. Then one monoid holds both states, and its law
+checker stands behind the correction. Elements are read once less, which pays where the two folds would be two kernels.
+
+=====================================  ==============  ===========================================================
+folds                                  monoid          source
+=====================================  ==============  ===========================================================
+max, then sum(exp(x - max))            ``LOGSUMEXP``   Milakov and Gimelshein, "Online normalizer calculation for
+                                                       softmax" (2018)
+mean, then sum((x - mean)^2)           ``WELFORD``     Chan, Golub, LeVeque, "Updating formulae and a pairwise
+                                                       algorithm for computing sample variances" (1979)
+=====================================  ==============  ===========================================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from ..analysis.atomic import operation
+from ..array_program import ArrayProgram, Fold
+from ..functions import where
+from ..graph import SCALAR, Expr, MonoidGraph, Space, rewrite
+from ..library.monoids import LOGSUMEXP, WELFORD
+from ..monoid import Monoid
+from ..symbols import Sym
+
+Swaps = dict[str, Expr]
+"""By the digest of a node what takes its place."""
+
+
+def online(program: ArrayProgram, cut: Callable[[Space, Space], bool]) -> ArrayProgram:
+    """``program`` with pairs of folds as one fold, where two folds would be two kernels.
+
+    Args:
+        program: the program.
+        cut: whether a fold with these kept and reduced dims has a kernel of its own.
+    """
+    while swaps := next(_found(program, cut), None):
+        roots = rewrite(program.roots, swaps)
+        outputs = tuple(o._replace(expr=e) for o, e in zip(program.outputs, roots, strict=True))
+        program = replace(program, outputs=outputs)
+    return program
+
+
+def _found(program: ArrayProgram, cut: Callable[[Space, Space], bool]) -> Iterator[Swaps]:
+    """The replacements of each later fold that one of the rules serves."""
+    for later in program.folds:
+        if operation(_fold(later).monoid) == "add" and cut(later.space, _fold(later).over):
+            yield from filter(None, (rule(later) for rule in _RULES))
+
+
+def _log_sum_exp(later: Expr) -> Swaps | None:
+    """Of a maximum and then a sum of exponentials relative to it; both may leave out the same elements.
+
+    Where the maximum is not finite, differences from it are NaN, which the sum is then, too, unless it is one of no
+    elements.
+    """
+    mask, term = _masked(later.args[0], 0)
+    if term.op != "exp" or term.args[0].op != "sub":
+        return None
+    x, greatest = term.args[0].args
+    earlier = _earlier(greatest, later, "max")
+    if earlier is None:
+        return None
+    own, element = _masked(earlier.args[0], _fold(earlier).monoid.identity[0])
+    if (own, element) != (mask, x):
+        return None
+    one: Expr = Expr("const", (), later.dtype, SCALAR, 1.0)
+    if mask is not None:
+        one = Expr("where", (mask, one, replace(one, value=0.0)), later.dtype, mask.space)
+    m, s = _joined(LOGSUMEXP, (earlier.args[0], one), later)
+    total = Sym(s)
+    kept = where((Sym(m) - Sym(m) == 0.0) | (total == 0.0), total, math.nan)
+    return {greatest.digest: m, _result(later).digest: kept.expr}
+
+
+def _welford(later: Expr) -> Swaps | None:
+    """Of a mean and then a sum of squared differences from it."""
+    (square,) = later.args
+    if square.op != "mul" or square.args[0] != square.args[1] or square.args[0].op != "sub":
+        return None
+    x, mean = square.args[0].args
+    if mean.op != "div" or mean.args[1].op != "count" or mean.args[1].value != _fold(later).over:
+        return None
+    earlier = _earlier(mean.args[0], later, "add")
+    if earlier is None or earlier.args != (x,):
+        return None
+    zero = Expr("const", (), later.dtype, SCALAR, 0.0)
+    n, m, squares = _joined(WELFORD, (replace(zero, value=1.0), x, zero), later)
+    total = Expr("mul", (m, n), later.dtype, later.space)
+    return {mean.digest: m, mean.args[0].digest: total, _result(later).digest: squares}
+
+
+_RULES: tuple[Callable[[Expr], Swaps | None], ...] = (_log_sum_exp, _welford)
+
+
+def _fold(e: Expr) -> Fold:
+    """What a ``fold`` node does."""
+    assert isinstance(e.value, Fold)
+    return e.value
+
+
+def _result(fold: Expr) -> Expr:
+    """The result of a fold whose state has one value."""
+    return Expr("result", (fold,), fold.dtype, fold.space, 0)
+
+
+def _earlier(e: Expr, later: Expr, kind: str) -> Expr | None:
+    """The fold of which ``e`` is the result, if it is of a kind and over the dims and in the type of ``later``."""
+    fold = e.args[0] if e.op == "result" else None
+    if fold is None or (fold.dtype, fold.space, _fold(fold).over) != (later.dtype, later.space, _fold(later).over):
+        return None
+    return fold if operation(_fold(fold).monoid) == kind and later.dtype.is_float else None
+
+
+def _masked(e: Expr, nothing: object) -> tuple[Expr | None, Expr]:
+    """The mask outside which ``e`` is ``nothing``, and its value inside; None for no mask."""
+    if e.op == "where" and e.args[2].op == "const" and e.args[2].value == nothing:
+        return e.args[0], e.args[1]
+    return None, e
+
+
+def _joined(monoid: Monoid, args: tuple[Expr, ...], later: Expr) -> list[Expr]:
+    """The values of the state of a fold that takes the place of ``later``, over the same dims."""
+    graph: MonoidGraph = monoid.typed(*(later.dtype for _ in args))
+    fold = replace(later, args=args, value=Fold(graph, _fold(later).over))
+    return [Expr("result", (fold,), later.dtype, later.space, i) for i in range(len(args))]

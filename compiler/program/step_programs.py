@@ -1,0 +1,183 @@
+"""The kernel program of a step: nodes of an array program become those of a program with kept and reduced dims.
+
+A kernel counts the elements along one set of dims, and numbers those along its reduced dims in one way. Other counts
+and numbers are written to buffers by steps of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from ..dtypes import DType
+from ..postorder import postorder
+from .array_program import ArrayProgram, Fold
+from .graph import ELEMENT, KEPT, REDUCED, SCALAR, Expr, Program, Space, union
+from .phases import Group, Written
+from .steps import Buffer, Operand, Step
+from .storage import parts
+from .tracing import product
+
+
+@dataclass
+class Buffers:
+    """The buffers between the steps of a program.
+
+    Attributes:
+        program: the program.
+        all: the buffers.
+        steps: steps that write counts and numbers of elements for other steps.
+    """
+
+    program: ArrayProgram
+    all: list[Buffer] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    _numbers: dict[str, int] = field(default_factory=dict)
+
+    def written(self, e: Expr) -> list[Written]:
+        """What the step that makes ``e`` has to write for later ones; nothing if it is written already."""
+        if e.digest in self._numbers:
+            return []
+        return [Written(self.operand(e), e, e.space)]
+
+    def operand(self, e: Expr) -> Operand:
+        """The buffer of a value; a new one for a value without a buffer."""
+        if e.digest not in self._numbers:
+            self._numbers[e.digest] = len(self.all)
+            self.all.append(Buffer(e.dtype, self.program.dims_of(e.space)))
+        return Operand("buffer", self._numbers[e.digest])
+
+    def filled(self, e: Expr) -> Operand:
+        """The buffer of a count, or of numbers of elements along all their dims, which a step of its own writes."""
+        if e.digest not in self._numbers:
+            group = Group(SCALAR, e.space, written=self.written(e))
+            self.steps.append(step_of(self.program, group, (), self))
+        return self.operand(e)
+
+
+def step_of(program: ArrayProgram, group: Group, crossing: Sequence[Expr], buffers: Buffers) -> Step:
+    """The step that computes what ``group`` says; it reads the values ``crossing`` from buffers."""
+    made = _Translation(program, group, frozenset(e.digest for e in crossing), buffers)
+    outputs = tuple(made.output(w) for w in group.written)
+    kernel = Program(program.name, tuple(made.inputs.values()), outputs, program.where)
+    return Step(
+        kernel,
+        program.dims_of(group.kept),
+        program.dims_of(group.reduced),
+        tuple(made.inputs),
+        tuple(w.operand for w in group.written),
+        made.counted if kernel.uses_count else (),
+        made.numbered if kernel.uses_index else (),
+    )
+
+
+def named(name: str, steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps of the program ``name`` with names of their own where there are several."""
+    if len(steps) == 1:
+        return tuple(steps)
+    return tuple(replace(s, program=replace(s.program, name=f"{name}_{i}")) for i, s in enumerate(steps))
+
+
+class _Translation:
+    """Nodes of an array program as nodes of a step's kernel program.
+
+    Attributes:
+        inputs: the operands that the kernel reads, each with the type of its elements.
+        counted: the dims that a ``count`` counts.
+        numbered: the dims that an ``iota`` numbers.
+    """
+
+    def __init__(self, program: ArrayProgram, group: Group, crossing: frozenset[str], buffers: Buffers) -> None:
+        self.program, self.group, self.buffers, self.crossing = program, group, buffers, crossing
+        self.inputs: dict[Operand, DType] = {}
+        self.made: dict[str, Expr] = {}
+        nodes = list(postorder(group.roots, self._operands))
+        counts = [program.dims_of(e.value) for e in nodes if e.op == "count"]  # type: ignore[arg-type]
+        numbers = [_numbering(e) for e in nodes if e.op == "iota" and e.space & group.reduced]
+        own = program.dims_of(group.reduced)
+        self.counted = own if own in counts else next(iter(counts), ())
+        self.numbered = own if own in numbers else next(iter(numbers), ())
+        for phase in group.phases:
+            self._fold(phase)
+
+    def output(self, written: Written) -> Expr:
+        """The kernel's output for a value: in the type of the array, for each element or each row."""
+        e = self._translated(written.value)
+        if written.operand.kind == "output":
+            (t,) = parts(self.program.outputs[written.operand.number].dtype)
+            e = e if e.dtype == t else Expr("cast", (e,), t, e.space, None, e.where)
+        if self.group.is_full(written) and not e.space & REDUCED:
+            e = Expr("broadcast", (e,), e.dtype, ELEMENT, None, e.where)
+        return e
+
+    def _operands(self, e: Expr) -> tuple[Expr, ...]:
+        """The nodes that the kernel needs for ``e``."""
+        return () if e.digest in self.crossing or e.op == "result" else e.args
+
+    def _translated(self, root: Expr) -> Expr:
+        for e in postorder((root,), self._operands):
+            if e.digest not in self.made:
+                self.made[e.digest] = self._node(e)
+        return self.made[root.digest]
+
+    def _node(self, e: Expr) -> Expr:
+        """The kernel's node for ``e``, whose operands are translated."""
+        if e.digest in self.crossing:
+            return self._input(self.buffers.operand(e), e)
+        if e.op == "input":
+            return self._input(Operand("view", e.value), e)  # type: ignore[arg-type]
+        if e.op == "count":
+            counts = self.program.dims_of(e.value) == self.counted  # type: ignore[arg-type]
+            own = Expr("count", (), e.dtype, SCALAR, None, e.where)
+            return own if counts else self._input(self.buffers.filled(e), e)
+        if e.op == "iota":
+            return self._number(e)
+        args = tuple(self.made[a.digest] for a in e.args)
+        return Expr(e.op, args, e.dtype, union(a.space for a in args), e.value, e.where, e.chosen)
+
+    def _input(self, operand: Operand, e: Expr) -> Expr:
+        """The node that reads an element of an array along the dims of ``e``."""
+        numbers = {o: i for i, o in enumerate(self.inputs)}
+        self.inputs[operand] = e.dtype
+        return Expr("input", (), e.dtype, self._space(e.space), numbers.get(operand, len(numbers)), e.where)
+
+    def _space(self, space: Space) -> Space:
+        """The space of an array that varies along some dims of the program."""
+        kept, reduced = self.group.kept, self.group.reduced
+        if self.group.is_plain or not reduced:
+            return ELEMENT
+        if not space & reduced:
+            return KEPT
+        return REDUCED if kept and not space & kept else ELEMENT
+
+    def _number(self, e: Expr) -> Expr:
+        """The number of an element: what the kernel's own numbers say of it, and what buffers do."""
+        own = self.group.reduced if _numbering(e) == self.numbered else SCALAR
+        rest = e.space & ~own
+        terms = [Expr("iota", (), e.dtype, ELEMENT, None, e.where)] if e.space & own else []
+        for part in (rest & self.group.kept, rest & self.group.reduced):
+            if part:
+                numbers = replace(e, space=part)
+                terms.append(self._input(self.buffers.filled(numbers), numbers))
+        while len(terms) > 1:
+            a, b = terms[:2]
+            terms[:2] = [Expr("add", (a, b), e.dtype, a.space | b.space, None, e.where)]
+        return terms[0]
+
+    def _fold(self, phase: Sequence[Expr]) -> None:
+        """Makes the folds of a phase one fold, over the product of their monoids."""
+        graphs = [e.value.monoid for e in phase if isinstance(e.value, Fold)]
+        args = tuple(self._translated(a) for e in phase for a in e.args)
+        graph = graphs[0] if len(graphs) == 1 else product(graphs)
+        whole = Expr("reduce", args, args[0].dtype, KEPT, graph, phase[0].where)
+        position = 0
+        for e in phase:
+            for i, a in enumerate(e.args):
+                own = Expr("result", (e,), a.dtype, e.space, i)
+                self.made[own.digest] = Expr("result", (whole,), a.dtype, KEPT, position)
+                position += 1
+
+
+def _numbering(e: Expr) -> tuple[int, ...]:
+    """The dims whose elements an ``iota`` numbers."""
+    return e.value  # type: ignore[return-value]

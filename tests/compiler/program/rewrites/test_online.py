@@ -1,0 +1,97 @@
+"""Online folds have the results of the two folds that they take the place of, also where these are not finite."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.compiler.program import steps_numpy
+from tests.compiler.program.array_programs import Maker, batch_norm, softmax
+from warpfold.compiler.dtypes import BOOL, F64
+from warpfold.compiler.program.array_program import ArrayProgram
+from warpfold.compiler.program.graph import Expr
+from warpfold.compiler.program.library.monoids import MAX, SUM
+from warpfold.compiler.program.rewrites.online import online
+
+INF, NAN = np.inf, np.nan
+ROWS = np.array(
+    [[1, 2, 3, 4], [-700, 700, 0, 0], [1e308, -1e308, 0, 1], [-INF, 1, 2, -INF], [-INF] * 4, [INF, 1, 2, 3],
+     [INF, -INF, 0, 0], [NAN, 1, 2, 3], [0, 0, NAN, INF]]
+)  # fmt: skip
+
+
+def _folds(program: ArrayProgram) -> list[str]:
+    return [e.value.monoid.name for e in program.folds]  # type: ignore[attr-defined]
+
+
+def _same(program: ArrayProgram, *arrays: np.ndarray) -> ArrayProgram:
+    found = online(program, lambda *_: True)
+    for a, b in zip(steps_numpy.evaluate(found, arrays), steps_numpy.evaluate(program, arrays), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+    return found
+
+
+def _maximum_and_sum(*, masked: bool = False, apart: bool = False) -> ArrayProgram:
+    """Both folds as results; with masks that differ if ``apart``."""
+    m = Maker((0, 1), (0, 1))
+    x = m.array(0)
+
+    def only(e: Expr, nothing: float, bound: float) -> Expr:
+        mask = m.op("gt", m.array(1), m.const(bound), dtype=BOOL)
+        return m.op("where", mask, e, m.const(nothing)) if masked else e
+
+    lowest = MAX.typed(F64).identity[0]
+    (greatest,) = m.fold([1], MAX, only(x, lowest, 0.5))
+    (total,) = m.fold([1], SUM, only(m.op("exp", m.op("sub", x, greatest)), 0.0, 0.7 if apart else 0.5))
+    m.write(greatest, (0,))
+    m.write(total, (0,))
+    return m.program()
+
+
+def test_a_softmax_is_one_fold() -> None:
+    assert _folds(_same(softmax(), ROWS)) == ["LOGSUMEXP"]
+
+
+def test_maximum_and_sum_keep_their_values() -> None:
+    assert _folds(_same(_maximum_and_sum(), ROWS, ROWS)) == ["LOGSUMEXP"]
+
+
+def test_both_folds_may_leave_out_the_same_elements() -> None:
+    masks = np.random.default_rng(3).random((9, 4)) * (np.arange(9) % 3 > 0)[:, None]  # of some rows nothing is left
+    assert _folds(_same(_maximum_and_sum(masked=True), ROWS, masks)) == ["LOGSUMEXP"]
+
+
+def test_folds_of_different_elements_stay() -> None:
+    masks = np.random.default_rng(3).random((9, 4))
+    assert _folds(_same(_maximum_and_sum(masked=True, apart=True), ROWS, masks)) == ["MAX", "SUM"]
+
+
+def test_mean_and_squares_are_one_fold() -> None:
+    rng = np.random.default_rng(5)
+    assert _folds(_same(batch_norm(), rng.normal(size=(9, 4)), rng.normal(size=4))) == ["WELFORD"]
+
+
+def test_the_sum_of_a_mean_keeps_its_value() -> None:
+    m = Maker((0, 1))
+    x = m.array(0)
+    (total,) = m.fold([0], SUM, x)
+    centred = m.op("sub", x, m.op("div", total, m.count([0])))
+    m.write(total, (1,))
+    m.write(m.fold([0], SUM, m.op("mul", centred, centred))[0], (1,))
+    assert _folds(_same(m.program(), np.random.default_rng(5).normal(size=(9, 4)))) == ["WELFORD"]
+
+
+@pytest.mark.parametrize("wrong", ["count", "dims"])
+def test_other_differences_stay_two_folds(wrong: str) -> None:
+    """A sum divided by another count is no mean, and one over other dims is another one."""
+    m = Maker((0, 1))
+    x = m.array(0)
+    (total,) = m.fold([0, 1] if wrong == "dims" else [0], SUM, x)
+    centred = m.op("sub", x, m.op("div", total, m.count([1] if wrong == "count" else [0])))
+    m.write(m.fold([0], SUM, m.op("mul", centred, centred))[0], (1,))
+    assert _folds(_same(m.program(), np.random.default_rng(5).normal(size=(9, 4)))) == ["SUM", "SUM"]
+
+
+def test_folds_of_one_kernel_stay() -> None:
+    program = softmax()
+    assert online(program, lambda *_: False) == program

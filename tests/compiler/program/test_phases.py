@@ -1,0 +1,33 @@
+"""Phases: a fold that uses the result of another one on the elements comes later."""
+
+from __future__ import annotations
+
+from tests.compiler.program.array_programs import Maker, softmax
+from warpfold.compiler.program.library.monoids import MAX, SUM
+from warpfold.compiler.program.phases import grouped
+
+
+def test_each_phase_uses_those_before_it() -> None:
+    (group,) = grouped(softmax(), lambda *_: True, (0, 1))
+    assert [len(phase) for phase in group.phases] == [1, 1]
+    assert not group.is_plain
+
+
+def test_rows_that_nobody_owns_have_one_phase_a_step() -> None:
+    groups = grouped(softmax(), lambda *_: False, (0, 1))
+    assert [(len(g.phases), g.is_plain) for g in groups] == [(1, True), (1, True), (0, False)]
+
+
+def test_folds_of_a_phase_may_be_many() -> None:
+    m = Maker((0, 1))
+    x = m.array(0)
+    greatest, total = m.fold([1], MAX, x)[0], m.fold([1], SUM, x)[0]
+    m.write(m.op("sub", m.op("mul", x, greatest), total), (0, 1))
+    (group,) = grouped(m.program(), lambda *_: True, (0, 1))
+    assert [len(phase) for phase in group.phases] == [2]
+
+
+def test_the_planner_is_asked_for_kept_and_reduced_dims() -> None:
+    asked = []
+    grouped(softmax(), lambda kept, reduced: asked.append((kept, reduced)) or True, (0, 1))  # type: ignore[func-returns-value]
+    assert set(asked) == {((0,), (1,))}

@@ -1,0 +1,67 @@
+"""Nodes of an array program as those of a kernel program: spaces, counts, numbers, names."""
+
+from __future__ import annotations
+
+from tests.compiler.program.array_programs import Maker, softmax
+from warpfold.compiler.dtypes import F32, F64, I64
+from warpfold.compiler.program.cuts import cut
+from warpfold.compiler.program.graph import ELEMENT, KEPT, REDUCED
+from warpfold.compiler.program.library.monoids import SUM
+from warpfold.compiler.program.library.reductions import sum as total
+from warpfold.compiler.program.steps import Buffer, Operand
+from warpfold.compiler.program.tracing import program
+
+
+def test_a_plain_reduction_is_the_program_of_the_named_one() -> None:
+    """So both share a kernel."""
+    m = Maker((0, 1), dtype=F32)
+    m.write(m.fold([1], SUM, m.array(0))[0], (0,))
+    (step,) = cut(m.program(), lambda *_: True).steps
+    assert step.program.digest == program(total, (F32,)).digest
+
+
+def test_where_all_dims_are_reduced_elements_have_the_space_of_elements() -> None:
+    m = Maker((0, 1), (), (1,))
+    x = m.op("mul", m.op("mul", m.array(0), m.array(1)), m.array(2))
+    m.write(m.op("neg", x), (0, 1))
+    m.write(m.fold([0, 1], SUM, x)[0], ())
+    (step,) = cut(m.program(), lambda *_: True).steps
+    assert step.program.input_spaces == (ELEMENT, KEPT, ELEMENT)
+
+
+def test_steps_of_one_program_have_names_of_their_own() -> None:
+    steps = cut(softmax(), lambda *_: False).steps
+    assert [s.program.name for s in steps] == ["softmax_0", "softmax_1"]
+
+
+def test_a_second_count_is_written_by_a_step_of_its_own() -> None:
+    m = Maker((0, 1))
+    counted = m.op("mul", m.op("mul", m.array(0), m.count((0,))), m.count((1,)))
+    m.write(counted, (0, 1))
+    steps = cut(m.program(), lambda *_: True)
+    first, second = steps.steps
+    assert (first.kept, first.reduced, first.counted, second.counted) == ((), (), (1,), (0,))
+    assert steps.buffers == (Buffer(F64, ()),)
+    assert second.inputs == (Operand("view", 0), Operand("buffer", 0))
+
+
+def test_numbers_along_kept_dims_are_read_from_a_buffer() -> None:
+    m = Maker((0, 1), (1,))
+    x = m.op("add", m.array(0), m.array(1))
+    m.write(m.op("add", m.iota((0, 1)), m.op("cast", x, dtype=I64)), (0, 1))
+    first, second = cut(m.program(), lambda *_: True).steps
+    assert (first.numbered, first.reduced, second.numbered) == ((0, 1), (0,), (0, 1))
+    assert second.program.input_spaces[second.inputs.index(Operand("buffer", 0))] == KEPT
+
+
+def test_a_result_along_more_dims_than_its_value_is_broadcast() -> None:
+    m = Maker((0, 1))
+    m.write(m.fold([1], SUM, m.array(0))[0], (0, 1))
+    (step,) = cut(m.program(), lambda *_: True).steps
+    (output,) = step.program.outputs
+    assert (output.op, output.space, output.args[0].space) == ("broadcast", ELEMENT, KEPT)
+    m = Maker((0, 1), (1,))
+    m.write(m.op("neg", m.array(0)), (0, 1))
+    m.write(m.array(1), (0, 1))
+    (step,) = cut(m.program(), lambda *_: True).steps
+    assert [o.space for o in step.program.outputs] == [ELEMENT, REDUCED]
