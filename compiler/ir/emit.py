@@ -11,6 +11,7 @@ from typing import Any
 from ..dtypes import I64, DType
 from ..errors import Location
 from ..plan.abi import Kernel
+from ..program.analysis.signs import is_at_most_zero
 from ..program.graph import ELEMENT, KEPT, REDUCED, SCALAR, Expr, MonoidGraph, Space, union, walk
 from ..target import Target
 from . import attributes
@@ -22,6 +23,8 @@ from .locations import named
 from .mlir import arith, func, ir
 
 DYNAMIC = -(2**63)
+AT_MOST_ZERO = "fold.at_most_zero"
+"""The attribute of an op whose result is known to be at most 0, or NaN."""
 
 
 def location(where: Location | None, number: int = 0) -> Any:
@@ -130,7 +133,10 @@ class _Emitter:
         def splat(value: object, t: DType) -> Any:
             return self.spread(arith.constant(mlir_type(t), attribute(value, t)), SCALAR, space)
 
-        return elementwise(e, [self.at(a, space) for a in e.args], Shape(like, splat))
+        value = elementwise(e, [self.at(a, space) for a in e.args], Shape(like, splat))
+        if e.dtype.is_float and is_at_most_zero(e):
+            value.owner.attributes[AT_MOST_ZERO] = ir.UnitAttr.get()
+        return value
 
     def at(self, e: Expr, space: Space) -> Any:
         """The value of ``e`` in a space at least as wide as its own."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from math import inf, isnan
 from typing import Any
 
+from ...compiler.ir.emit import AT_MOST_ZERO
 from ...compiler.ir.mlir import ir
 from ...compiler.postorder import postorder
 
@@ -21,6 +22,8 @@ def bounds(x: Any) -> Bounds:
             memo[v] = _FROM[v.owner.name](low, high)
         elif not isinstance(v, ir.BlockArgument) and v.owner.name == "arith.constant":
             memo[v] = _of_constant(v.owner.attributes["value"])
+        elif not isinstance(v, ir.BlockArgument) and AT_MOST_ZERO in v.owner.attributes:
+            memo[v] = -inf, 0.0
         else:
             memo[v] = -inf, inf
     return memo[x]

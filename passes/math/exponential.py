@@ -39,6 +39,9 @@ _NORMAL = {32: (-87.0, 88.0), 64: (-708.0, 709.0)}
 """Between these arguments exp is a normal number."""
 _EXP_RANGE = {32: (-110.0, 100.0), 64: (-760.0, 720.0)}
 """An argument outside these bounds has the result of the bound: zero or infinity."""
+_SHIFT = {32: 64, 64: 512}
+_FAR_BELOW = {32: 40.0, 64: 350.0}
+"""Up to this argument 2^(n + _SHIFT) is a normal number."""
 _EXP2_NORMAL = {32: (-126.0, 127.0), 64: (-1022.0, 1023.0)}
 _EXP2_RANGE = {32: (-160.0, 140.0), 64: (-1100.0, 1030.0)}
 _EXPM1_RANGE = {32: (-30.0, 89.0), 64: (-60.0, 710.0)}
@@ -86,9 +89,27 @@ def exp(x: Any) -> Any:
     bits = b.format.bits
     (least, most), (low, high) = _NORMAL[bits], bounds(x)
     normal = least <= low and high <= most
+    if not normal and high <= _FAR_BELOW[bits]:
+        return _exp_far_below(b, x)
     n, r = _reduced(b, x if normal else _clamped(b, x, _EXP_RANGE[bits]))
     value = b.horner(r, _EXP[bits])
     return arith.mulf(value, b.power_of_two(n)) if normal else b.scaled(value, n)
+
+
+def _exp_far_below(b: Builder, x: Any) -> Any:
+    """The exponential of an argument that may be far below zero, but is never large: two factors, one of them constant.
+
+    n is counted from so far below that 2^n is a normal number, and comes out of the rounding addition as its bits.
+    """
+    shift = _SHIFT[b.format.bits]
+    x = arith.maximumf(x, b.number(_EXP_RANGE[b.format.bits][0]))
+    magic = b.number(1.5 * 2.0**b.format.mantissa + shift + b.format.bias)
+    shifted = math.fma(x, b.number(_LOG2E), magic)
+    n_float = arith.subf(shifted, magic)
+    high, low = _LN2[b.format.bits]
+    r = math.fma(n_float, b.number(-low), math.fma(n_float, b.number(-high), x))
+    power = b.value(arith.shli(b.bits(shifted), b.integer(b.format.mantissa)))
+    return arith.mulf(arith.mulf(b.horner(r, _EXP[b.format.bits]), power), b.number(2.0**-shift))
 
 
 def exp2(x: Any) -> Any:

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kernel_programs import layer_norm, run, scaled, softmax
+from kernel_programs import greatest, layer_norm, operand, run, scaled, softmax
 
 from warpfold.compiler.dtypes import F16, F32
-from warpfold.compiler.program.graph import KEPT, SCALAR
+from warpfold.compiler.program import functions
+from warpfold.compiler.program.graph import KEPT, SCALAR, Program
 from warpfold.runtime.emulator.sanitizer import Sanitizer
 
 GUARD = 99.0
@@ -150,3 +151,21 @@ def test_the_ctas_of_a_cluster_share_columns() -> None:
     choice = _checked(softmax(), x, y, memory, _softmax(x, 0), (1,), 10)
     assert choice.plan.fast == "kept"
     assert choice.plan.cluster > 1
+
+
+def test_an_exponential_below_the_maximum_has_the_bits_of_any_other() -> None:
+    """It is computed by fewer instructions, since its argument is known to be at most zero."""
+    x = operand(0)
+    m = greatest(x)
+    program = Program("exponentials", (F32,), (functions.exp(x - m).expr, functions.exp(x + -m).expr))
+    rng = np.random.default_rng(8)
+    values = np.concatenate([np.linspace(-120, 0, 3000), rng.uniform(-1, 0, 1000), -rng.exponential(20, 1000)])
+    special = np.array([-np.inf, -1e30, -0.0, -103.97, -104.0, -87.3], np.float32)
+    a = np.concatenate([values.astype(np.float32), special])[None]
+    nan = a.copy()
+    nan[0, 5] = np.nan
+    for given_row in (a, nan, np.full_like(a, np.inf), np.full_like(a, -np.inf)):
+        below, usual = np.empty_like(a), np.empty_like(a)
+        run(program, [given_row], [below, usual])
+        np.testing.assert_array_equal(below, usual)
+    assert below.shape == a.shape
