@@ -1,13 +1,13 @@
-"""Lowers the end of a period: the threads of a CTA leave their states in shared memory, where rows are combined.
+"""Lowers the end of a period: the threads of a CTA store their states in shared memory and combine them row by row.
 
-The states are an array of rows, each with one state a column. A round leaves an eighth of the rows, rounded up. In a
-round each thread takes a state of one of the rows that stay, and combines with it the states of the same column in the
-rows that go, at multiples of the number of rows that stay; the later row is the right operand. No other thread reads or
-writes these states in the round, and a barrier ends it. A thread reads all states of a round at once and masks those
-beyond the last row; where the combine is long, it reads one after another. At the end one row is left. Its first column
-lies ``lead`` states on, and the columns before it follow the last one.
+The states form rows, with one state a column. Each round reduces ``many`` rows to an eighth of them, rounded up
+(``few``). For each state of the first ``few`` rows one thread combines it with the states of the same column ``few``,
+``2 * few``, ... rows below, where the lower row is the right operand. No other thread reads or writes these states in
+the round, and a barrier ends the round. A thread loads all states of a round at once and masks those beyond the last
+row; if the combine is long, it loads them one after another. The rounds end with one row. Its first column is at index
+``lead``, and the columns before ``lead`` follow the last one.
 
-The last CTA of a grid does this twice, the second time with the states of all CTAs. The barriers of the grid stage lie
+The last CTA of a grid does this twice, the second time with the states of all CTAs. The barriers of the grid stage are
 between the two, so both use the same memory.
 
 Two states a thread, in a CTA of 64 threads:

@@ -38,7 +38,7 @@ _TENSOR = r"tensor<(?:\?x)*(\w+)>"
 
 
 class UnsoundError(ValueError):
-    """What does not fit in an artifact."""
+    """Two parts of an artifact that do not fit together."""
 
 
 def _expect(holds: object, problem: str) -> None:
@@ -65,11 +65,11 @@ def expect_sound(a: Artifact) -> None:
 
 
 def expect_whole(a: Artifact) -> None:
-    """Raises ``UnsoundError`` where a file that stands alone does not say all, or other than its tensor program.
+    """Raises ``UnsoundError`` where a standalone file lacks a fact, or contradicts its tensor program.
 
     An entry of the cache is compared with what its caller would compile instead.
     """
-    _expect(a.arrays and a.results, "it does not say what arrays it takes and gives, as an entry of the cache")
+    _expect(a.arrays and a.results, "it lacks the types of its arrays and results, like an entry of the cache")
     _program(a, outlines(a.name, a.main.facts, a.plan, len(a.state)))
 
 
@@ -82,25 +82,31 @@ def _plan(a: Artifact, plan: Plan) -> None:
 
 def _facts(a: Artifact, facts: Facts) -> None:
     ranks = (facts.kept_rank, facts.reduced_rank)
-    _expect(all(1 <= n <= RANKS for n in ranks), f"it has {ranks[0]} kept and {ranks[1]} reduced dims")
+    _expect(
+        all(1 <= n <= RANKS for n in ranks),
+        f"it has {ranks[0]} kept and {ranks[1]} reduced dims: expected 1 to {RANKS} of each",
+    )
     _expect(facts.index_bits in (32, 64), f"index_bits is {facts.index_bits}: expected 32 or 64")
     fits = len(facts.access) == len(a.inputs) and set(facts.access) <= set(get_args(Access))
     _expect(fits, f"access is {' '.join(facts.access)!r}: expected one for each of {len(a.inputs)} input(s)")
-    _expect(facts.numbers in ("", "up", "down"), f"numbers is {facts.numbers!r}")
-    _expect(not facts.block or (len(facts.block) == 2 and all(facts.block)), f"block is {facts.block}")
+    _expect(facts.numbers in ("", "up", "down"), f"numbers is {facts.numbers!r}: expected up, down or nothing")
+    _expect(
+        not facts.block or (len(facts.block) == 2 and all(facts.block)),
+        f"block is {facts.block}: expected two positive numbers",
+    )
 
 
 def _kernel(a: Artifact, kernel: CompiledKernel, outline: Outline) -> None:
     """One kernel against what the plan and the facts of the main one ask for."""
     name, main = kernel.name, kernel.role == "main"
     _expect(kernel.role == outline.role, f"the role of {name} is {kernel.role}: expected {outline.role}")
-    _expect(kernel.facts == outline.facts, f"the facts of {name} are not those of its main kernel")
-    _expect(main or kernel.plan == outline.plan, f"the plan of {name} is not that of its main kernel")
+    _expect(kernel.facts == outline.facts, f"the facts of {name} do not match its main kernel")
+    _expect(main or kernel.plan == outline.plan, f"the plan of {name} does not match its main kernel")
     states = len(a.state)
     inputs = len(a.inputs) if main else states
     outputs = states if kernel.role == "init" else len(a.outputs)
     known = [_params(inputs, outputs, states, outline, i, c) for i in (False, main) for c in (False, True)]
-    _expect(kernel.params in known, f"the parameters of {name} are not those of its plan and facts")
+    _expect(kernel.params in known, f"the parameters of {name} do not match its plan and facts")
 
 
 def _params(inputs: int, outputs: int, states: int, o: Outline, indexed: bool, counted: bool) -> tuple[Param, ...]:
@@ -109,7 +115,7 @@ def _params(inputs: int, outputs: int, states: int, o: Outline, indexed: bool, c
 
 def _code(a: Artifact) -> None:
     """The entries of the PTX: names, parameters, threads, clusters and shared memory."""
-    _expect(a.ptx.isascii() and "\0" not in a.ptx, "its PTX is no text in ASCII")
+    _expect(a.ptx.isascii() and "\0" not in a.ptx, "its PTX is not ASCII text")
     _expect(re.search(rf"^\.target {a.arch}\b", a.ptx, re.M), f"its PTX is not for {a.arch}")
     found = list(_ENTRY.finditer(a.ptx))
     names, expected = " ".join(sorted(e[1] for e in found)), " ".join(sorted(k.name for k in a.kernels))
@@ -120,45 +126,53 @@ def _code(a: Artifact) -> None:
         entry, body = by_name[kernel.name]
         word = f"u{kernel.facts.index_bits}"
         types = ["u64" if p.role in POINTERS else word for p in kernel.params]
-        _expect(_PARAM.findall(entry[2]) == types, f"the parameters of {kernel.name} are not those of its PTX")
-        _expect(_THREADS.findall(entry[3]) == [str(kernel.plan.threads)], f"the PTX of {kernel.name} has other threads")
+        _expect(_PARAM.findall(entry[2]) == types, f"the parameters of {kernel.name} do not match its PTX")
+        _expect(
+            _THREADS.findall(entry[3]) == [str(kernel.plan.threads)],
+            f"the threads of {kernel.name} do not match its PTX",
+        )
         clusters = [str(kernel.plan.cluster)] if kernel.plan.cluster > 1 else []
-        _expect(_CLUSTER.findall(entry[3]) == clusters, f"the PTX of {kernel.name} has other clusters")
-        _expect(sum(map(int, _SHARED.findall(body))) <= STATIC_SHARED, f"{kernel.name} has too much shared memory")
+        _expect(_CLUSTER.findall(entry[3]) == clusters, f"the clusters of {kernel.name} do not match its PTX")
+        _expect(
+            sum(map(int, _SHARED.findall(body))) <= STATIC_SHARED,
+            f"the PTX of {kernel.name} has more than {STATIC_SHARED} bytes of shared memory",
+        )
 
 
 def _program(a: Artifact, expected: Sequence[Outline]) -> None:
     """The tensor program: for each kernel its types, its facts and its plan."""
     functions = {f[1]: f for f in re.finditer(_FUNCTION, a.source)}
     states = [re.findall(_TENSOR, line[1]) for line in re.finditer(_STATE, a.source)]
-    _expect(len(functions) == len(states) == len(expected), "its program has not a function for each kernel")
-    _expect(all(s == _spelled(a.state) for s in states), "its state is not that of its program")
+    _expect(len(functions) == len(states) == len(expected), "its program does not have one function for each kernel")
+    _expect(all(s == _spelled(a.state) for s in states), "its state does not match its program")
     for o in expected:
         function = functions.get(o.name)
         _expect(function is not None, f"its program has no function {o.name}")
         assert function is not None
         text = f'fold.facts = {_attributes(o.facts)}, fold.plan = {_attributes(o.plan)}, fold.target = "{a.arch}"'
-        _expect(text in function[4], f"the facts, the plan or the target of {o.name} are not those of its program")
+        _expect(text in function[4], f"the facts, the plan or the target of {o.name} do not match its program")
         inputs, outputs = a.inputs if o.role == "main" else a.state, a.state if o.role == "init" else a.outputs
         types = [re.findall(_TENSOR, function[2]), re.findall(_TENSOR, function[3])]
-        _expect(types == [_spelled(inputs), _spelled(outputs)], f"the types of {o.name} are not those of its program")
+        _expect(types == [_spelled(inputs), _spelled(outputs)], f"the types of {o.name} do not match its program")
 
 
 def _interface(a: Artifact) -> None:
-    """What the caller gives and gets."""
+    """The arrays that the caller passes, and the results that it gets."""
     arrays = tuple(p for t in a.arrays for p in parts(t))
     results = (*(p for t in a.results for p in parts(t)), *(BOOL for _ in a.checks))
-    _expect(not a.arrays or arrays == a.inputs, "its arrays are not those of its inputs")
-    _expect(not a.results or results == a.outputs, "its results are not those of its outputs")
+    _expect(not a.arrays or arrays == a.inputs, "its arrays do not match its inputs")
+    _expect(not a.results or results == a.outputs, "its results do not match its outputs")
     _expect(set(a.checks) <= set(CHECKS), f"checks is {a.checks}: expected some of {' '.join(CHECKS)}")
     _expect(
-        not a.masked or (len(a.arrays) > 1 and a.arrays[-1] == BOOL), "masked is true, and the last array is no mask"
+        not a.masked or (len(a.arrays) > 1 and a.arrays[-1] == BOOL), "masked is true, but the last array is not a mask"
     )
-    _expect(a.most is None or a.most > 0, "most is 0")
+    _expect(a.most is None or a.most > 0, "most is 0: expected a positive number")
     axis = a.axis or ()
     _expect(len(set(axis)) == len(axis) and all(n < RANKS for n in axis), f"axis is {axis}: expected different axes")
     leaves = _leaves(a.structure)
-    _expect(not a.results or leaves == list(range(len(a.results))), "its structure has not each result once, in order")
+    _expect(
+        not a.results or leaves == list(range(len(a.results))), "its structure does not name each result once, in order"
+    )
 
 
 def _leaves(structure: Any) -> list[int]:

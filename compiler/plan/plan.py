@@ -64,16 +64,16 @@ class Plan:
             memory: the first kernel keeps the inner dim, and a second kernel reduces it
             (``planner/layouts/factored.py``).
         walk: how threads walk the reduced axis. ``interleaved``: neighbouring threads read neighbouring vectors.
-            ``blocked``: each thread reads one contiguous piece, which keeps the order of the elements. ``period``: all
-            threads of a CTA are along several narrow rows, the *period*, and take one period after another; then each
-            of the first threads owns a column. ``staggered``: each warp of a CTA reads whole rows, from the boundary
-            before the CTA's columns on; the last lane owns no column. ``runs``: the lanes of a warp that share a
-            result are along one run of the innermost reduced dim, or one piece of a long run, and the warps take one
-            after another. ``padded``: like interleaved, but rows are *padded* to whole accesses, so that a thread has
-            results of one row alone, and they begin at a boundary of the array of results. ``whole``: a thread reads
-            all elements of some neighbouring results at once, in whole accesses. The set of walks is closed: a new
-            way to assign elements to threads is a view of the array, an origin, another order of the layout's modes,
-            or a relay between two layouts, and no new walk.
+            ``blocked``: each thread reads contiguous elements, which keeps their order. ``period``: the threads of a
+            CTA read several narrow rows, the *period*, as one row, and then the next period; in the end each of the
+            first threads owns a column. ``staggered``: each warp of a CTA reads whole rows, starting at the boundary
+            before the CTA's columns; the last lane owns no column. ``runs``: a *run* is the elements of a result along
+            the innermost reduced dim; the lanes of a warp read one run, or one piece of a long run, and warp w takes
+            runs w, w + warps, and so on. ``padded``: like interleaved, but each row of results is *padded* to whole
+            accesses, so that a thread's results are in one row and begin at a boundary of the result array. ``whole``:
+            a thread reads all elements of several neighbouring results at once, in whole accesses. The set of walks is
+            closed: a new way to assign elements to threads is a view of the array, an origin, another order of the
+            layout's modes, or a relay between two layouts, and no new walk.
         vector: elements of one access along the fast axis.
         unroll: accesses that a thread has in flight in each step of its loop.
         lanes: lanes of a warp along the reduced axis; the others are along the kept axis.

@@ -1,7 +1,7 @@
 """Ragged rows: segments of one axis, each with an end of its own; where long ones are cut, and which plan serves them.
 
 One kernel gives every row the same number of threads, the one that costs all rows together least. Rows that would still
-hold up the rest are cut into pieces, and the states of the pieces are the rows of one more kernel.
+hold up the rest are cut into parts, and the states of the parts are the rows of one more kernel.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from .task import Task
 SHORT_LENGTHS = threshold(1024, "elements of a row", sittings.RAGGED)
 """Below, each length is counted by itself; longer ones are counted by powers of two."""
 WAVES = threshold(2, "times the threads of the machine", sittings.SEGMENTS)
-"""Pieces have these threads, so that a late one costs half the time at most."""
+"""The threads of all parts together: with two waves a late part costs at most half the time."""
 THREAD_ELEMENTS = threshold(16, "elements of a thread", sittings.SEGMENTS)
-"""A thread of a piece has at least these: pieces cost a state each, and one more kernel."""
-PIECES_OF_ROW = threshold(4, "pieces of a row", sittings.SEGMENTS)
+"""A thread of a part reads at least these: each part costs a state, and all of them one more kernel."""
+PARTS_OF_ROW = threshold(4, "parts of a row", sittings.SEGMENTS)
 """A row must have more than these to be cut: shorter ones end before a second kernel would have begun."""
 THREAD_COST = threshold(
     {"reduced": 4, "kept": 16}, "elements that the memory delivers meanwhile, by axis", Sitting("2026-11-21", "00092d2")
@@ -85,13 +85,13 @@ class RaggedRows:
         return int(self.bounds[-1] - self.bounds[0])
 
     def cut(self, limit: int) -> tuple[RaggedRows, RaggedRows]:
-        """Pieces of at most ``limit`` elements, in order, and the same rows made of the pieces' states.
+        """Parts of at most ``limit`` elements, in order, and the same rows made of the parts' states.
 
-        An empty row has no piece: it is an empty row of states.
+        An empty row has no part: it becomes an empty row of states.
         """
-        pieces = -(-self.lengths // limit)
-        first = np.concatenate([[0], np.cumsum(pieces)])
-        row = np.repeat(np.arange(len(self)), pieces)
+        parts = -(-self.lengths // limit)
+        first = np.concatenate([[0], np.cumsum(parts)])
+        row = np.repeat(np.arange(len(self)), parts)
         begin = self.bounds[row] + (np.arange(first[-1]) - first[row]) * limit
         bounds = np.append(begin, self.bounds[-1])
         return RaggedRows(bounds, self.origin[row], self.count[row]), RaggedRows(first, first[:-1], self.count)
@@ -140,13 +140,13 @@ def _cost(counts: Array, sums: Array, threads: Array, cuts: Array, axis: str) ->
 
 
 def _cuts(longest: int, elements: int, threads: int, room: int) -> int:
-    """How often the longest row is cut, the states of its pieces included; ``elements`` are those of all rows."""
-    limit = _piece(threads, elements, room)
-    return 0 if longest <= PIECES_OF_ROW * limit else 1 + _cuts(-(-longest // limit), elements // limit, threads, room)
+    """How often the longest row and the rows of its parts' states are cut; ``elements`` are those of all rows."""
+    limit = _part_limit(threads, elements, room)
+    return 0 if longest <= PARTS_OF_ROW * limit else 1 + _cuts(-(-longest // limit), elements // limit, threads, room)
 
 
-def _piece(threads: int, elements: int, room: int) -> int:
-    """Elements of a piece of ``threads``: pieces fill the machine, but leave every thread enough to do."""
+def _part_limit(threads: int, elements: int, room: int) -> int:
+    """The most elements of a part with ``threads``: parts fill the machine, but leave every thread enough to do."""
     return ceil2(max(THREAD_ELEMENTS * threads, elements * threads // (WAVES * room)))
 
 
@@ -196,12 +196,12 @@ def _checked(task: Task, found: Plan) -> Plan:
 
 
 def cut_at(found: Plan, rows: RaggedRows, others: int, room: int) -> int | None:
-    """The most elements of a piece of ``rows`` under a plan, a power of two; None where no row is worth a cut.
+    """The most elements of a part of ``rows`` under a plan, a power of two; None where no row is worth a cut.
 
     Each row stands for ``others`` results; the machine holds ``room`` threads.
     """
-    limit = max(_piece(found.positions, rows.elements * others, room), found.tile)
-    return limit if rows.longest > PIECES_OF_ROW * limit else None
+    limit = max(_part_limit(found.positions, rows.elements * others, room), found.tile)
+    return limit if rows.longest > PARTS_OF_ROW * limit else None
 
 
 def is_wide(rows: RaggedRows) -> bool:

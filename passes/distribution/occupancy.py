@@ -23,8 +23,8 @@ ALONG_KEPT = 2
 """CTAs of a kernel along the kept axis that an SM must hold. Threads hold an address for each access, and ptxas by
 itself spills to fill SMs of 1536 threads. Kernels along the reduced axis are faster without a number."""
 FIT = range(11, 21)
-"""One-register values in flight of a thread along the reduced axis that just fit the registers of a full SM. ptxas aims
-at that by itself, too, but spills on the way on sm_100a."""
+"""Values of one register that a thread along the reduced axis has in flight, where they just fit registers of a full
+SM. There ptxas targets a full SM without a number as well, but spills on sm_100a."""
 WIDE_OFFSETS = 768
 """Threads per SM where offsets have 64 bits and SMs hold fewer than FULL_SM threads: ptxas by itself spills to fill
 these SMs, and 768 threads have enough bytes in flight."""
@@ -34,9 +34,9 @@ PART = 3 / 4
 """The part of an SM's threads to ask for where half of them, or all of an SM that holds fewer than FULL_SM, are just
 too many for their registers."""
 LARGE_CTA = 512
-"""Threads of a CTA beyond which ptxas by itself leaves half the registers of an SM unused, and spills. A number for a
-full SM prevents that where CTAs of this size share long rows in whole accesses: the planner chooses that for light
-states alone, and counts on full SMs (``compiler/planner/split.py``)."""
+"""Threads of a CTA. Without a number ptxas gives larger CTAs half the registers of an SM, and spills. CTAs of this size
+that share long rows in whole accesses get the number of a full SM: the planner chooses them for light states only, and
+counts on full SMs (``compiler/planner/split.py``)."""
 FEW, HELD = 8, 16
 """Registers for the states of a thread that reads columns. Up to here an SM has registers enough for half its threads:
 HELD for states of one register, FEW for a state of 64 bits; fewer than FEW where offsets have 64 bits, and fewer than
@@ -52,8 +52,8 @@ IN_FLIGHT = 32
 """Values in flight of a thread that reads aligned columns, up to which half the threads of an SM have registers enough.
 Bytes and short integers, which are taken apart, integers that are compared, and offsets of 64 bits need more."""
 WIDE_ACCESS = 16
-"""Elements of an access from which on ptxas by itself spills: numbers of elements, or masks of words of bytes that are
-counted, the latter to fill SMs that hold fewer than FULL_SM threads."""
+"""Elements of an access. With this many or more, ptxas spills without a number if the kernel numbers its elements. It
+also spills if the kernel masks words of bytes to count them, on SMs that hold fewer than FULL_SM threads."""
 
 
 def least_ctas(kernel: Kernel) -> int:

@@ -1,7 +1,7 @@
 """Laws of a monoid that its graph shows without trying values.
 
-Every value of the state must be combined by one operation of known laws, each with its own counterpart; only for
-commutativity is it enough that the whole combine reads the same with its sides exchanged.
+The proofs need a combine that joins value k of the left state with value k of the right one, by an operation of known
+laws. For commutativity it is enough that the combine is unchanged when its two states are exchanged.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def proof(graph: MonoidGraph, law: str) -> Proof | None:
 
 
 def operation_of(graph: MonoidGraph, position: int) -> str:
-    """The single operation that combines a value with its counterpart; empty if there is more."""
+    """The operation that combines value ``position`` of both states; empty if the formula has more than one."""
     e = graph.combine[position]
     params = sorted(a.value for a in e.args if a.op == "param")  # type: ignore[type-var]
     return e.op if params == [position, position + len(graph.state)] and len(e.args) == 2 else ""

@@ -52,7 +52,7 @@ def _index(text: str) -> Index:
 
 
 def _where(what: str, text: str, memory: Memory) -> str:
-    """The array and element named in the message ``what``; the index may lie outside the array."""
+    """The array and the element at the address in the message ``what``; the address may be outside the array."""
     found = _TYPE.search(text)
     type_, bits = found.groups() if found else ("b8", "8")
     size = max(int(bits) // 8, 1)

@@ -40,8 +40,8 @@ def plan_of(lengths: list[int], columns: int = 1, name: str = "sum") -> Plan:
 @given(LENGTHS, st.integers(0, 100), st.integers(1, 600))
 def test_segment_parts_cover_every_element_once_and_keep_the_limit(lengths: list[int], start: int, limit: int) -> None:
     rows = rows_of(lengths, start)
-    pieces, joined = rows.cut(limit)
-    covered = [np.arange(a, b) for a, b in zip(pieces.bounds, pieces.bounds[1:], strict=False)]
+    parts, joined = rows.cut(limit)
+    covered = [np.arange(a, b) for a, b in zip(parts.bounds, parts.bounds[1:], strict=False)]
     assert all(0 < len(c) <= limit for c in covered)
     assert np.concatenate([[start], *covered])[1:].tolist() == list(range(start, start + sum(lengths)))
     assert len(joined) == len(lengths)
@@ -50,8 +50,8 @@ def test_segment_parts_cover_every_element_once_and_keep_the_limit(lengths: list
         own = range(joined.bounds[k], joined.bounds[k + 1])
         assert sum(len(covered[p]) for p in own) == length
         assert all(covered[p][0] >= rows.bounds[k] for p in own)
-        assert {int(pieces.origin[p]) for p in own} <= {int(rows.bounds[k])}
-        assert {int(pieces.count[p]) for p in own} <= {length}
+        assert {int(parts.origin[p]) for p in own} <= {int(rows.bounds[k])}
+        assert {int(parts.count[p]) for p in own} <= {length}
 
 
 @given(LENGTHS, st.integers(1, 50), st.integers(1, 50))
@@ -78,9 +78,9 @@ def test_a_few_cuts_leave_no_thread_a_long_row(long: list[int], short: int, colu
         limit = ragged.cut_at(plan, rows, columns, ROOM)
         if limit is None:
             break
-        pieces, rows = rows.cut(limit)
-        assert len(pieces) <= len(rows) + columns * int(rows.count.sum()) // (ragged.THREAD_ELEMENTS * plan.positions)
-    fair = ragged.PIECES_OF_ROW * max(ragged.THREAD_ELEMENTS, 2 * rows.bounds[-1] * columns // (ROOM))
+        parts, rows = rows.cut(limit)
+        assert len(parts) <= len(rows) + columns * int(rows.count.sum()) // (ragged.THREAD_ELEMENTS * plan.positions)
+    fair = ragged.PARTS_OF_ROW * max(ragged.THREAD_ELEMENTS, 2 * rows.bounds[-1] * columns // (ROOM))
     assert rows.lengths.max() <= 2 * fair * plan.positions
 
 
