@@ -19,7 +19,7 @@ from .limits import (
     vector_of,
     widest_of,
 )
-from .powers import ceil2, floor2, halvings
+from .powers_of_two import ceil2, floor2, halvings
 from .table import Sitting, Table, threshold
 from .task import FILLING_WARPS, Notes, Task
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from ..plan.plan import STATIC_SHARED, Axis, Plan
 from . import sittings
 from .alignment import WIDEST
-from .powers import floor2, halvings
+from .powers_of_two import floor2, halvings
 from .table import Sitting, threshold
 from .task import Notes, Task
 

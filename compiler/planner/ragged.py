@@ -21,7 +21,7 @@ from . import choose as planner
 from . import sittings
 from .choose import INDEX_LIMIT
 from .limits import CTA_THREADS
-from .powers import ceil2
+from .powers_of_two import ceil2
 from .table import Sitting, threshold
 from .task import Task
 

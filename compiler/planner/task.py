@@ -20,7 +20,7 @@ from ..program.graph import MonoidGraph, Program
 from ..space.geometry import Geometry
 from ..target import Target
 from . import alignment, sittings
-from .powers import ceil2
+from .powers_of_two import ceil2
 from .table import threshold
 
 PORTABLE_SMS = threshold(128, "multiprocessors", sittings.FEW_PLANS)

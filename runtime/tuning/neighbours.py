@@ -11,7 +11,7 @@ from ...compiler.errors import WarpfoldError
 from ...compiler.plan.launch import grain
 from ...compiler.plan.plan import Finish, Plan
 from ...compiler.planner import choose as planner
-from ...compiler.planner.powers import ceil2
+from ...compiler.planner.powers_of_two import ceil2
 from ...compiler.planner.task import Choice, Task
 from .. import tuned_plans
 

@@ -17,7 +17,7 @@ from ...target import WARP
 from .. import sittings
 from ..alignment import WIDEST
 from ..limits import CTA_THREADS
-from ..powers import halvings
+from ..powers_of_two import halvings
 from ..table import Sitting, threshold
 from ..task import Notes, Task
 

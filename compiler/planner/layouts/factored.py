@@ -21,7 +21,7 @@ from ..columns import plan as plan_of_columns
 from ..columns import registers
 from ..limits import STATE_REGISTERS, widest_of
 from ..options import named
-from ..powers import halvings
+from ..powers_of_two import halvings
 from ..split import WORKSPACE
 from ..table import threshold
 from ..task import Notes, Task

@@ -16,7 +16,7 @@ from ...target import WARP
 from .. import sittings
 from ..alignment import HALF, WIDEST
 from ..limits import CTA_THREADS, UNROLL
-from ..powers import floor2
+from ..powers_of_two import floor2
 from ..table import Sitting, threshold
 from ..task import Notes, Task
 from .gapped_columns import as_read, widened

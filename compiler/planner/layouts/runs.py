@@ -18,7 +18,7 @@ from ...target import WARP
 from .. import sittings
 from ..alignment import WIDEST
 from ..limits import CTA_THREADS, widest_of_row
-from ..powers import floor2
+from ..powers_of_two import floor2
 from ..table import Table, threshold
 from ..task import Notes, Task
 from .short_runs import BOUND, CHOICE, MANY_RUNS, Reading, are_pairs, short

@@ -19,7 +19,7 @@ from .. import sittings
 from ..alignment import WIDEST
 from ..columns import SEVERAL_REGISTERS, is_heavy
 from ..limits import CTA_THREADS, UNROLL, unroll_of
-from ..powers import floor2
+from ..powers_of_two import floor2
 from ..split import CTAS_PER_SM
 from ..table import threshold
 from ..task import Notes, Task

@@ -17,7 +17,7 @@ from ...target import WARP
 from .. import sittings
 from ..alignment import HALF, WIDEST, least_stride
 from ..limits import CTA_THREADS
-from ..powers import floor2
+from ..powers_of_two import floor2
 from ..table import Sitting, Table, threshold
 from ..task import Notes, Task
 

@@ -11,7 +11,7 @@ from ...plan.plan import Access
 from ...program.graph import ELEMENT, KEPT, REDUCED, Space
 from ...space.geometry import Dim
 from ..alignment import WIDEST
-from ..powers import halvings
+from ..powers_of_two import halvings
 from ..task import Task
 
 

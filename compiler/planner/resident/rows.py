@@ -8,7 +8,7 @@ from math import ceil
 from ...plan.plan import LARGEST, LARGEST_CLUSTER, Plan
 from ...target import WARP
 from .. import sittings
-from ..powers import ceil2
+from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Notes, Task
 from .accesses import accesses, vector_of

@@ -7,7 +7,7 @@ from ...target import WARP
 from .. import sittings
 from ..alignment import WIDEST
 from ..limits import CTA_THREADS, UNROLL
-from ..powers import ceil2, floor2
+from ..powers_of_two import ceil2, floor2
 from ..table import Sitting, threshold
 from ..task import Task
 from . import half_accesses

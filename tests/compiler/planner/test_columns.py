@@ -28,7 +28,7 @@ from warpfold.compiler.planner.columns import (
     UNALIGNED_BYTE_ROWS,
 )
 from warpfold.compiler.planner.limits import STATE_REGISTERS
-from warpfold.compiler.planner.powers import ceil2, floor2
+from warpfold.compiler.planner.powers_of_two import ceil2, floor2
 from warpfold.compiler.planner.task import Choice
 from warpfold.compiler.program.rewrites.narrowing import narrowed
 from warpfold.compiler.space.geometry import collapse
