@@ -14,7 +14,7 @@ from ..compiler import exclusive
 from ..compiler.driver.artifact import Artifact, without_code
 from ..compiler.dtypes import DType
 from ..compiler.errors import error
-from ..compiler.ir.lines import with_lines
+from ..compiler.ir.source_lines import with_lines
 from ..compiler.lazy import lazy
 from ..compiler.plan.plan import Determinism
 from ..compiler.planner import choose as planner

@@ -12,8 +12,8 @@ from .. import exclusive
 from ..errors import error
 from ..ir.dialect import load
 from ..ir.emit import emit
-from ..ir.lines import numbered, with_numbers
 from ..ir.mlir import BINDINGS_NAME, BINDINGS_VERSION, gpu, ir
+from ..ir.source_lines import numbered, with_numbers
 from ..plan.abi import Facts
 from ..plan.kernels import kernels
 from ..plan.plan import Plan

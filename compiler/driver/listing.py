@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..ir.lines import Lines
+from ..ir.source_lines import Lines
 from .pipeline import printed
 
 _DEFINED = r"(?m)^(#loc\d*) = loc\((.*)\)$"
@@ -24,7 +24,7 @@ class Listing:
 
     Attributes:
         names: whether values are printed with the names that ``locations.named`` gave them.
-        comments: what to print beside the operations of each number (``ir/lines.py``); none leaves locations out.
+        comments: what to print beside the operations of each number (``ir/source_lines.py``); none leaves locations out.
     """
 
     names: bool = False

@@ -18,9 +18,9 @@ from . import attributes
 from .combine import pack, unpack
 from .dialect.base import state_type
 from .elementwise import Shape, attribute, convert_integer, elementwise, mlir_type
-from .lines import Lines, numbered
 from .locations import named
 from .mlir import arith, func, ir
+from .source_lines import Lines, numbered
 
 DYNAMIC = -(2**63)
 AT_MOST_ZERO = "fold.at_most_zero"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...compiler.driver.artifact import Artifact
-from ...compiler.ir.lines import with_lines
+from ...compiler.ir.source_lines import with_lines
 from ...compiler.planner.layouts.factored import launched
 from ...compiler.planner.task import Choice, Task
 from ...compiler.planner.tree import unordered

@@ -13,7 +13,7 @@ import pytest
 
 from warpfold.compiler.driver.compile import compile_program
 from warpfold.compiler.errors import Location
-from warpfold.compiler.ir.lines import filled_in, places, with_numbers
+from warpfold.compiler.ir.source_lines import filled_in, places, with_numbers
 from warpfold.compiler.plan.kernels import kernels
 from warpfold.compiler.program.library import monoids
 from warpfold.passes import steps
