@@ -84,9 +84,9 @@ from .math.error_function import erf
 from .math.exponential import cosh, exp, exp2, expm1, sinh, tanh
 from .math.inverse_trigonometric import acos, asin, atan, atan2
 from .math.logarithm import log, log1p, log2, log10
+from .math.module_symbols import call_of, module_around
 from .math.power import integer_power, power
 from .math.remainder import remainder
-from .math.symbols import call_of, module_around
 from .math.trigonometric import cos, sin, tan
 
 Expand = Callable[..., Any]
