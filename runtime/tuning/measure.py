@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from statistics import quantiles
 from typing import TYPE_CHECKING
 
-from .plain_kernels import EMPTY, READINGS, STEADY, Reading, artifact
+from .bandwidth_kernels import EMPTY, READINGS, STEADY, Reading, artifact
 
 if TYPE_CHECKING:
     from ..backends.cuda_backend import CudaBackend

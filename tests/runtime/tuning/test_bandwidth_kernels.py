@@ -10,7 +10,7 @@ from warpfold.runtime.arrays.conversion import view
 from warpfold.runtime.backends.emulator_backend import EmulatorBackend
 from warpfold.runtime.emulator.profiler import Profiler, total
 from warpfold.runtime.ptxas import assemble, find_ptxas
-from warpfold.runtime.tuning.plain_kernels import EMPTY, READINGS, STEADY, Reading, artifact
+from warpfold.runtime.tuning.bandwidth_kernels import EMPTY, READINGS, STEADY, Reading, artifact
 
 MAGIC = 0x9E3779B9
 
