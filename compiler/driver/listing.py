@@ -24,7 +24,7 @@ class Listing:
 
     Attributes:
         names: whether values are printed with the names that ``locations.named`` gave them.
-        comments: what to print beside the operations of each number (``ir/source_lines.py``); none leaves locations out.
+        comments: what to print beside operations, by number (``ir/source_lines.py``); none leaves locations out.
     """
 
     names: bool = False
