@@ -14,6 +14,7 @@ from . import (
     lower_interwarp_accumulate,
     lower_period_reduce,
     lower_shared_store,
+    lower_thread_map,
     lower_thread_reduce,
     lower_tile_copy,
     lower_warp_shuffle,
@@ -22,6 +23,7 @@ from . import (
 PASSES: tuple[Pass, ...] = (
     distribute.PASS,
     lower_tile_copy.PASS,
+    lower_thread_map.PASS,
     lower_global_access.PASS,
     lower_thread_reduce.PASS,
     lower_warp_shuffle.PASS,

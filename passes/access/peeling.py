@@ -80,7 +80,7 @@ class LoopChain:
         t, (step, unroll) = begin.type, (self.step, self.unroll)
         limit = arith.subi(end, integer(t, (unroll - 1) * step + self.lanes - 1))
         self.add(begin, limit, unroll)
-        return _after(begin, limit, unroll * step)
+        return after(begin, limit, unroll * step)
 
     def walk(self, begin: Any, end: Any, *, staggered: bool = False) -> None:
         """Appends the full groups, the whole accesses that are left, and the access that the end cuts.
@@ -99,7 +99,7 @@ class LoopChain:
         else:
             self.add(begin, limit, 1)
         if lanes > 1:
-            self.add(_after(begin, limit, self.step), end, 1, Window(None, end), once=True)
+            self.add(after(begin, limit, self.step), end, 1, Window(None, end), once=True)
 
     def final(self, begin: Any, limit: Any) -> Any:
         """The index of the last access of a walk from ``begin`` that starts before ``limit``."""
@@ -141,7 +141,7 @@ class LoopChain:
         begin = arith.select(first, arith.addi(begin, integer(t, self.step)), begin)
         bound = arith.minsi(end, final)
         self.walk(begin, bound, staggered=staggered)
-        self.alone(_after(begin, bound, self.step), end, high)
+        self.alone(after(begin, bound, self.step), end, high)
 
     def alone(self, begin: Any, end: Any, inside: Any) -> None:
         """Appends the access at ``begin``, if it is before ``end``: whole where ``inside`` holds, else by elements."""
@@ -183,7 +183,7 @@ def _final(limit: Any, lanes: int) -> Any:
     return arith.andi(arith.subi(limit, integer(t, 1)), integer(t, -lanes))
 
 
-def _after(begin: Any, limit: Any, step: int) -> Any:
+def after(begin: Any, limit: Any, step: int) -> Any:
     """The index at which a walk from ``begin`` by ``step`` (a power of two) reaches ``limit``."""
     t = begin.type
     rest = arith.maxsi(arith.subi(limit, begin), integer(t, 0))

@@ -35,8 +35,13 @@ from warpfold.runtime.emulator import Memory, launch, parse
 
 def compile_text(text: str) -> Any:
     """The emulator's module of a ``gpu.module`` with stage ops."""
+    return parse(ptx_of_text(text))
+
+
+def ptx_of_text(text: str) -> str:
+    """The PTX of a ``gpu.module`` with stage ops."""
     with session():
-        return parse(_to_ptx(ir.Module.parse(text)))
+        return _to_ptx(ir.Module.parse(text))
 
 
 def _to_ptx(module: Any) -> str:

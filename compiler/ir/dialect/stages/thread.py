@@ -5,6 +5,7 @@ from typing import Any
 
 from ...combine import width
 from ...mlir import ext
+from ..access import ACCESS, ELEMENT_ACCESS
 from ..base import (
     Fold,
     check_combine,
@@ -18,6 +19,7 @@ from ..base import (
     one_combine,
     power_of_two,
     state_type,
+    str_attr,
     values,
 )
 
@@ -93,3 +95,44 @@ class BlockReduceOp(Fold.Operation, name="block_reduce"):  # type: ignore[misc]
         expect(found == results * each, op, f"{results * each} elements", found)
 
     verify_region_invariants = one_combine
+
+
+class ThreadMapOp(Fold.Operation, name="thread_map"):  # type: ignore[misc]
+    """Writes a thread's own elements: a walk that yields nothing.
+
+    ``fold.thread_map begin, end, [first] {step, unroll} ({body})``: the body takes a reduced index r and runs for
+    r = begin, begin + step, ... while r < end, ``unroll`` accesses at a time. Every access begins before ``end``, but
+    the last one may reach beyond it. With ``first`` accesses begin at a boundary, so that the first one may begin
+    before the row, which begins at ``first``.
+
+    The elements are read by ``fold.load`` or ``fold.held`` and written by ``fold.element_store``, all at r. A load is
+    of an access that ``fold.element_load`` has too, or reads what is the same for the whole row. The lowering decides
+    which accesses are whole.
+    """
+
+    begin: ext.Operand[Any]
+    end: ext.Operand[Any]
+    first: Sequence[ext.Operand[Any]]
+    step: Any
+    unroll: Any
+    body: ext.Region
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        expect(len(op.operands) <= 3, op, "one first index at most", len(op.operands) - 2)
+        check_index(op, *range(len(op.operands)))
+        power_of_two(op, "step", 1 << 30)
+        power_of_two(op, "unroll", 32)
+
+    @coded
+    def verify_region_invariants(op: Any) -> None:  # noqa: N805
+        check_yield(op, op.regions[0], [])
+        check_straight(op, op.regions[0])
+        (block,) = op.regions[0].blocks
+        t, found = str(op.operands[0].type), [str(a.type) for a in block.arguments]
+        expect(found == [t], op, f"a body that takes an {t}", ", ".join(found) or "nothing")
+        body = [o.operation for o in block.operations]
+        expect(any(o.name == "fold.element_store" for o in body), op, "a fold.element_store in the body", "none")
+        for load in (o for o in body if o.name == "fold.load" and int_attr(o, "reduced_rank")):
+            access = str_attr(load, "access", ACCESS)
+            expect(access in ELEMENT_ACCESS, op, f"loads whose access is {' or '.join(ELEMENT_ACCESS)}", access)
