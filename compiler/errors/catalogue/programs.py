@@ -159,6 +159,10 @@ ENTRIES: Entries = {
             "reduce arrays along an axis: wf.sum(x, axis=-1), wf.fold(monoid, x, axis=-1), wf.reduce(x, function, "
             "axis=-1); positions are x.__array_namespace__().arange(x.shape[-1])",
         ),
+        "WF269": (
+            "{name} has {found} axes: expected {expected}, those of the shape along axis {axis}",
+            "pass an array with the sizes of the axes that are normalised, in their order",
+        ),
         "WF263": (
             "result {position} of {name} depends on no array",
             "return arrays that the function computes from its arguments; a constant needs no kernel",

@@ -1,0 +1,68 @@
+"""Softmax and its relatives: exponentials relative to the greatest element, over their sum, along axes.
+
+No finite input overflows, because no exponent is above 0. An element is multiplied by the reciprocal of the sum: a
+correctly rounded division of each element would take more instructions than all the rest.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ....dtypes import DType
+from ...arrays import namespace as xp
+from ...arrays.folding import AxisArgument
+from ...values import cast
+from .operands import Array, like, result_type, wide
+
+
+def softmax(
+    x: Array, bias: Array = None, *, axis: AxisArgument = -1, where: Array = None, dtype: object = None
+) -> Array:
+    """exp(x + bias) / sum(exp(x + bias)) along axes, without overflow.
+
+    Elements outside of a mask count as minus infinity. NaN in rows that hold NaN or plus infinity, or minus infinity
+    alone: these have no softmax.
+
+    Args:
+        x: an array; halves are computed in f32, integers in f64.
+        bias: an array that is added; it broadcasts to ``x``.
+        axis: the axes of a row: an axis, several, or None for all.
+        where: a bool array that broadcasts to ``x``: which elements take part.
+        dtype: the type of the result; that of ``x`` by default.
+
+    Returns:
+        An array of the shape of ``x``.
+    """
+    t = result_type(x, dtype)
+    return _normalised(_logits(x, t, bias, where), axis, t)
+
+
+def softmin(
+    x: Array, bias: Array = None, *, axis: AxisArgument = -1, where: Array = None, dtype: object = None
+) -> Array:
+    """The softmax of -x, to which ``bias`` is added; arguments as in ``softmax``."""
+    t = result_type(x, dtype)
+    return _normalised(_logits(-wide(x, t), t, bias, where), axis, t)
+
+
+def log_softmax(
+    x: Array, bias: Array = None, *, axis: AxisArgument = -1, where: Array = None, dtype: object = None
+) -> Array:
+    """The logarithm of the softmax, finite also where that vanishes; arguments as in ``softmax``."""
+    t = result_type(x, dtype)
+    logits = _logits(x, t, bias, where)
+    shifted = logits - xp.max(logits, axis, keepdims=True)
+    return cast(shifted - xp.log(xp.sum(xp.exp(shifted), axis, keepdims=True)), t)
+
+
+def _logits(x: Array, t: DType, bias: Array, where: Array) -> Array:
+    """The exponents: ``x + bias`` in the type of computation, minus infinity outside of the mask."""
+    x = wide(x, t)
+    x = x if bias is None else x + like(bias, x)
+    return x if where is None else xp.where(where, x, -math.inf)
+
+
+def _normalised(x: Array, axis: AxisArgument, t: DType) -> Array:
+    """The exponentials of ``x`` over their sum."""
+    e = xp.exp(x - xp.max(x, axis, keepdims=True))
+    return cast(e * (1.0 / xp.sum(e, axis, keepdims=True)), t)

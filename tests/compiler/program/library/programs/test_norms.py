@@ -1,0 +1,111 @@
+"""Norms beside their formulas and PyTorch: axes, weights of other types, residuals, and special rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from library_programs import program, values, wide
+
+from warpfold.compiler.dtypes import BF16, F16, F32, F64
+from warpfold.compiler.errors import TraceError
+from warpfold.compiler.program.library.programs.norms import add_layer_norm, add_rms_norm, layer_norm, rms_norm
+
+RNG = np.random.default_rng(7)
+X = RNG.standard_normal((3, 4, 5)).astype(np.float32) * 4
+W, B = X[0, 0], X[1, 1]
+AXES = st.sampled_from([(2,), (0,), (1,), (0, 1, 2), (0, 2), (1, 2)])
+SHAPES = st.tuples(*(st.integers(1, 6) for _ in range(3)))
+WEIGHT_TYPES = st.sampled_from(["f2", "f4", "f8", BF16.numpy])
+
+
+def stretched(value: Any, rank: int, axes: tuple[int, ...]) -> Any:
+    """A weight as an array that broadcasts."""
+    return np.expand_dims(value, tuple(i for i in range(rank) if i not in axes))
+
+
+def formula(
+    x: Any, weight: Any = None, bias: Any = None, *, axes: tuple[int, ...], eps: float, centred: bool = True
+) -> Any:
+    """Layer norm, and without ``centred`` RMS norm."""
+    d = x - x.mean(axes, keepdims=True) if centred else x
+    found = d / np.sqrt((d * d).mean(axes, keepdims=True) + eps)
+    found = found if weight is None else found * stretched(weight, x.ndim, axes)
+    return found if bias is None else found + stretched(bias, x.ndim, axes)
+
+
+@given(axes=AXES, shape=SHAPES, weighted=WEIGHT_TYPES, parts=st.integers(0, 3), seed=st.integers(0, 999))
+def test_layer_norm_over_any_axes(axes: Any, shape: Any, weighted: Any, parts: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(shape).astype(np.float32) * 10 + 3
+    weight, bias = (rng.standard_normal([shape[a] for a in axes]).astype(weighted) for _ in range(2))
+    weight, bias = weight if parts & 1 else None, bias if parts & 2 else None
+    (found,) = values(layer_norm, {"x": x, "weight": weight, "bias": bias}, axis=axes, eps=1e-3)
+    expected = formula(*wide(x, weight, bias), axes=axes, eps=1e-3)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+@given(axes=AXES, shape=SHAPES, weighted=WEIGHT_TYPES, parts=st.integers(0, 1), seed=st.integers(0, 999))
+def test_rms_norm_over_any_axes(axes: Any, shape: Any, weighted: Any, parts: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(shape).astype(np.float32) * 10 + 3
+    weight = rng.standard_normal([shape[a] for a in axes]).astype(weighted) if parts else None
+    (found,) = values(rms_norm, {"x": x, "weight": weight}, axis=axes, eps=1e-3)
+    expected = formula(*wide(x, weight), axes=axes, eps=1e-3, centred=False)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_defaults_are_pytorchs() -> None:
+    torch = pytest.importorskip("torch")
+    f, small = torch.nn.functional, X * np.float32(1e-3)
+    for x in (small, small.astype(np.float64)):
+        wide_x = torch.from_numpy(x).double()
+        np.testing.assert_allclose(values(layer_norm, {"x": x})[0], f.layer_norm(wide_x, (5,)).numpy(), rtol=1e-9)
+        rms = f.rms_norm(wide_x, (5,), eps=float(np.finfo(x.dtype).eps)).numpy()
+        np.testing.assert_allclose(values(rms_norm, {"x": x})[0], rms, rtol=1e-9)
+
+
+def test_residuals_give_the_norm_and_the_sum() -> None:
+    residual = X[::-1].astype(BF16.numpy)
+    total = X.astype(np.float64) + residual.astype(np.float64)
+    normed, added = values(add_layer_norm, {"x": X, "residual": residual, "weight": W, "bias": B})
+    np.testing.assert_allclose(normed, formula(total, *wide(W, B), axes=(2,), eps=1e-5), rtol=1e-9)
+    np.testing.assert_allclose(added, total, rtol=1e-15)
+    normed, added = values(add_rms_norm, {"x": X, "residual": residual, "weight": W}, eps=1e-5)
+    np.testing.assert_allclose(normed, formula(total, *wide(W), axes=(2,), eps=1e-5, centred=False), rtol=1e-9)
+    np.testing.assert_allclose(added, total, rtol=1e-15)
+
+
+@pytest.mark.parametrize("row", [[3.0, 3.0, 3.0], [5.0], [0.0, 0.0], [np.nan, 1.0], [np.inf, 1.0], [-np.inf, -np.inf]])
+def test_special_rows_as_pytorch(row: list[float]) -> None:
+    torch = pytest.importorskip("torch")
+    x = np.array(row, np.float64)
+    for ours, its in ((layer_norm, torch.nn.functional.layer_norm), (rms_norm, torch.nn.functional.rms_norm)):
+        np.testing.assert_allclose(
+            values(ours, {"x": x}, eps=1e-5)[0], its(torch.from_numpy(x), x.shape, eps=1e-5).numpy()
+        )
+
+
+@pytest.mark.parametrize("norm", [layer_norm, rms_norm, add_rms_norm])
+def test_results_have_the_type_of_the_elements(norm: Any) -> None:
+    for t, computed in ((F16, F32), (BF16, F32), (F32, F32), (F64, F64)):
+        arrays = {"x": X.astype(t.numpy), "weight": W.astype(np.float64)}
+        if norm is add_rms_norm:
+            arrays["residual"] = X
+        found = program(norm, arrays)
+        assert {o.dtype for o in found.outputs} == {t}
+        assert {f.dtype for f in found.folds} == {computed}
+
+
+def test_a_weight_is_read_along_the_axes_that_are_normalised() -> None:
+    assert [tuple(v) for v in program(layer_norm, {"x": X, "weight": X[:, :, 0]}, axis=(0, 1)).views][1] == (1, (0, 1))
+
+
+def test_weights_of_other_shapes() -> None:
+    with pytest.raises(TraceError, match="WF269: weight has 2 axes: expected 1, those of the shape along axis -1"):
+        program(layer_norm, {"x": X, "weight": X[0]})
+    with pytest.raises(TraceError, match=r"WF254: shapes .* do not broadcast: axis -1 has size 5"):
+        program(rms_norm, {"x": X, "weight": W[:4]})
