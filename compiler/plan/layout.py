@@ -264,11 +264,6 @@ class Layout:
         """How many numbers of a level share a result."""
         return self.extent(level, *SHARED_AXES)
 
-    def stages(self) -> tuple[Level, ...]:
-        """The levels whose numbers share results, from the thread outwards: each has a stage that combines states."""
-        levels: tuple[Level, ...] = ("vector", "lane", "warp", "cluster")
-        return tuple(level for level in levels if self.shared(level) > 1)
-
     @cached_property
     def chunked(self) -> Axis:
         """The axis along which the CTAs that share results are."""

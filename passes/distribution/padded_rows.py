@@ -7,7 +7,6 @@ place in the row as the row of results begins after a boundary, so the first thr
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, gpu
@@ -22,18 +21,12 @@ def padded_place(kernel: Kernel) -> tuple[Tile, Place]:
     plan, digits = kernel.plan, Digits.of(kernel, kernel.plan)
     tile = kernel.id(gpu.block_id(gpu.Dimension.x))
     accesses = layout_of(plan).rows.units(columns_of(kernel), kernel)
-    place = kernel.scaled(tile, plan.slots, digits.slot)
-    number, before = kernel.divided(place, kernel.scaled(accesses, plan.vector))
-    row = Row.at(kernel, number)
-    lead = _lead(row)
+    number = kernel.scaled(tile, plan.slots, digits.slot)
+    number, before = kernel.divided(number, kernel.scaled(accesses, plan.vector))
+    row, t = Row.at(kernel, number), element(kernel.results[0].type)
+    base = row.start(kernel.arg("output", 0), len(kernel.inputs), t)
+    lead = lead_of(kernel, t, base, kernel.number(0), [kernel.number(1)])
     place = Place.of(kernel, digits, arith.subi(before, lead), row.columns)
     exists = kernel.less(number, row.count())
     in_range, owner = arith.andi(place.in_range, exists), arith.andi(place.owner, exists)
     return Tile(row, kernel.number(0)), replace(place, in_range=in_range, owner=owner)
-
-
-def _lead(row: Row) -> Any:
-    """How many results the row begins after a boundary of its array."""
-    kernel, t = row.kernel, element(row.kernel.results[0].type)
-    base = row.start(kernel.arg("output", 0), len(kernel.inputs), t)
-    return lead_of(kernel, t, base, kernel.number(0), [kernel.number(1)])

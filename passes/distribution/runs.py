@@ -6,7 +6,7 @@ number the runs are kept dims to them. Long runs are cut into pieces, so that se
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -19,7 +19,7 @@ from .meeting import meet_in_cta
 from .partials import RowPartials
 from .place import Place, Tile
 from .reader import Access, Reader, extent, numbering, sizes
-from .span import Span, end_in_range, reduce_span
+from .span import reduce_span, span_of
 from .walk import Chunk, Walk, chunk_of
 
 
@@ -75,10 +75,8 @@ class RunWalk(Walk):
 
     def _of_piece(self, reader: Reader, first: Any, end: Any) -> Any:
         """What the thread's elements of a piece combine to."""
-        kernel, plan, place = self.kernel, self.kernel.plan, self.place
-        layout = layout_of(plan)
-        begin = arith.addi(first, layout.start(place.lane, kernel))
-        span = Span(begin, end_in_range(kernel, place, first, end, plan.vector), first, layout.step)
+        kernel, plan = self.kernel, self.kernel.plan
+        span = span_of(kernel, replace(self.place, position=self.place.lane), plan, first, end, end)
         return reduce_span(kernel, plan, span, plan.unroll, plan.vector, reader.sources)
 
     def _reader(self, run: Any, extents: dict[int, Any]) -> Reader:

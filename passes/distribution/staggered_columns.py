@@ -7,7 +7,6 @@ The last lane that reads owns no columns: it reads what of its neighbour's colum
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith
@@ -25,17 +24,11 @@ def staggered_place(kernel: Kernel) -> tuple[Tile, Place]:
     tile = Tile(row, arith.muli(number, width), width)
     name(tile=number, first_kept=tile.first)
     place = tile.place_at(digits)
-    lead = _lead(tile, place.position)
+    stride = kernel.arg("kept_stride", 0, kernel.facts.kept_rank - 1)
+    apart = kernel.arg("reduced_stride", 0, kernel.facts.reduced_rank - 1)
+    lead = lead_of(kernel, element(kernel.inputs[0].type), row.starts[0], tile.first, [stride])
+    lead = kernel.modulo(arith.addi(lead, arith.muli(place.position, apart)), vector)
     start = arith.subi(place.kept, lead)
     reads = kernel.less(place.slot, arith.addi(width, kernel.number(vector)))
     in_range = arith.andi(reads, kernel.less(start, row.columns))
     return tile, replace(place, in_range=in_range, start=start, lead=lead)
-
-
-def _lead(tile: Tile, position: Any) -> Any:
-    """How many elements after a boundary the CTA's columns begin, in all rows that the thread reads."""
-    kernel, facts = tile.kernel, tile.kernel.facts
-    stride, t = kernel.arg("kept_stride", 0, facts.kept_rank - 1), element(kernel.inputs[0].type)
-    of_first = lead_of(kernel, t, tile.row.starts[0], tile.first, [stride])
-    rows = arith.muli(position, kernel.arg("reduced_stride", 0, facts.reduced_rank - 1))
-    return kernel.modulo(arith.addi(of_first, rows), kernel.plan.vector)

@@ -72,17 +72,16 @@ def test_the_example_of_the_docstring() -> None:
         Mode("warp", 1, "reduced", 32),
     )  # fmt: skip
     assert layout.place({"lane": 13, "step": 2}, INTEGERS) == {"reduced": 84, "kept": 1}
-    assert layout.stages() == ("vector", "lane")
     assert (layout.shared("lane"), layout.distance("lane", "reduced")) == (8, 1)
 
 
 @settings(max_examples=150)
 @given(plans())
-def test_stages_are_where_numbers_share_results(plan: Plan) -> None:
+def test_numbers_that_share_results_are_one_distance_apart(plan: Plan) -> None:
     layout = layout_of(plan)
     assert layout.ordered == (plan.walk == "blocked")
-    shared = {"vector": plan.vector_reduced, "lane": plan.lanes, "warp": plan.warps, "cluster": plan.cluster}
-    assert layout.stages() == tuple(level for level, extent in shared.items() if extent > 1)
+    shared: dict[Level, int] = {"vector": plan.vector_reduced, "lane": plan.lanes, "warp": plan.warps}
+    assert all(layout.shared(level) == extent for level, extent in shared.items())
     lanes = {lane: layout.place({"lane": lane}, INTEGERS, {"piece": 9})["kept"] for lane in range(32)}
     apart, first = layout.distance("lane", "reduced"), [lane for lane, kept in lanes.items() if kept == 0]
     assert first == [k * apart for k in range(plan.lanes)]
