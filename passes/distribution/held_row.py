@@ -1,0 +1,74 @@
+"""A row that waits in registers: a thread's accesses are values of the kernel, and there is no loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...compiler.ir.combine import pack, with_shape
+from ...compiler.ir.dialect.base import state_type
+from ...compiler.ir.mlir import arith
+from ...compiler.plan.layout import layout_of
+from .kernel import Kernel
+from .row_accesses import RowAccesses, is_shifted, wide
+
+
+@dataclass(frozen=True, eq=False)
+class HeldRow:
+    """The accesses of a row that a thread keeps in registers.
+
+    Attributes:
+        row: the thread's accesses.
+        starts: the reduced index at which each of them begins.
+        fragments: for each access the fragments of the program's tensors.
+    """
+
+    row: RowAccesses
+    starts: tuple[Any, ...]
+    fragments: tuple[dict[Any, Any], ...]
+
+    @classmethod
+    def of(cls, row: RowAccesses) -> HeldRow:
+        """The row of a thread."""
+        kernel, held, step = row.kernel, row.kernel.plan.held, layout_of(row.kernel.plan).step
+        starts = [row.begin] + [arith.addi(row.begin, kernel.number(j * step)) for j in range(1, held)]
+        return cls(row, tuple(starts), tuple({} for _ in starts))
+
+    def is_whole(self, j: int) -> bool:
+        """Whether access ``j`` lies in the row in every thread."""
+        kernel = self.row.kernel
+        if kernel.facts.full:
+            return True
+        cut = is_shifted(kernel)  # by the row's begin, and wherever its end may be
+        middle = (1 if cut else 0) <= j < kernel.plan.held - (2 if cut else 1)
+        return middle and kernel.plan.cluster == 1 and bool(kernel.phases)
+
+    def fragment(self, tensor: Any, j: int) -> Any:
+        """The fragment of a tensor in access ``j``."""
+        r, whole = self.starts[j], self.is_whole(j)
+        return self.row.values.fragment(tensor, self.fragments[j], r, lambda i, t: self.row.load(i, t, r, whole=whole))
+
+    def reduced(self, phase: Kernel) -> Any:
+        """The state that the thread's elements combine to."""
+        plan = phase.plan
+        state = state_type([with_shape(t, plan.vector_kept) for t in phase.states])
+        accesses = [pack(self._counted(phase, j)) for j in range(plan.held)]
+        attributes = {"elements": plan.held * plan.vector_reduced, "columns": plan.vector_kept}
+        return phase.stage("fold.block_reduce", [state], accesses, attributes).results[0]
+
+    def _counted(self, phase: Kernel, j: int) -> list[Any]:
+        """What access ``j`` contributes, with the identity in place of what is not the row's."""
+        found = [wide(self.fragment(v, j), phase.plan.vector) for v in phase.sources]
+        if self.is_whole(j):
+            return found
+        live = self.row.live(self.starts[j])
+        return [arith.select(live, v, i) for v, i in zip(found, phase.neutral(phase.plan.vector), strict=True)]
+
+    def store(self) -> None:
+        """Writes the results."""
+        for number, result in enumerate(self.row.kernel.results):
+            if not self.row.values.varies(result):
+                self.row.store_kept(number, self.fragment(result, 0))
+                continue
+            for j, r in enumerate(self.starts):
+                self.row.store(number, self.fragment(result, j), r, whole=self.is_whole(j))

@@ -1,0 +1,72 @@
+"""What a thread knows of the tensors of a program that reads its rows again: fragments by access, and values by row."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...compiler.ir.dialect.base import element
+from ...compiler.ir.mlir import ir
+from ...compiler.postorder import postorder
+from .kernel import Kernel, load_attributes
+from .place import Place
+from .reader import Reader, operands_of
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """What a thread knows of the tensors of the program.
+
+    Attributes:
+        kernel: the kernel.
+        place: the thread's place.
+        reader: how elements are numbered and counted.
+        kept: for each tensor of the kept dims its fragment, and for each scalar its value.
+    """
+
+    kernel: Kernel
+    place: Place
+    reader: Reader
+    kept: dict[Any, Any] = field(default_factory=dict)
+
+    def fragment(self, tensor: Any, own: dict[Any, Any], r: Any, load: Any) -> Any:
+        """The fragment of a tensor, of the access at ``r``: what is there of that access is in ``own``.
+
+        ``load`` reads an input at the access.
+        """
+        known = ChainMap(own, self.kept)
+        for v in postorder([tensor], operands_of, known):
+            per_result = not self.varies(v)
+            if isinstance(v, ir.BlockArgument):
+                number = ir.BlockArgument(v).arg_number
+                value = self.load_kept(number, v) if per_result else load(number, element(v.type))
+            else:
+                lanes = self.place.plan.vector_kept if per_result else self.place.plan.vector
+                value = self.reader.node(v.owner, lanes if _is_tensor(v) else 1, known, r)
+            (self.kept if per_result else own)[v] = value
+        return known[tensor]
+
+    def prepare(self, tensors: Sequence[Any]) -> None:
+        """Makes what tensors need that is the same in all accesses: it comes before a loop over these."""
+        for v in postorder(tensors, operands_of, self.kept):
+            if not self.varies(v):
+                self.fragment(v, {}, None, None)
+
+    def varies(self, v: Any) -> bool:
+        """Whether a tensor has the reduced dims."""
+        return _is_tensor(v) and ir.RankedTensorType(v.type).rank > self.kernel.facts.kept_rank
+
+    def load_kept(self, operand: int, v: Any) -> Any:
+        """The values of an input per result."""
+        kernel, dims = self.kernel, range(self.kernel.facts.kept_rank)
+        layout = kernel.dims("kept_size", 0, dims[1:]) + kernel.dims("kept_stride", operand, dims)
+        kind = kernel.facts.access[operand]
+        attributes = load_attributes(len(dims), 0, "kept", "strided" if kind == "kept" else kind)
+        operands = [kernel.arg("input", operand), self.place.start, kernel.number(0), *layout]
+        return kernel.make("fold.load", element(v.type), operands, attributes, self.place.plan.vector_kept)
+
+
+def _is_tensor(v: Any) -> bool:
+    return isinstance(v.type, ir.RankedTensorType)
