@@ -169,3 +169,28 @@ def test_an_exponential_below_the_maximum_has_the_bits_of_any_other() -> None:
         run(program, [given_row], [below, usual])
         np.testing.assert_array_equal(below, usual)
     assert below.shape == a.shape
+
+
+@pytest.mark.parametrize("rows", [1, 5])
+@pytest.mark.parametrize("columns", [1, 7, 64, 1000, 1001, 5000])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("plan", ["resident=memory", "resident=memory,unroll=2,cluster=2"])
+def test_a_row_that_waits_in_memory_is_read_again(rows: int, columns: int, axis: int, plan: str) -> None:
+    shape = (rows, columns) if axis else (columns, rows)
+    x, _ = _placed(*shape, shape[1], 1, np.float32)
+    y, memory = _placed(*shape, shape[1], 1, np.float32)
+    x[:] = np.random.default_rng(9).standard_normal(x.shape)
+    choice = _checked(softmax(), x, y, memory, _softmax(x, axis), (1 - axis,), 12, plan=plan)
+    assert choice.plan.held == 0
+
+
+def test_weights_of_a_row_in_memory() -> None:
+    rng = np.random.default_rng(10)
+    x = rng.standard_normal((4, 999)).astype(np.float32)
+    w, b = (rng.standard_normal((1, 999)).astype(np.float32) for _ in range(2))
+    y, mean = np.empty_like(x), np.empty((4, 1), np.float32)
+    run(layer_norm(), [x, w, b], [y, mean], plan="resident=memory")
+    again, mean_again = np.empty_like(x), np.empty((4, 1), np.float32)
+    run(layer_norm(), [x, w, b], [again, mean_again])
+    np.testing.assert_allclose(y, again, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(mean, mean_again, rtol=1e-5, atol=1e-7)

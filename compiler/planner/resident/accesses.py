@@ -32,9 +32,12 @@ def _moves(task: Task, operand: int) -> bool:
     return any(d.strides[operand] for d in task.geometry.kept) or not task.geometry.kept
 
 
-def accesses(task: Task, axis: str, vector: int) -> tuple[Access, ...]:
-    """How each operand is accessed by ``vector`` elements along ``axis``: inputs first, then outputs."""
-    shift = _shift(task, axis, vector)
+def accesses(task: Task, axis: str, vector: int, *, shifts: bool = True) -> tuple[Access, ...]:
+    """How each operand is accessed by ``vector`` elements along ``axis``: inputs first, then outputs.
+
+    ``shifts`` says whether accesses may begin at the boundary before a row.
+    """
+    shift = _shift(task, axis, vector) if shifts else frozenset()
     return tuple(_access(task, i, space, axis, vector, shift) for i, space in enumerate(spaces(task)))
 
 

@@ -14,11 +14,15 @@ from ...plan.launch import Launch
 from ...plan.layout import layout_of
 from ...plan.plan import Plan, check
 from ...space.geometry import Dim
+from .. import sittings
 from ..options import named
+from ..table import threshold
 from ..task import Choice, Notes, Task
 from . import columns, rows
 from .accesses import accesses, elements_of
 
+UNROLL = threshold(4, "accesses in flight", sittings.RESIDENT_ROWS)
+"""Of a thread that walks a row in memory again."""
 INDEX_LIMIT = 2**31 - 2**24
 """Offsets below this fit 32-bit arithmetic with room for one step past the end."""
 
@@ -51,6 +55,8 @@ def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
         accesses_of_row = rows.count_of(task, chosen.vector)
     else:
         accesses_of_row = max(1, task.geometry.n_reduced)
+    if chosen.resident == "memory":
+        return replace(chosen, held=0, unroll=chosen.unroll if "unroll" in named(wanted) else UNROLL)
     held = plan.held
     if task.program.reduces:
         held = -(-accesses_of_row // (chosen.positions * chosen.cluster))
@@ -79,7 +85,8 @@ def _is_by_columns(task: Task) -> bool:
 
 def _facts(task: Task, plan: Plan) -> Facts:
     """What the kernel must know of the arrays."""
-    g, found, inputs = task.geometry, accesses(task, plan.fast, plan.vector), len(task.program.inputs)
+    g, inputs, shifts = task.geometry, len(task.program.inputs), plan.resident == "registers"
+    found = accesses(task, plan.fast, plan.vector, shifts=shifts)
     reach = max((abs(bound) for i in range(len(g.offsets)) for bound in g.span(i)), default=0)
     run = _launch(task, plan)
     covered = run.split * (run.chunk if run.split > 1 else plan.held * layout_of(plan).span("reduced"))
@@ -90,13 +97,14 @@ def _facts(task: Task, plan: Plan) -> Facts:
         found[:inputs],
         store_vector=False,
         stores=found[inputs:],
-        full=covered == g.n_reduced and "shifted" not in found,
+        full=plan.resident == "registers" and covered == g.n_reduced and "shifted" not in found,
     )
 
 
 def _launch(task: Task, plan: Plan) -> Launch:
     """The grid: as many CTAs as the rows need, and along a row those of a cluster; or of a map, as many as it needs."""
-    g, own = task.geometry, layout_of(plan).span("reduced") * plan.held
+    g, span = task.geometry, layout_of(plan).span("reduced")
+    own = span * (plan.held or -(-g.n_reduced // (span * plan.cluster)) or 1)
     length = rows.count_of(task, plan.vector) * plan.vector if plan.fast == "reduced" else g.n_reduced
     split = plan.cluster if task.program.reduces else max(1, -(-length // own))
     return Launch(-(-g.n_kept // plan.slots), split, own)
