@@ -23,7 +23,7 @@ import click
 
 from warpfold.commands.bench.gpu import gpu
 from warpfold.commands.bench.grid.buffer import Bed, reach
-from warpfold.commands.bench.grid.cells import Cell, dense
+from warpfold.commands.bench.grid.cells import Cell, ProgramCell, dense
 from warpfold.commands.bench.grid.reference import Truth, library
 from warpfold.commands.bench.grid.run import MOST_BYTES, chosen
 from warpfold.commands.bench.grid.shapes import DTYPES
@@ -182,7 +182,7 @@ def main(name: str | None, listing: bool, only: str, dtypes: str) -> None:
     if name not in known:
         raise click.UsageError(f"{name} is no table of the planner; --list names them" if name else "name a TABLE")
     try:
-        cells = chosen(only, dtypes)
+        cells = [c for c in chosen(only, dtypes) if not isinstance(c, ProgramCell)]
         backend = gpu("measure_table", "--list names the tables anywhere")
         torch = library()
     except WarpfoldError as e:

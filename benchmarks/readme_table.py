@@ -128,15 +128,24 @@ def layouts(report: Report) -> str:
     """The performance page's second block: what the grid found, in numbers and as a picture."""
     m = report.machine
     timed = [r for r in report.cells if "error" not in r]
-    large = [r for r in timed if r["bytes"] >= records.GATED_BYTES]
+    large = [r for r in timed if r["bytes"] >= records.GATED_BYTES and not r.get("program")]
     small = [r for r in timed if r["one_cta"]]
-    slow, late = (sum(records.missed(r) == kind for r in timed) for kind in ("ceiling", "launch"))
+    slow, late = (
+        sum(records.missed(r) == kind for r in cells) for cells, kind in ((large, "ceiling"), (small, "launch"))
+    )
     text = (
         f"One {m['gpu']}, {m['date']}, {source(m)}. The grid has {len(report.cells):,} cells. Of {len(large):,} cells "
         f"that move {records.GATED_BYTES / 1e6:.0f} MB or more, {slow} stay under {records.FLOOR:.0%} of the speed of "
         f"a plain read of the same bytes. Of {len(small)} cells that one CTA reduces, {late} take more than "
         f"{records.ABOVE} us beyond an empty launch."
     )
+    programs = [r for r in timed if r["bytes"] >= records.GATED_BYTES and r.get("program")]
+    if programs:
+        slow = sum(records.missed(r) == "ceiling" for r in programs)
+        text += (
+            f" Of {len(programs)} large cells of programs, {slow} stay under {records.PROGRAM_FLOOR:.0%} of the speed "
+            "of a copy of as many bytes."
+        )
     return f"{_filled(text)}\n\n![every cell of the grid, coloured by its fraction of a plain read](heat.png)"
 
 

@@ -17,7 +17,7 @@ LISTS: dict[str, Mapping[str, AnyCase]] = {"plain": PLAIN, programs.GROUP: FUSED
 
 
 def select(text: str, only: str = "*") -> list[AnyCase]:
-    """The cases that a comma-separated list names, as far as their names match ``only``.
+    """The cases that a comma-separated list names, as far as their names match one of the patterns ``only``.
 
     An item is a group, a list, a name, a pattern, or a name with another shape. An empty text means all reductions.
 
@@ -27,7 +27,8 @@ def select(text: str, only: str = "*") -> list[AnyCase]:
     found: dict[str, AnyCase] = {}
     for word in filter(None, map(str.strip, text.split(","))):
         found |= _named(word)
-    chosen = [case for case in (found or CASES).values() if fnmatchcase(case.name, only)]
+    patterns = [pattern.strip() for pattern in only.split(",")]
+    chosen = [c for c in (found or CASES).values() if any(fnmatchcase(c.name, pattern) for pattern in patterns)]
     if not chosen:
         raise _unknown(only)
     return chosen

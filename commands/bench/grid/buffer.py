@@ -1,15 +1,15 @@
-"""The buffer of the grid: every cell reduces a view of it."""
+"""The buffer of the grid: every cell is computed from a view of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from ....compiler.dtypes import DType
-from ....compiler.plan.plan import Plan
+from ....runtime import tuned_plans
 from ....runtime.arrays.conversion import view
 from ....runtime.backends.backend import Backend
 from ....runtime.backends.kernel_calls import calls, scratch
@@ -17,26 +17,31 @@ from ....runtime.calls.operands import Operands
 from ....runtime.execute import bound, prepared
 from ....runtime.prepare import Request, artifact
 from ....runtime.view import View
-from .cells import Cell
+from ..programs import ours
+from ..programs.inputs import further
+from ..programs.trial import copy
+from .cells import Cell, ProgramCell
 
 
 @dataclass(frozen=True)
 class Work:
-    """A prepared cell, which can be reduced repeatedly.
+    """A prepared cell, which can be computed repeatedly.
 
     Attributes:
-        plan: the plan that the planner chose.
+        plan: the plan that the planner chose, as ``--plan`` takes it; empty for a program.
         launch: queues the kernels.
         result: returns the result, in the library of the buffer.
+        copy: for a program, queues a copy that moves as many bytes.
     """
 
-    plan: Plan
+    plan: str
     launch: Callable[[], object]
     result: Callable[[], Any]
+    copy: Callable[[], object] | None = None
 
 
 class Bed:
-    """One buffer and the backend that reduces views of it.
+    """One buffer and the backend that computes from views of it.
 
     Args:
         buffer: a one-dimensional array of bytes; results are arrays of its library.
@@ -58,9 +63,22 @@ class Bed:
         address = self.bytes.address + cell.offset * cell.dtype.itemsize
         return View(address, cell.shape, cell.strides, cell.dtype, self.bytes.device, True, self.buffer)
 
+    def work(self, cell: Cell) -> AbstractContextManager[Work]:
+        """Prepares the cell: compiles it, and allocates what it needs inside a ``with``."""
+        return nullcontext(self._program(cell)) if isinstance(cell, ProgramCell) else self._reduction(cell)
+
+    def _program(self, cell: ProgramCell) -> Work:
+        """A program of a view, which is a tensor of the buffer's library, called as a user calls it."""
+        import torch
+
+        typed = self.buffer.view(getattr(torch, cell.dtype.numpy_name))
+        x = torch.as_strided(typed, cell.shape, cell.strides, cell.offset)
+        device = self.buffer.device
+        call = partial(ours.function(cell.case), x, *further(torch, cell.case, device))
+        return Work("", call, call, copy(torch, cell.nbytes, device))
+
     @contextmanager
-    def work(self, cell: Cell) -> Iterator[Work]:
-        """Plans, compiles and runs the cell."""
+    def _reduction(self, cell: Cell) -> Iterator[Work]:
         arrays = Operands(self.buffer, (self.view(cell),), self.backend, self.stream)
         ready = prepared(Request(cell.op, cell.axes), arrays)
         compiled, run = artifact(ready), ready.choice.run
@@ -69,7 +87,7 @@ class Bed:
             space = self.backend.workspace(layout.nbytes, layout.counters, self.stream)
             todo = calls(compiled, ready.geometry, run, pointers, space, layout)
             launch = partial(self.backend.launch, compiled, todo, self.stream)
-            yield Work(ready.choice.plan, launch, arrays.results[0])
+            yield Work(tuned_plans.words(ready.choice.plan), launch, arrays.results[0])
 
 
 def reach(cells: Sequence[Cell]) -> int:

@@ -1,4 +1,4 @@
-"""A cell of the grid: one reduction of one view of a buffer, and the bytes that it must move."""
+"""A cell of the grid: one reduction or program of one view of a buffer, and the bytes that it must move."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from math import gcd, prod
 
 from ....compiler.dtypes import DType
 from ....runtime.prepare import Request, traced
+from ..programs.cases import ProgramCase
 
 SECTOR = 32
 """Bytes of a sector, the unit in which a GPU reads memory."""
@@ -63,6 +64,22 @@ class Cell:
     def nbytes(self) -> int:
         """Bytes that must move: every sector with an element of the view, and every result."""
         return touched(self) + self.results * result_size(self.op, self.dtype)
+
+
+@dataclass(frozen=True)
+class ProgramCell(Cell):
+    """One program of a view; ``op`` is an operation of the program cases, and the result is a contiguous array."""
+
+    @cached_property
+    def case(self) -> ProgramCase:
+        """The program on an array of this shape."""
+        return ProgramCase(self.name, self.op, self.dtype, self.shape, self.axes)
+
+    @cached_property
+    def nbytes(self) -> int:
+        """Bytes that must move: every sector with an element of the view, further inputs, and every result."""
+        roles = (*self.case.operation.inputs, *self.case.operation.results)
+        return touched(self) + sum(prod(self.case.shape_of(r)) * self.case.dtype_of(r).itemsize for r in roles)
 
 
 @lru_cache

@@ -1,7 +1,7 @@
 """The picture of ``warpfold grid --plot``: one block per kind of layout, one row per type, one column per layout.
 
-The colour of a large cell is its speed as a fraction of a plain read; that of a cell of one CTA is its time beyond an
-empty launch. The colour map changes hue at the gate. Cells without a gate are pale.
+The colour of a large cell is its speed as a fraction of a plain read, or of a copy for a program; that of a cell of one
+CTA is its time beyond an empty launch. The colour map changes hue at the gate. Cells without a gate are pale.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from ... import ladder_plot
 from ...ladder_plot import INK, PALE
 from . import records
-from .records import ABOVE, FLOOR, Record, Report
+from .records import ABOVE, FLOOR, PROGRAM_FLOOR, Record, Report
 from .shapes import DTYPES
 
 WIDTH = 15.0
@@ -49,7 +49,10 @@ class Block:
 
 @dataclass(frozen=True)
 class Scale:
-    """A colour scale for ``key`` of a record: its first value, the gate, and its last value."""
+    """A colour scale for ``key`` of a record: its first value, the gate, and its last value.
+
+    ``space`` are inches above its blocks, and ``bar`` is the distance of its bar from their top.
+    """
 
     key: str
     values: tuple[float, float, float]
@@ -57,6 +60,8 @@ class Scale:
     label: str
     ticks: tuple[float, ...]
     unit: float = 1.0
+    space: float = 0.0
+    bar: float = HEAD - 0.38
 
 
 LARGE = Scale(
@@ -67,7 +72,26 @@ LARGE = Scale(
     (0.5, 0.6, 0.7, 0.8, FLOOR, 0.9, 1.0),
     100,
 )
-SMALL = Scale("above", (0.0, ABOVE, 3.0), "RdYlBu_r", "us beyond an empty launch", (0.0, 0.5, 1.0, ABOVE, 2.0, 3.0))
+PROGRAMS = Scale(
+    "fraction",
+    (0.5, PROGRAM_FLOOR, 1.0),
+    "RdYlBu",
+    "% of a copy of as many bytes",
+    (0.5, 0.6, 0.7, PROGRAM_FLOOR, 0.9, 1.0),
+    100,
+    0.45,
+    0.15,
+)
+SMALL = Scale(
+    "above",
+    (0.0, ABOVE, 3.0),
+    "RdYlBu_r",
+    "us beyond an empty launch",
+    (0.0, 0.5, 1.0, ABOVE, 2.0, 3.0),
+    1,
+    0.3,
+    -0.32,
+)
 
 
 class Picture(ladder_plot.Picture):
@@ -82,24 +106,30 @@ def draw(report: Report) -> Any:
     """The figure: lines of blocks, large cells first."""
     from matplotlib.figure import Figure
 
-    large = _lines(blocks(report.cells))
-    small = _lines([tiny(report.cells)])
-    height = HEAD + LINE * (len(large) + len(small)) + MARGIN + 0.55
+    reductions = [r for r in report.cells if not r.get("program")]
+    programs = [r for r in report.cells if r.get("program")]
+    parts = ((LARGE, blocks(reductions)), (PROGRAMS, blocks(programs)), (SMALL, [tiny(report.cells)]))
+    lines = [(scale, found) for scale, made in parts if (found := _lines(made))]
+    height = HEAD + sum(LINE * len(found) for _, found in lines) + MARGIN + 0.55
+    height += PROGRAMS.space if programs else 0
     figure = Figure(figsize=(WIDTH, height), facecolor="white")
     top = height - HEAD
-    for line, scale in [*((line, LARGE) for line in large), *((line, SMALL) for line in small)]:
-        if scale is SMALL:
-            top -= 0.3
-        left = MARGIN + 0.1
-        for block in line:
-            _block(figure, block, scale, left, top, height)
-            left += block.columns * SIDE
-        top -= LINE
+    for scale, found in lines:
+        top -= scale.space
+        _scale(figure, scale, 8.1, top + scale.bar, height)
+        for line in found:
+            _line(figure, line, scale, top, height)
+            top -= LINE
     _words(figure, report, height)
-    _scale(figure, LARGE, 8.1, height - 0.38, height)
-    if small:
-        _scale(figure, SMALL, 8.1, top + LINE - 0.32, height)
     return figure
+
+
+def _line(figure: Any, line: Sequence[Block], scale: Scale, top: float, height: float) -> None:
+    """Draws blocks side by side."""
+    left = MARGIN + 0.1
+    for block in line:
+        _block(figure, block, scale, left, top, height)
+        left += block.columns * SIDE
 
 
 def blocks(cells: Sequence[Record]) -> list[Block]:

@@ -14,12 +14,13 @@ Record = dict[str, Any]
 """A cell with its measurements; its plan is an index into the plans of the report."""
 VERSION = 1
 NAMED = ("cell", "dtype", "op", "shape", "strides", "offset", "axes", "bytes", "one_cta")
-"""The fields that identify the reduction of a cell."""
+"""The fields that identify the work of a cell; that of a program is marked by ``program``, too."""
 MEASURED = ("plan", "us", "right")
 """The fields of a cell that did not fail."""
 FORMAT = "warpfold grid"
-FLOOR, GATED_BYTES = 0.85, 64e6
-"""The gate of large cells: least fraction of the ceiling, and the bytes from which it applies."""
+FLOOR, PROGRAM_FLOOR, GATED_BYTES = 0.85, 0.80, 64e6
+"""The gate of large cells: least fraction of a plain read, for a program of a copy, and the bytes from which it
+applies."""
 ABOVE = 1.5
 """The gate of cells of one CTA: microseconds beyond an empty launch."""
 PRINTED_BYTES = 1e6
@@ -111,7 +112,8 @@ def missed(record: Record) -> str:
 
 def slow(record: Record) -> str:
     """The gate on time that a cell misses: ``ceiling`` or ``launch``; empty for none."""
-    if record["bytes"] >= GATED_BYTES and record["fraction"] < FLOOR:
+    floor = PROGRAM_FLOOR if record.get("program") else FLOOR
+    if record["bytes"] >= GATED_BYTES and record["fraction"] < floor:
         return "ceiling"
     return "launch" if record["one_cta"] and record["above"] > ABOVE else ""
 

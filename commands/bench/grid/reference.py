@@ -5,12 +5,14 @@ Floats are between 0 and 1, so that sums have no cancellation; few bools are tru
 
 from __future__ import annotations
 
-from math import prod
+from math import inf, prod
 from typing import Any
 
 from ....compiler.dtypes import DType
 from ....compiler.errors import error
-from .cells import Cell
+from ..programs import answers, ours
+from ..programs.inputs import further
+from .cells import Cell, ProgramCell
 
 PERIOD = (1 << 24) - 3
 """Period of the buffer in elements: no power of two, so that different rows have different elements."""
@@ -73,6 +75,12 @@ class Truth:
 
     def error(self, cell: Cell, result: Any) -> float:
         """The greatest error of a result as a multiple of the allowed error; up to 1 it is right."""
+        if isinstance(cell, ProgramCell):
+            arrays = (self._view(cell), *further(self.torch, cell.case, self.buffer.device))
+            found = ours.results(result)
+            return (
+                0.0 if answers.error_of(cell.case, answers.answer(cell.case, arrays), found, arrays, True)[1] else inf
+            )
         wanted = self.answer(cell).reshape(result.shape)
         if not result.is_floating_point():
             return 0.0 if bool((result == wanted).all()) else float("inf")
@@ -82,6 +90,10 @@ class Truth:
 
     def answer(self, cell: Cell) -> Any:
         """The results, floats in float64."""
+        return self._reduced(self._view(cell), cell.op, cell.axes)
+
+    def _view(self, cell: Cell) -> Any:
+        """The cell's view, as a tensor."""
         torch = self.torch
         # PyTorch has no negative strides: view from the other end, then flip.
         turned = [a for a, s in enumerate(cell.strides) if s < 0]
@@ -89,7 +101,7 @@ class Truth:
             self._typed(cell.dtype), cell.shape, tuple(map(abs, cell.strides)),
             cell.offset + sum(cell.strides[a] * (cell.shape[a] - 1) for a in turned),
         )  # fmt: skip
-        return self._reduced(x.flip(turned) if turned else x, cell.op, cell.axes)
+        return x.flip(turned) if turned else x
 
     def _reduced(self, x: Any, op: str, axes: tuple[int, ...]) -> Any:
         """Reduces a tensor, in chunks if it is very large."""

@@ -1,8 +1,8 @@
-"""``warpfold grid``: checks and times hundreds of layouts, to find slow shapes."""
+"""``warpfold grid``: checks and times hundreds of layouts, of reductions and of programs, to find slow shapes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from fnmatch import fnmatchcase
@@ -10,15 +10,16 @@ from typing import Any, Literal
 
 from ....compiler.dtypes import dtype
 from ....compiler.errors import WarpfoldError, error
-from ....runtime import tuned_plans
 from ....runtime.tuning.measure import Ceilings, Timing, ceilings, timed
 from ... import terminal
 from ...output_file import Output
 from .. import provenance
 from ..gpu import gpu
+from ..programs.ours import LacksError
 from . import heatmap, records, reference, regression, summary
 from .buffer import Bed, Work, kinds, reach
-from .cells import Cell
+from .cells import Cell, ProgramCell
+from .program_shapes import cells as programs
 from .records import PRINTED_BYTES, Record, Report
 from .shapes import DTYPES, cells
 
@@ -64,7 +65,7 @@ def grid(*, only: str, dtypes: str, out: str | None, plot: str | None, against: 
 
 
 def chosen(only: str, dtypes: str) -> list[Cell]:
-    """The cells of the given types with names that match.
+    """The cells of the given types with names that match one of some patterns.
 
     Raises:
         ArgumentError: WF754 for a type that is not in the grid, WF753 when no name matches.
@@ -73,8 +74,9 @@ def chosen(only: str, dtypes: str) -> list[Cell]:
     for name in names:
         if name not in DTYPES:
             raise error("WF754", dtype=name, known=" ".join(DTYPES))
-    everything = [c for name in dict.fromkeys(names) for c in cells(dtype(name))]
-    found = [c for c in everything if fnmatchcase(c.name, only)]
+    everything = [c for name in dict.fromkeys(names) for make in (cells, programs) for c in make(dtype(name))]
+    patterns = [pattern.strip() for pattern in only.split(",")]
+    found = [c for c in everything if any(fnmatchcase(c.name, pattern) for pattern in patterns)]
     if not found:
         raise error("WF753", pattern=only, kinds=" ".join(dict.fromkeys(c.kind for c in everything)))
     return found
@@ -165,16 +167,16 @@ def _steps(total: int) -> Iterator[Any]:
 
 
 def measured(cell: Cell, bed: Bed, source: Any, found: Ceilings, report: Report) -> Record:
-    """Reduces, checks and times one cell; a cell that misses its gate is timed again."""
+    """Computes, checks and times one cell; a cell that misses its gate is timed again."""
     record = _named(cell)
     try:
         with bed.work(cell) as work:
-            record["plan"] = report.plan_number(tuned_plans.words(work.plan))
-            record |= _numbers_of(cell, _timed(bed, work, RUNS), found)
+            record["plan"] = report.plan_number(work.plan)
+            record |= _numbers_of(cell, work, bed, found, RUNS)
             if records.slow(record):
-                record |= _numbers_of(cell, _timed(bed, work, RUNS_AGAIN), found)
+                record |= _numbers_of(cell, work, bed, found, RUNS_AGAIN)
         record["right"] = source.error(cell, work.result()) <= 1
-    except (WarpfoldError, RuntimeError) as e:  # of warpfold, PyTorch or the driver: other cells may succeed
+    except (WarpfoldError, LacksError, RuntimeError) as e:  # of warpfold, PyTorch or the driver: others may succeed
         record["error"] = str(e).partition("\n")[0]
     return record
 
@@ -184,19 +186,23 @@ def _named(cell: Cell) -> Record:
     record: Record = {"cell": cell.name, "dtype": cell.dtype.name, "op": cell.op, "shape": list(cell.shape)}
     record |= {"strides": list(cell.strides), "offset": cell.offset, "axes": list(cell.axes), "bytes": cell.nbytes}
     record |= {"one_cta": cell.fits_one_cta}
+    if isinstance(cell, ProgramCell):
+        record["program"] = True
     return record | ({"issue": cell.issue} if cell.issue else {})
 
 
-def _timed(bed: Bed, work: Work, runs: int) -> Timing:
-    backend: Any = bed.backend
-    return timed(backend, [work.launch], stream=bed.stream, runs=runs, warmup=1)
-
-
-def _numbers_of(cell: Cell, time: Timing, found: Ceilings) -> Record:
+def _numbers_of(cell: Cell, work: Work, bed: Bed, found: Ceilings, runs: int) -> Record:
     """The times in us, the fraction of the ceiling of a large cell, and the time of one CTA beyond an empty launch."""
+    time = _timed(bed, work.launch, runs)
     record: Record = {"us": round(time.median, 3), "low": round(time.low, 3), "high": round(time.high, 3)}
     if cell.nbytes >= PRINTED_BYTES:
-        record["fraction"] = round(found.read_at(cell.nbytes) / time.median, 4)
+        floor = _timed(bed, work.copy, runs).median if work.copy else found.read_at(cell.nbytes)
+        record["fraction"] = round(floor / time.median, 4)
     if cell.fits_one_cta:
         record["above"] = round(time.median - found.empty, 3)
     return record
+
+
+def _timed(bed: Bed, launch: Callable[[], object], runs: int) -> Timing:
+    backend: Any = bed.backend
+    return timed(backend, [launch], stream=bed.stream, runs=runs, warmup=1)

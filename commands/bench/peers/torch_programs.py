@@ -18,15 +18,29 @@ def function(torch: Any, case: ProgramCase) -> Function:
 
 
 def _softmax(name: str) -> Callable[[Any, ProgramCase], Function]:
-    """A function of one axis; several axes, which are neighbours in all cases, become one."""
+    """A function of one axis; axes that are neighbours become one, and for others it is written with ``logsumexp``."""
 
     def made(torch: Any, case: ProgramCase) -> Function:
         first, last, of_one = case.axes[0], case.axes[-1], getattr(torch.nn.functional, name)
         if first == last:
             return lambda x: of_one(x, first)
-        return lambda x: of_one(x.flatten(first, last), first).unflatten(first, x.shape[first : last + 1])
+        if case.axes == tuple(range(first, last + 1)):
+            return lambda x: of_one(x.flatten(first, last), first).unflatten(first, x.shape[first : last + 1])
+        return _over_axes(torch, name, case.axes)
 
     return made
+
+
+def _over_axes(torch: Any, name: str, axes: tuple[int, ...]) -> Function:
+    def log_softmax(x: Any) -> Any:
+        return x - torch.logsumexp(x, axes, keepdim=True)
+
+    found: Function = {
+        "softmax": lambda x: log_softmax(x).exp(),
+        "softmin": lambda x: log_softmax(-x).exp(),
+        "log_softmax": log_softmax,
+    }[name]
+    return found
 
 
 def _layer_norm(torch: Any, case: ProgramCase) -> Function:

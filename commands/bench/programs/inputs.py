@@ -12,10 +12,20 @@ AROUND = 0.1
 """Standard deviation of weights, which lie around 1, and of biases, which lie around 0."""
 
 
-def inputs(torch: Any, case: ProgramCase, index: int, device: str) -> tuple[Any, ...]:
+def inputs(torch: Any, case: ProgramCase, index: int, device: Any) -> tuple[Any, ...]:
     """``x`` and the further inputs of a case, in the order of its operation: the same for the same name and index."""
-    generator = torch.Generator(device).manual_seed(zlib.crc32(f"{case.name}/{index}".encode()))
+    generator = _generator(torch, case, index, device)
     return tuple(_array(torch, case, role, generator) for role in ("elements", *case.operation.inputs))
+
+
+def further(torch: Any, case: ProgramCase, device: Any) -> tuple[Any, ...]:
+    """The inputs of a case beside ``x``: the same for the same name."""
+    generator = _generator(torch, case, 0, device)
+    return tuple(_array(torch, case, role, generator) for role in case.operation.inputs)
+
+
+def _generator(torch: Any, case: ProgramCase, index: int, device: Any) -> Any:
+    return torch.Generator(device).manual_seed(zlib.crc32(f"{case.name}/{index}".encode()))
 
 
 def _array(torch: Any, case: ProgramCase, role: str, generator: Any) -> Any:

@@ -30,7 +30,7 @@ def trial(case: ProgramCase, device: str = "cuda") -> Trial:
     def check(result: Any, own: bool) -> tuple[float, bool]:
         return error_of(case, expected, ours.results(result), sets[0], own)
 
-    return Trial(sets, _calls(case, sets), check, _copy(torch, case.nbytes, device))
+    return Trial(sets, _calls(case, sets), check, copy(torch, case.nbytes, device))
 
 
 def _calls(case: ProgramCase, sets: Sequence[tuple[Any, ...]]) -> Sequence[Call] | str:
@@ -42,7 +42,7 @@ def _calls(case: ProgramCase, sets: Sequence[tuple[Any, ...]]) -> Sequence[Call]
     return [partial(function, *arrays) for arrays in sets]
 
 
-def _copy(torch: Any, nbytes: int, device: str) -> Call:
+def copy(torch: Any, nbytes: int, device: Any) -> Call:
     """A copy that reads and writes ``nbytes`` in all, of random bytes: equal ones may be copied faster."""
     source = torch.empty(max(1, nbytes // 2), dtype=torch.uint8, device=device).random_()
     return partial(torch.empty_like(source).copy_, source)

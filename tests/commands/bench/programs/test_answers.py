@@ -16,7 +16,8 @@ from warpfold.commands.bench.programs.ours import EPS, RMS_EPS
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 NAMES = (
-    "softmax.f32.30x77", "softmax0.f32.40x9", "softmax1.bf16.3x17x5", "softmax12.f16.3x4x5x2", "softmin.f32.5x6",
+    "softmax.f32.30x77", "softmax0.f32.40x9", "softmax1.bf16.3x17x5", "softmax12.f16.3x4x5x2", "softmax02.f32.3x4x5",
+    "softmin02.f32.3x4x5", "log_softmax02.f32.3x4x5", "softmin.f32.5x6",
     "log_softmax.bf16.4x100", "log_softmax1.f32.3x7x5", "logsumexp.f16.9x50", "logsumexp01.f64.3x4x5",
     "standardize.f32.8x33", "standardize0.f64.21x3", "layernorm.bf16.7x40", "layernorm.f32.2x3x16",
     "layernorm1.f32.2x8x3x3", "layernorm12.f32.2x3x16", "rmsnorm.f16.6x50", "rmsnorm0.f32.16x4",

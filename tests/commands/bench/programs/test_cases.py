@@ -104,6 +104,7 @@ def test_choices() -> None:
     assert [c.name for c in select("row,fused", "*.4096x32000")] == [
         "row.argmax.f32.4096x32000", "row.logsumexp.f32.4096x32000"
     ]  # fmt: skip
+    assert {c.what for c in select("fused", "rmsnorm*, layernorm*")} == {"rmsnorm", "layernorm"}
     assert not {c.name for c in select("")} & set(FUSED)
     assert {c.name for c in select("layernorm*")} == {name for name in FUSED if name.startswith("layernorm")}
 
