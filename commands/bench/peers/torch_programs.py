@@ -48,14 +48,15 @@ def _layer_norm(torch: Any, case: ProgramCase) -> Function:
         sizes = case.shape[case.axes[0] :]
         return lambda x, w, b: torch.nn.functional.layer_norm(x, sizes, w, b, EPS)
     centred = _centred(torch, case.axes, EPS)
-    return lambda x, w, b: centred(x) * w + b
+    return lambda x, w, b: centred(x) * w.view(case.spread) + b.view(case.spread)
 
 
 def _rms_norm(torch: Any, case: ProgramCase) -> Function:
     if _trailing(case):
         sizes = case.shape[case.axes[0] :]
         return lambda x, w: torch.nn.functional.rms_norm(x, sizes, w, RMS_EPS)
-    return lambda x, w: x * torch.rsqrt(x.square().mean(case.axes, keepdim=True) + RMS_EPS) * w
+    axes, spread = case.axes, case.spread
+    return lambda x, w: x * torch.rsqrt(x.square().mean(axes, keepdim=True) + RMS_EPS) * w.view(spread)
 
 
 def _add_rms_norm(torch: Any, case: ProgramCase) -> Function:

@@ -133,7 +133,12 @@ def _standardize(case: ProgramCase, x: Any, eps: float = 0.0) -> list[Answer]:
 
 def _layer_norm(case: ProgramCase, x: Any, w: Any, b: Any) -> list[Answer]:
     y, scale, _, _ = _centred(case.axes, x.double(), EPS)
-    return [Answer(y.mul_(w.double()).add_(b.double()), _affine(scale, w, b))]
+    return [Answer(y.mul_(_spread(case, w)).add_(_spread(case, b)), _affine(scale, w, b))]
+
+
+def _spread(case: ProgramCase, w: Any) -> Any:
+    """A weight or a bias in float64, in a shape that broadcasts to ``x``."""
+    return w.double().reshape(case.spread)
 
 
 def _affine(scale: Any, w: Any, b: Any) -> Any:
@@ -144,7 +149,7 @@ def _affine(scale: Any, w: Any, b: Any) -> Any:
 def _rms_norm(case: ProgramCase, x: Any, w: Any) -> list[Answer]:
     wide = x.double()
     r = wide.square().mean(case.axes, keepdim=True).add_(RMS_EPS).rsqrt_()
-    return [Answer(wide.mul(r).mul_(w.double()))]
+    return [Answer(wide.mul(r).mul_(_spread(case, w)))]
 
 
 def _add_rms_norm(case: ProgramCase, x: Any, residual: Any, w: Any) -> list[Answer]:
@@ -155,7 +160,7 @@ def _add_rms_norm(case: ProgramCase, x: Any, residual: Any, w: Any) -> list[Answ
 def _group_norm(case: ProgramCase, x: Any, w: Any, b: Any) -> list[Answer]:
     images, groups, _ = case.grouped
     y, scale, _, _ = _centred((2,), x.double().reshape(case.grouped), EPS)
-    w, b = _by_channel(case, w), _by_channel(case, b)
+    w, b = _spread(case, w), _spread(case, b)
     scale = _affine(scale, w, b).expand(images, groups, case.shape[1] // groups)
     scale = scale.reshape(images, case.shape[1], *[1] * (len(case.shape) - 2))
     return [Answer(y.reshape(case.shape).mul_(w).add_(b), scale)]
@@ -163,12 +168,8 @@ def _group_norm(case: ProgramCase, x: Any, w: Any, b: Any) -> list[Answer]:
 
 def _batch_norm(case: ProgramCase, x: Any, w: Any, b: Any) -> list[Answer]:
     y, scale, mean, var = _centred(case.axes, x.double(), EPS)
-    w, b = _by_channel(case, w), _by_channel(case, b)
+    w, b = _spread(case, w), _spread(case, b)
     return [Answer(y.mul_(w).add_(b), _affine(scale, w, b)), Answer(mean.flatten(), 1.0), Answer(var.flatten(), 1.0)]
-
-
-def _by_channel(case: ProgramCase, w: Any) -> Any:
-    return w.double().reshape(1, -1, *[1] * (len(case.shape) - 2))
 
 
 def _quantize(case: ProgramCase, x: Any) -> list[Answer]:

@@ -37,9 +37,8 @@ class Operation(NamedTuple):
     """What an operation reads and writes besides its array ``x``.
 
     Attributes:
-        inputs: further arrays: ``weight`` and ``bias`` along the folded axes, of size 1 along axes after them that are
-            kept (along the channels alone for norms of channels); ``residual`` like ``x``; ``target`` with a class for
-            each row.
+        inputs: further arrays: ``weight`` and ``bias`` along the folded axes (along the channels for norms of
+            channels), ``residual`` like ``x``, ``target`` with a class for each row.
         results: ``elements`` are like ``x``, ``bytes`` are 8-bit elements in its shape, ``rows`` are one f32 a row,
             ``values`` one value of the type of ``x`` a row, ``channels`` one f32 a channel.
         reads: how often ``x`` must be read: twice if what is folded does not fit on the chip.
@@ -119,12 +118,16 @@ class ProgramCase:
         """The shape of ``x`` as a group norm folds it: images, groups, and the elements of a group."""
         return self.shape[0], self.groups, prod(self.shape[1:]) // self.groups
 
+    @property
+    def spread(self) -> Shape:
+        """The shape in which weight and bias broadcast to ``x``."""
+        axes = (1,) if self.what in CHANNELS else self.axes
+        return tuple(n if a in axes else 1 for a, n in enumerate(self.shape))
+
     def shape_of(self, role: str) -> Shape:
         """The shape of an input or a result, by its role in ``Operation``."""
         if role in ("weight", "bias", "channels"):
-            if self.what in CHANNELS:
-                return (self.shape[1],)
-            return tuple(n if a in self.axes else 1 for a, n in enumerate(self.shape))[self.axes[0] :]
+            return (self.shape[1],) if self.what in CHANNELS else tuple(self.shape[a] for a in self.axes)
         return self.kept if role in ("rows", "values", "target") else self.shape
 
     def dtype_of(self, role: str) -> DType:

@@ -51,18 +51,18 @@ def numpys(this: ProgramCase, arrays: tuple[Any, ...]) -> list[np.ndarray[Any, A
     def rms(x: Any) -> Any:
         return x / np.sqrt((x * x).mean(axes, keepdims=True) + RMS_EPS)
 
-    channels = (1, -1) + (1,) * (x.ndim - 2)
-    if this.what in ("batchnorm", "batchnorm_nhwc", "groupnorm"):
-        w, b = (m.reshape(channels) for m in more)
+    channels = this.what in ("batchnorm", "batchnorm_nhwc", "groupnorm")
+    spread = [n if a in ((1,) if channels else axes) else 1 for a, n in enumerate(x.shape)]
+    w, b = [*(m.reshape(spread) for m in more if m.ndim and m.size == np.prod(spread)), 0, 0][:2]
     return {
         "softmax": lambda: [exps / exps.sum(axes, keepdims=True)],
         "softmin": lambda: [1 / exps / (1 / exps).sum(axes, keepdims=True)],
         "log_softmax": lambda: [x - lse],
         "logsumexp": lambda: [lse.squeeze(axes)],
         "standardize": lambda: [normal(x, axes, 0)],
-        "layernorm": lambda: [normal(x, axes, EPS) * more[0] + more[1]],
-        "rmsnorm": lambda: [rms(x) * more[0]],
-        "add_rmsnorm": lambda: [rms(x + more[0]) * more[1], x + more[0]],
+        "layernorm": lambda: [normal(x, axes, EPS) * w + b],
+        "rmsnorm": lambda: [rms(x) * w],
+        "add_rmsnorm": lambda: [rms(x + more[0]) * w, x + more[0]],
         "quant_fp8": lambda: [x, np.abs(x).max(axes) / 448],
         "cross_entropy": lambda: [lse[:, 0] - np.take_along_axis(x, more[0][:, None], 1)[:, 0]],
         "groupnorm": lambda: [normal(x.reshape(this.grouped), (2,), EPS).reshape(x.shape) * w + b],
