@@ -78,7 +78,8 @@ def test_what_is_no_case(name: str) -> None:
     ("name", "goal"),
     [
         ("softmax.bf16.8192x4096", 0.95), ("softmax.f32.8192x16384", 0.95), ("softmax.f32.1024x32768", 0.93),
-        ("softmax.bf16.64x1M", 0.88), ("softmax.bf16.8192x4097", 0.90), ("softmax.bf16.64x1000001", 0.90),
+        ("softmax.bf16.64x1M", 0.88), ("softmax.f32.65536x1004", 0.95),
+        ("softmax.bf16.8192x4097", 0.90), ("softmax.bf16.64x1000001", 0.90),
         ("softmax0.f32.8192x8192", 0.88), ("softmax1.f32.64x256x56x56", 0.88), ("batchnorm.f32.64x256x56x56", 0.88),
         ("groupnorm.f32.64x256x56x56", 0.93), ("softmax.f32.64x1024", None), ("softmax.bf16.4096x4096", 0.95),
         ("softmax.bf16.3000x4096", None),

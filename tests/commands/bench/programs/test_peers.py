@@ -111,6 +111,7 @@ def test_what_liger_is_asked_for(log: list[Any]) -> None:
         ("batchnorm.f32.8x64", "no such function", "no such function"),
         ("softmax0.bf16.8x64", "the last axis only", "the last axis only"),
         ("softmax.bf16.8x77", "a multiple of 16 bytes only", ""),
+        ("softmax.f32.8x66", "a multiple of 16 bytes only", ""),
         ("softmax.f64.8x64", "no f64", ""),
         ("softmax.bf16.2x131072", "", "at most 65,536 elements"),
         ("softmax.f32.1x1M", "at most 3584 KiB", "at most 65,536 elements"),
