@@ -37,9 +37,8 @@ def drawn(dtype: str, shape: tuple[int, ...], filled: float) -> np.ndarray[Any, 
     return np.where(some, x, 0).astype(dtype)
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8"])
+@pytest.mark.parametrize(("dtype", "begin"), [("bool", 3), ("int8", 0), ("int8", 3), ("uint8", 0)])
 @pytest.mark.parametrize(("shape", "axis"), LAYOUTS)
-@pytest.mark.parametrize("begin", [0, 3])
 def test_sums_and_counts(dtype: str, shape: tuple[int, ...], axis: int, begin: int) -> None:
     x = drawn(dtype, shape, 0.6)[..., begin:]
     wide = np.uint64 if dtype == "uint8" else np.int64
@@ -51,7 +50,7 @@ def test_sums_and_counts(dtype: str, shape: tuple[int, ...], axis: int, begin: i
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8"])
+@pytest.mark.parametrize("dtype", ["bool", "int8"])
 @pytest.mark.parametrize(("shape", "axis"), LAYOUTS)
 @pytest.mark.parametrize("filled", [0.0, 0.002, 0.998, 1.0])
 def test_any_and_all(dtype: str, shape: tuple[int, ...], axis: int, filled: float) -> None:
@@ -62,6 +61,7 @@ def test_any_and_all(dtype: str, shape: tuple[int, ...], axis: int, filled: floa
         np.testing.assert_array_equal(mine(x, axis=axis, where=where), numpys(x, axis=axis, where=where))
 
 
+OF_ENDS = {"bool": ("any", "all", "count_nonzero"), "int8": ("sum", "any"), "uint8": ("sum",)}
 ENDS = ["lanes=1,unroll=1", "lanes=2,unroll=2"]
 """All accesses are whole ones or cut, and some whole ones are left over."""
 
@@ -73,7 +73,7 @@ def rows_apart(dtype: str, rows: int, length: int, pitch: int) -> np.ndarray[Any
     return np.where(set_there, some, np.zeros_like(some))[:, :length]
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8"])
+@pytest.mark.parametrize("dtype", OF_ENDS)
 @pytest.mark.parametrize("how", ENDS)
 def test_the_ends_of_rows_of_every_length(dtype: str, how: str) -> None:
     """A byte too many or too few at either end of a row would change every answer.
@@ -85,10 +85,8 @@ def test_the_ends_of_rows_of_every_length(dtype: str, how: str) -> None:
     for length in range(2, 41):  # a row of one element has no vector
         for pitch in (length, 48):
             x = rows_apart(dtype, 6, length, pitch)
-            for what, expected in (
-                ("sum", x.sum(axis=1, dtype=wide)), ("any", x.any(axis=1)), ("all", x.all(axis=1)),
-                ("count_nonzero", np.count_nonzero(x, axis=1)),
-            ):  # fmt: skip
+            for what in OF_ENDS[dtype]:
+                expected = x.sum(axis=1, dtype=wide) if what == "sum" else getattr(np, what)(x, axis=1)
                 found = wf.reduce(x, what, axis=1, plan=plan, device="emulator")
                 np.testing.assert_array_equal(found, expected, f"{what} {length} {pitch}")
 
@@ -179,7 +177,7 @@ def wide_sums(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("wide_sums")
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8"])
-@pytest.mark.parametrize(("shape", "axis"), LAYOUTS)
+@pytest.mark.parametrize(("shape", "axis"), LAYOUTS[1::2])
 def test_sums_in_64_bits(dtype: str, shape: tuple[int, ...], axis: int) -> None:
     x = drawn(dtype, shape, 0.6)
     assert api.plan_for("count_nonzero", shape, x.dtype, axis=axis).program.monoid.state == (I64,)
@@ -199,8 +197,8 @@ def test_bytes_of_columns_are_unpacked_together(dtype: str, options: str, sums: 
     assert len([name for name in found if name not in ("dp4a", "mov", "prmt")]) <= 8 * loads
 
 
-@pytest.mark.parametrize("unroll", [1, 2, 4, 8, 16, 32])
-@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8"])
+@pytest.mark.parametrize("unroll", [1, 2, 8, 32])
+@pytest.mark.parametrize("dtype", ["bool", "int8"])
 def test_columns_of_any_number_of_accesses(dtype: str, unroll: int) -> None:
     x = drawn(dtype, (1000, 64), 0.9)
     for walk in ("vector=4,lanes=1", "vector=8,lanes=4,warps=2,warps_kept=1", "walk=period,vector=8"):

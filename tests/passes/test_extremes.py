@@ -49,9 +49,10 @@ def compare(found: Any, expected: Any) -> None:
     np.testing.assert_array_equal(np.float32(found), np.float32(expected))
 
 
-@pytest.mark.parametrize("name", [*INTEGERS, *FLOATS])
+@pytest.mark.parametrize(
+    ("name", "begin"), [("i8", 0), ("u8", 3), ("i16", 3), ("u16", 0), ("f16", 0), ("bf16", 3)]
+)  # fmt: skip
 @pytest.mark.parametrize(("shape", "axis"), LAYOUTS)
-@pytest.mark.parametrize("begin", [0, 3])
 def test_random_elements(name: str, shape: tuple[int, ...], axis: int, begin: int) -> None:
     x = drawn(name, shape)[..., begin:]
     for mine, numpys in ((wf.max, np.max), (wf.min, np.min)):
@@ -92,7 +93,7 @@ def test_nan_propagates_and_zeros_are_ordered(name: str, shape: tuple[int, ...],
     assert np.signbit(wf.min(-zeros, axis=axis)).tolist() == few.any(axis=axis).tolist()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(
     st.sampled_from([*INTEGERS, *FLOATS]), st.integers(2, 600), st.integers(0, 17), st.integers(0, 2**32),
     st.integers(0, 1), st.sampled_from([1, 2, 4, 8]), st.sampled_from([1, 2, 8, 32]), st.booleans(),

@@ -16,6 +16,7 @@ from warpfold.compiler.program.library.reductions import argmax
 
 BYTES = ["bool", "int8", "uint8"]
 TYPES = [*BYTES, "int16", "uint16", "float16", "bfloat16", "float32"]
+ALL_LAYOUTS = ["bool", "uint8", "int16", "bfloat16", "float32"]
 LAYOUTS = [
     ((40_000,), 0),
     ((7, 3333), 1),
@@ -27,6 +28,10 @@ LAYOUTS = [
     ((4, 300, 77), 1),
 ]
 """Rows and columns, that begin at whole accesses and between them, and a middle axis."""
+CASES = [
+    (dtype, *layout) for dtype in TYPES for layout in (LAYOUTS if dtype in ALL_LAYOUTS else (LAYOUTS[1], LAYOUTS[5]))
+]
+"""Types that differ from another in the sign only have rows and columns that begin anywhere."""
 
 
 def typed(dtype: str) -> np.dtype[Any]:
@@ -60,9 +65,8 @@ def places(x: np.ndarray[Any, Any], axis: int) -> None:
         np.testing.assert_array_equal(mine(x, axis=axis), numpys(wide, axis=axis))
 
 
-@pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("kind", ["many", "few", "lowest"])
-@pytest.mark.parametrize(("shape", "axis"), LAYOUTS)
+@pytest.mark.parametrize(("dtype", "shape", "axis"), CASES)
 def test_the_first_of_the_extremes(dtype: str, kind: str, shape: tuple[int, ...], axis: int) -> None:
     """Also where rows begin anywhere, and where numbers count down in memory."""
     x = filled(kind, dtype, shape)
@@ -70,8 +74,7 @@ def test_the_first_of_the_extremes(dtype: str, kind: str, shape: tuple[int, ...]
         places(view, axis)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
-@pytest.mark.parametrize(("shape", "axis"), LAYOUTS)
+@pytest.mark.parametrize(("dtype", "shape", "axis"), [case for case in CASES if "float" in case[0]])
 def test_the_first_nan(dtype: str, shape: tuple[int, ...], axis: int) -> None:
     """NaN with either sign and any payload, once a result or in a tenth of the elements, beside infinities."""
     t, rng = typed(dtype), np.random.default_rng(6)
@@ -85,7 +88,7 @@ def test_the_first_nan(dtype: str, shape: tuple[int, ...], axis: int) -> None:
             places(view, axis)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(
     st.sampled_from([t for t in TYPES if t != "float32"]), st.integers(64, 2000), st.integers(0, 17),
     st.integers(0, 2**32), st.integers(0, 3), st.sampled_from([1, 2, 4, 8]), st.booleans(),
