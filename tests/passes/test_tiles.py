@@ -105,8 +105,10 @@ def test_every_row_is_read_and_nothing_outside_the_array(t: type[Any], artifacts
     assert accesses(artifacts) <= {"tile", "tile_strided"}  # the latter of rows of one element
 
 
-@pytest.mark.parametrize("nbytes", VECTORS)
-@pytest.mark.parametrize("t", NARROW)
+@pytest.mark.parametrize(
+    ("t", "nbytes"),
+    [(np.int8, 4), (np.int8, 16), (np.bool_, 8), (ml_dtypes.bfloat16, 4), (np.float16, 8), (np.float16, 16)],
+)
 def test_words_of_rows_that_begin_anywhere(t: type[Any], nbytes: int, artifacts: list[Artifact]) -> None:
     """Vectors are extracted from words, wherever they begin: every offset and length, of three offsets each a third.
 
