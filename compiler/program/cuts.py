@@ -14,6 +14,7 @@ from .array_program import ArrayProgram
 from .graph import Expr
 from .phases import Group, Owns, above_results, folds_below, grouped
 from .rewrites.online import online
+from .rewrites.two_pass import two_pass
 from .step_programs import Buffers, named, step_of
 from .steps import Steps
 
@@ -31,7 +32,9 @@ def cut(program: ArrayProgram, owns: Owns, order: Sequence[int] | None = None) -
         order: the dims as they lie in memory, outermost first; by default in order of their numbers. Steps without
             folds share the innermost ones among threads.
     """
-    program = online(program, lambda *dims: not owns(*map(program.dims_of, dims)))
+    dims_of = program.dims_of
+    program = online(program, lambda *dims: not owns(*map(dims_of, dims)))
+    program = two_pass(program, lambda *dims: owns(*map(dims_of, dims)))
     groups = grouped(program, owns, range(len(program.dims)) if order is None else order)
     homes = _homes(program, groups)
     buffers = Buffers(program)

@@ -10,9 +10,14 @@ from collections.abc import Sequence
 from ...plan.plan import Access
 from ...program.graph import ELEMENT, KEPT, REDUCED, Space
 from ...space.geometry import Dim
+from .. import sittings
 from ..alignment import WIDEST
 from ..powers_of_two import halvings
+from ..table import threshold
 from ..task import Task
+
+SHIFTED = threshold(32, "accesses of a row", sittings.RESIDENT_ROWS)
+"""Rows that begin anywhere are read by the widest accesses of which they have this many: three of them are cut."""
 
 
 def spaces(task: Task) -> tuple[Space, ...]:
@@ -111,6 +116,7 @@ def vector_of(task: Task, axis: str) -> int:
         return widest
     for vector in halvings(widest):
         found = accesses(task, axis, vector)
-        if all(found[i] in ("aligned", "shifted") for i in rows):
+        kinds = {found[i] for i in rows}
+        if kinds == {"aligned"} or (kinds <= {"aligned", "shifted"} and task.geometry.n_reduced >= SHIFTED * vector):
             return vector
     return 1

@@ -7,15 +7,16 @@ from math import ceil
 from ...plan.plan import LARGEST_CLUSTER, Plan
 from ...target import WARP
 from .. import sittings
+from ..alignment import WIDEST
 from ..powers_of_two import ceil2
-from ..table import threshold
+from ..table import Table, threshold
 from ..task import Notes, Task
 from .accesses import accesses, elements_of
 
-ACCESS_BYTES = threshold(8, "bytes of an access", sittings.RESIDENT_ROWS)
-"""The widest access: a tile of few columns lets an SM hold several CTAs."""
-SECTOR = 32
-"""Bytes that memory reads at a time: tiles are no narrower."""
+WIDTHS = Table("bytes of a row of the tile", "CTAs of a cluster, at most", sittings.RESIDENT_ROWS, (
+    (32, 8), (64, 8), (128, 2), (256, 1),
+))  # fmt: skip
+"""A tile is as wide as it may be if its columns, in clusters of at most these CTAs, leave each thread KEPT elements."""
 KEPT = threshold(64, "elements that a thread keeps", sittings.RESIDENT_ROWS)
 """The most, so that an SM holds two CTAs of THREADS."""
 THREADS = threshold(256, "threads of a CTA", sittings.RESIDENT_ROWS)
@@ -28,19 +29,14 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     """The plan of columns that threads keep in registers; None where they are too long for that."""
     vector, n = _vector(task), task.geometry.n_reduced
     item = max(task.operand_type(i).itemsize for i in elements_of(task))
-    columns = ceil2(ceil(task.geometry.columns / vector))
-    widest = min(WARP, columns)
-    narrowest = min(widest, max(1, SECTOR // (vector * item)))
-    lanes_kept = widest
-    while lanes_kept > narrowest and _held(n, lanes_kept, THREADS, 1) * vector > KEPT:
-        lanes_kept //= 2
-    cluster = 1
     most = LARGEST_CLUSTER if task.target.has_clusters and not task.is_portable else 1
-    while cluster < most and _held(n, lanes_kept, THREADS, cluster) * vector > KEPT:
-        cluster *= 2
-    held = _held(n, lanes_kept, THREADS, cluster)
-    if held * vector > KEPT:
-        notes.rejected.append(("resident=registers", f"{held * vector} elements a thread of {cluster} CTA(s)"))
+    for width, ctas in reversed(WIDTHS.rows):
+        lanes_kept = max(1, min(WARP, int(width) // (item * vector), ceil2(ceil(task.geometry.columns / vector))))
+        cluster = ceil2(ceil(_held(n, lanes_kept, THREADS, 1) * vector / KEPT))
+        if cluster <= min(ctas, most):
+            break
+    else:
+        notes.rejected.append(("resident=registers", f"{n} elements a column are too many for {most} CTA(s)"))
         return None
     warps = THREADS // WARP
     while warps > 1 and _held(n, lanes_kept, warps * WARP // 2, cluster) <= LEAST:
@@ -59,9 +55,9 @@ def _held(n: int, lanes_kept: int, threads: int, cluster: int) -> int:
 
 
 def _vector(task: Task) -> int:
-    """Neighbouring columns of a thread: as many as ACCESS_BYTES hold, where every array has them side by side."""
+    """Neighbouring columns of a thread: as many as an access holds, where every array has them side by side."""
     rows = elements_of(task)
-    vector = max(1, ACCESS_BYTES // max(task.operand_type(i).itemsize for i in rows))
+    vector = max(1, WIDEST // max(task.operand_type(i).itemsize for i in rows))
     while vector > 1:
         found = accesses(task, "kept", vector)
         if all(found[i] == "aligned" for i in rows):

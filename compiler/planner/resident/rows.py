@@ -19,6 +19,10 @@ IN_A_WARP = threshold(128, "accesses of a row", sittings.RESIDENT_ROWS)
 """Up to here a row has one warp or less: its threads need no barrier."""
 ROW_THREADS = threshold(256, "threads of a row in a CTA", sittings.RESIDENT_ROWS)
 """From here on threads keep more accesses, up to MOST of them, and then CTAs share the row."""
+LARGE_CTA = threshold(512, "threads of a row in a CTA", sittings.RESIDENT_ROWS)
+"""Rows of up to MOST accesses each of so many threads have a CTA; longer ones a cluster of CTAs of ROW_THREADS."""
+HELD_SHIFTED = threshold(6, "accesses of a row that a thread keeps", sittings.RESIDENT_ROWS)
+"""Rows that begin anywhere are cut at both ends: with fewer threads a smaller part of the accesses is."""
 MOST = threshold(9, "accesses of a row that a thread keeps", sittings.RESIDENT_ROWS)
 """Beyond, SMs hold too few threads to hide the latency of memory."""
 LAST_RESORT = threshold(16, "accesses of a row that a thread keeps", sittings.RESIDENT_ROWS)
@@ -91,16 +95,19 @@ def count_of(task: Task, vector: int) -> int:
 def _sharing(task: Task, count: int) -> tuple[int, int]:
     """The threads of a CTA, and the CTAs of a cluster, that share a row of ``count`` accesses."""
     threads = min(WARP, ceil2(count)) if count <= IN_A_WARP else ceil2(ceil(count / HELD))
+    if "shifted" in accesses(task, "reduced", vector_of(task, "reduced")) and count <= WARP * MOST:
+        threads = min(threads, ceil2(ceil(count / HELD_SHIFTED)))
     if not task.is_portable and count > WARP:
-        while threads < min(ROW_THREADS, count // 2) and task.geometry.n_kept * threads < FILLING * task.machine:
+        while threads < min(ROW_THREADS, count) and task.geometry.n_kept * threads < FILLING * task.machine:
             threads *= 2
-    if threads <= ROW_THREADS or count <= ROW_THREADS * MOST:
+    if count <= ROW_THREADS * MOST:
         return min(threads, ROW_THREADS), 1
-    cluster = 1
+    if count <= LARGE_CTA * MOST:
+        return LARGE_CTA, 1
     most = LARGEST_CLUSTER if task.target.has_clusters and not task.is_portable else 1
-    while cluster < most and count > ROW_THREADS * MOST * cluster:
+    cluster, threads = 1, ROW_THREADS
+    while cluster < most and count > threads * MOST * cluster:
         cluster *= 2
-    threads = ROW_THREADS
     while threads < task.target.max_threads and count > threads * MOST * cluster:
         threads *= 2
     return threads, cluster

@@ -58,14 +58,14 @@ def _log_sum_exp(later: Expr) -> Swaps | None:
     Where the maximum is not finite, differences from it are NaN, which the sum is then, too, unless it is one of no
     elements.
     """
-    mask, term = _masked(later.args[0], 0)
+    mask, term = masked(later.args[0], 0)
     if term.op != "exp" or term.args[0].op != "sub":
         return None
     x, greatest = term.args[0].args
     earlier = _earlier(greatest, later, "max")
     if earlier is None:
         return None
-    own, element = _masked(earlier.args[0], _fold(earlier).monoid.identity[0])
+    own, element = masked(earlier.args[0], _fold(earlier).monoid.identity[0])
     if (own, element) != (mask, x):
         return None
     one: Expr = Expr("const", (), later.dtype, SCALAR, 1.0)
@@ -116,7 +116,7 @@ def _earlier(e: Expr, later: Expr, kind: str) -> Expr | None:
     return fold if operation(_fold(fold).monoid) == kind and later.dtype.is_float else None
 
 
-def _masked(e: Expr, nothing: object) -> tuple[Expr | None, Expr]:
+def masked(e: Expr, nothing: object) -> tuple[Expr | None, Expr]:
     """The mask outside which ``e`` is ``nothing``, and its value inside; None for no mask."""
     if e.op == "where" and e.args[2].op == "const" and e.args[2].value == nothing:
         return e.args[0], e.args[1]
