@@ -163,6 +163,18 @@ ENTRIES: Entries = {
             "{name} has {found} axes: expected {expected}, those of the shape along axis {axis}",
             "pass an array with the sizes of the axes that are normalised, in their order",
         ),
+        "WF270": (
+            "batch_norm got {found} of running_mean and running_var with training={training}: expected {expected}",
+            "pass both to normalise with them, or training=True alone to normalise with the statistics of the array",
+        ),
+        "WF271": (
+            "the targets have {found}: expected integers, one for each row: rank {rank}",
+            "pass the number of the class of each row; the axis of the classes is named by axis=",
+        ),
+        "WF272": (
+            "arrays are not quantised to {dtype}: expected one of {known}",
+            "convert to other types with wf.cast(x, dtype)",
+        ),
         "WF263": (
             "result {position} of {name} depends on no array",
             "return arrays that the function computes from its arguments; a constant needs no kernel",

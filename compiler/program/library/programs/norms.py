@@ -7,12 +7,21 @@ have any float type.
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 from ....dtypes import F64
+from ....errors import error
 from ...arrays import namespace as xp
-from ...arrays.folding import AxisArgument
-from ...functions import fma, rsqrt
+from ...arrays.folding import AxisArgument, named, positions, reduced
+from ...fold import count, fold
+from ...frames import caller
+from ...functions import fma, maximum, rsqrt
 from ...values import cast
+from ..monoids import SUM
 from .operands import Array, along, like, result_type, wide
+
+norm = named("norm")
 
 
 def layer_norm(
@@ -83,10 +92,133 @@ def add_rms_norm(
     return cast(_scaled(_by_root_mean_square(total, axis, eps), weight, None, axis), t), cast(total, t)
 
 
+def batch_norm(
+    x: Array,
+    running_mean: Array = None,
+    running_var: Array = None,
+    weight: Array = None,
+    bias: Array = None,
+    *,
+    training: bool = False,
+    channel_axis: int = 1,
+    eps: float = 1e-5,
+) -> Any:
+    """(x - mean) / sqrt(variance + eps) * weight + bias for each channel.
+
+    Args:
+        x: an array with an axis of channels.
+        running_mean: the mean of each channel; like ``running_var`` it is needed unless ``training``.
+        running_var: the variance of each channel.
+        weight: a factor for each channel, or None.
+        bias: an addend for each channel, or None.
+        training: whether the mean and the variance are those of ``x`` itself, over all other axes.
+        channel_axis: the axis of the channels.
+        eps: what is added to the variance.
+
+    Returns:
+        An array of the shape and type of ``x``. With ``training`` it is the field ``output`` beside ``mean`` and
+        ``var``, the statistics of each channel in the type of computation. The divisor of this variance is the number
+        n of elements of a channel, while that of PyTorch's running variance is n - 1.
+
+    Raises:
+        TraceError: WF269 for a weight, a bias or statistics with another number of axes, WF270 for running statistics
+            that are missing or not needed.
+    """
+    t = result_type(x)
+    x = wide(x, t)
+    given = sum(v is not None for v in (running_mean, running_var))
+    if given != (0 if training else 2):
+        raise error("WF270", found=given, training=training, expected=0 if training else 2, where=caller())
+    if training:
+        axes = _others(x, channel_axis)
+        centred, mean, var = _moments(x, axes)
+        output = cast(_scaled(centred * rsqrt(var + eps), weight, bias, channel_axis), t)
+        return {"output": output, "mean": xp.squeeze(mean, axes), "var": xp.squeeze(var, axes)}
+    mean = along("running_mean", running_mean, x, channel_axis)
+    var = along("running_var", running_var, x, channel_axis)
+    return cast(_scaled((x - mean) * rsqrt(var + eps), weight, bias, channel_axis), t)
+
+
+def instance_norm(
+    x: Array, weight: Array = None, bias: Array = None, *, channel_axis: int = 1, eps: float = 1e-5
+) -> Array:
+    """(x - mean) / sqrt(variance + eps) * weight + bias for each channel of each instance.
+
+    Args:
+        x: an array with instances along axis 0 and an axis of channels.
+        weight: a factor for each channel, or None.
+        bias: an addend for each channel, or None.
+        channel_axis: the axis of the channels.
+        eps: what is added to the variance, whose divisor is the number of elements.
+
+    Returns:
+        An array of the shape and type of ``x``.
+
+    Raises:
+        TraceError: WF269 for a weight or a bias with another number of axes.
+    """
+    t = result_type(x)
+    x = wide(x, t)
+    return cast(_scaled(_standard(x, _others(x, (0, channel_axis)), eps), weight, bias, channel_axis), t)
+
+
+def normalize(x: Array, *, p: float = 2.0, axis: AxisArgument = 1, eps: float = 1e-12) -> Array:
+    """x / max(norm(x), eps) along axes.
+
+    Args:
+        x: an array.
+        p: the order of the norm: 2, 1, 0, inf, -inf or any other, as in ``norm``.
+        axis: the axes over which the norm goes: an axis, several, or None for all.
+        eps: the least divisor.
+
+    Returns:
+        An array of the shape and type of ``x``.
+    """
+    t = result_type(x)
+    x = wide(x, t)
+    return cast(x * (1.0 / maximum(norm(x, axis, ord=p, keepdims=True), eps)), t)
+
+
+def standardize(
+    x: Array, *, axis: AxisArgument = -1, where: Array = None, correction: float = 0.0, eps: float = 1e-5
+) -> Array:
+    """(x - mean) / sqrt(variance + eps) along axes, with the mean and the variance of the elements of a mask.
+
+    Args:
+        x: an array.
+        axis: the axes of a row: an axis, several, or None for all.
+        where: a bool array that broadcasts to ``x``: which elements the mean and the variance are of; None for all.
+        correction: the divisor of the variance is the number of these elements less ``correction``.
+        eps: what is added to the variance. Without it the row of a constant is NaN.
+
+    Returns:
+        An array of the shape and type of ``x``.
+    """
+    t = result_type(x)
+    centred, _, var = _moments(wide(x, t), axis, where, correction)
+    return cast(centred * rsqrt(var + eps), t)
+
+
+def _moments(x: Array, axis: AxisArgument, where: Array = None, correction: float = 0.0) -> tuple[Array, Array, Array]:
+    """``x`` less its mean, the mean, and the variance, both with the reduced axes."""
+    mean = xp.mean(x, axis, keepdims=True, where=where)
+    centred = x - mean
+    params = {"correction": correction}
+    var = reduced("variance", _variance, (centred,), axis, keepdims=True, where=where, params=params)
+    return centred, mean, var
+
+
+def _variance(centred: Array, *, correction: float) -> Array:
+    """The sum of squares over their number less ``correction``, NaN where that is not positive: a tensor program."""
+    n = count(centred.dtype)
+    squares = fold(SUM, centred * centred)
+    return xp.where(n > correction, squares / (n - correction), math.nan) if correction else squares / n
+
+
 def _standard(x: Array, axis: AxisArgument, eps: float) -> Array:
     """``x`` with a mean of 0 and a variance of almost 1."""
-    centred = x - xp.mean(x, axis, keepdims=True)
-    return centred * rsqrt(xp.mean(centred * centred, axis, keepdims=True) + eps)
+    centred, _, var = _moments(x, axis)
+    return centred * rsqrt(var + eps)
 
 
 def _by_root_mean_square(x: Array, axis: AxisArgument, eps: float | None) -> Array:
@@ -101,3 +233,9 @@ def _scaled(x: Array, weight: Array, bias: Array, axis: AxisArgument) -> Array:
     if scale is None:
         return x if shift is None else x + shift
     return x * scale if shift is None else fma(x, scale, shift)
+
+
+def _others(x: Array, axes: int | tuple[int, ...]) -> tuple[int, ...]:
+    """The axes of ``x`` but these."""
+    kept = positions(axes, x.axes, x)
+    return tuple(i for i in range(x.ndim) if i not in kept)

@@ -12,7 +12,16 @@ from library_programs import program, values, wide
 
 from warpfold.compiler.dtypes import BF16, F16, F32, F64
 from warpfold.compiler.errors import TraceError
-from warpfold.compiler.program.library.programs.norms import add_layer_norm, add_rms_norm, layer_norm, rms_norm
+from warpfold.compiler.program.library.programs.norms import (
+    add_layer_norm,
+    add_rms_norm,
+    batch_norm,
+    instance_norm,
+    layer_norm,
+    normalize,
+    rms_norm,
+    standardize,
+)
 
 RNG = np.random.default_rng(7)
 X = RNG.standard_normal((3, 4, 5)).astype(np.float32) * 4
@@ -109,3 +118,92 @@ def test_weights_of_other_shapes() -> None:
         program(layer_norm, {"x": X, "weight": X[0]})
     with pytest.raises(TraceError, match=r"WF254: shapes .* do not broadcast: axis -1 has size 5"):
         program(rms_norm, {"x": X, "weight": W[:4]})
+
+
+# --- batches, instances, vectors ---
+@pytest.mark.parametrize("channel", [0, 1, -1])
+@pytest.mark.parametrize("parts", range(4))
+def test_batch_norm_as_pytorch(channel: int, parts: int) -> None:
+    f = pytest.importorskip("torch").nn.functional
+    tensor = pytest.importorskip("torch").from_numpy
+    n = X.shape[channel]
+    weight, bias = (RNG.standard_normal(n) if parts & bit else None for bit in (1, 2))
+    mean, var = RNG.standard_normal(n), RNG.random(n)
+    given = {"x": X, "weight": weight, "bias": bias}
+    own = [None if v is None else tensor(v) for v in (weight, bias)]
+    moved = tensor(np.moveaxis(X, channel, 1).astype(np.float64).copy())
+
+    expected = np.moveaxis(f.batch_norm(moved, tensor(mean), tensor(var), *own).numpy(), 1, channel)
+    (found,) = values(batch_norm, given | {"running_mean": mean, "running_var": var}, channel_axis=channel)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+    expected = np.moveaxis(f.batch_norm(moved, None, None, *own, training=True).numpy(), 1, channel)
+    output, mean, var = values(batch_norm, given, channel_axis=channel, training=True)
+    np.testing.assert_allclose(output, expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(mean, moved.mean((0, 2)).numpy(), rtol=1e-9)
+    np.testing.assert_allclose(var, moved.var((0, 2), correction=0).numpy(), rtol=1e-9)
+
+
+def test_batch_norm_names_its_results_and_keeps_statistics_in_f32() -> None:
+    found = program(batch_norm, {"x": X.astype(np.float16)}, training=True)
+    assert found.structure[1] == ("output", "mean", "var")
+    assert [o.dtype for o in found.outputs] == [F16, F32, F32]
+
+
+def test_running_statistics_that_do_not_fit() -> None:
+    with pytest.raises(TraceError, match="WF270: batch_norm got 0 of running_mean and running_var with training=False"):
+        program(batch_norm, {"x": X})
+    with pytest.raises(TraceError, match=r"WF270: batch_norm got 2 .*: expected 0"):
+        program(batch_norm, {"x": X, "running_mean": W[:4], "running_var": W[:4]}, training=True)
+    with pytest.raises(TraceError, match=r"WF269: running_mean has 2 axes: expected 1, .* along axis 1"):
+        program(batch_norm, {"x": X, "running_mean": X[0], "running_var": W[:4]})
+
+
+@pytest.mark.parametrize("parts", range(4))
+def test_instance_norm_as_pytorch(parts: int) -> None:
+    torch = pytest.importorskip("torch")
+    weight, bias = (RNG.standard_normal(4) if parts & bit else None for bit in (1, 2))
+    own = [None if v is None else torch.from_numpy(v) for v in (weight, bias)]
+    x = torch.from_numpy(X).double()
+    expected = torch.nn.functional.instance_norm(x, weight=own[0], bias=own[1]).numpy()
+    given = {"x": X, "weight": weight, "bias": bias}
+    np.testing.assert_allclose(values(instance_norm, given)[0], expected, rtol=1e-9, atol=1e-9)
+    given["x"] = np.moveaxis(X, 1, -1)
+    found = values(instance_norm, given, channel_axis=-1)[0]
+    np.testing.assert_allclose(np.moveaxis(found, -1, 1), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("p", [2.0, 1.0, 0.0, 3.0, 0.5, np.inf, -np.inf])
+@pytest.mark.parametrize("axis", [1, -1, (0, 2)])
+def test_normalize_as_pytorch(p: float, axis: Any) -> None:
+    torch = pytest.importorskip("torch")
+    expected = torch.nn.functional.normalize(torch.from_numpy(X).double(), p=p, dim=axis).numpy()
+    np.testing.assert_allclose(values(normalize, {"x": X}, p=p, axis=axis)[0], expected, rtol=1e-9)
+
+
+def test_normalize_leaves_zeros() -> None:
+    assert (values(normalize, {"x": X * 0})[0] == 0).all()
+
+
+@pytest.mark.parametrize("correction", [0, 1])
+@pytest.mark.parametrize("axis", [0, -1, None])
+def test_standardize_as_scipys_zscore(axis: Any, correction: int) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    expected = stats.zscore(X.astype(np.float64), axis=axis, ddof=correction)
+    found = values(standardize, {"x": X}, axis=axis, correction=correction, eps=0.0)[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("correction", [5, 6])
+def test_standardize_without_a_divisor(correction: int) -> None:
+    assert np.isnan(values(standardize, {"x": X}, correction=correction)[0]).all()
+
+
+def test_standardize_with_the_statistics_of_a_mask() -> None:
+    where = X > -1
+    where[..., :2] = True
+    found = values(standardize, {"x": X, "where": where}, axis=-1, correction=1, eps=1e-3)[0]
+    x = X.astype(np.float64)
+    mean = x.mean(-1, keepdims=True, where=where)
+    var = x.var(-1, keepdims=True, where=where, ddof=1)
+    np.testing.assert_allclose(found, (x - mean) / np.sqrt(var + 1e-3), rtol=1e-9, atol=1e-9)
