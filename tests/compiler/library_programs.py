@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -14,13 +15,24 @@ from warpfold.compiler.program.array_program import ArrayProgram
 def program(function: Callable[..., Any], arrays: dict[str, Any], **params: Any) -> ArrayProgram:
     """``function`` traced over the arrays that are not None."""
     given = {name: a for name, a in arrays.items() if a is not None}
-    return traced(lambda *xs: function(**dict(zip(given, xs, strict=True)), **params), *given.values())
+    return traced(_of_arrays(function, list(given), params), *given.values())
 
 
 def values(function: Callable[..., Any], arrays: dict[str, Any], **params: Any) -> list[Any]:
     """The results of ``function`` in float64; arrays that are None are left out."""
     given = {name: a for name, a in arrays.items() if a is not None}
-    return results(lambda *xs: function(**dict(zip(given, xs, strict=True)), **params), *given.values())
+    return results(_of_arrays(function, list(given), params), *given.values())
+
+
+def _of_arrays(function: Callable[..., Any], names: list[str], params: dict[str, Any]) -> Any:
+    """``function`` of arrays by position, which have these names."""
+
+    def call(*xs: Any) -> Any:
+        return function(**dict(zip(names, xs, strict=True)), **params)
+
+    kind = inspect.Parameter.POSITIONAL_ONLY
+    call.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in names])  # type: ignore[attr-defined]
+    return call
 
 
 def wide(*arrays: Any) -> list[Any]:

@@ -160,7 +160,7 @@ ENTRIES: Entries = {
             "axis=-1); positions are x.__array_namespace__().arange(x.shape[-1])",
         ),
         "WF269": (
-            "{name} has {found} axes: expected {expected}, those of the shape along axis {axis}",
+            "{name} has shape {found}: expected one that broadcasts to {expected}",
             "pass an array with the sizes of the axes that are normalised, in their order",
         ),
         "WF270": (

@@ -57,7 +57,7 @@ def cross_entropy(
 
     Raises:
         ArgumentError: WF138 for an unknown reduction.
-        TraceError: WF269 for a weight of another rank, WF271 for targets of another rank or that are no integers.
+        TraceError: WF254 for a weight of another size, WF271 for targets of another rank or that are no integers.
     """
     place = _class_axis(x, axis)
     x, rows = _logits(x, softcap), _Rows(x, target, weight, place, ignore_index)
@@ -106,7 +106,7 @@ class _Rows:
             raise error("WF271", found=found, rank=x.ndim - 1, where=caller())
         self.axis = axis
         self.target = cast(xp.expand_dims(target, axis=axis), I64)
-        self.weight = None if weight is None else _of_classes(weight, wide(x, result_type(x)), axis)
+        self.weight = None if weight is None else along("weight", weight, wide(x, result_type(x)), axis)
         self.counted = self.target != ignore_index
         self.inside = (self.target >= 0) & (self.target < x.shape[axis])
 
@@ -140,12 +140,6 @@ def _at(x: Any, target: Any) -> Any:
     """The element of a row whose number is ``target``: a tensor program. A fold, since kernels read rows in order."""
     number = index()
     return fold(SUM, xp.where(number == cast(target, number.dtype), x, 0.0))
-
-
-def _of_classes(weight: Array, x: Array, axis: int) -> Array:
-    """The weight of each element's class."""
-    found: Array = xp.broadcast_to(along("weight", weight, x, axis), x.shape)
-    return found
 
 
 def _class_axis(x: Array, axis: int | None) -> int:

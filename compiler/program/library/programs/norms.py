@@ -31,7 +31,7 @@ def layer_norm(
 
     Args:
         x: an array.
-        weight: an array of the shape that ``x`` has along the axes, or None.
+        weight: an array of the shape that ``x`` has along the axes, or one that broadcasts to ``x``, or None.
         bias: another one.
         axis: the axes that are normalised: an axis, several, or None for all.
         eps: what is added to the variance.
@@ -40,10 +40,12 @@ def layer_norm(
         An array of the shape and type of ``x``.
 
     Raises:
-        TraceError: WF269 for a weight or a bias with another number of axes.
+        TraceError: WF254 or WF269 for a weight or a bias of another shape.
     """
     t = result_type(x)
-    return cast(_scaled(_standard(wide(x, t), axis, eps), weight, bias, axis), t)
+    x = wide(x, t)
+    affine = _Affine(x, axis, weight, bias)
+    return cast(affine(_standard(x, axis, eps)), t)
 
 
 def rms_norm(x: Array, weight: Array = None, *, axis: AxisArgument = -1, eps: float | None = None) -> Array:
@@ -51,7 +53,7 @@ def rms_norm(x: Array, weight: Array = None, *, axis: AxisArgument = -1, eps: fl
 
     Args:
         x: an array.
-        weight: an array of the shape that ``x`` has along the axes, or None.
+        weight: an array of the shape that ``x`` has along the axes, or one that broadcasts to ``x``, or None.
         axis: the axes that are normalised: an axis, several, or None for all.
         eps: what is added to the mean of squares; None for the distance from 1 to the next number of the type that is
             computed in: 2^-23 for f32, 2^-52 for f64.
@@ -60,10 +62,12 @@ def rms_norm(x: Array, weight: Array = None, *, axis: AxisArgument = -1, eps: fl
         An array of the shape and type of ``x``.
 
     Raises:
-        TraceError: WF269 for a weight with another number of axes.
+        TraceError: WF254 or WF269 for a weight of another shape.
     """
     t = result_type(x)
-    return cast(_scaled(_by_root_mean_square(wide(x, t), axis, eps), weight, None, axis), t)
+    x = wide(x, t)
+    affine = _Affine(x, axis, weight)
+    return cast(affine(_by_root_mean_square(x, axis, eps)), t)
 
 
 def add_layer_norm(
@@ -74,9 +78,9 @@ def add_layer_norm(
     The sum is normalised before it is rounded to the type of ``x``.
     """
     t = result_type(x)
-    total = wide(x, t)
-    total = total + like(residual, total)
-    return cast(_scaled(_standard(total, axis, eps), weight, bias, axis), t), cast(total, t)
+    x = wide(x, t)
+    affine, total = _Affine(x, axis, weight, bias), x + like(residual, x)
+    return cast(affine(_standard(total, axis, eps)), t), cast(total, t)
 
 
 def add_rms_norm(
@@ -87,9 +91,9 @@ def add_rms_norm(
     The sum is normalised before it is rounded to the type of ``x``.
     """
     t = result_type(x)
-    total = wide(x, t)
-    total = total + like(residual, total)
-    return cast(_scaled(_by_root_mean_square(total, axis, eps), weight, None, axis), t), cast(total, t)
+    x = wide(x, t)
+    affine, total = _Affine(x, axis, weight), x + like(residual, x)
+    return cast(affine(_by_root_mean_square(total, axis, eps)), t), cast(total, t)
 
 
 def batch_norm(
@@ -121,7 +125,7 @@ def batch_norm(
         n of elements of a channel, while that of PyTorch's running variance is n - 1.
 
     Raises:
-        TraceError: WF269 for a weight, a bias or statistics with another number of axes, WF270 for running statistics
+        TraceError: WF254 or WF269 for a weight, a bias or statistics of another shape, WF270 for running statistics
             that are missing or not needed.
     """
     t = result_type(x)
@@ -129,14 +133,15 @@ def batch_norm(
     given = sum(v is not None for v in (running_mean, running_var))
     if given != (0 if training else 2):
         raise error("WF270", found=given, training=training, expected=0 if training else 2, where=caller())
+    affine = _Affine(x, channel_axis, weight, bias)
     if training:
         axes = _others(x, channel_axis)
         centred, mean, var = _moments(x, axes)
-        output = cast(_scaled(centred * rsqrt(var + eps), weight, bias, channel_axis), t)
+        output = cast(affine(centred * rsqrt(var + eps)), t)
         return {"output": output, "mean": xp.squeeze(mean, axes), "var": xp.squeeze(var, axes)}
     mean = along("running_mean", running_mean, x, channel_axis)
     var = along("running_var", running_var, x, channel_axis)
-    return cast(_scaled((x - mean) * rsqrt(var + eps), weight, bias, channel_axis), t)
+    return cast(affine((x - mean) * rsqrt(var + eps)), t)
 
 
 def instance_norm(
@@ -155,11 +160,12 @@ def instance_norm(
         An array of the shape and type of ``x``.
 
     Raises:
-        TraceError: WF269 for a weight or a bias with another number of axes.
+        TraceError: WF254 or WF269 for a weight or a bias of another shape.
     """
     t = result_type(x)
     x = wide(x, t)
-    return cast(_scaled(_standard(x, _others(x, (0, channel_axis)), eps), weight, bias, channel_axis), t)
+    affine = _Affine(x, channel_axis, weight, bias)
+    return cast(affine(_standard(x, _others(x, (0, channel_axis)), eps)), t)
 
 
 def normalize(x: Array, *, p: float = 2.0, axis: AxisArgument = 1, eps: float = 1e-12) -> Array:
@@ -227,12 +233,17 @@ def _by_root_mean_square(x: Array, axis: AxisArgument, eps: float | None) -> Arr
     return x * rsqrt(xp.mean(x * x, axis, keepdims=True) + least)
 
 
-def _scaled(x: Array, weight: Array, bias: Array, axis: AxisArgument) -> Array:
-    """``x * weight + bias``, rounded once."""
-    scale, shift = (v if v is None else along(n, v, x, axis) for n, v in (("weight", weight), ("bias", bias)))
-    if scale is None:
-        return x if shift is None else x + shift
-    return x * scale if shift is None else fma(x, scale, shift)
+class _Affine:
+    """What a norm does last: it multiplies by a weight and adds a bias, rounded once; each may be None."""
+
+    def __init__(self, x: Array, axis: AxisArgument, weight: Array, bias: Array = None) -> None:
+        self.weight = None if weight is None else along("weight", weight, x, axis)
+        self.bias = None if bias is None else along("bias", bias, x, axis)
+
+    def __call__(self, x: Array) -> Array:
+        if self.weight is None:
+            return x if self.bias is None else x + self.bias
+        return x * self.weight if self.bias is None else fma(x, self.weight, self.bias)
 
 
 def _others(x: Array, axes: int | tuple[int, ...]) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 from ....dtypes import DType, compute, floating, promote
 from ....errors import error
 from ...arrays.folding import AxisArgument, positions
+from ...arrays.shaping import broadcast_arrays
 from ...arrays.sym_array import SymArray
 from ...dtype_names import dtype as as_dtype
 from ...frames import caller
@@ -33,15 +34,23 @@ def like(value: Array, x: Array) -> Array:
 
 
 def along(name: str, value: Array, x: Array, axis: AxisArgument) -> Array:
-    """``value``, which has the shape of the axes ``axis`` of ``x``, in the type of ``x`` and along these axes.
+    """``value`` in the type of ``x`` and stretched to its shape.
+
+    Args:
+        name: what messages call it.
+        value: an array of any float type: with one axis for each of ``axis``, or one that broadcasts to ``x``.
+        x: an array.
+        axis: axes of ``x``.
 
     Raises:
-        TraceError: WF269 for another number of axes.
+        TraceError: WF254 for other sizes, WF269 for a value that stretches ``x``.
     """
     places = sorted(positions(axis, x.axes, x))
-    if value.ndim != len(places):
-        raise error("WF269", name=name, found=value.ndim, expected=len(places), axis=axis, where=caller())
-    return like(placed(value, x.ndim, places), x)
+    own = placed(value, x.ndim, places) if value.ndim == len(places) else value
+    found = broadcast_arrays(like(own, x), x)[0]
+    if found.axes != x.axes:
+        raise error("WF269", name=name, found=_shape(value), expected=_shape(x), where=caller())
+    return found
 
 
 def placed(value: Array, rank: int, places: Sequence[int]) -> SymArray:
@@ -49,3 +58,7 @@ def placed(value: Array, rank: int, places: Sequence[int]) -> SymArray:
     rest = iter(value.axes)
     found: SymArray = value.relabeled(tuple(next(rest) if i in places else None for i in range(rank)))
     return found
+
+
+def _shape(x: Array) -> str:
+    return "(" + ", ".join(map(repr, x.shape)) + ")"

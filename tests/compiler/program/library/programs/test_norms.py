@@ -113,11 +113,19 @@ def test_a_weight_is_read_along_the_axes_that_are_normalised() -> None:
     assert [tuple(v) for v in program(layer_norm, {"x": X, "weight": X[:, :, 0]}, axis=(0, 1)).views][1] == (1, (0, 1))
 
 
+def test_a_weight_that_broadcasts() -> None:
+    (found,) = values(layer_norm, {"x": X, "weight": X[0], "bias": X[0, :, :1]}, axis=-1)
+    standard = formula(X.astype(np.float64), axes=(2,), eps=1e-5)
+    np.testing.assert_allclose(found, standard * X[0] + X[0, :, :1], rtol=1e-9, atol=1e-9)
+
+
 def test_weights_of_other_shapes() -> None:
-    with pytest.raises(TraceError, match="WF269: weight has 2 axes: expected 1, those of the shape along axis -1"):
-        program(layer_norm, {"x": X, "weight": X[0]})
-    with pytest.raises(TraceError, match=r"WF254: shapes .* do not broadcast: axis -1 has size 5"):
+    with pytest.raises(TraceError, match=r"WF254: .* axis -1 has size 5 in x and size 4 in weight"):
         program(rms_norm, {"x": X, "weight": W[:4]})
+    with pytest.raises(TraceError, match=r"WF254: .* axis -2 has size 4 in x and size 5 in weight"):
+        program(layer_norm, {"x": X, "weight": W}, axis=1)
+    with pytest.raises(TraceError, match=r"WF269: weight has shape \(2, 1, 1, 5\): .* broadcasts to \(3, 4, 5\)"):
+        program(layer_norm, {"x": X, "weight": np.ones((2, 1, 1, 5))})
 
 
 # --- batches, instances, vectors ---
@@ -155,8 +163,8 @@ def test_running_statistics_that_do_not_fit() -> None:
         program(batch_norm, {"x": X})
     with pytest.raises(TraceError, match=r"WF270: batch_norm got 2 .*: expected 0"):
         program(batch_norm, {"x": X, "running_mean": W[:4], "running_var": W[:4]}, training=True)
-    with pytest.raises(TraceError, match=r"WF269: running_mean has 2 axes: expected 1, .* along axis 1"):
-        program(batch_norm, {"x": X, "running_mean": X[0], "running_var": W[:4]})
+    with pytest.raises(TraceError, match=r"WF254: .* axis -2 has size 4 in x and size 5 in running_mean"):
+        program(batch_norm, {"x": X, "running_mean": W, "running_var": W[:4]})
 
 
 @pytest.mark.parametrize("parts", range(4))
