@@ -42,11 +42,13 @@ class Group:
         kept, reduced: the dims of its rows, and those along a row.
         owned: whether a CTA or a cluster may own a row.
         phases: its folds; those of a phase use none of the others' results.
+        order: the reduced dims, outermost first, where the elements are combined in their order; else empty.
         written: what it writes.
     """
 
     kept: Space
     reduced: Space
+    order: tuple[int, ...] = ()
     owned: bool = True
     phases: tuple[tuple[Expr, ...], ...] = ()
     written: list[Written] = field(default_factory=list)
@@ -145,21 +147,25 @@ def _fold_groups(program: ArrayProgram, below: dict[str, frozenset[str]], owns: 
     return groups
 
 
-def _key(fold: Expr) -> tuple[Space, Space]:
-    """The kept and the reduced dims of a fold."""
+_Key = tuple[Space, Space, tuple[int, ...]]
+
+
+def _key(fold: Expr) -> _Key:
+    """What folds of one step have in common: kept dims, reduced dims, and an order of these if it is not the usual."""
     assert isinstance(fold.value, Fold)
-    return fold.space, fold.value.over
+    order = fold.value.order
+    return fold.space, fold.value.over, order if order != tuple(sorted(order)) else ()
 
 
 def _foldable(
     program: ArrayProgram,
-    key: tuple[Space, Space],
+    key: _Key,
     waiting: Sequence[Expr],
     below: dict[str, frozenset[str]],
     owns: Owns,
 ) -> tuple[Group, bool]:
     """The folds over some dims that a step can make now, and whether no others over these dims wait."""
-    owned = owns(*map(program.dims_of, key))
+    owned = owns(*map(program.dims_of, key[:2]))
     left = frozenset(f.digest for f in waiting)
     alike = [f for f in waiting if _key(f) == key]
     phase: dict[str, int] = {}

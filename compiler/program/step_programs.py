@@ -63,7 +63,7 @@ def step_of(program: ArrayProgram, group: Group, crossing: Sequence[Expr], buffe
     return Step(
         kernel,
         program.dims_of(group.kept),
-        program.dims_of(group.reduced),
+        group.order or program.dims_of(group.reduced),
         tuple(made.inputs),
         tuple(w.operand for w in group.written),
         made.counted if kernel.uses_count else (),

@@ -49,7 +49,8 @@ class Step:
             ``ELEMENT`` or, for a number, ``KEPT``. All inputs of a plain step have the space ``ELEMENT``. An output is
             written for each element if its space has the reduced dims, else for each row.
         kept: the dims of the array program that it keeps.
-        reduced: the dims that its folds are over; for a program without a fold, those that threads share.
+        reduced: the dims that its folds are over, in the row-major order of the elements if that matters; for a program
+            without a fold, those that threads share.
         inputs: the operands of the program's inputs.
         outputs: the operands of the program's outputs.
         counted: the dims whose elements a ``count`` of the program counts.

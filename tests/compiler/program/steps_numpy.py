@@ -1,4 +1,4 @@
-"""Array programs and their steps evaluated with NumPy: the meaning that kernels are held against.
+"""The steps of array programs evaluated with NumPy: the meaning that kernels are held against.
 
 A value is an array with an axis for every dim of the program, of size 1 where it does not vary.
 """
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tests.compiler import graph_numpy
-from warpfold.compiler.program.array_program import ArrayProgram, Fold, Output, View
+from warpfold.compiler.program.array_program import ArrayProgram, Output, View
 from warpfold.compiler.program.graph import ELEMENT, KEPT, REDUCED, SCALAR, Expr, MonoidGraph, walk
 from warpfold.compiler.program.steps import Operand, Step, Steps
 
@@ -28,28 +28,6 @@ def sizes_of(program: ArrayProgram, arrays: Sequence[Array]) -> tuple[int, ...]:
         assert len(sizes) == 1
         found.append(sizes.pop())
     return tuple(found)
-
-
-def evaluate(program: ArrayProgram, arrays: Sequence[Array]) -> list[Array]:
-    """The results of a program."""
-    sizes = sizes_of(program, arrays)
-
-    def node(e: Expr, args: Sequence[Array]) -> Array | None:
-        if e.op == "input":
-            return _of_view(program.views[e.value], arrays, sizes)  # type: ignore[call-overload]
-        if e.op == "count":
-            return np.asarray(prod(sizes[d] for d in program.dims_of(e.value)))  # type: ignore[arg-type]
-        if e.op == "iota":
-            return _numbers(e.value, e.value, sizes)  # type: ignore[arg-type]
-        if e.op == "fold":
-            assert isinstance(e.value, Fold)
-            over = program.dims_of(e.value.over)
-            return _folded(e.value.monoid, args, (*program.dims_of(e.space), *over), over, sizes)
-        return None
-
-    return [
-        _of_axes(v, o, sizes) for v, o in zip(_values(program.roots, node, sizes), program.outputs, strict=True)
-    ]  # fmt: skip
 
 
 def run(steps: Steps, program: ArrayProgram, arrays: Sequence[Array]) -> list[Array]:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tests.compiler.program import steps_numpy
-from tests.compiler.program.array_programs import Maker, batch_norm, random_program, softmax
+from tests.compiler.program.made_programs import Maker, batch_norm, random_program, softmax
+from warpfold.commands.checking.array_values import evaluate
 from warpfold.compiler.dtypes import F32, F64
 from warpfold.compiler.program.array_program import ArrayProgram
 from warpfold.compiler.program.cuts import cut
@@ -47,7 +48,7 @@ def _agree(
     """The steps of a program, whose results are those of the program itself."""
     steps = cut(program, owns, order)
     arrays = _arrays(program, rng or np.random.default_rng(5))
-    expected, found = steps_numpy.evaluate(program, arrays), steps_numpy.run(steps, program, arrays)
+    expected, found = evaluate(program, arrays), steps_numpy.run(steps, program, arrays)
     for e, f in zip(expected, found, strict=True):
         np.testing.assert_allclose(f, e, rtol=rtol, atol=1e-12)
     return steps

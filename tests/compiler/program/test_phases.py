@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.compiler.program.array_programs import Maker, softmax
+from tests.compiler.program.made_programs import Maker, softmax
 from warpfold.compiler.program.library.monoids import MAX, SUM
 from warpfold.compiler.program.phases import grouped
 

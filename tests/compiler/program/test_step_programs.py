@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.compiler.program.array_programs import Maker, softmax
+from tests.compiler.program.made_programs import Maker, softmax
 from warpfold.compiler.dtypes import F32, F64, I64
 from warpfold.compiler.program.cuts import cut
 from warpfold.compiler.program.graph import ELEMENT, KEPT, REDUCED

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.compiler.program import steps_numpy
-from tests.compiler.program.array_programs import Maker, batch_norm, softmax
+from tests.compiler.program.made_programs import Maker, batch_norm, softmax
+from warpfold.commands.checking.array_values import evaluate
 from warpfold.compiler.dtypes import BOOL, F64
 from warpfold.compiler.program.array_program import ArrayProgram
 from warpfold.compiler.program.graph import Expr
@@ -26,7 +26,7 @@ def _folds(program: ArrayProgram) -> list[str]:
 
 def _same(program: ArrayProgram, *arrays: np.ndarray) -> ArrayProgram:
     found = online(program, lambda *_: True)
-    for a, b in zip(steps_numpy.evaluate(found, arrays), steps_numpy.evaluate(program, arrays), strict=True):
+    for a, b in zip(evaluate(found, arrays), evaluate(program, arrays), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)
     return found
 

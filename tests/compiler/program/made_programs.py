@@ -13,10 +13,11 @@ from warpfold.compiler.program.library.monoids import ARGMAX, MAX, SUM
 from warpfold.compiler.program.monoid import Monoid, monoid
 
 
-@monoid(identity=0.0, commutative=False, has_identity=True)
-def LAST(a: Any, b: Any) -> Any:  # noqa: N802 - a monoid is a value
-    """The last element, whose order matters."""
-    return a * 0.0 + b
+@monoid(identity=(1.0, 0.0), commutative=False)
+def AFFINE(a: Any, b: Any) -> Any:  # noqa: N802 - a monoid is a value
+    """The composition of maps x -> s x + t, whose order matters."""
+    (s, t), (u, v) = a, b
+    return s * u, t * u + v
 
 
 class Maker:
@@ -40,7 +41,8 @@ class Maker:
     def fold(self, over: Sequence[int], m: Monoid, *args: Expr) -> list[Expr]:
         dims = sum(1 << d for d in over)
         graph = m.typed(*(a.dtype for a in args))
-        made = Expr("fold", args, args[0].dtype, union(a.space for a in args) & ~dims, Fold(graph, dims))
+        order = () if graph.commutative else tuple(over)
+        made = Expr("fold", args, args[0].dtype, union(a.space for a in args) & ~dims, Fold(graph, dims, order))
         return [Expr("result", (made,), a.dtype, made.space, i) for i, a in enumerate(args)]
 
     def count(self, over: Sequence[int], dtype: DType = F64) -> Expr:
@@ -117,8 +119,8 @@ def _some(rng: random.Random, dims: Sequence[int]) -> list[int]:
 def _random_fold(rng: random.Random, m: Maker, dims: Sequence[int], e: Expr) -> Expr:
     own = [d for d in dims if e.space >> d & 1] or list(dims)
     over = _some(rng, own if rng.random() < 0.9 else dims)
-    kind = rng.choice((SUM, SUM, MAX, ARGMAX, LAST))
+    kind = rng.choice((SUM, SUM, MAX, ARGMAX, AFFINE))
     if kind is ARGMAX:
         number = m.fold(over, ARGMAX, e, m.iota(sorted(over)))[1]
         return m.op("cast", number, dtype=F64)
-    return m.fold(over, kind, e)[0]
+    return m.fold(over, AFFINE, e, m.const(0.5))[1] if kind is AFFINE else m.fold(over, kind, e)[0]
