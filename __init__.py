@@ -25,6 +25,7 @@ _HOME = {
     **dict.fromkeys(MONOIDS, ".compiler.program.library.monoids"),
     **dict.fromkeys(REDUCTIONS, ".runtime.named_reductions"),
     **dict.fromkeys(("reduce", "compile"), ".runtime.api"),
+    **dict.fromkeys(("program", "ArrayFunction"), ".runtime.programs.function"),
     **dict.fromkeys(("load", "Compiled"), ".runtime.compiled"),
     **dict.fromkeys(("Tuned", "autotune"), ".runtime.tuning.autotune"),
     **dict.fromkeys(("unique",), ".runtime.unique"),

@@ -103,6 +103,10 @@ from .runtime.named_reductions import (
     dot as dot,
     vecdot as vecdot,
 )
+from .runtime.programs.function import (
+    ArrayFunction as ArrayFunction,
+    program as program,
+)
 from .runtime.segments import (
     segment_reduce as segment_reduce,
 )

@@ -169,12 +169,17 @@ def prepare(
     ordered, indexed = not program.monoid.commutative, program.uses_index
     strides = [s.strides for s in inputs], [s.strides for s in outputs]
     geometry = collapse(shape, request.axes, *strides, ordered=ordered, indexed=indexed)
-    numbered = indexed and not _only_breaks_ties(program, geometry.n_reduced)
-    geometry = taken_out(geometry, len(inputs), ordered=ordered, indexed=numbered)
+    geometry = without_repeats(program, geometry, len(inputs))
     addresses = tuple(a.address for a in (*inputs, *outputs))
     task = Task(program, geometry, addresses, target, sms, request.determinism)
     choice = planner.choose(task, request.options)
     return Prepared(found, task, choice if request.options else tuned_plans.better(task, choice, device))
+
+
+def without_repeats(program: Program, geometry: Geometry, inputs: int) -> Geometry:
+    """The geometry of one reduction without elements and results that are repeated; see ``planner/repeats.py``."""
+    numbered = program.uses_index and not _only_breaks_ties(program, geometry.n_reduced)
+    return taken_out(geometry, inputs, ordered=not program.monoid.commutative, indexed=numbered)
 
 
 def _only_breaks_ties(program: Program, count: int) -> bool:

@@ -113,6 +113,8 @@ class CaptureWalk:
             yield value.__func__
         elif isinstance(value, ModuleType):
             self._open(vars(value))
+        elif is_own(type(value)) and hasattr(value, "__wrapped__"):  # a program of arrays, which keeps its traces
+            yield value.__wrapped__
         elif isinstance(value, type):
             yield from self._classes(value, type(value))
         else:

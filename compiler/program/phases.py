@@ -40,7 +40,7 @@ class Group:
 
     Attributes:
         kept, reduced: the dims of its rows, and those along a row.
-        owned: whether a CTA or a cluster may own a row.
+        owned: whether a CTA or a cluster may own a row; its threads combine elements in any order.
         phases: its folds; those of a phase use none of the others' results.
         order: the reduced dims, outermost first, where the elements are combined in their order; else empty.
         written: what it writes.
@@ -152,9 +152,14 @@ _Key = tuple[Space, Space, tuple[int, ...]]
 
 def _key(fold: Expr) -> _Key:
     """What folds of one step have in common: kept dims, reduced dims, and an order of these if it is not the usual."""
-    assert isinstance(fold.value, Fold)
-    order = fold.value.order
-    return fold.space, fold.value.over, order if order != tuple(sorted(order)) else ()
+    order = _fold(fold).order
+    return fold.space, _fold(fold).over, order if order != tuple(sorted(order)) else ()
+
+
+def _fold(e: Expr) -> Fold:
+    """What a ``fold`` node does."""
+    assert isinstance(e.value, Fold)
+    return e.value
 
 
 def _foldable(
@@ -165,9 +170,9 @@ def _foldable(
     owns: Owns,
 ) -> tuple[Group, bool]:
     """The folds over some dims that a step can make now, and whether no others over these dims wait."""
-    owned = owns(*map(program.dims_of, key[:2]))
     left = frozenset(f.digest for f in waiting)
     alike = [f for f in waiting if _key(f) == key]
+    owned = all(_fold(f).monoid.commutative for f in alike) and owns(*map(program.dims_of, key[:2]))
     phase: dict[str, int] = {}
     for f in alike:
         before = (below[f.digest] & left) - {f.digest}

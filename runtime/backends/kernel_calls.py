@@ -104,6 +104,7 @@ def calls(
     space: Workspace,
     layout: Scratch,
     rows: Mapping[Role, int] | None = None,
+    count: int | None = None,
 ) -> list[Call]:
     """The kernel calls of one reduction, in order.
 
@@ -115,9 +116,11 @@ def calls(
         space: scratch memory.
         layout: the layout of the scratch memory, from ``scratch``.
         rows: for kernels over ragged rows, the addresses of the row bounds and so on.
+        count: the count of elements that a program may use; by default those that are reduced into each result.
     """
     if geometry.n_kept == 0:
         return []
+    count = geometry.count if count is None else count
     partials = [space.partials + o for o in layout.offsets]
     exchange = [space.partials + o for o in layout.exchange]
     inputs, states = len(artifact.inputs), len(artifact.state)
@@ -132,7 +135,7 @@ def calls(
             own = {"input": starts[:inputs], "output": starts[inputs:]}
             own |= {"partial": partials, "counter": [space.counters], "exchange": exchange}
             own |= {role: [address] for role, address in (rows or {}).items()}
-            found.append(_call(kernel, geometry, run, own, geometry.count))
+            found.append(_call(kernel, geometry, run, own, count))
         else:
             parts = artifact.plan.parts(run.split) if artifact.plan.finish == "two_kernels" else 1
             g = _second(artifact, geometry, 0 if kernel.role == "init" else parts)
@@ -141,7 +144,7 @@ def calls(
                 g = _cells(g, states)
             second = launch(kernel.plan, g.n_kept, g.n_reduced)
             own = {"input": partials, "output": outputs, "exchange": exchange}
-            found.append(_call(kernel, g, second, own, geometry.count))
+            found.append(_call(kernel, g, second, own, count))
     return found
 
 

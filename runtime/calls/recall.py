@@ -182,7 +182,7 @@ def _checks(arrays: Sequence[Any]) -> tuple[Check | None, Callable[[], int]]:
 # --- keys -----------------------------------------------------------------------------------------------------
 NO_KEY: Hashable = object()
 """In place of a key whose meaning could change."""
-_FIXED = (bool, int, float, complex, str, type(None), type, DType, np.dtype)
+FIXED = (bool, int, float, complex, str, type(None), type, DType, np.dtype)
 """Types with equal values that mean the same, apart from zeros of floats; ``torch.dtype`` is another."""
 _AXES = {int, type(None)}
 
@@ -213,7 +213,7 @@ def call_key(axis: Any, out: Any, where: Any, how: Mapping[str, Any], *more: Has
 def _are_fixed(types: tuple[type, ...]) -> tuple[bool, bool]:
     """Whether equal values of these types mean the same; whether the key needs their text, as 0.0 equals -0.0."""
     exact = all(
-        t in _FIXED or issubclass(t, np.dtype) or (t.__module__, t.__name__) == ("torch", "dtype") for t in types
+        t in FIXED or issubclass(t, np.dtype) or (t.__module__, t.__name__) == ("torch", "dtype") for t in types
     )
     return exact, float in types or complex in types
 
@@ -249,7 +249,14 @@ class _Recording(threading.local):
 _recording = _Recording()
 
 
-def record(arrays: Operands, launches: Sequence[PackedLaunch], structure: Structure, *, shared: bool) -> None:
-    """Records that a call queued ``launches`` and did not wait."""
+def record(
+    arrays: Operands,
+    launches: Sequence[PackedLaunch],
+    structure: Structure,
+    *,
+    shared: bool,
+    same: frozenset[tuple[int, int]] = frozenset(),
+) -> None:
+    """Records that a call queued ``launches`` and did not wait; see ``QueuedCall``."""
     if _recording.calls is not None:
-        _recording.calls.append(QueuedCall(arrays, launches, structure, shared))
+        _recording.calls.append(QueuedCall(arrays, launches, structure, shared, same))

@@ -38,12 +38,14 @@ class QueuedCall(NamedTuple):
         launches: its launches, in order.
         structure: the nesting of its results.
         shared: whether its kernels use the workspace of the stream.
+        same: (result, input) pairs that are one array; all others must not overlap.
     """
 
     arrays: Operands
     launches: Sequence[PackedLaunch]
     structure: Structure
     shared: bool
+    same: frozenset[tuple[int, int]] = frozenset()
 
 
 Guard = Mapping[str, Any]
@@ -66,7 +68,10 @@ def recipe_of(call: QueuedCall, arrays: tuple[Any, ...], guard: Guard) -> Recipe
     if not direct or None in readers or (call.shared and backend.captures(call.arrays.stream)):
         return None
     inputs = len(call.arrays.inputs)
-    spans = [(o, *_apart(views[i], views[o]), i) for o in range(inputs, len(arrays)) for i in range(o)]
+    same = tuple(sorted((inputs + o, i) for o, i in call.same))
+    spans = [
+        (o, *_apart(views[i], views[o]), i) for o in range(inputs, len(arrays)) for i in range(o) if (o, i) not in same
+    ]
     values: dict[str, Any] = {"MISS": MISS, "IndexError": IndexError}
     result = _nested(call.structure, inputs, values)
     for i, (v, reader) in enumerate(zip(views, readers, strict=True)):
@@ -86,7 +91,7 @@ def recipe_of(call: QueuedCall, arrays: tuple[Any, ...], guard: Guard) -> Recipe
     aligned = tuple(v.address % 16 == 0 for v in views)
     held = tuple(0 not in v.shape for v in views[: len(arrays)])
     tests = tuple(test for test in ("check", "same") if test in guard)
-    text = _text(held, aligned, pairs, shape, captures, result, tests)
+    text = _text(held, aligned, pairs, same, shape, captures, result, tests)
     return _compiled(text, tuple(values))(**values)
 
 
@@ -158,8 +163,9 @@ Writes = tuple[tuple[int, int, bool], ...]
 
 @lru_cache(maxsize=256)
 def _text(
-    held: tuple[bool, ...], aligned: tuple[bool, ...], spans: tuple[tuple[int, int], ...], kernels: tuple[Writes, ...],
-    captures: bool, result: str, tests: tuple[str, ...] = (),
+    held: tuple[bool, ...], aligned: tuple[bool, ...], spans: tuple[tuple[int, int], ...],
+    same: tuple[tuple[int, int], ...], kernels: tuple[Writes, ...], captures: bool, result: str,
+    tests: tuple[str, ...] = (),
 ) -> str:  # fmt: skip
     """The source of a recipe.
 
@@ -167,6 +173,7 @@ def _text(
         held: whether each array of the call has elements, and so must have an address above ``LOW``.
         aligned: whether each array, also of the results that the call allocates, begins at a multiple of 16 bytes.
         spans: pairs of a result array and an array that it must not overlap.
+        same: pairs of a result array and an array that it must be.
         kernels: for each kernel its address arguments: index of the word, array, and whether bytes are added.
         captures: whether a graph may capture the stream; a graph has a workspace of its own.
         result: the source of the returned value.
@@ -177,7 +184,7 @@ def _text(
     lines = _guarding(tests, names) if tests else []
     lines += [f"a{i} = address{i}(x{i})" for i in range(given)]
     met = _moved(aligned, every[:given]) + [f"a{i} < {LOW}" for i in every[:given] if held[i]]
-    met += [f"low{o}_{i} < a{o} - a{i} < high{o}_{i}" for o, i in spans]
+    met += [f"low{o}_{i} < a{o} - a{i} < high{o}_{i}" for o, i in spans] + [f"a{o} != a{i}" for o, i in same]
     lines.append(f"if {' or '.join(met)}: return MISS")
     lines += [f"x{i} = empty{i}(); a{i} = address{i}(x{i})" for i in every[given:]]
     if every[given:]:

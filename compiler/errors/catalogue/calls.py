@@ -153,6 +153,18 @@ ENTRIES: Entries = {
             "the arrays of {name} lie in {found} dims that no stride joins: expected at most {most}",
             "copy arrays whose axes are in another order or have gaps, so that fewer dims are left",
         ),
+        "WF186": (
+            "out shares memory with input {position}: {reason}",
+            "pass an array of its own, or all of an input from which the result is computed element by element",
+        ),
+        "WF187": (
+            "{name} has a parameter {parameter!r}, which is an argument of every call of a program",
+            "give it another name",
+        ),
+        "WF188": (
+            "{name} is a part of another program here, and takes none of {options}",
+            "give them to the call of the whole program",
+        ),
         "WF183": (
             "{name} cannot be pickled: its {part} is {what}, which another process cannot find",
             "define the function with def at the top level of a module",

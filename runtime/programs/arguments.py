@@ -1,0 +1,131 @@
+"""The arguments of a program of arrays: which of them are arrays, and which are baked into the kernels.
+
+Arrays of any library are arguments of the kernels, those of rank 0 too. Numbers, tuples, names and None are parameters.
+A list is an array where the function takes arrays by position. A keyword-only parameter of NumPy's scalar types is a
+number, and a positional one is an array of rank 0.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...compiler.errors import error
+from ...compiler.program.signatures import defined, parameters
+from ...compiler.program.spelling import unknown
+from ..resolve import hashable
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_ARRAYS = ("shape", "__dlpack__", "__array__", "__array_interface__", "__cuda_array_interface__")
+
+
+class Baked(NamedTuple):
+    """A parameter in the kernels; its text tells 1, 1.0 and True apart, which are equal and hash alike."""
+
+    value: Any
+    text: str
+
+
+Slot = int | Baked
+"""An argument: the number of an array, or a parameter."""
+
+
+class Arguments(NamedTuple):
+    """A call without its arrays; hashable.
+
+    Attributes:
+        positional, named: the arguments by position, and by keyword.
+    """
+
+    positional: tuple[Slot, ...]
+    named: tuple[tuple[str, Slot], ...]
+
+    @property
+    def in_order(self) -> bool:
+        """Whether the arguments by position are the arrays, in order, and those by keyword are parameters."""
+        baked = all(isinstance(slot, Baked) for _, slot in self.named)
+        return baked and self.positional == tuple(range(len(self.positional)))
+
+    def call(self, function: Callable[..., Any], arrays: Sequence[Any]) -> Any:
+        """The result of ``function`` for these arguments."""
+        positional = [_value(slot, arrays) for slot in self.positional]
+        return function(*positional, **{name: _value(slot, arrays) for name, slot in self.named})
+
+
+def _value(slot: Slot, arrays: Sequence[Any]) -> Any:
+    return arrays[slot] if isinstance(slot, int) else slot.value
+
+
+def is_real_array(x: object) -> bool:
+    """Whether ``x`` is an array of some library, not a type or a number of Python."""
+    return not isinstance(x, type | np.dtype | np.generic) and any(hasattr(x, name) for name in _ARRAYS)
+
+
+def arguments_of(
+    function: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, Any]
+) -> tuple[Arguments, list[Any]]:
+    """The arguments of a call of ``function``, and its arrays.
+
+    Args:
+        function: the traced function.
+        xs: the arguments by position.
+        how: those by keyword.
+
+    Raises:
+        ArgumentError: WF124 for a wrong number of arguments by position or without an array, WF127 for an unknown
+            keyword, WF128 for a parameter that cannot be baked in, WF151 for a missing one.
+    """
+    name = str(getattr(function, "__name__", "the program"))
+    taken = {p.name: p for p in parameters(function)}
+    positional = [p for p in taken.values() if p.kind in _POSITIONAL]
+    _check_count(name, positional, xs, how, any(p.kind is p.VAR_POSITIONAL for p in taken.values()))
+    _check_names(name, function, taken, {p.name for p in positional[: len(xs)]}, how)
+    arrays: list[Any] = []
+
+    def slot(label: str, value: Any, *, array: bool) -> Slot:
+        if is_real_array(value) or (array and isinstance(value, list | np.generic)):
+            arrays.append(value)
+            return len(arrays) - 1
+        if not hashable(value):
+            raise error("WF128", parameter=label, name=name, kind=type(value).__name__)
+        return Baked(value, repr(value))
+
+    labels = [p.name for p in positional] + [""] * len(xs)
+    given = tuple(slot(label, x, array=True) for label, x in zip(labels, xs, strict=False))
+    by_position = {p.name for p in positional}
+    named = tuple((key, slot(key, how[key], array=key in by_position)) for key in sorted(how))
+    if not arrays:
+        raise error("WF124", name=name, expected="at least 1", found=0)
+    return Arguments(given, named), arrays
+
+
+def _check_count(
+    name: str, positional: Sequence[inspect.Parameter], xs: Sequence[Any], how: Mapping[str, Any], several: bool
+) -> None:
+    """Checks the number of arguments by position."""
+    least = sum(p.default is p.empty for p in positional)
+    given = len(xs) + sum(p.name in how for p in positional[len(xs) :])
+    if given < least or (len(xs) > len(positional) and not several):
+        expected = f"{least} to {len(positional)}" if least < len(positional) else least
+        raise error("WF124", name=name, expected=expected, found=max(given, len(xs)))
+
+
+def _check_names(
+    name: str,
+    function: Callable[..., Any],
+    taken: Mapping[str, inspect.Parameter],
+    given: set[str],
+    how: Mapping[str, Any],
+) -> None:
+    """Checks the keywords of a call."""
+    any_name = any(p.kind is p.VAR_KEYWORD for p in taken.values())
+    free = {k: p for k, p in taken.items() if k not in given and p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
+    for key in how:
+        if key not in free and not any_name:
+            raise unknown(name, key, free, array=False)
+    for key, p in free.items():
+        if p.kind is p.KEYWORD_ONLY and p.default is p.empty and key not in how:
+            raise error("WF151", name=name, parameter=key, where=defined(function))

@@ -1,0 +1,218 @@
+"""From a program of arrays to the kernels of its steps: geometry and plan of each step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import prod
+from typing import NamedTuple
+
+from ...compiler.dtypes import DType
+from ...compiler.errors import error
+from ...compiler.plan.plan import Determinism
+from ...compiler.planner import choose as planner
+from ...compiler.planner.resident.choose import owning
+from ...compiler.planner.task import Notes, Task
+from ...compiler.program.array_program import ArrayProgram, Fold
+from ...compiler.program.cuts import cut
+from ...compiler.program.rewrites.narrowing import narrowed
+from ...compiler.program.steps import Operand, Step, Steps
+from ...compiler.program.storage import parts
+from ...compiler.program.tracing import Traced
+from ...compiler.space.geometry import memory_order, step_geometry
+from ...compiler.target import Target
+from .. import tuned_plans
+from ..backends.kernel_calls import placed
+from ..prepare import Prepared, without_repeats
+from ..view import ArraySpec, dense
+
+Dims = tuple[int, ...]
+
+
+class Machine(NamedTuple):
+    """What plans are made for.
+
+    Attributes:
+        target: the architecture.
+        sms: multiprocessors.
+        device: the driver's name for the device; empty to ignore plans that the autotuner found.
+    """
+
+    target: Target
+    sms: int
+    device: str = ""
+
+
+class PreparedStep(NamedTuple):
+    """A step with its program and plan.
+
+    Attributes:
+        step: the step.
+        prepared: the kernel program and its plan.
+        elements: the value of a count of elements.
+    """
+
+    step: Step
+    prepared: Prepared
+    elements: int
+
+
+class PreparedProgram(NamedTuple):
+    """The steps of a program with their plans.
+
+    Attributes:
+        program: the program.
+        steps: the steps, in order.
+        buffers: for each buffer its offset in the workspace.
+        nbytes: the bytes of all buffers.
+    """
+
+    program: ArrayProgram
+    steps: tuple[PreparedStep, ...]
+    buffers: tuple[int, ...]
+    nbytes: int
+
+
+@lru_cache(maxsize=4096)
+def prepare_program(
+    program: ArrayProgram,
+    arrays: tuple[ArraySpec, ...],
+    outputs: tuple[ArraySpec, ...],
+    machine: Machine,
+    options: str = "",
+    determinism: Determinism = "run",
+) -> PreparedProgram:
+    """The steps of ``program`` for these arrays and results, and their plans.
+
+    Args:
+        program: the program.
+        arrays: the arrays of a call.
+        outputs: the arrays for its results.
+        machine: what to plan for.
+        options: fields of the plans to set, see ``Plan.with_options``: of the steps that fold, if there are any.
+        determinism: what the bits of results may depend on.
+
+    Raises:
+        ArgumentError: WF104 for an empty fold without an identity, WF185 for arrays that lie in too many dims.
+        PlanError: WF403 and others where ``options`` cannot be served.
+    """
+    return _Planner(program, arrays, outputs, machine, determinism).prepared(options)
+
+
+class _Planner:
+    """Plans the steps of a program for some arrays."""
+
+    def __init__(
+        self,
+        program: ArrayProgram,
+        arrays: Sequence[ArraySpec],
+        outputs: Sequence[ArraySpec],
+        machine: Machine,
+        determinism: Determinism,
+    ) -> None:
+        self.program, self.machine, self.determinism = program, machine, determinism
+        self.sizes = tuple(arrays[a].shape[axis] for a, axis in (axes[0] for axes in program.dims))
+        check_empty(program, [a.shape for a in arrays], self.sizes)
+        self.operands: dict[Operand, ArraySpec] = {}
+        for i, view in enumerate(program.views):
+            self.operands[Operand("view", i)] = _along_dims(arrays[view.array], view.axes, self.sizes)
+        for i, (output, spec) in enumerate(zip(program.outputs, outputs, strict=True)):
+            self.operands[Operand("output", i)] = _along_dims(spec, output.axes, self.sizes)
+        self.order = memory_order(self.sizes, [s.strides for s in self.operands.values()])
+
+    def prepared(self, options: str) -> PreparedProgram:
+        """The steps and their plans."""
+        steps, tasks = self._cut()
+        folds = any(s.program.reduces for s in steps.steps)
+        found = []
+        for step, task in zip(steps.steps, tasks, strict=True):
+            own = options if bool(step.program.reduces) == folds else ""
+            count = prod(self.sizes[d] for d in step.counted)
+            found.append(PreparedStep(step, self._planned(task, own), count))
+        offsets, nbytes = [], 0
+        for b in steps.buffers:
+            (offset,), nbytes = placed(max(1, prod(self.sizes[d] for d in b.dims)), (b.dtype,), nbytes)
+            offsets.append(offset)
+        return PreparedProgram(self.program, tuple(found), tuple(offsets), nbytes)
+
+    def _cut(self) -> tuple[Steps, list[Task]]:
+        """The steps, and the task of each: rows that turn out to be too long for a cluster are cut at the grid."""
+        long: frozenset[tuple[Dims, Dims]] = frozenset()
+        while True:
+            steps = _steps(self.program, long, frozenset(d for d, n in enumerate(self.sizes) if n == 0), self.order)
+            tasks = [self._task(step, steps) for step in steps.steps]
+            again = {
+                (step.kept, step.reduced)
+                for step, task in zip(steps.steps, tasks, strict=True)
+                if step.program.reduces and step.program.reads_again and owning(task, Notes()) is None
+            }
+            if not again - long:
+                return steps, tasks
+            long |= again
+
+    def _task(self, step: Step, steps: Steps) -> Task:
+        """What the planner is asked for a step."""
+        specs = [self._operand(o, steps) for o in (*step.inputs, *step.outputs)]
+        geometry = step_geometry(step, self.sizes, [s.strides for s in specs])
+        program = step.program
+        if not program.reads_again:
+            found, most = narrowed(program)
+            program = found if most is None or geometry.n_reduced <= most else program
+            geometry = without_repeats(program, geometry, len(step.inputs))
+        addresses = tuple(s.address for s in specs)
+        return Task(program, geometry, addresses, self.machine.target, self.machine.sms, self.determinism)
+
+    def _operand(self, operand: Operand, steps: Steps) -> ArraySpec:
+        """An array of a step, with its strides along all dims of the program."""
+        if operand.kind != "buffer":
+            return self.operands[operand]
+        b = steps.buffers[operand.number]
+        shape = tuple(self.sizes[d] for d in b.dims)
+        return _along_dims(ArraySpec(shape, dense(shape, range(len(shape))), 0, b.dtype), b.dims, self.sizes)
+
+    def _planned(self, task: Task, options: str) -> Prepared:
+        choice = planner.choose(task, options)
+        if not options and not task.program.reads_again:
+            choice = tuned_plans.better(task, choice, self.machine.device)
+        return Prepared(Traced(task.program, (), 0), task, choice)
+
+
+@lru_cache(maxsize=1024)
+def _steps(
+    program: ArrayProgram, long: frozenset[tuple[Dims, Dims]], empty: frozenset[int], order: Sequence[int]
+) -> Steps:
+    """The steps of a program, of whose rows those along ``long`` dims, and those without elements, are cut."""
+    return cut(program, lambda kept, reduced: (kept, reduced) not in long and empty.isdisjoint(reduced), order)
+
+
+def _along_dims(spec: ArraySpec, axes: Sequence[int | None], sizes: Dims) -> ArraySpec:
+    """An array with a stride along each dim of the program, 0 along those that it has not, and its type in memory."""
+    strides = [0] * len(sizes)
+    for d, stride in zip(axes, spec.strides, strict=True):
+        if d is not None:
+            strides[d] += stride
+    return ArraySpec(sizes, tuple(strides), spec.address % 16, _memory_type(spec.dtype))
+
+
+def _memory_type(t: DType) -> DType:
+    """The type that kernels see of elements of type ``t``."""
+    (found,) = parts(t)
+    return found
+
+
+def check_empty(program: ArrayProgram, shapes: Sequence[Dims], sizes: Dims) -> None:
+    """Checks that every fold of no elements has an identity.
+
+    Raises:
+        ArgumentError: WF104.
+    """
+    for e in program.folds if 0 in sizes else ():
+        assert isinstance(e.value, Fold)
+        over = program.dims_of(e.value.over)
+        kept = [sizes[d] for d in program.dims_of(e.space)]
+        if 0 in kept or 0 not in (sizes[d] for d in over) or e.value.monoid.has_identity:
+            continue
+        pairs = [pair for d in over for pair in program.dims[d]]
+        array = pairs[0][0]
+        axes = tuple(axis for a, axis in pairs if a == array)
+        raise error("WF104", name=e.value.monoid.name.lower(), axes=axes, shape=shapes[array])

@@ -1,0 +1,223 @@
+"""One call of a program of arrays: its operands, the results in the caller's library, and the launches of its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...compiler.driver.artifact import Artifact
+from ...compiler.errors import error
+from ...compiler.plan.plan import Determinism
+from ...compiler.postorder import postorder
+from ...compiler.program.array_program import ArrayProgram, Output
+from ...compiler.program.graph import REDUCED
+from ...compiler.program.steps import Operand, Step
+from ...compiler.program.tracing import nest
+from ...compiler.space.geometry import memory_order
+from ..arrays import conversion
+from ..arrays.overlap import share
+from ..backends.kernel_calls import ALIGN, Call, Scratch, Workspace, calls, scratch
+from ..backends.select import backend_for
+from ..calls import recall
+from ..calls.operands import Operands
+from ..execute import bound
+from ..prepare import artifact
+from ..view import ArraySpec, View
+from .plans import Machine, PreparedProgram, PreparedStep, prepare_program
+
+if TYPE_CHECKING:
+    from ..backends.launch_buffers import PackedLaunch
+
+
+def operands_of(arrays: Sequence[object], device: str) -> Operands:
+    """The arrays of a call as views, with the backend and the stream that serve them.
+
+    A number of a host array (rank 0) may stand beside arrays of a device.
+
+    Raises:
+        ArgumentError: WF107 for arrays on several devices, WF121 and WF122 for ``device``.
+    """
+    views = tuple(conversion.view(x) for x in arrays)
+    numbers = [v for v in views if not v.shape and v.device.kind == "cpu"]
+    conversion.common_device([v for v in views if v not in numbers] or views)
+    backend = backend_for(views, device)
+    first = next((x for x, v in zip(arrays, views, strict=True) if v.device.kind == "cuda"), arrays[0])
+    return Operands(first, views, backend, conversion.stream_of(first))
+
+
+def allocate(operands: Operands, program: ArrayProgram, out: Any = None) -> None:
+    """Makes the results of a call, or checks ``out``.
+
+    A new array has the memory order of the first input of its shape, else C order.
+
+    Raises:
+        ArgumentError: WF125 for a wrong number of arrays, WF108 to WF113 for one that does not fit, WF132 where they
+            share memory, WF186 for one that shares memory with an input whose elements other results need.
+    """
+    inputs = operands.inputs
+    shapes = [_shape(o, program, inputs) for o in program.outputs]
+    if out is None:
+        made = [
+            conversion.allocate(operands.first, shape, o.dtype, _order(shape, inputs))
+            for shape, o in zip(shapes, program.outputs, strict=True)
+        ]
+        operands.outputs = tuple(v for v, _ in made)
+        operands.results = [finish for _, finish in made]
+        return
+    given = out if isinstance(out, tuple | list) else (out,)
+    if len(given) != len(shapes):
+        raise error("WF125", expected=len(shapes), found=len(given))
+    found = [
+        _checked(x, shape, o, operands) for x, shape, o in zip(given, shapes, program.outputs, strict=True)
+    ]  # fmt: skip
+    conversion.check_apart(found)
+    operands.outputs = tuple(found)
+    operands.results = [lambda x=x: x for x in given]  # type: ignore[misc]
+
+
+def _shape(output: Output, program: ArrayProgram, inputs: Sequence[View]) -> tuple[int, ...]:
+    """The shape of a result."""
+    sizes = [inputs[axes[0][0]].shape[axes[0][1]] for axes in program.dims]
+    return tuple(1 if d is None else sizes[d] for d in output.axes)
+
+
+def _order(shape: tuple[int, ...], inputs: Sequence[View]) -> tuple[int, ...]:
+    """The axes of a new result, outermost in memory first."""
+    like = next((v for v in inputs if v.shape == shape), None)
+    return memory_order(shape, [like.strides] if like else [])
+
+
+def _checked(out: object, shape: tuple[int, ...], output: Output, operands: Operands) -> View:
+    """The view of an array for a result; that it may share memory with an input is checked once the steps are known."""
+    v = conversion.check_out(out, shape, output.dtype, ())
+    if v.device != operands.inputs[0].device:
+        raise error("WF112", found=v.device, expected=operands.inputs[0].device)
+    return v
+
+
+def check_overlaps(operands: Operands, prepared: PreparedProgram) -> frozenset[tuple[int, int]]:
+    """The (result, input) pairs that are the same elements in memory, once it is clear that this does no harm.
+
+    Raises:
+        ArgumentError: WF186 where a result shares memory with an input, but not so.
+    """
+    found = set()
+    for o, result in enumerate(operands.outputs):
+        for i, v in enumerate(operands.inputs):
+            if not share(result, v):
+                continue
+            if not (_are_same(result, v) and _in_place(prepared, o, i)):
+                raise error("WF186", position=i, reason=_why_not(result, v))
+            found.add((o, i))
+    return frozenset(found)
+
+
+def _are_same(v: View, w: View) -> bool:
+    """Whether two views have the same elements at the same indices."""
+    strides = zip(v.shape, v.strides, w.strides, strict=False)
+    same = (v.address, v.shape, v.dtype.itemsize) == (w.address, w.shape, w.dtype.itemsize)
+    return same and all(s == t for n, s, t in strides if n > 1)
+
+
+def _in_place(prepared: PreparedProgram, output: int, array: int) -> bool:
+    """Whether each element of a result is written by the thread that reads this element of an input, and then.
+
+    The step that writes the result reads the input along the same dims, and has it read before it writes; no later one
+    reads it.
+    """
+    program = prepared.program
+    views = {Operand("view", i) for i, v in enumerate(program.views) if v.array == array}
+    place = next(k for k, s in enumerate(prepared.steps) if Operand("output", output) in s.step.outputs)
+    step = prepared.steps[place].step
+    if any(views.intersection(later.step.inputs) for later in prepared.steps[place + 1 :]):
+        return False
+    read = [o for o in step.inputs if o in views]
+    if not read:
+        return True
+    alike = all(program.views[o.number].axes == program.outputs[output].axes for o in read)
+    return alike and _reads_before(step, Operand("output", output), {step.inputs.index(o) for o in read})
+
+
+def _reads_before(step: Step, output: Operand, inputs: set[int]) -> bool:
+    """Whether a step writes an output for each element, and reads some of its inputs for no output after that."""
+    written = step.program.outputs[step.outputs.index(output) :]
+    later = postorder(written[1:], lambda e: () if e.op == "result" else e.args)
+    return bool(written[0].space & REDUCED) and not any(e.op == "input" and e.value in inputs for e in later)
+
+
+def _why_not(result: View, v: View) -> str:
+    """Why a result cannot take the place of an input."""
+    if _are_same(result, v):
+        return "what is there is needed for other elements"
+    return "it is not the same elements, at the same places"
+
+
+def prepare(operands: Operands, program: ArrayProgram, options: str, determinism: Determinism) -> PreparedProgram:
+    """The plans of a program for the operands of a call."""
+    backend = operands.backend
+    machine = Machine(backend.target, backend.sms, backend.device_name)
+    specs = [
+        tuple(ArraySpec(v.shape, v.strides, v.address % 16, v.dtype) for v in views)
+        for views in (operands.inputs, operands.outputs)
+    ]
+    return prepare_program(program, *specs, machine, options, determinism)
+
+
+def run(
+    operands: Operands, prepared: PreparedProgram, kernels: Callable[[PreparedStep], Artifact] | None = None
+) -> Any:
+    """Launches the steps and returns the results in the caller's library, nested as the function returned them.
+
+    Args:
+        operands: the arrays of the call, with memory for the results.
+        prepared: the steps and their plans.
+        kernels: gives the kernels of a step; by default from the cache, or compiled.
+
+    Raises:
+        ArgumentError: WF186 where a result shares memory with an input that is still needed. Nothing is written then.
+    """
+    same = check_overlaps(operands, prepared)
+    artifacts = [artifact(s.prepared) if kernels is None else kernels(s) for s in prepared.steps]
+    backend, stream = operands.backend, operands.stream
+    launches: list[PackedLaunch] | None = []
+    with bound(operands) as pointers:
+        layouts = [
+            scratch(a, s.prepared.geometry, s.prepared.choice.run)
+            for a, s in zip(artifacts, prepared.steps, strict=True)
+        ]
+        start = -(-prepared.nbytes // ALIGN) * ALIGN
+        nbytes = start + max((own.nbytes for own in layouts), default=0)
+        counters = max((own.counters for own in layouts), default=0)
+        space = backend.workspace(nbytes, counters, stream)
+        for own, a, layout in zip(prepared.steps, artifacts, layouts, strict=True):
+            addresses = _addresses(own.step, prepared, pointers, len(operands.inputs), space.partials)
+            scratch_of = Workspace(space.partials + start, space.counters)
+            queued = backend.launch(a, _calls(own, a, addresses, scratch_of, layout), stream)
+            launches = None if queued is None or launches is None else [*launches, *queued]
+    found = nest(prepared.program.structure, [finish() for finish in operands.results])
+    if launches is not None:
+        recall.record(operands, launches, prepared.program.structure, shared=bool(nbytes or counters), same=same)
+    return found
+
+
+def _calls(own: PreparedStep, a: Artifact, addresses: Sequence[int], space: Workspace, layout: Scratch) -> list[Call]:
+    """The kernel calls of a step; none for a step that has neither rows nor elements."""
+    ready = own.prepared
+    geometry = ready.geometry
+    if not own.step.program.reduces and not geometry.n_reduced:
+        return []
+    count = own.elements if own.step.counted else None
+    return calls(a, geometry, ready.choice.run, addresses, space, layout, count=count)
+
+
+def _addresses(step: Step, prepared: PreparedProgram, pointers: Sequence[int], inputs: int, buffers: int) -> list[int]:
+    """The address of each operand of a step."""
+    views = prepared.program.views
+    return [
+        pointers[views[o.number].array]
+        if o.kind == "view"
+        else pointers[inputs + o.number]
+        if o.kind == "output"
+        else buffers + prepared.buffers[o.number]
+        for o in (*step.inputs, *step.outputs)
+    ]

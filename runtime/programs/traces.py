@@ -1,0 +1,72 @@
+"""The traces of a function of arrays: each serves all arrays of its types and ranks whose sizes agree as those did."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable, Sequence
+from math import prod
+from typing import Any
+
+from ...compiler.program.array_program import ArrayProgram
+from ...compiler.program.arrays.trace import ArrayArg, trace_arrays
+from ...compiler.program.closures import captured
+from .arguments import Arguments, Baked
+
+KEPT = 64
+"""The most traces for arguments of one kind: a function that is specialised to sizes has one for each of them."""
+
+
+class Traces:
+    """The traces of one function."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self._found: dict[Hashable, list[ArrayProgram]] = {}
+
+    def get(self, arguments: Arguments, arrays: Sequence[ArrayArg]) -> ArrayProgram:
+        """The program for these arguments and arrays.
+
+        Raises:
+            TraceError: what tracing raises, such as WF254 for shapes that do not broadcast.
+        """
+        kinds = tuple((a.dtype, tuple(n == 1 for n in a.shape)) for a in arrays)
+        known = self._found.setdefault((arguments, kinds, captured(self.function)), [])
+        shapes = [a.shape for a in arrays]
+        found = next((p for p in known if serves(p, shapes)), None)
+        if found is None:
+            found = _traced(self.function, arguments, arrays)
+            known[:] = [found, *known[: KEPT - 1]]
+        return found
+
+
+def serves(program: ArrayProgram, shapes: Sequence[tuple[int, ...]]) -> bool:
+    """Whether a program serves arrays of these shapes, if it was traced for ones with the same axes of size 1."""
+    sizes = [{shapes[array][axis] for array, axis in axes} for axes in program.dims]
+    if any(len(own) != 1 for own in sizes) or any(shapes[array][axis] != n for array, axis, n in program.sizes):
+        return False
+    of = [next(iter(own)) for own in sizes]
+    return all(prod(of[d] for d in program.dims_of(space)) <= most for space, most in program.most)
+
+
+def _traced(function: Callable[..., Any], arguments: Arguments, arrays: Sequence[ArrayArg]) -> ArrayProgram:
+    """Traces ``function`` for these arguments."""
+    name = getattr(function, "__name__", "program")
+    if arguments.in_order:
+        params = {key: slot.value for key, slot in arguments.named if isinstance(slot, Baked)}
+        return trace_arrays(function, arrays, params, name=name)
+
+    def applied(*symbols: Any) -> Any:
+        return arguments.call(function, symbols)
+
+    applied.__signature__ = inspect.Signature(_parameters(function, arguments, len(arrays)))  # type: ignore[attr-defined]
+    applied.defined = function  # type: ignore[attr-defined]
+    return trace_arrays(applied, arrays, {}, name=name)
+
+
+def _parameters(function: Callable[..., Any], arguments: Arguments, count: int) -> list[inspect.Parameter]:
+    """A parameter for each array, with the name that ``function`` has for it."""
+    names = list(inspect.signature(function).parameters)
+    slots = [*zip(names, arguments.positional, strict=False), *arguments.named]
+    own = {slot: name for name, slot in slots if isinstance(slot, int)}
+    kind = inspect.Parameter.POSITIONAL_ONLY
+    return [inspect.Parameter(own.get(i, f"array_{i}"), kind) for i in range(count)]
