@@ -91,7 +91,7 @@ def recipe_of(call: QueuedCall, arrays: tuple[Any, ...], guard: Guard) -> Recipe
     aligned = tuple(v.address % 16 == 0 for v in views)
     held = tuple(0 not in v.shape for v in views[: len(arrays)])
     tests = tuple(test for test in ("check", "same") if test in guard)
-    text = _text(held, aligned, pairs, same, shape, captures, result, tests)
+    text = _text(held, aligned, pairs, shape, captures, result, tests, same)
     return _compiled(text, tuple(values))(**values)
 
 
@@ -163,9 +163,8 @@ Writes = tuple[tuple[int, int, bool], ...]
 
 @lru_cache(maxsize=256)
 def _text(
-    held: tuple[bool, ...], aligned: tuple[bool, ...], spans: tuple[tuple[int, int], ...],
-    same: tuple[tuple[int, int], ...], kernels: tuple[Writes, ...], captures: bool, result: str,
-    tests: tuple[str, ...] = (),
+    held: tuple[bool, ...], aligned: tuple[bool, ...], spans: tuple[tuple[int, int], ...], kernels: tuple[Writes, ...],
+    captures: bool, result: str, tests: tuple[str, ...] = (), same: tuple[tuple[int, int], ...] = (),
 ) -> str:  # fmt: skip
     """The source of a recipe.
 
@@ -173,11 +172,11 @@ def _text(
         held: whether each array of the call has elements, and so must have an address above ``LOW``.
         aligned: whether each array, also of the results that the call allocates, begins at a multiple of 16 bytes.
         spans: pairs of a result array and an array that it must not overlap.
-        same: pairs of a result array and an array that it must be.
         kernels: for each kernel its address arguments: index of the word, array, and whether bytes are added.
         captures: whether a graph may capture the stream; a graph has a workspace of its own.
         result: the source of the returned value.
         tests: the tests of the guard, of ``check`` and ``same``; none without a guard.
+        same: pairs of a result array and the input that it must be.
     """
     given, every = len(held), range(len(aligned))
     names = ", ".join(f"x{i}" for i in range(given))
