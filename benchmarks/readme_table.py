@@ -53,7 +53,7 @@ def speedups(results: Results) -> str:
         f"warpfold's. Against the fastest peer a plain read of the same bytes, the ceiling of every reduction, reaches "
         f"{results.read_mean(plain=True):.2f}."
     )
-    return "\n\n".join([_table(titles, lines), _filled(text)])
+    return "\n\n".join([markdown(titles, lines), filled(text)])
 
 
 def _ratios(rows: Sequence[Row], peer: str) -> list[float]:
@@ -70,7 +70,7 @@ def cases(results: Results) -> str:
     """The performance page's block: machine and versions, the means, a row for each plain case, the picture."""
     rows = [row for row in results.rows if row.plain]
     return "\n\n".join(
-        [_filled(where(results)), _filled(means(results)), table(results, rows), "![roofline](roofline.svg)"]
+        [filled(where(results)), filled(means(results)), table(results, rows), "![roofline](roofline.svg)"]
     )
 
 
@@ -113,7 +113,7 @@ def table(results: Results, rows: Sequence[Row]) -> str:
         "case", "MB", "warpfold, us", *(f"{name}, us" for name in names), "speedup over the fastest peer",
         "% of the read of 1 GiB", "% of a read of its size",
     ]  # fmt: skip
-    return _table(titles, [_case(results, row, names) for row in rows])
+    return markdown(titles, [_case(results, row, names) for row in rows])
 
 
 def _case(results: Results, row: Row, names: Sequence[str]) -> list[str]:
@@ -146,14 +146,14 @@ def layouts(report: Report) -> str:
             f" Of {len(programs)} large cells of programs, {slow} stay under {records.PROGRAM_FLOOR:.0%} of the speed "
             "of a copy of as many bytes."
         )
-    return f"{_filled(text)}\n\n![every cell of the grid, coloured by its fraction of a plain read](heat.png)"
+    return f"{filled(text)}\n\n![every cell of the grid, coloured by its fraction of a plain read](heat.png)"
 
 
 def host(results: Results) -> str:
     """The performance page's third block: what one call costs the host, by what is called."""
     costs = results.host["us of the host"]
     lines = [[f"`{call}`", f"{us:.1f}"] for call, us in costs.items()]
-    return _table(["call", "microseconds of the host"], lines)
+    return markdown(["call", "microseconds of the host"], lines)
 
 
 def written(text: str, **blocks: str) -> str:
@@ -175,11 +175,13 @@ def pages(results: Results, report: Report) -> dict[Path, str]:
     return {README: written(readme, speedups=speedups(results)), PERFORMANCE: written(performance, **blocks)}
 
 
-def _table(titles: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+def markdown(titles: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """A table."""
     return "\n".join(f"| {' | '.join(line)} |" for line in (titles, ["---"] * len(titles), *lines))
 
 
-def _filled(text: str) -> str:
+def filled(text: str) -> str:
+    """A paragraph."""
     return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
 
 

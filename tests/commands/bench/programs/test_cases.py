@@ -98,6 +98,7 @@ def test_groups_of_channels() -> None:
 def test_choices() -> None:
     assert select("fused") == list(FUSED.values())
     assert select("standard") == list(STANDARD.values())
+    assert select("shapes") == list(SHAPES.values())
     assert [c.name for c in select("softmax.bf16.100x5000")] == ["softmax.bf16.100x5000"]
     assert {c.name.split(".")[0] for c in select("fused", "softmax*")} == {
         "softmax", "softmax0", "softmax1", "softmax23"
@@ -120,7 +121,9 @@ def test_choices() -> None:
     ],
 )
 def test_unknown_cases(text: str, only: str, part: str) -> None:
-    with pytest.raises(ArgumentError, match=r"^WF740: the benchmark has no case .*plain fused standard") as caught:
+    with pytest.raises(
+        ArgumentError, match=r"^WF740: the benchmark has no case .*plain fused standard shapes"
+    ) as caught:
         select(text, only)
     assert part in str(caught.value)
     assert parse("softmax.bf16.1000x1000")
