@@ -47,7 +47,7 @@ def _layer_norm(torch: Any, case: ProgramCase) -> Function:
     if _trailing(case):
         sizes = case.shape[case.axes[0] :]
         return lambda x, w, b: torch.nn.functional.layer_norm(x, sizes, w, b, EPS)
-    centred = _centred(torch, case.axes, EPS)
+    centred = _centred(torch, case.axes)
     return lambda x, w, b: centred(x) * w.view(case.spread) + b.view(case.spread)
 
 
@@ -75,10 +75,10 @@ def _trailing(case: ProgramCase) -> bool:
     return case.axes == tuple(range(rank - len(case.axes), rank))
 
 
-def _centred(torch: Any, axes: tuple[int, ...], eps: float) -> Function:
+def _centred(torch: Any, axes: tuple[int, ...]) -> Function:
     def call(x: Any) -> Any:
         var, mean = torch.var_mean(x, axes, correction=0, keepdim=True)
-        return (x - mean) * torch.rsqrt(var + eps)
+        return (x - mean) * torch.rsqrt(var + EPS)
 
     return call
 
@@ -108,7 +108,7 @@ _FUNCTIONS: dict[str, Callable[[Any, ProgramCase], Function]] = {
     "softmin": _softmax("softmin"),
     "log_softmax": _softmax("log_softmax"),
     "logsumexp": lambda torch, case: lambda x: torch.logsumexp(x, case.axes),
-    "standardize": lambda torch, case: _centred(torch, case.axes, 0.0),
+    "standardize": lambda torch, case: _centred(torch, case.axes),
     "layernorm": _layer_norm,
     "rmsnorm": _rms_norm,
     "add_rmsnorm": _add_rms_norm,
@@ -117,5 +117,5 @@ _FUNCTIONS: dict[str, Callable[[Any, ProgramCase], Function]] = {
     "groupnorm": _group_norm,
     "batchnorm": _batch_norm,
     "batchnorm_nhwc": _batch_norm,
-    "var_norm_cols": lambda torch, case: _centred(torch, case.axes, EPS),
+    "var_norm_cols": lambda torch, case: _centred(torch, case.axes),
 }

@@ -119,20 +119,20 @@ def _cross_entropy(_: ProgramCase, x: Any, target: Any) -> list[Answer]:
     return [Answer(wide.logsumexp(1) - wide.gather(1, target[:, None])[:, 0], 1.0)]
 
 
-def _centred(case_axes: Sequence[int], wide: Any, eps: float) -> tuple[Any, Any, Any, Any]:
+def _centred(axes: Sequence[int], wide: Any) -> tuple[Any, Any, Any, Any]:
     """``x`` with mean 0 and variance 1, the scale of its rounding, the mean, and the variance."""
-    mean = wide.mean(case_axes, keepdim=True)
-    var = wide.var(case_axes, correction=0, keepdim=True)
-    rstd = (var + eps).rsqrt_()
-    return (wide - mean).mul_(rstd), wide.square().mean(case_axes, keepdim=True).sqrt_().mul_(rstd), mean, var
+    mean = wide.mean(axes, keepdim=True)
+    var = wide.var(axes, correction=0, keepdim=True)
+    rstd = (var + EPS).rsqrt_()
+    return (wide - mean).mul_(rstd), wide.square().mean(axes, keepdim=True).sqrt_().mul_(rstd), mean, var
 
 
-def _standardize(case: ProgramCase, x: Any, eps: float = 0.0) -> list[Answer]:
-    return [Answer(*_centred(case.axes, x.double(), eps)[:2])]
+def _standardize(case: ProgramCase, x: Any) -> list[Answer]:
+    return [Answer(*_centred(case.axes, x.double())[:2])]
 
 
 def _layer_norm(case: ProgramCase, x: Any, w: Any, b: Any) -> list[Answer]:
-    y, scale, _, _ = _centred(case.axes, x.double(), EPS)
+    y, scale, _, _ = _centred(case.axes, x.double())
     return [Answer(y.mul_(_spread(case, w)).add_(_spread(case, b)), _affine(scale, w, b))]
 
 
@@ -159,7 +159,7 @@ def _add_rms_norm(case: ProgramCase, x: Any, residual: Any, w: Any) -> list[Answ
 
 def _group_norm(case: ProgramCase, x: Any, w: Any, b: Any) -> list[Answer]:
     images, groups, _ = case.grouped
-    y, scale, _, _ = _centred((2,), x.double().reshape(case.grouped), EPS)
+    y, scale, _, _ = _centred((2,), x.double().reshape(case.grouped))
     w, b = _spread(case, w), _spread(case, b)
     scale = _affine(scale, w, b).expand(images, groups, case.shape[1] // groups)
     scale = scale.reshape(images, case.shape[1], *[1] * (len(case.shape) - 2))
@@ -167,7 +167,7 @@ def _group_norm(case: ProgramCase, x: Any, w: Any, b: Any) -> list[Answer]:
 
 
 def _batch_norm(case: ProgramCase, x: Any, w: Any, b: Any) -> list[Answer]:
-    y, scale, mean, var = _centred(case.axes, x.double(), EPS)
+    y, scale, mean, var = _centred(case.axes, x.double())
     w, b = _spread(case, w), _spread(case, b)
     return [Answer(y.mul_(w).add_(b), _affine(scale, w, b)), Answer(mean.flatten(), 1.0), Answer(var.flatten(), 1.0)]
 
@@ -191,6 +191,6 @@ REFERENCES: dict[str, Callable[..., list[Answer]]] = {
     "groupnorm": _group_norm,
     "batchnorm": _batch_norm,
     "batchnorm_nhwc": _batch_norm,
-    "var_norm_cols": lambda case, x: _standardize(case, x, EPS),
+    "var_norm_cols": _standardize,
 }
 """The reference of each operation, from its inputs; references hold float64 arrays of the size of the results."""

@@ -50,15 +50,15 @@ FUNCTIONS: dict[str, Callable[[ProgramCase, Any], Callable[..., Any]]] = {
     "softmin": lambda case, wf: partial(wf.softmin, axis=case.axis),
     "log_softmax": lambda case, wf: partial(wf.log_softmax, axis=case.axis),
     "logsumexp": lambda case, wf: partial(wf.logsumexp, axis=case.axis),
-    "standardize": lambda case, wf: partial(wf.standardize, axis=case.axis),
+    "standardize": lambda case, wf: partial(wf.standardize, axis=case.axis, eps=EPS),
     "layernorm": lambda case, wf: partial(wf.layer_norm, axis=case.axis, eps=EPS),
     "rmsnorm": lambda case, wf: partial(wf.rms_norm, axis=case.axis, eps=RMS_EPS),
     "add_rmsnorm": lambda case, wf: partial(wf.add_rms_norm, axis=case.axis, eps=RMS_EPS),
     "quant_fp8": lambda case, wf: _second(wf.quantize, "f8e4m3fn", axis=case.axis),
     "cross_entropy": lambda _, wf: partial(wf.cross_entropy, reduction="none"),
     "groupnorm": lambda case, wf: _second(wf.group_norm, case.groups, eps=EPS),
-    "batchnorm": lambda _, wf: partial(wf.batch_norm, eps=EPS),
-    "batchnorm_nhwc": lambda _, wf: partial(wf.batch_norm, eps=EPS),
+    "batchnorm": lambda _, wf: _batch_norm(wf.batch_norm),
+    "batchnorm_nhwc": lambda _, wf: _batch_norm(wf.batch_norm),
     "var_norm_cols": lambda _, wf: _columns(wf.program),
 }
 """Warpfold's function for each operation; it takes the inputs of a case in order."""
@@ -67,6 +67,10 @@ FUNCTIONS: dict[str, Callable[[ProgramCase, Any], Callable[..., Any]]] = {
 def _second(function: Callable[..., Any], value: Any, **how: Any) -> Callable[..., Any]:
     """``function`` with ``value`` as its second argument."""
     return lambda x, *more: function(x, value, *more, **how)
+
+
+def _batch_norm(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, w, b: function(x, weight=w, bias=b, training=True, eps=EPS)
 
 
 def function(case: ProgramCase) -> Callable[..., Any]:

@@ -59,7 +59,7 @@ def numpys(this: ProgramCase, arrays: tuple[Any, ...]) -> list[np.ndarray[Any, A
         "softmin": lambda: [1 / exps / (1 / exps).sum(axes, keepdims=True)],
         "log_softmax": lambda: [x - lse],
         "logsumexp": lambda: [lse.squeeze(axes)],
-        "standardize": lambda: [normal(x, axes, 0)],
+        "standardize": lambda: [normal(x, axes, EPS)],
         "layernorm": lambda: [normal(x, axes, EPS) * w + b],
         "rmsnorm": lambda: [rms(x) * w],
         "add_rmsnorm": lambda: [rms(x + more[0]) * w, x + more[0]],
