@@ -112,7 +112,8 @@ class CaptureWalk:
         elif isinstance(value, staticmethod | classmethod):
             yield value.__func__
         elif isinstance(value, ModuleType):
-            self._open(vars(value))
+            if value.__name__ != PACKAGE:  # whose names stay what they are, and are imported when they are first used
+                self._open(vars(value))
         elif is_own(type(value)) and hasattr(value, "__wrapped__"):  # a program of arrays, which keeps its traces
             yield value.__wrapped__
         elif isinstance(value, type):

@@ -67,6 +67,9 @@ class EmulatedDriver(FakeDriver):
         self.memory[address] = nbytes
         return OK, address
 
+    def cuMemAllocAsync(self, nbytes: int, _: int) -> Any:
+        return self.cuMemAlloc(nbytes)
+
     def cuModuleGetFunction(self, module: Any, name: bytes) -> Any:
         parsed = emulator.parse(module[0].rstrip(b"\0").decode())
         sizes = tuple(p.size for p in parsed.functions[name.decode()].params)

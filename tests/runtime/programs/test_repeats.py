@@ -1,0 +1,109 @@
+"""Repeated calls of programs: their cost at the driver, and that they give the results of the slow path."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from fake_gpu import Gpu, Tensor, gpu
+from made import layer_norm, scaled, several, softmax, softmax_numpy
+
+import warpfold as wf
+from warpfold.compiler.errors import ArgumentError
+from warpfold.runtime.calls import recall
+
+__all__ = ["gpu"]
+ROWS = np.random.default_rng(2).normal(size=(5, 12)).astype(np.float32)
+LAUNCH = "cuLaunchKernelEx"
+
+
+@wf.program
+def both(x: Any, y: Any) -> Any:
+    return x + y, x - y
+
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "softmax": softmax,
+    "an axis": lambda x: softmax(x, axis=0),
+    "axes": lambda x: softmax(x, axis=(0, 1)),
+    "a float": lambda x: layer_norm(x, x[0], eps=1e-3),
+    "by name": lambda x: layer_norm(x, w=x[0], b=x[1]),
+    "a number": lambda x: scaled(x, 2.0),
+    "several steps": several,
+    "two results": lambda x: both(x, x),
+    "an option": lambda x: softmax(x, determinism="portable"),
+}
+
+
+def _same(found: Any, wanted: Any) -> None:
+    for f, w in zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]:
+        assert type(f) is Tensor
+        assert (f.shape, f.dtype) == (w.shape, w.dtype)
+        np.testing.assert_array_equal(f.a, w.a)
+
+
+@pytest.mark.parametrize("what", CALLS)
+def test_a_warm_call_launches_and_does_nothing_else(gpu: Gpu, what: str) -> None:
+    call, x = CALLS[what], gpu.tensor(ROWS)
+    wanted, cold = gpu.launched(lambda: call(x))
+    found, warm = gpu.launched(lambda: call(x))
+    _same(found, wanted)
+    assert warm == [LAUNCH] * cold.count(LAUNCH)
+    assert warm
+    other = gpu.tensor(ROWS[::-1] * 2)
+    found, warm = gpu.launched(lambda: call(other))
+    assert set(warm) == {LAUNCH}
+    recall.forget()
+    _same(found, call(other))
+
+
+def test_zeros_of_either_sign_are_told_apart(gpu: Gpu) -> None:
+    x = gpu.tensor(np.zeros((2, 3), np.float32))
+
+    @wf.program
+    def joined(x: Any, *, by: float) -> Any:
+        return x * by
+
+    for by in (0.0, -0.0, 1.0, 1):
+        assert np.signbit(joined(x, by=by).a).all() == np.signbit(by)
+
+
+def test_a_call_in_place_is_repeated_in_place_alone(gpu: Gpu) -> None:
+    x = gpu.tensor(ROWS)
+    softmax(x, out=x)
+    np.testing.assert_allclose(x.a, softmax_numpy(ROWS), rtol=1e-6)
+    again, other = gpu.tensor(ROWS), gpu.tensor(np.zeros_like(ROWS))
+    _, warm = gpu.launched(lambda: softmax(again, out=again))
+    assert warm == [LAUNCH]
+    np.testing.assert_array_equal(again.a, x.a)
+    again = gpu.tensor(ROWS)
+    softmax(again, out=other)
+    np.testing.assert_array_equal(other.a, x.a)
+    np.testing.assert_array_equal(again.a, ROWS)
+
+
+def test_an_overlap_of_a_later_call_is_found(gpu: Gpu) -> None:
+    memory = gpu.tensor(np.zeros((8, 12), np.float32))
+    softmax(memory[:3], out=memory[4:7])
+    softmax(memory[:3], out=memory[4:7])
+    with pytest.raises(ArgumentError, match="WF186: out shares memory with input 0"):
+        softmax(memory[:3], out=memory[1:4])
+
+
+def test_a_number_from_the_host_stands_beside_arrays_of_a_device(gpu: Gpu) -> None:
+    found = scaled(gpu.tensor(ROWS), np.array(2.0, np.float32))
+    assert type(found) is Tensor
+    np.testing.assert_array_equal(found.a, ROWS * 2)
+    found = scaled(np.array(2.0, np.float32), gpu.tensor(ROWS))
+    assert type(found) is Tensor
+
+
+def test_arrays_of_two_devices_are_refused(gpu: Gpu) -> None:
+    with pytest.raises(ArgumentError, match="WF107"):
+        both(gpu.tensor(ROWS), gpu.tensor(ROWS, 1))
