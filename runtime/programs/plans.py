@@ -15,6 +15,7 @@ from ...compiler.planner.resident.choose import owning
 from ...compiler.planner.task import Notes, Task
 from ...compiler.program.array_program import ArrayProgram, Fold
 from ...compiler.program.cuts import cut
+from ...compiler.program.graph import REDUCED
 from ...compiler.program.rewrites.narrowing import narrowed
 from ...compiler.program.steps import Operand, Step, Steps
 from ...compiler.program.storage import parts
@@ -136,19 +137,34 @@ class _Planner:
         return PreparedProgram(self.program, tuple(found), tuple(offsets), nbytes)
 
     def _cut(self) -> tuple[Steps, list[Task]]:
-        """The steps, and the task of each: rows that turn out to be too long for a cluster are cut at the grid."""
+        """The steps, and the task of each: rows that turn out to be too long for a cluster are cut at the grid.
+
+        So are those of a step that writes values of rows alone, if it is one reduction then, which reads them once.
+        """
         long: frozenset[tuple[Dims, Dims]] = frozenset()
         while True:
-            steps = _steps(self.program, long, frozenset(d for d, n in enumerate(self.sizes) if n == 0), self.order)
+            steps = self._steps(long)
             tasks = [self._task(step, steps) for step in steps.steps]
-            again = {
-                (step.kept, step.reduced)
+            owning_steps = [
+                (step, task)
                 for step, task in zip(steps.steps, tasks, strict=True)
-                if step.program.reduces and step.program.reads_again and owning(task, Notes()) is None
-            }
+                if step.program.reduces and step.program.reads_again
+            ]
+            again = {(s.kept, s.reduced) for s, task in owning_steps if owning(task, Notes()) is None}
+            again |= {(s.kept, s.reduced) for s, _ in owning_steps if self._folds_once(s, steps, long)}
             if not again - long:
                 return steps, tasks
             long |= again
+
+    def _steps(self, long: frozenset[tuple[Dims, Dims]]) -> Steps:
+        """The steps where rows along the ``long`` dims are cut at the grid."""
+        return _steps(self.program, long, frozenset(d for d, n in enumerate(self.sizes) if n == 0), self.order)
+
+    def _folds_once(self, step: Step, steps: Steps, long: frozenset[tuple[Dims, Dims]]) -> bool:
+        """Whether a step of values of rows is one reduction if no CTA owns the rows."""
+        if any(o.space & REDUCED for o in step.program.outputs):
+            return False
+        return len(self._steps(long | {(step.kept, step.reduced)}).steps) == len(steps.steps)
 
     def _task(self, step: Step, steps: Steps) -> Task:
         """What the planner is asked for a step."""
