@@ -114,8 +114,6 @@ class CaptureWalk:
         elif isinstance(value, ModuleType):
             if value.__name__ != PACKAGE:  # whose names stay what they are, and are imported when they are first used
                 self._open(vars(value))
-        elif is_own(type(value)) and hasattr(value, "__wrapped__"):  # a program of arrays, which keeps its traces
-            yield value.__wrapped__
         elif isinstance(value, type):
             yield from self._classes(value, type(value))
         else:
@@ -142,6 +140,9 @@ class CaptureWalk:
             self._open(namespace)
 
     def _object(self, value: Any) -> Iterator[Any]:
+        if is_own(type(value)) and hasattr(value, "__wrapped__"):  # a program of arrays, which keeps its traces
+            yield value.__wrapped__
+            return
         cls, fields = type(value), _fields(value)
         frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
         if frozen or (is_own(cls) and hasattr(value, "function")):  # as a monoid, or one of its functions

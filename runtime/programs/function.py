@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import update_wrapper
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 from ...compiler.errors import error
 from ...compiler.plan.plan import Determinism
@@ -27,8 +27,9 @@ from .traces import Traces
 
 P = ParamSpec("P")
 R = TypeVar("R")
-OPTIONS = {"out": None, "device": "auto", "plan": "", "determinism": "run"}
-"""The arguments of every call, with their defaults."""
+DEFAULTS: dict[str, Any] = {"device": "auto", "plan": "", "determinism": "run"}
+OPTIONS = ("out", *DEFAULTS)
+"""The arguments of every call."""
 
 
 class ArrayFunction(Generic[P, R]):
@@ -55,15 +56,7 @@ class ArrayFunction(Generic[P, R]):
         return self.function.__qualname__
 
     @opaque
-    def __call__(
-        self,
-        *xs: Any,
-        out: Any = None,
-        device: str = "auto",
-        plan: str = "",
-        determinism: str = "run",
-        **how: Any,
-    ) -> Any:
+    def __call__(self, *xs: Any, out: Any = None, **how: Any) -> Any:
         """Runs the program on arrays of any library.
 
         Args:
@@ -71,10 +64,11 @@ class ArrayFunction(Generic[P, R]):
                 arrays of rank 0 are arguments of them.
             out: an array (or one per result) to write into. It may be an input, in whole, for a result that is
                 computed from it element by element.
-            device: ``auto`` (CUDA if a driver and a GPU are found, else the emulator), ``cuda`` or ``emulator``.
-            plan: fields of the plan to set, as ``key=value,...``.
-            determinism: as in ``wf.reduce``.
-            how: further arguments by name.
+            how: further arguments by name, and these of every call:
+                ``device``: ``auto`` (CUDA if a driver and a GPU are found, else the emulator), ``cuda`` or
+                ``emulator``;
+                ``plan``: fields of the plan to set, as ``key=value,...``;
+                ``determinism``: as in ``wf.reduce``.
 
         Returns:
             Arrays of the first array's library, nested as the function returns them.
@@ -83,68 +77,89 @@ class ArrayFunction(Generic[P, R]):
             ArgumentError, DTypeError, TraceError, PlanError, CompileError, BackendError: each has a code; the codes are
                 in ``compiler/errors/catalogue/``.
         """
-        usual = out is None and device == "auto" and plan == "" and determinism == "run"
-        if usual:  # the path of most calls
-            try:
-                recipe = self._last.get((len(xs), *map(type, how.values()), *how.items()) if how else len(xs))
-            except TypeError:  # a parameter without a hash
-                recipe = None
-            if recipe is not None:
-                found = recipe(*xs)
-                if found is not MISS:
-                    return found
-        if any(map(is_array, (*xs, *how.values()))):
-            return self._inline(xs, how, usual=usual)
+        key: Any = len(xs) if out is None else ~len(xs)
+        for item in how.items():  # the path of most calls; ``_key`` makes the same key
+            key = key, item, type(item[1])
         try:
-            check_options(determinism=determinism)
-            arguments, arrays = arguments_of(self.function, xs, how)
-            outs = () if out is None else out if type(out) is tuple else (out,)
-            options = (len(outs) if type(out) is tuple else out is not None, device, plan_text(plan), determinism)
-            key = _key(arguments, how, options, usual=usual)
-            slow = self._runner(arguments, arrays, out, device, plan_text(plan), determinism)  # type: ignore[arg-type]
-            return self._memo.missed(key, self.function, (*arrays, *outs), slow)
+            recipe = self._last.get(key)
+        except TypeError:  # a parameter without a hash
+            recipe = None
+        if recipe is not None:
+            found = recipe(*xs) if out is None else recipe(*xs, out)
+            if found is not MISS:
+                return found
+        if any(map(is_array, (*xs, *how.values()))):
+            return self._inline(xs, how, out)
+        try:
+            call = _Call.of(self.function, xs, out, how)
+            return self._memo.missed(call.key(how), self.function, call.all_arrays, lambda: self._run(call))
         except Exception as e:
             raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
 
-    def _inline(self, xs: Sequence[Any], how: Mapping[str, Any], *, usual: bool) -> Any:
+    def _inline(self, xs: Sequence[Any], how: Mapping[str, Any], out: Any) -> Any:
         """The function on symbolic arrays, as a part of the program that is traced.
 
         Raises:
-            ArgumentError: WF188 for options of a call, which belong to the call of the whole program.
+            ArgumentError: WF188 for arguments of every call, which belong to the call of the whole program.
         """
-        if not usual:
+        if out is not None or any(name in OPTIONS for name in how):
             raise error("WF188", name=getattr(self.function, "__name__", "a program"), options=", ".join(OPTIONS))
         return self.function(*xs, **how)
 
-    def _runner(
-        self,
-        arguments: Arguments,
-        arrays: Sequence[Any],
-        out: Any,
-        device: str,
-        plan: str,
-        determinism: Determinism,
-    ) -> Callable[[], Any]:
-        """The call in full, without a look at earlier ones."""
-
-        def in_full() -> Any:
-            operands = run.operands_of(arrays, device)
-            traced = self._traces.get(arguments, [ArrayArg(v.dtype, v.shape) for v in operands.inputs])
-            run.allocate(operands, traced, out)
-            return run.run(operands, run.prepare(operands, traced, plan, determinism))
-
-        return in_full
+    def _run(self, call: _Call) -> Any:
+        """A call in full, without a look at earlier ones."""
+        operands = run.operands_of(call.arrays, call.device)
+        traced = self._traces.get(call.arguments, [ArrayArg(v.dtype, v.shape) for v in operands.inputs])
+        run.allocate(operands, traced, call.out)
+        return run.run(operands, run.prepare(operands, traced, call.plan, call.determinism))
 
 
-def _key(arguments: Arguments, how: Mapping[str, Any], options: tuple[Hashable, ...], *, usual: bool) -> Hashable:
-    """The key of a call: where the arguments are arrays in order and plain parameters, that which calls look up."""
-    baked = [s.value for s in (*arguments.positional, *(s for _, s in arguments.named)) if isinstance(s, Baked)]
-    if not all(map(_never_changes, baked)):
-        return NO_KEY
-    if usual and arguments.in_order and all(map(_is_told_apart, baked)):
-        n = len(arguments.positional)
-        return (n, *map(type, how.values()), *how.items()) if how else n
-    return arguments, options
+class _Call(NamedTuple):
+    """The arguments of one call.
+
+    Attributes:
+        arguments, arrays: the arguments of the function.
+        out: the arrays for results; None for new ones.
+        device, plan, determinism: the arguments of every call.
+    """
+
+    arguments: Arguments
+    arrays: Sequence[Any]
+    out: Any
+    device: str
+    plan: str
+    determinism: Determinism
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], xs: Sequence[Any], out: Any, how: Mapping[str, Any]) -> _Call:
+        """The arguments of a call of ``function``, checked."""
+        given = DEFAULTS | {name: value for name, value in how.items() if name in DEFAULTS}
+        check_options(determinism=given["determinism"])
+        plan = plan_text(given["plan"])
+        own = {name: value for name, value in how.items() if name not in DEFAULTS}
+        return cls(*arguments_of(function, xs, own), out, given["device"], plan, given["determinism"])
+
+    @property
+    def all_arrays(self) -> tuple[Any, ...]:
+        """The arrays, then those for results."""
+        outs = () if self.out is None else self.out if type(self.out) is tuple else (self.out,)
+        return (*self.arrays, *outs)
+
+    def key(self, how: Mapping[str, Any]) -> Hashable:
+        """What the launches depend on besides the arrays.
+
+        Where all arguments by position are arrays, and all others are plain, it is what ``__call__`` looks up.
+        """
+        a, several = self.arguments, type(self.out) is tuple
+        baked = [s.value for s in (*a.positional, *(s for _, s in a.named)) if isinstance(s, Baked)]
+        if not all(map(_never_changes, baked)):
+            return NO_KEY
+        if not a.in_order or several or not all(map(_is_told_apart, baked)):
+            return a, len(self.out) if several else self.out is None, self.device, self.plan, self.determinism
+        key: Any = len(a.positional) if self.out is None else ~len(a.positional)
+        for item in how.items():
+            key = key, item, type(item[1])
+        return key  # type: ignore[no-any-return]
 
 
 def _never_changes(value: object) -> bool:
