@@ -100,17 +100,10 @@ class CaptureWalk:
             if not is_own(value):
                 yield from self._variables(value)
             self.function(value)
-        elif isinstance(value, MethodType):
-            yield from (value.__func__, value.__self__)
-        elif isinstance(value, BuiltinFunctionType):
-            if not isinstance(value.__self__, ModuleType | type):
-                yield value.__self__
-        elif isinstance(value, functools.partial):
-            yield from (value.func, value.args, *([value.keywords] if value.keywords else ()))
-        elif isinstance(value, property):
-            yield value.fget
-        elif isinstance(value, staticmethod | classmethod):
-            yield value.__func__
+        elif isinstance(
+            value, MethodType | BuiltinFunctionType | functools.partial | property | staticmethod | classmethod
+        ):
+            yield from _bound(value)
         elif isinstance(value, ModuleType):
             if value.__name__ != PACKAGE:  # whose names stay what they are, and are imported when they are first used
                 self._open(vars(value))
@@ -270,3 +263,16 @@ def read_by(code: CodeType) -> tuple[tuple[str, ...], bool]:
     texts = (c for c in code.co_consts if isinstance(c, str) and c.isidentifier())
     names = dict.fromkeys((*code.co_names, *texts, *(n for found, _ in inner for n in found)))
     return tuple(names), opcode.opmap["IMPORT_NAME"] in code.co_code[::2] or any(imports for _, imports in inner)
+
+
+def _bound(value: Any) -> Iterator[Any]:
+    """The function behind a callable object, and what it is bound to."""
+    if isinstance(value, MethodType):
+        yield from (value.__func__, value.__self__)
+    elif isinstance(value, BuiltinFunctionType):
+        if not isinstance(value.__self__, ModuleType | type):
+            yield value.__self__
+    elif isinstance(value, functools.partial):
+        yield from (value.func, value.args, *([value.keywords] if value.keywords else ()))
+    else:
+        yield value.fget if isinstance(value, property) else value.__func__

@@ -10,6 +10,7 @@ max, then sum(exp(x - max))            ``LOGSUMEXP``   Milakov and Gimelshein, "
                                                        softmax" (2018)
 mean, then sum((x - mean)^2)           ``WELFORD``     Chan, Golub, LeVeque, "Updating formulae and a pairwise
                                                        algorithm for computing sample variances" (1979)
+mean, then sum(x - mean)               none: it is 0   what a rounded mean lacks, of which Welford's has no trace
 =====================================  ==============  ===========================================================
 """
 
@@ -94,7 +95,24 @@ def _welford(later: Expr) -> Swaps | None:
     return {mean.digest: m, mean.args[0].digest: total, _result(later).digest: squares}
 
 
-_RULES: tuple[Callable[[Expr], Swaps | None], ...] = (_log_sum_exp, _welford)
+def _balance(later: Expr) -> Swaps | None:
+    """Of a mean and then a sum of differences from it, which would be 0 without rounding."""
+    (x,) = later.args
+    mask, difference = masked(x, 0)
+    if difference.op != "sub" or (earlier := _of_mean(difference.args[1], later)) is None:
+        return None
+    own, element = masked(earlier.args[0], 0)
+    if (own, element) != (mask, difference.args[0]):
+        return None
+    return {_result(later).digest: Expr("const", (), later.dtype, SCALAR, 0.0)}
+
+
+def _of_mean(mean: Expr, later: Expr) -> Expr | None:
+    """The sum of which ``mean`` is the quotient by the number of elements, if ``later`` folds the same elements."""
+    return _earlier(mean.args[0], later, "add") if mean.op == "div" else None
+
+
+_RULES: tuple[Callable[[Expr], Swaps | None], ...] = (_log_sum_exp, _welford, _balance)
 
 
 def _fold(e: Expr) -> Fold:

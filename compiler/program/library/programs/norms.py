@@ -206,12 +206,18 @@ def standardize(
 
 
 def _moments(x: Array, axis: AxisArgument, where: Array = None, correction: float = 0.0) -> tuple[Array, Array, Array]:
-    """``x`` less its mean, the mean, and the variance, both with the reduced axes."""
-    mean = xp.mean(x, axis, keepdims=True, where=where)
-    centred = x - mean
+    """``x`` less its mean, the mean, and the variance, both with the reduced axes.
+
+    What the rounded mean lacks is the mean of the differences from it, which the fold of their squares gives as well.
+    So a row of equal elements has the variance 0, and a great offset costs no digits (Chan, Golub, LeVeque,
+    "Algorithms for computing the sample variance", 1983).
+    """
+    rounded = xp.mean(x, axis, keepdims=True, where=where)
+    near = x - rounded
+    lack = xp.mean(near, axis, keepdims=True, where=where)
     params = {"correction": correction}
-    var = reduced("variance", _variance, (centred,), axis, keepdims=True, where=where, params=params)
-    return centred, mean, var
+    squares = reduced("variance", _variance, (near,), axis, keepdims=True, where=where, params=params)
+    return near - lack, rounded + lack, maximum(squares - lack * lack, 0.0)
 
 
 def _variance(centred: Array, *, correction: float) -> Array:

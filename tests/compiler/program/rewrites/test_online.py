@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+import warpfold as wf
 from tests.compiler.program.made_programs import Maker, batch_norm, softmax
 from warpfold.commands.checking.array_values import evaluate
 from warpfold.compiler.dtypes import BOOL, F64
 from warpfold.compiler.program.array_program import ArrayProgram
+from warpfold.compiler.program.arrays.trace import ArrayArg, trace_arrays
 from warpfold.compiler.program.graph import Expr
 from warpfold.compiler.program.library.monoids import MAX, SUM
 from warpfold.compiler.program.rewrites.online import online
@@ -95,3 +99,19 @@ def test_other_differences_stay_two_folds(wrong: str) -> None:
 def test_folds_of_one_kernel_stay() -> None:
     program = softmax()
     assert online(program, lambda *_: False) == program
+
+
+def test_differences_from_the_mean_add_up_to_nothing() -> None:
+    """Beside Welford's mean; the sum of the differences has no pass of its own."""
+
+    def standardized(x: Any) -> Any:
+        mean = wf.mean(x, axis=-1, keepdims=True)
+        near = x - mean
+        return near - wf.mean(near, axis=-1, keepdims=True), wf.mean(near * near, axis=-1)
+
+    program = trace_arrays(standardized, [ArrayArg(F64, (4, 50))], {})
+    found = online(program, lambda *_: True)
+    assert set(_folds(found)) == {"WELFORD"}
+    x = np.random.default_rng(0).standard_normal((4, 50)) + 3
+    for a, b in zip(evaluate(found, [x]), evaluate(program, [x]), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import warpfold as wf
-from tests.compiler.program import steps_numpy
+from warpfold.commands.checking.array_values import evaluate
 from warpfold.compiler.dtypes import BOOL, F64
 from warpfold.compiler.program.array_program import ArrayProgram
 from warpfold.compiler.program.arrays.trace import ArrayArg, trace_arrays
@@ -38,7 +38,7 @@ def _same(program: ArrayProgram, *arrays: Any) -> None:
     assert "WELFORD" in _folds(program)
     assert "WELFORD" not in _folds(found)
     with np.errstate(all="ignore"):
-        pairs = zip(steps_numpy.evaluate(found, arrays), steps_numpy.evaluate(program, arrays), strict=True)
+        pairs = zip(evaluate(found, arrays), evaluate(program, arrays), strict=True)
         for a, b in pairs:
             np.testing.assert_allclose(a, b, rtol=1e-6)
 
