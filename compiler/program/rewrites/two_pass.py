@@ -41,8 +41,8 @@ def _split(e: Expr, owned: Callable[[Space, Space], bool]) -> Swaps | None:
     assert isinstance(e.value, Fold)
     if e.value.monoid.digest != _welford(e.dtype) or not owned(e.space, e.value.over):
         return None
-    (mask, one), (own, x) = (masked(a, 0) for a in e.args[:2])
-    if not (_is(one, 1) and _is(e.args[2], 0)) or (mask is not None and own != mask):
+    (mask, one), (own, x), (_, zero) = (masked(a, 0) for a in e.args)
+    if not (_is(one, 1) and _is(zero, 0)) or own != mask:
         return None
     ones = e.args[0] if mask is not None else None
     n = _sum(ones, e) if ones is not None else Sym(Expr("count", (), e.dtype, SCALAR, e.value.over))
