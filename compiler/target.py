@@ -25,6 +25,7 @@ class Target(NamedTuple):
         shared_per_cta: bytes of shared memory a CTA may ask for.
         has_redux: ``redux.sync`` on 32-bit integers (sm_80 and newer).
         has_clusters: thread block clusters (sm_90 and newer).
+        has_async_copies: ``cp.async`` from global to shared memory (sm_80 and newer).
     """
 
     arch: str
@@ -34,6 +35,7 @@ class Target(NamedTuple):
     shared_per_cta: int
     has_redux: bool = True
     has_clusters: bool = False
+    has_async_copies: bool = True
 
     @property
     def capability(self) -> tuple[int, int]:
@@ -50,7 +52,7 @@ class Target(NamedTuple):
 TARGETS = {
     t.arch: t
     for t in (
-        Target("sm_75", 63, 72, 1024, 64 * 1024, has_redux=False),
+        Target("sm_75", 63, 72, 1024, 64 * 1024, has_redux=False, has_async_copies=False),
         Target("sm_80", 70, 108, 2048, 163 * 1024),
         Target("sm_86", 71, 84, 1536, 99 * 1024),
         Target("sm_89", 78, 142, 1536, 99 * 1024),

@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 from ..dtypes import BOOL, DType
 from ..errors import PlanError
-from ..plan.abi import POINTERS, RARE, Facts, Param, params
+from ..plan.abi import POINTERS, RARE, Facts, Param, params, waiting_bytes
 from ..plan.kernels import Outline, outlines
 from ..plan.plan import STATIC_SHARED, Access, Plan
 from ..plan.plan import check as check_plan
@@ -52,8 +52,8 @@ def expect_sound(a: Artifact) -> None:
     mains = [k for k in a.kernels if k.role == "main"]
     _expect(len(mains) == 1, f"it has {len(mains)} main kernels: expected one")
     _expect(a.inputs and a.outputs and a.state, "it has no inputs, no outputs or no state")
-    _plan(a, a.plan)
     _facts(a, a.main.facts)
+    _plan(a, a.plan)
     expected = outlines(a.name, a.main.facts, a.plan, len(a.state))
     names = [k.name for k in a.kernels]
     asked = [o.name for o in expected]
@@ -75,7 +75,8 @@ def expect_whole(a: Artifact) -> None:
 
 def _plan(a: Artifact, plan: Plan) -> None:
     try:
-        check_plan(plan, TARGETS[a.arch], sum(t.itemsize for t in a.state))
+        waiting = waiting_bytes(plan, a.main.facts, a.inputs)
+        check_plan(plan, TARGETS[a.arch], sum(t.itemsize for t in a.state), waiting)
     except PlanError as e:
         raise UnsoundError(f"its plan is invalid: {e.message}") from e
 
@@ -90,6 +91,10 @@ def _facts(a: Artifact, facts: Facts) -> None:
     fits = len(facts.access) == len(a.inputs) and set(facts.access) <= set(get_args(Access))
     _expect(fits, f"access is {' '.join(facts.access)!r}: expected one for each of {len(a.inputs)} input(s)")
     _expect(facts.numbers in ("", "up", "down"), f"numbers is {facts.numbers!r}: expected up, down or nothing")
+    _expect(
+        list(facts.waiting) == sorted({i for i in facts.waiting if i < len(a.inputs)}),
+        f"waiting is {facts.waiting}: expected rising numbers of inputs",
+    )
     _expect(
         not facts.block or (len(facts.block) == 2 and all(facts.block)),
         f"block is {facts.block}: expected two positive numbers",

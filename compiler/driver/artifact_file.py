@@ -174,8 +174,8 @@ def _record(name: str, j: Any, kind: type) -> Any:
 
 
 def _tuple(name: str, value: Any) -> tuple[Any, ...]:
-    """Numbers of a block, or the names of accesses."""
-    return _many(name, value, _number if name.endswith(".block") else _text)
+    """Numbers of a block or of inputs, or the names of accesses."""
+    return _many(name, value, _number if name.endswith((".block", ".waiting")) else _text)
 
 
 def _structure(j: Any) -> Any:

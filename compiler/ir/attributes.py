@@ -129,6 +129,8 @@ def _fits(key: str, value: Any, sample: Any) -> Any:
         return 0 <= value <= MOST_DIMS
     if key == "block":
         return len(value) in (0, 2) and all(type(v) is int and v > 0 for v in value)
+    if key == "waiting":
+        return all(type(v) is int and v >= 0 for v in value)
     each = value if key in _SEVERAL else [value]
     return key not in _CHOICES or all(v in _CHOICES[key] for v in each)
 
@@ -141,6 +143,8 @@ def _expected(key: str, sample: Any) -> str:
         return f"a number of dims from 0 to {MOST_DIMS}"
     if key == "block":
         return "an array of two positive integers, or none"
+    if key == "waiting":
+        return "an array of numbers of inputs"
     if key in _CHOICES:
         return "an array of " * (key in _SEVERAL) + "one of " + " ".join(str(c) or '""' for c in _CHOICES[key])
     return "true or false" if isinstance(sample, bool) else f"a {type(sample).__name__}"

@@ -151,6 +151,17 @@ def shared_buffer(op: Any, name: str, elements: int, t: Any) -> Any:
     return llvm.AddressOfOp(ir.Type.parse("!llvm.ptr<3>"), ir.FlatSymbolRefAttr.get(symbol)).result
 
 
+def dynamic_shared(op: Any) -> Any:
+    """The address of the dynamic shared memory of the kernel of ``op``, whose size comes with the launch."""
+    body, symbol = kernel_module(op).regions[0].blocks[0], "held_0"
+    names = {ir.StringAttr(o.operation.attributes["sym_name"]).value for o in find_globals(body)}
+    if symbol not in names:
+        with ir.InsertionPoint.at_block_begin(body):
+            linkage = ir.Attribute.parse("#llvm.linkage<external>")
+            llvm.GlobalOp(ir.Type.parse("!llvm.array<0 x i8>"), symbol, linkage, addr_space=3, alignment=16)
+    return llvm.AddressOfOp(ir.Type.parse("!llvm.ptr<3>"), ir.FlatSymbolRefAttr.get(symbol)).result
+
+
 def find_globals(block: Any) -> list[Any]:
     """The llvm globals of a gpu.module's block."""
     return [o for o in block.operations if o.operation.name == "llvm.mlir.global"]

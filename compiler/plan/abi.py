@@ -6,9 +6,11 @@ a ``Launch``. Both read the list that ``params`` makes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from ..dtypes import DType
 from ..program.graph import ELEMENT, KEPT, Expr, MonoidGraph, Program, rewrite
 from ..space.geometry import Dim, Geometry
 from . import tiles
@@ -36,7 +38,7 @@ NUMBER_BITS = 24
 
 RARE = (
     "repeats", "flat", "by_row", "gapped", "pieces", "block", "places", "numbers", "once", "stores", "full",
-    "resident", "held",
+    "waiting", "resident", "held",
 )  # fmt: skip
 """The facts, and the fields of a plan, that the IR leaves out where they have their default."""
 
@@ -71,6 +73,7 @@ class Facts:
         stores: for each output how it is written: ``kept``, one element a result; or one for each element, as an
             access of that name reads it. Empty where all outputs are ``kept``.
         full: whether every thread makes all accesses that it keeps, and each lies in the row.
+        waiting: the numbers of the inputs whose elements wait in shared memory.
     """
 
     kept_rank: int
@@ -90,6 +93,7 @@ class Facts:
     once: bool = False
     stores: tuple[str, ...] = ()
     full: bool = False
+    waiting: tuple[int, ...] = ()
 
     def row(self, geometry: Geometry) -> int:
         """The results of a row: those of a CTA are in one row."""
@@ -153,6 +157,11 @@ class Kernel(NamedTuple):
             len(p.inputs), len(p.outputs), len(p.states), self.facts, self.plan,
             indexed=p.uses_index, counted=p.uses_count,
         )  # fmt: skip
+
+
+def waiting_bytes(plan: Plan, facts: Facts, inputs: Sequence[DType]) -> int:
+    """Bytes of dynamic shared memory of a CTA: a slot for each access that a thread keeps of an input that waits."""
+    return plan.held * plan.threads * plan.vector * sum(inputs[i].itemsize for i in facts.waiting)
 
 
 def params(

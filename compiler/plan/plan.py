@@ -329,8 +329,10 @@ _CHOICES = {
 }
 
 
-def check(plan: Plan, target: Target, state_bytes: int) -> None:
+def check(plan: Plan, target: Target, state_bytes: int, waiting_bytes: int = 0) -> None:
     """Checks that the passes can serve ``plan``, for a state of ``state_bytes``, and that ``target`` can hold it.
+
+    ``waiting_bytes`` of shared memory hold the elements of rows that wait for the next phase.
 
     Raises:
         PlanError: WF403 for a bad value, WF404 for too many threads, WF405 for too much shared memory, WF406 for a
@@ -341,8 +343,11 @@ def check(plan: Plan, target: Target, state_bytes: int) -> None:
     _check_fields(plan)
     if plan.threads > target.max_threads:
         raise error("WF404", threads=plan.threads, limit=target.max_threads, arch=target.arch)
-    if plan.shared_bytes(state_bytes) > STATIC_SHARED:
-        raise error("WF405", needed=plan.shared_bytes(state_bytes), limit=STATIC_SHARED, arch=target.arch)
+    needed = plan.shared_bytes(state_bytes)
+    if needed > STATIC_SHARED:
+        raise error("WF405", needed=needed, limit=STATIC_SHARED, arch=target.arch)
+    if needed + waiting_bytes > target.shared_per_cta:
+        raise error("WF405", needed=needed + waiting_bytes, limit=target.shared_per_cta, arch=target.arch)
     if plan.walk == "blocked" and plan.vector_reduced > 1:
         raise error("WF406", vector=plan.vector)
     if plan.cta == "shuffle" and plan.exchange == "global":

@@ -13,8 +13,9 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from ...compiler.driver.artifact import Artifact
+from ...compiler.driver.artifact import Artifact, CompiledKernel
 from ...compiler.errors import WarpfoldError, error
+from ...compiler.plan.abi import waiting_bytes
 from ..view import Device
 from . import cuda_driver
 from .backend import closing
@@ -119,11 +120,16 @@ class CudaBackend(DeviceMemory):
         with self._lock:
             if key not in self._functions:
                 self._modules[key] = module = self._module(artifact)
-                self._functions[key] = {
-                    k.name: Function(int(self._call("cuModuleGetFunction", module, k.name.encode())), k)
-                    for k in artifact.kernels
-                }
+                self._functions[key] = {k.name: self._function(module, k, artifact) for k in artifact.kernels}
             return self._functions[key]
+
+    def _function(self, module: Any, kernel: CompiledKernel, artifact: Artifact) -> Function:
+        """A kernel of a loaded module, which may use the dynamic shared memory that it needs."""
+        handle = self._call("cuModuleGetFunction", module, kernel.name.encode())
+        if shared := waiting_bytes(kernel.plan, kernel.facts, artifact.inputs):
+            attribute = self._d.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            self._call("cuFuncSetAttribute", handle, attribute, shared)
+        return Function(int(handle), kernel)
 
     def _module(self, artifact: Artifact) -> Any:
         """Loads the machine code for this architecture, or else the PTX, which the driver compiles."""

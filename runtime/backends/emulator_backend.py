@@ -100,7 +100,7 @@ class EmulatorBackend:
         for call in calls:
             launch(
                 module, call.name, call.grid, call.block, call.args, self.memory,
-                max_steps=budget, tool=self.tool, seed=self.seed,
+                shared_bytes=call.shared, max_steps=budget, tool=self.tool, seed=self.seed,
             )  # fmt: skip
 
     def synchronize(self, stream: int) -> None:

@@ -8,18 +8,26 @@ from typing import NamedTuple
 
 from ...compiler.driver.artifact import Artifact, CompiledKernel
 from ...compiler.dtypes import DType
-from ...compiler.plan.abi import POINTERS, Role, partial_geometry, value
+from ...compiler.plan.abi import POINTERS, Role, partial_geometry, value, waiting_bytes
 from ...compiler.plan.launch import Launch, cells_of, launch
 from ...compiler.space.geometry import Dim, Geometry
 
 
 class Call(NamedTuple):
-    """One kernel launch: entry name, grid and block in x, y, z, and the arguments (pointers and integers) in order."""
+    """One kernel launch.
+
+    Attributes:
+        name: the kernel's entry.
+        grid, block: CTAs of the grid and threads of a CTA, in x, y, z.
+        args: the arguments, pointers and integers, in order.
+        shared: bytes of dynamic shared memory of a CTA.
+    """
 
     name: str
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     args: tuple[int, ...]
+    shared: int = 0
 
 
 class Workspace(NamedTuple):
@@ -135,7 +143,8 @@ def calls(
             own = {"input": starts[:inputs], "output": starts[inputs:]}
             own |= {"partial": partials, "counter": [space.counters], "exchange": exchange}
             own |= {role: [address] for role, address in (rows or {}).items()}
-            found.append(_call(kernel, geometry, run, own, count))
+            shared = waiting_bytes(kernel.plan, kernel.facts, artifact.inputs)
+            found.append(_call(kernel, geometry, run, own, count)._replace(shared=shared))
         else:
             parts = artifact.plan.parts(run.split) if artifact.plan.finish == "two_kernels" else 1
             g = _second(artifact, geometry, 0 if kernel.role == "init" else parts)

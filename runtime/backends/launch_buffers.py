@@ -85,7 +85,7 @@ class PackedLaunch:
         function.layout.pack_into(self.words, 0, *call.args)
         start = ctypes.addressof(self.words)
         self.pointers = (ctypes.c_void_p * max(1, len(function.offsets)))(*(start + o for o in function.offsets))
-        self.config = _Config(call.grid, call.block, 0, stream or None, None, 0)
+        self.config = _Config(call.grid, call.block, call.shared, stream or None, None, 0)
         held = (ctypes.addressof(self.config), function.handle, ctypes.addressof(self.pointers), None)
         self.arguments: tuple[Argument, ...] = tuple(map(argument, held))
 

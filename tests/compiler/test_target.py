@@ -14,7 +14,7 @@ def test_facts_are_within_what_hardware_has(t: Target) -> None:
     assert t.capability >= (7, 5)
     assert t.max_threads <= t.threads_per_sm
     assert 48 * 1024 < t.shared_per_cta <= 227 * 1024
-    assert t.has_redux == (t.capability >= (8, 0))
+    assert t.has_redux == t.has_async_copies == (t.capability >= (8, 0))
     assert t.has_clusters == (t.capability >= (9, 0))
 
 

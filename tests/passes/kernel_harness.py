@@ -112,6 +112,16 @@ def _elementwise_text(inputs: Sequence[str], output: str) -> str:
     }}"""
 
 
+def place(memory: Memory, array: Any, skew: int = 0, *, initialised: bool = True) -> tuple[int, Any]:
+    """An allocation with the bytes of ``array``, ``skew`` bytes after a boundary of 256: its address, and its bytes."""
+    raw = np.ascontiguousarray(array).view(np.uint8).reshape(-1)
+    room = np.empty(raw.size + skew + 256, np.uint8)
+    at = -room.ctypes.data % 256 + skew
+    own = room[at : at + raw.size]
+    own[:] = raw
+    return memory.bind(own, initialised=initialised), own
+
+
 def put(memory: Memory, array: Any) -> int:
     """The address of a copy of ``array``."""
     raw = np.ascontiguousarray(array).view(np.uint8).reshape(-1)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from kernel_harness import compile_text, ptx_of_text
+from kernel_harness import compile_text, place, ptx_of_text
 
 from warpfold.runtime.emulator import Memory, sanitize
 from warpfold.runtime.emulator.machine.address_map import POISON
@@ -122,17 +122,15 @@ def _check(kind: Kind, unroll: int, n: int, lead: int, *, in_place: bool = False
     places = np.add.outer(np.arange(kept) * row, np.arange(n) * element)
     size = int(places.max()) + 1 if n else 1
     x = np.random.default_rng(n).integers(-100, 100, size).astype(dtype)
-    memory = Memory()
-    before, nbytes = lead * dtype.itemsize, (lead + size) * dtype.itemsize
-    read, written = (before + memory.allocate(nbytes, initialised=is_input) for is_input in (True, False))
-    memory.view(read, x.nbytes)[:] = x.view(np.uint8)
-    written = read if in_place else written
+    wanted = x.copy() if in_place else np.full(x.nbytes, POISON, np.uint8).view(dtype)
+    memory, skew = Memory(), lead * dtype.itemsize
+    (read, own), (out, result) = place(memory, x, skew), place(memory, wanted, skew, initialised=False)
+    written, result = (read, own) if in_place else (out, result)
     args = [read, written, n, row, element, size]
     found = sanitize(compiled(), f"k{KINDS.index(kind)}_{unroll}", (ROWS, 1, 1), (THREADS, 1, 1), args, memory)
     assert not found, found[0]
-    wanted = x.copy() if in_place else np.full(x.nbytes, POISON, np.uint8).view(dtype)
     wanted[places] = x[places] * 3 + 1
-    np.testing.assert_array_equal(memory.view(written, x.nbytes).view(dtype), wanted)
+    np.testing.assert_array_equal(result.view(dtype), wanted)
 
 
 def test_all_loads_of_a_group_come_before_its_stores() -> None:

@@ -30,6 +30,8 @@ class Status(IntEnum):
 
 
 OK = Status.CUDA_SUCCESS
+SHARED = 48 << 10
+"""Bytes of dynamic shared memory that a launch may have without asking."""
 Kernel = Callable[[tuple[int, ...]], None]
 
 
@@ -50,6 +52,7 @@ class Launch(NamedTuple):
     stream: int
     words: tuple[int, ...]
     context: int
+    shared: int = 0
 
 
 class FakeDriver:
@@ -61,6 +64,7 @@ class FakeDriver:
         kernels: the effect of a kernel, by name, on its argument words; ``layout`` gives the width of each word, and
     ``layouts`` for kernels of a name.
         launches: the launches.
+        dynamic: the bytes of dynamic shared memory that a function may have, by its handle.
         current: the current context, as the caller left it.
         capturing: the graph that is being captured, by stream.
     """
@@ -74,6 +78,7 @@ class FakeDriver:
     )
     CUstreamCaptureMode = SimpleNamespace(CU_STREAM_CAPTURE_MODE_RELAXED="relaxed")
     CUstream_flags = SimpleNamespace(CU_STREAM_NON_BLOCKING=1)
+    CUfunction_attribute = SimpleNamespace(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES="dynamic")
     CUjit_option = SimpleNamespace(
         CU_JIT_ERROR_LOG_BUFFER="log", CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES="size", CU_JIT_GENERATE_LINE_INFO="lines"
     )
@@ -88,6 +93,7 @@ class FakeDriver:
         self.layout: tuple[int, ...] = ()
         self.layouts: dict[str, tuple[int, ...]] = {}
         self.functions: list[tuple[Any, str]] = []
+        self.dynamic: dict[int, int] = {}
         self.entries: list[Any] = []  # a function that is called by address must live
         self.launches: list[Launch] = []
         self.owners: dict[int, int] = {}
@@ -241,6 +247,11 @@ class FakeDriver:
         self.functions.append((module, name.decode()))
         return OK, len(self.functions)
 
+    def cuFuncSetAttribute(self, function: int, attribute: str, value: int) -> Any:
+        assert attribute == "dynamic"
+        self.dynamic[function] = value
+        return (OK,)
+
     def cuGetProcAddress(self, name: bytes, since: int, flags: int) -> Any:
         assert (since, flags) == (12000, 1)
         self.entries.append(ENTRIES[name.decode()](partial(self.entered, name.decode())))
@@ -261,7 +272,9 @@ class FakeDriver:
         if self.current != self.owners[id(module)]:
             return Status.CUDA_ERROR_INVALID_HANDLE if self.current else Status.CUDA_ERROR_INVALID_CONTEXT
         shape = struct.unpack_from("<7I4xQQI", ctypes.string_at(config, 56))
-        assert shape[6] == shape[8] == shape[9] == 0
+        assert shape[8] == shape[9] == 0
+        if shape[6] > self.dynamic.get(function, SHARED):
+            return Status.CUDA_ERROR_INVALID_VALUE
         layout = self.layouts.get(name, self.layout)
         slots = (ctypes.c_void_p * len(layout)).from_address(params)
         kinds = {8: ctypes.c_int64, 4: ctypes.c_int32}
@@ -269,6 +282,6 @@ class FakeDriver:
         for address, width in zip(slots, layout, strict=True):
             assert address % width == 0
             words.append(kinds[width].from_address(address).value)
-        self.launches.append(Launch(name, shape[:3], shape[3:6], shape[7], tuple(words), self.current))
+        self.launches.append(Launch(name, shape[:3], shape[3:6], shape[7], tuple(words), self.current, shape[6]))
         self.kernels.get(name, lambda _: None)(tuple(words))
         return OK

@@ -34,7 +34,7 @@ class Recorder(emulator_backend.EmulatorBackend):
     def launch(self, artifact: Artifact, calls: Sequence[Call], stream: int) -> None:
         for call in calls:
             args = tuple(self._argument(a) for a in call.args)
-            self.launches.append(Launch(artifact.ptx, call.name, call.grid, call.block, args))
+            self.launches.append(Launch(artifact.ptx, call.name, call.grid, call.block, args, shared=call.shared))
         super().launch(artifact, calls, stream)
 
     def _argument(self, value: int) -> At | int:

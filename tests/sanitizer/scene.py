@@ -31,7 +31,7 @@ class At:
 
 @dataclass(frozen=True)
 class Launch:
-    """One launch: a kernel of ``ptx``, its shape and its arguments."""
+    """One launch: a kernel of ``ptx``, its shape, its arguments, and the bytes of its dynamic shared memory."""
 
     ptx: str
     entry: str
@@ -39,6 +39,7 @@ class Launch:
     block: Shape
     args: tuple[At | int, ...]
     cluster: Shape | None = None
+    shared: int = 0
 
     def argument(self, index: int, value: At | int) -> Launch:
         """The launch with one argument replaced."""
@@ -101,6 +102,7 @@ def examine(scene: Scene, max_steps: int = 20_000) -> list[Report]:
             launch.block,
             args,
             memory,
+            shared_bytes=launch.shared,
             cluster=launch.cluster,
             max_steps=max_steps,
         )

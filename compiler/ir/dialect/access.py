@@ -49,7 +49,7 @@ ACCESS_BYTES = 16
 AXES = ("kept", "reduced")
 
 
-def _layout(op: Any, fixed: int, strides: int) -> None:
+def check_layout(op: Any, fixed: int, strides: int) -> None:
     """Checks the count of the trailing layout operands: sizes of all but the outermost dims, then strides."""
     kept, reduced = int_attr(op, "kept_rank"), int_attr(op, "reduced_rank")
     wanted = max(0, kept - 1) + max(0, reduced - 1) + strides * (kept + reduced)
@@ -96,7 +96,7 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
         access = str_attr(op, "access", ACCESS)
         check_pointer(op, 0, SHARED if access in IN_TILE else GLOBAL)
         check_index(op, 1, 2)
-        _layout(op, 3 + AFTER_LAYOUT.get(access, 0), 1)
+        check_layout(op, 3 + AFTER_LAYOUT.get(access, 0), 1)
         str_attr(op, "axis", AXES)
         check_fragment(op, op.results[0].type)
 
@@ -130,7 +130,7 @@ class ElementLoadOp(Fold.Operation, name="element_load"):  # type: ignore[misc]
         access = str_attr(op, "access", ELEMENT_ACCESS)
         check_pointer(op, 0, GLOBAL)
         check_index(op, 1, 2, 3, 4)
-        _layout(op, 5 + AFTER_LAYOUT.get(access, 0), 1)
+        check_layout(op, 5 + AFTER_LAYOUT.get(access, 0), 1)
         str_attr(op, "axis", AXES)
         check_fragment(op, op.results[0].type)
 
@@ -163,7 +163,7 @@ class ElementStoreOp(Fold.Operation, name="element_store"):  # type: ignore[misc
         check_pointer(op, 1, GLOBAL)
         check_index(op, 2, 3, 4, 5)
         check_flag(op, 6)
-        _layout(op, 7, 1)
+        check_layout(op, 7, 1)
         str_attr(op, "axis", AXES)
         bool_attr(op, "whole")
         check_fragment(op, op.operands[0].type)
@@ -292,7 +292,7 @@ class LeadOp(Fold.Operation, name="lead"):  # type: ignore[misc]
     def verify_invariants(op: Any) -> None:  # noqa: N805
         check_pointer(op, 0, GLOBAL)
         check_index(op, 1)
-        _layout(op, 2, 1)
+        check_layout(op, 2, 1)
         power_of_two(op, "lanes", 16)
         power_of_two(op, "bytes", 8)
         check_result(op, op.operands[1].type)
@@ -321,6 +321,6 @@ class StoreOp(Fold.Operation, name="store"):  # type: ignore[misc]
         check_pointer(op, 1, GLOBAL)
         check_index(op, 2)
         check_flag(op, 3)
-        _layout(op, 4 + ("bounded" in op.attributes), 1)
+        check_layout(op, 4 + ("bounded" in op.attributes), 1)
         bool_attr(op, "vector")
         check_fragment(op, op.operands[0].type)

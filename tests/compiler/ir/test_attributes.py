@@ -87,6 +87,7 @@ def test_an_extent_out_of_bounds_is_named(key: str, value: int) -> None:
         ("index_bits", "16", "index_bits = one of 32 64, got 16"),
         ("access", '["wide"]', "access = an array of one of aligned shifted"),
         ("access", '["aligned", "aligned"]', "access = an access for each of 1 tensor(s), got 2 of them"),
+        ("waiting", "[-1]", "waiting = an array of numbers of inputs, got [-1]"),
         ("block", "[0, 1]", "block = an array of two positive integers, or none, got [0, 1]"),
         ("numbers", '"sideways"', 'numbers = one of "" up down, got "sideways"'),
         ("ragged", "1", "ragged = true or false, got 1"),

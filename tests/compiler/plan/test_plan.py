@@ -143,6 +143,16 @@ def test_a_plan_that_shared_memory_cannot_hold_is_refused(target: Any) -> None:
         check(wide, target, 16)
 
 
+@pytest.mark.parametrize("target", TARGETS.values(), ids=str)
+def test_rows_that_wait_may_have_all_the_shared_memory_of_a_target(target: Any) -> None:
+    plan = Plan("kept", vector=16, lanes=1, warps=8)
+    rest = target.shared_per_cta - plan.shared_bytes(4)
+    check(plan, target, 4, rest)
+    text = rf"WF405: the plan needs {target.shared_per_cta + 4} bytes .*: {target.arch} gives {target.shared_per_cta}\n"
+    with pytest.raises(PlanError, match=text):
+        check(plan, target, 4, rest + 4)
+
+
 def test_the_last_cta_has_a_round_of_its_own() -> None:
     """The kernel declares the partials of both rounds, and the flag by which a CTA knows that it is the last."""
     one = Plan("kept", lanes=1, warps=8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from fake_driver import FakeDriver, Status
 
 import warpfold as wf
 from warpfold.compiler.errors import ArgumentError, BackendError
+from warpfold.compiler.plan.abi import waiting_bytes
+from warpfold.compiler.plan.plan import Plan
 from warpfold.runtime.arrays import conversion as arrays
 from warpfold.runtime.backends import cuda_backend, cuda_driver
 from warpfold.runtime.backends.cuda_backend import CudaBackend
@@ -57,6 +60,19 @@ def test_machine_code_is_preferred_where_it_fits(driver: FakeDriver, backend: Cu
         backend.launch(artifact(key=str(number), cubins=cubins), [call(1, 2, 3, 4, 5, 6)], 0)
         assert next(args for name, args in driver.calls if name == "cuModuleLoadDataEx")[0] == image
         driver.names()
+
+
+@pytest.mark.parametrize("held", [1, 32])
+def test_rows_that_wait_get_dynamic_shared_memory(driver: FakeDriver, backend: CudaBackend, held: int) -> None:
+    """Also more than a launch may have without asking."""
+    driver.layout, nbytes = NARROW, 4 * 4 * 128 * held
+    plain = artifact()
+    plan = Plan(vector=4, warps=4, resident="shared", held=held)
+    facts = replace(plain.main.facts, waiting=(0,))
+    waits = replace(plain, kernels=(replace(plain.main, plan=plan, facts=facts),))
+    assert waiting_bytes(plan, facts, waits.inputs) == nbytes
+    backend.launch(waits, [call(1, 2, 3, 4, 5, 6)._replace(shared=nbytes)], 0)
+    assert driver.launches[-1].shared == nbytes
 
 
 def test_no_launch_for_no_elements(driver: FakeDriver, backend: CudaBackend) -> None:

@@ -54,9 +54,13 @@ def test_the_arguments_of_the_driver() -> None:
     held = function(32)
     held.handle = 1
     assert entries.launch(*PackedLaunch(held, CALL, 1 << 40).arguments) == 0
-    assert driver.launches == [("k", (3, 2, 1), (64, 1, 1), 1 << 40, CALL.args, 1000)]
+    assert driver.launches == [("k", (3, 2, 1), (64, 1, 1), 1 << 40, CALL.args, 1000, 0)]
     assert entries.launch(*PackedLaunch(held, CALL, 0).arguments) == 0
     assert driver.launches[-1].stream == 0
+
+
+def test_a_launch_has_the_shared_memory_of_its_call() -> None:
+    assert PackedLaunch(function(32), CALL._replace(shared=4096), 0).copy().config.shared == 4096
 
 
 def test_a_driver_without_the_function() -> None:

@@ -1,0 +1,103 @@
+"""Level 1: elements that wait in shared memory for a later phase of the kernel.
+
+A *slot* holds one access of one thread. Slot k of thread t lies at (k * threads + t) times the bytes of an access, so
+that the threads of a warp use different banks. A thread reads only the slots that it wrote, so there is no barrier.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..build import bytes_of, memory_type
+from ..combine import width
+from ..mlir import ext
+from .access import AFTER_LAYOUT, AXES, ELEMENT_ACCESS, check_layout
+from .base import (
+    GLOBAL,
+    SHARED,
+    Fold,
+    bool_attr,
+    check_fragment,
+    check_index,
+    check_pointer,
+    check_results,
+    coded,
+    element,
+    expect,
+    int_attr,
+    power_of_two,
+    str_attr,
+)
+
+HELD_ACCESS = ELEMENT_ACCESS[:3]
+
+
+class HoldOp(Fold.Operation, name="hold"):  # type: ignore[misc]
+    """Copies a thread's accesses of an input into its slots of shared memory.
+
+    ``slots = fold.hold base, kept, begin, first, end, thread, layout... {kept_rank, reduced_rank, axis, access, step,
+    slots, threads, vector, item, whole}``: slot k gets the access of ``vector`` elements, of ``item`` bytes each, that
+    begins at the reduced index ``begin + k * step``. Elements whose reduced index is not in [first, end) are undefined,
+    and nothing outside the array is touched for them; with ``whole`` there are none. Only the first access may begin
+    before ``first``. ``thread`` is the thread's number in its CTA of ``threads`` threads. The slots of all holds of a
+    kernel, one behind another, are its dynamic shared memory.
+    """
+
+    base: ext.Operand[Any]
+    kept: ext.Operand[Any]
+    begin: ext.Operand[Any]
+    first: ext.Operand[Any]
+    end: ext.Operand[Any]
+    thread: ext.Operand[Any]
+    layout: Sequence[ext.Operand[Any]]
+    place: ext.Result[Any]
+    kept_rank: Any
+    reduced_rank: Any
+    axis: Any
+    access: Any
+    step: Any
+    slots: Any
+    threads: Any
+    vector: Any
+    item: Any
+    whole: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        access = str_attr(op, "access", HELD_ACCESS)
+        check_pointer(op, 0, GLOBAL)
+        check_index(op, 1, 2, 3, 4, 5)
+        check_layout(op, 6 + AFTER_LAYOUT.get(access, 0), 1)
+        check_results(op, [SHARED])
+        str_attr(op, "axis", AXES)
+        power_of_two(op, "step", 1 << 30)
+        slots = int_attr(op, "slots")
+        expect(slots > 0, op, "one slot at least", slots)
+        power_of_two(op, "threads", 1024)
+        power_of_two(op, "vector", 16)
+        power_of_two(op, "item", 8)
+        bool_attr(op, "whole")
+
+
+class HeldOp(Fold.Operation, name="held"):  # type: ignore[misc]
+    """Reads one of a thread's slots: ``fragment = fold.held slots, number {threads}``.
+
+    ``slots`` is what ``fold.hold`` gave, and the fragment is an access of it. The thread waits until its copies have
+    arrived.
+    """
+
+    slots: ext.Operand[Any]
+    number: ext.Operand[Any]
+    fragment: ext.Result[Any]
+    threads: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        check_pointer(op, 0, SHARED)
+        check_index(op, 1)
+        power_of_two(op, "threads", 1024)
+        check_fragment(op, op.results[0].type)
+
+
+def slot_bytes(t: Any) -> int:
+    """Bytes of a slot for a fragment of type ``t``."""
+    return width(t) * bytes_of(memory_type(element(t)))

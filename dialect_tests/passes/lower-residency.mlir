@@ -1,0 +1,118 @@
+// Rows that wait in shared memory: the lowering of fold.hold to copies into a thread's slots, and of fold.held to loads.
+
+// RUN: warpfold-opt %s --pass-pipeline='builtin.module(lower-residency,canonicalize,cse)' | FileCheck %s
+
+gpu.module @device {
+  // The launch says how large it is.
+  // CHECK: llvm.mlir.global external @held_0() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<0 x i8>
+
+  // Two inputs in a CTA of 32 threads. The slots of the second one lie behind those of the first, 2 * 32 * 16 bytes.
+  // CHECK-LABEL: func.func @two_inputs
+  // CHECK-SAME:    (%[[X:[a-z0-9]*]]: !llvm.ptr<1>, %[[Y:[a-z0-9]*]]: !llvm.ptr<1>, %{{[a-z0-9]*}}: i32, %[[BEGIN:[a-z0-9]*]]: i32, %{{[a-z0-9]*}}: i32, %[[END:[a-z0-9]*]]: i32, %[[T:[a-z0-9]*]]: i32
+  func.func @two_inputs(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>, %row: i32, %begin: i32, %first: i32, %end: i32, %t: i32,
+                        %n: i32, %one: i32, %k: i32) -> (vector<4xf32>, vector<4xf16>) {
+    // CHECK:      %[[SHARED:.*]] = llvm.mlir.addressof @held_0
+    // CHECK:      %[[OFFSET:.*]] = arith.muli %[[T]], %c16_i32
+    // CHECK:      %[[SLOT:.*]] = llvm.getelementptr %[[SHARED]][%[[OFFSET]]]
+    // An access beyond the end of the row reads nothing, and zeros are written in its place.
+    // CHECK:      %[[EXISTS:.*]] = arith.cmpi slt, %[[BEGIN]], %[[END]]
+    // CHECK:      %[[BYTES:.*]] = arith.select %[[EXISTS]], %c16_i32, %c0_i32
+    // CHECK:      nvvm.cp.async.shared.global %[[SLOT]], %{{.*}}, 16, cache = cg, %[[BYTES]]
+    // The next slot of the thread.
+    // CHECK:      %[[NEXT:.*]] = llvm.getelementptr %[[SLOT]][512]
+    // CHECK:      nvvm.cp.async.shared.global %[[NEXT]], %{{.*}}, 16, cache = cg,
+    %xs = "fold.hold"(%x, %row, %begin, %first, %end, %t, %n, %one)
+      {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "aligned", step = 128, slots = 2, threads = 32,
+       vector = 4, item = 4, whole = false} : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32) -> !llvm.ptr<3>
+    // Whole accesses ask nothing. Those of 8 bytes are cached in L1, too.
+    // CHECK:      %[[BEHIND:.*]] = llvm.getelementptr %[[SHARED]][1024]
+    // CHECK:      nvvm.cp.async.shared.global %{{[^,]*}}, %{{[^,]*}}, 8, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
+    // CHECK:      nvvm.cp.async.shared.global %{{[^,]*}}, %{{[^,]*}}, 8, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
+    %ys = "fold.hold"(%y, %row, %begin, %first, %end, %t, %n, %one)
+      {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "aligned", step = 128, slots = 2, threads = 32,
+       vector = 4, item = 2, whole = true} : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32) -> !llvm.ptr<3>
+    // One wait for all, where the first slot is read.
+    // CHECK:      nvvm.cp.async.commit.group
+    // CHECK-NEXT: nvvm.cp.async.wait.group 0
+    // CHECK-NOT:  nvvm.cp.async
+    // CHECK:      llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
+    // CHECK:      llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr<3> -> vector<4xf16>
+    // CHECK-NOT:  barrier
+    %a = "fold.held"(%xs, %k) {threads = 32} : (!llvm.ptr<3>, i32) -> vector<4xf32>
+    %b = "fold.held"(%ys, %k) {threads = 32} : (!llvm.ptr<3>, i32) -> vector<4xf16>
+    return %a, %b : vector<4xf32>, vector<4xf16>
+  }
+
+  // Rows that begin anywhere, in accesses of 32 bytes, which are two parts each.
+  // CHECK-LABEL: func.func @shifted
+  func.func @shifted(%x: !llvm.ptr<1>, %row: i32, %begin: i32, %first: i32, %end: i32, %t: i32, %n: i32, %one: i32,
+                     %extent: i32) -> !llvm.ptr<3> {
+    // The first access may begin before the array: then its elements are loaded one by one.
+    // CHECK:      %[[EARLY:.*]] = arith.cmpi slt, %{{.*}}, %c0_i32
+    // CHECK:      scf.if %[[EARLY]] {
+    // CHECK:        llvm.load
+    // CHECK:        llvm.store %{{.*}} : vector<4xi32>, !llvm.ptr<3>
+    // CHECK:        llvm.store %{{.*}} : vector<4xi32>, !llvm.ptr<3>
+    // CHECK:      } else {
+    // CHECK-COUNT-2: nvvm.cp.async.shared.global
+    // CHECK:      }
+    // The other one may be cut by the end of the row: it reads as many bytes as there are.
+    // CHECK:      arith.maxsi
+    // CHECK:      arith.minsi
+    // CHECK:      nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %{{.*}} : !llvm.ptr<3>, !llvm.ptr<1>, i32
+    // CHECK:      nvvm.cp.async.shared.global
+    // CHECK-NOT:  nvvm.cp.async
+    %slots = "fold.hold"(%x, %row, %begin, %first, %end, %t, %n, %one, %extent)
+      {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "shifted", step = 256, slots = 2, threads = 32,
+       vector = 8, item = 4, whole = false} : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32, i32) -> !llvm.ptr<3>
+    return %slots : !llvm.ptr<3>
+  }
+
+  // Twenty slots: straight-line code fills four of them, and a loop eight at a time.
+  // CHECK-LABEL: func.func @many
+  func.func @many(%x: !llvm.ptr<1>, %row: i32, %begin: i32, %first: i32, %end: i32, %t: i32, %n: i32, %one: i32)
+      -> !llvm.ptr<3> {
+    // CHECK-COUNT-4: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 4, cache = ca
+    // CHECK:      scf.for %{{.*}} = %c4_i32 to %c20_i32 step %c8_i32
+    // CHECK-COUNT-8: nvvm.cp.async.shared.global
+    // CHECK-NOT:  nvvm.cp.async
+    %slots = "fold.hold"(%x, %row, %begin, %first, %end, %t, %n, %one)
+      {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "strided", step = 32, slots = 20, threads = 32,
+       vector = 1, item = 4, whole = false} : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32) -> !llvm.ptr<3>
+    return %slots : !llvm.ptr<3>
+  }
+
+  // Elements of two bytes that lie apart: loads and stores. There is nothing to wait for.
+  // CHECK-LABEL: func.func @apart
+  func.func @apart(%x: !llvm.ptr<1>, %row: i32, %begin: i32, %first: i32, %end: i32, %t: i32, %n: i32, %two: i32)
+      -> f16 {
+    // CHECK:      scf.if
+    // CHECK:        llvm.store %{{.*}} {alignment = 2 : i64} : i16, !llvm.ptr<3>
+    // CHECK-NOT:  nvvm.cp.async
+    // CHECK:      llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr<3> -> f16
+    %slots = "fold.hold"(%x, %row, %begin, %first, %end, %t, %n, %two)
+      {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "strided", step = 32, slots = 1, threads = 32,
+       vector = 1, item = 2, whole = false} : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32) -> !llvm.ptr<3>
+    %zero = arith.constant 0 : i32
+    %h = "fold.held"(%slots, %zero) {threads = 32} : (!llvm.ptr<3>, i32) -> f16
+    return %h : f16
+  }
+}
+
+// A target without asynchronous copies.
+gpu.module @older attributes {fold.target = "sm_75"} {
+  // CHECK-LABEL: func.func @loaded
+  func.func @loaded(%x: !llvm.ptr<1>, %row: i32, %begin: i32, %first: i32, %end: i32, %t: i32, %n: i32, %one: i32)
+      -> vector<4xf32> {
+    // CHECK-NOT:  nvvm.cp.async
+    // CHECK:      llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
+    // CHECK:      llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<3>
+    // CHECK:      llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
+    %slots = "fold.hold"(%x, %row, %begin, %first, %end, %t, %n, %one)
+      {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "aligned", step = 128, slots = 1, threads = 32,
+       vector = 4, item = 4, whole = false} : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32) -> !llvm.ptr<3>
+    %zero = arith.constant 0 : i32
+    %four = "fold.held"(%slots, %zero) {threads = 32} : (!llvm.ptr<3>, i32) -> vector<4xf32>
+    return %four : vector<4xf32>
+  }
+}
