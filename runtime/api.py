@@ -13,7 +13,8 @@ from ..compiler.errors import error
 from ..compiler.program.dtype_names import dtype as named_dtype
 from ..compiler.program.frames import caller, outermost, shown
 from ..compiler.program.monoid import Monoid
-from ..compiler.program.spelling import irreducible
+from ..compiler.program.signatures import keywords
+from ..compiler.program.spelling import irreducible, unknown
 from ..compiler.program.symbols import is_array
 from ..compiler.space.geometry import normalize_axes
 from ..compiler.target import DEFAULT, target
@@ -146,10 +147,12 @@ def _reduced_in_trace(xs: Sequence[Any], what: Any, axis: Axis, out: Any, where:
 
     given = _DEFAULTS | {name: value for name, value in how.items() if name in _DEFAULTS}
     check_options(nan=given["nan"], determinism=given["determinism"])
-    of_calls = {key: given[key] for key in ("determinism", "device", "plan") if given[key] != _DEFAULTS[key]}
-    params = {name: value for name, value in how.items() if name not in _DEFAULTS}
     function = function_of(what)
-    own = given_params(function, params_of(what, params | of_calls | ({} if out is None else {"out": out})), len(xs))
+    of_calls = [key for key in ("determinism", "device", "plan") if given[key] != _DEFAULTS[key]]
+    for key in (["out"] if out is not None else []) + of_calls:
+        raise unknown(label(what), key, keywords(function), array=False, where=caller())
+    params = {name: value for name, value in how.items() if name not in _DEFAULTS}
+    own = given_params(function, params_of(what, params), len(xs))
     return reduced_arrays(
         label(what), function, xs, axis, keepdims=given["keepdims"], where=where, nan=given["nan"], params=own
     )

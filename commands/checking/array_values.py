@@ -70,7 +70,8 @@ class _Values:
         if e.op == "iota":
             return self._iota(e)
         found = numeric.apply(e, [self.values[a.digest] for a in e.args], self._kind(e.dtype))
-        return found.astype(e.dtype.numpy).astype(self.floats) if e.op == "cast" and e.dtype in HALVES else found
+        rounds = e.op in ("const", "cast") and e.dtype in HALVES
+        return found.astype(e.dtype.numpy).astype(found.dtype) if rounds else found
 
     def _input(self, e: Expr) -> Array:
         """The elements of a view along the dims of the program."""

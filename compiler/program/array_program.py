@@ -25,13 +25,16 @@ Beside the elementwise operations the nodes are:
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..dtypes import DType
 from ..errors import Location
 from ..lazy import lazy
 from .graph import Expr, MonoidGraph, Space, walk
+
+if TYPE_CHECKING:
+    from .monoid import Monoid
 
 
 @dataclass(frozen=True)
@@ -92,12 +95,14 @@ class ArrayProgram:
         arrays: the element type of each array argument.
         dims: for each dim the (array, axis) pairs that have its size. A call must give all of them the same size.
         views: the views of the arrays that it reads.
-        outputs: the result arrays.
+        outputs: the result arrays, then one bool array per check.
         structure: how the results nest, see ``program/tracing.py``.
         sizes: for each (array, axis) whose size the function has looked at, that size: the program serves it alone.
         where: where its function is defined; not part of the digest.
         most: for folds over some dims the most elements that they may reduce: beyond, numbers of elements and sums
             need another tracing.
+        checks: for each trailing output the code of the error that a true value in it means.
+        used: the monoids that were folded with, each with the types of what it reduces; not part of the digest.
     """
 
     name: str
@@ -109,6 +114,12 @@ class ArrayProgram:
     sizes: tuple[tuple[int, int, int], ...] = ()
     where: Location | None = field(default=None, compare=False)
     most: tuple[tuple[Space, int], ...] = ()
+    checks: tuple[str, ...] = ()
+    used: tuple[tuple[Monoid, tuple[DType, ...]], ...] = field(default=(), compare=False, repr=False)
+
+    def __reduce__(self) -> Any:
+        """A monoid's function does not pickle, since its name stands for the monoid; what uses it here is done."""
+        return ArrayProgram, tuple(getattr(self, f.name) for f in fields(self) if f.name != "used")
 
     @lazy
     def roots(self) -> tuple[Expr, ...]:
@@ -123,7 +134,8 @@ class ArrayProgram:
     @lazy
     def digest(self) -> str:
         """Names the structure of the program."""
-        parts = [t.name for t in self.arrays] + [repr(x) for x in (self.dims, self.views, self.sizes, self.most)]
+        parts = [t.name for t in self.arrays]
+        parts += [repr(x) for x in (self.dims, self.views, self.sizes, self.most, self.checks)]
         parts += [f"{o.expr.digest} {o.axes} {o.dtype.name}" for o in self.outputs]
         return hashlib.blake2b("|".join(parts).encode(), digest_size=16).hexdigest()
 

@@ -85,7 +85,7 @@ def bitcast(x: Any, to: object) -> Sym:
     Raises:
         TraceError: WF215 when the types have different widths.
     """
-    value, t = sym(x), dtype(to)
+    value, t = x if isinstance(x, Sym) else sym(x), dtype(to)  # the bits of an operand may be others: see 8-bit floats
     if value.dtype == t:
         return value
     if value.dtype.bits != t.bits:

@@ -18,7 +18,9 @@ def traced(function: Callable[..., Any], *arrays: Any, **params: Any) -> ArrayPr
 
 
 def results(function: Callable[..., Any], *arrays: Any, **params: Any) -> list[Any]:
-    return evaluate(traced(function, *arrays, **params), arrays)
+    """The results of the program, without its checks."""
+    program = traced(function, *arrays, **params)
+    return evaluate(program, arrays)[: len(program.outputs) - len(program.checks)]
 
 
 def expect_equal(function: Callable[..., Any], reference: Callable[..., Any], *arrays: Any) -> ArrayProgram:

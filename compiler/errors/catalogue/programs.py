@@ -129,12 +129,13 @@ ENTRIES: Entries = {
             "insert axes with x[None, :], or reduce with keepdims=True",
         ),
         "WF258": (
-            "a symbolic array cannot be iterated or unpacked: its elements exist when the program runs",
+            "the elements of a symbolic array exist when the program runs: {what}",
             "write the computation on whole arrays, and reduce along an axis: wf.sum(x, axis=0)",
         ),
         "WF259": (
-            "entries of a symbolic array cannot be assigned or deleted: values do not change",
-            "choose between values and make a new array: x = wf.where(condition, a, x)",
+            "entries of a symbolic array are assigned by {found}: expected a bool array of its shape, one value, and "
+            "an array that the function made",
+            "make a new array: x = wf.where(condition, a, x)",
         ),
         "WF260": (
             "operator @ is not defined for symbolic arrays",
@@ -175,9 +176,19 @@ ENTRIES: Entries = {
             "arrays are not quantised to {dtype}: expected one of {known}",
             "convert to other types with wf.cast(x, dtype)",
         ),
+        "WF268": (
+            "{array} is of type {dtype}: programs of arrays compute with real numbers",
+            "pass the real and the imaginary part as two arrays: x.real, x.imag",
+        ),
+        "WF244": (
+            "indices of shape {shape} choose along axis {axis} of an array with {rank} axes: expected as many axes, "
+            "and size 1 along this one",
+            "insert the axis, as indices[:, None] does; for several elements of a row write several such calls",
+        ),
         "WF263": (
-            "result {position} of {name} depends on no array",
-            "return arrays that the function computes from its arguments; a constant needs no kernel",
+            "result {position} of {name} is no array",
+            "return arrays that the function computes from its arguments, in a tuple, a list or a dict if there are "
+            "several",
         ),
         "WF238": (
             "a symbolic value has no entries: {index} was {done}",

@@ -18,9 +18,10 @@ from .sym_array import SymArray
 def asarray(value: Any, *, dtype: object = None, copy: object = None, device: object = None) -> SymArray:  # noqa: ARG001 - values have no memory
     """``value``, an array or a number, as an array: a number has NumPy's default type."""
     if isinstance(value, SymArray):
-        return value if dtype is None else value.astype(dtype)
-    found = sym(value) if dtype is None else cast(value, as_dtype(dtype))
-    return SymArray(found.expr, (), _dims())
+        found = value if dtype is None else value.astype(dtype)
+        return SymArray(found.expr, found.axes, found.dims, found.dtype) if copy else found
+    number = sym(value) if dtype is None else cast(value, as_dtype(dtype))
+    return SymArray(number.expr, (), _dims())
 
 
 def astype(x: SymArray, dtype: object, *, copy: object = True, device: object = None) -> SymArray:  # noqa: ARG001 - values have no memory

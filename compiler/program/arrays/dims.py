@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ...dtypes import DType
 from ..graph import Expr, Space
 
 Axes = tuple[int | None, ...]
@@ -23,7 +24,7 @@ class Dims:
     Attributes:
         sizes: the size of every dim.
         members: for every dim the (array, axis) that it comes from.
-        bytes: for values of 8-bit floats, by their digest, the nodes of their bytes.
+        bytes: for values of 8-bit floats, by their digest and type, the nodes of their bytes.
         views: the ways in which arrays are read, as (array, axes).
         looked_at: the dims whose size the function looked at.
         most: for the space of a fold the most elements that it serves.
@@ -34,7 +35,7 @@ class Dims:
         self.names = names
         self.sizes: list[int] = []
         self.members: list[tuple[int, int]] = []
-        self.bytes: dict[str, Expr] = {}
+        self.bytes: dict[tuple[str, DType], Expr] = {}
         self.views: list[tuple[int, Axes]] = []
         self.looked_at: set[int] = set()
         self.most: list[tuple[Space, int]] = []

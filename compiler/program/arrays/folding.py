@@ -17,11 +17,11 @@ from typing import Any
 from ...dtypes import BOOL, I32, DType
 from ...errors import Location, error
 from ..array_program import Fold
-from ..complexes import Complex
 from ..dtype_names import dtype as as_dtype
-from ..fold import HUGE, Scope, current_scope, leaving_out, not_a_number, scope
+from ..fold import HUGE, Scope, current_scope, fold, leaving_out, not_a_number, scope
 from ..frames import caller
 from ..graph import SCALAR, Expr, MonoidGraph, union
+from ..library.monoids import ANY
 from ..library.reductions import FUNCTIONS
 from ..monoid import Monoid
 from ..signatures import keywords
@@ -99,8 +99,6 @@ class OverAxes:
         if isinstance(value, SymArray):
             expr = along(value, self.dims.axes(self.shape))
             return SymArray(expr, self.dims.axes(self.shape), self.dims)
-        if isinstance(value, Complex):
-            return value
         return cast(value, computed(value.dtype))
 
     def fold(self, graph: MonoidGraph, flat: Sequence[Sym], at: Location | None) -> list[Sym]:
@@ -131,12 +129,10 @@ class OverAxes:
 
     def result(self, value: Any, *, keepdims: bool) -> Any:
         """A result as the caller gets it."""
-        if isinstance(value, Complex):
-            return Complex(*(self.result(part, keepdims=keepdims) for part in (value.real, value.imag)))
         if not isinstance(value, SymArray):
             value = SymArray(value.expr, self.kept, self.dims)
         axes = tuple(d for i, d in enumerate(value.axes) if keepdims or i not in self.reduced)
-        return value.relabeled(axes)
+        return SymArray(value.expr, axes, value.dims, value.dtype)
 
 
 def reduced(
@@ -159,7 +155,7 @@ def reduced(
         axis: an axis, several, or None for all.
         keepdims: whether results have the reduced axes, with size 1.
         where: which elements take part; None for all.
-        nan: ``ignore`` leaves out elements that are NaN.
+        nan: ``ignore`` leaves out elements that are NaN; ``raise`` adds a check of the program.
         params: the parameters of ``function``.
 
     Raises:
@@ -180,6 +176,8 @@ def reduced(
     )  # fmt: skip
     with scope(held), leaving_out(not_a_number(xs) if nan == "ignore" else None):
         got = function(*xs, **params)
+        if nan == "raise" and (bad := not_a_number(xs)) is not None:
+            held.checks.append(("WF135", fold(ANY, bad)))
     if held.most:
         first.dims.serve_at_most(bits(over.over), min(held.most))
     leaves: list[Value] = []

@@ -1,11 +1,14 @@
-"""Indexing of symbolic arrays, which adds axes: ``x[:, None]``, ``x[..., None, :]``."""
+"""Indexing of symbolic arrays, which adds axes, ``x[:, None]``, and assignment by a mask, ``x[x < 0] = 0``."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ...dtypes import BOOL
 from ...errors import error
 from ..frames import caller
+from ..functions import where
+from ..symbols import is_array, sym
 
 if TYPE_CHECKING:
     from .sym_array import SymArray
@@ -34,6 +37,23 @@ def indexed(x: SymArray, index: object) -> SymArray:
         else:
             axes.append(None if k is None else next(rest))
     return x.relabeled(tuple(axes))
+
+
+def assigned(x: SymArray, index: Any, value: Any, *, shared: bool) -> SymArray:
+    """``x`` after ``x[index] = value``: the value where a bool array of its shape is true.
+
+    Raises:
+        TraceError: WF259 for another index, for several values, and for an array that ``shared`` says others see.
+    """
+    mask = index if is_array(index) and index.dtype == BOOL and index.ndim == x.ndim else None
+    number = sym(value, x.dtype)
+    if mask is None or shared or (is_array(number) and number.ndim):
+        found = "a view or an argument of the function" if shared else f"index {_spelled(index)}"
+        raise error("WF259", found=found, where=caller())
+    made: Any = where(mask, number, x)
+    if made.axes != x.axes:
+        raise error("WF259", found="an index of another shape", where=caller())
+    return made.converted(x.dtype)  # type: ignore[no-any-return]
 
 
 def _spelled(key: object) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import namespace
+from .. import functions
+from . import elementwise, namespace
 from .folding import named
 
 METHODS: dict[str, Callable[..., Any]] = {
     name: named(name)
     for name in ("sum", "mean", "var", "std", "max", "min", "prod", "any", "all", "argmax", "argmin", "ptp")
 } | {
-    "squeeze": namespace.squeeze, "transpose": namespace.permute_dims, "conj": namespace.conj, "clip": namespace.clip,
-    "round": namespace.round,
+    "squeeze": namespace.squeeze, "transpose": namespace.permute_dims, "conj": elementwise.conj, "clip": namespace.clip,
+    "round": functions.round,
 }  # fmt: skip

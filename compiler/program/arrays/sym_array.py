@@ -26,11 +26,11 @@ class SymArray(Sym):
         dims: the dims of its tracing.
     """
 
-    __slots__ = ("_axes", "_dtype", "dims")
+    __slots__ = ("_axes", "_dtype", "_shared", "dims")
 
     def __init__(self, expr: Expr, axes: Axes, dims: Dims, dtype: DType | None = None) -> None:
         super().__init__(types.in_computed(expr))
-        self._axes, self.dims, self._dtype = axes, dims, dtype or expr.dtype
+        self._axes, self.dims, self._dtype, self._shared = axes, dims, dtype or expr.dtype, False
         dims.vary(bits(axes))
 
     # --- what it is ---
@@ -80,14 +80,18 @@ class SymArray(Sym):
         rest = iter(exprs)
         operands = [next(rest) if isinstance(a, SymArray) else types.in_computed(a.expr) for a in args]
         if op == "bitcast":
-            return self._bitcast(operands[0], t)
+            return self._bitcast(t)
         t = F32 if t in types.BYTES else t
         space = union(self.dims.space(e.space) for e in operands)
         node = Expr(op, tuple(operands), types.computed(t), space, value, caller())
         return SymArray(node, axes, self.dims, t)
 
-    def _bitcast(self, operand: Expr, t: DType) -> SymArray:
-        bits_of, to = types.stored(operand, self.dtype), types.memory_type(t)
+    def in_memory(self) -> Expr:
+        """The elements as the bits of their type have them: rounded to a half, an 8-bit float as its byte."""
+        return self.dims.bytes.get((self.expr.digest, self._dtype)) or types.stored(self.expr, self._dtype)
+
+    def _bitcast(self, t: DType) -> SymArray:
+        bits_of, to = self.in_memory(), types.memory_type(t)
         if bits_of.dtype != to:
             bits_of = Expr("bitcast", (bits_of,), to, bits_of.space, None, caller())
         return SymArray(types.read(bits_of, t), self._axes, self.dims, t)
@@ -103,8 +107,9 @@ class SymArray(Sym):
 
     def converted(self, t: DType) -> SymArray:
         """This array as type ``t``; its values are not rounded to a type that is computed in a wider one."""
-        types.memory_type(t)
         to = types.computed(t)
+        if t.kind == "complex":
+            raise error("WF268", array=self.described(), dtype=t.name, where=caller())
         if to == self.expr.dtype:
             return self if t == self._dtype else SymArray(self.expr, self._axes, self.dims, t)
         if t == BOOL:
@@ -115,15 +120,22 @@ class SymArray(Sym):
         """This array with values that an array of its type holds."""
         if self._dtype not in types.HALVES and self._dtype not in types.BYTES:
             return self
-        bits_of = types.stored(self.expr, self._dtype)
+        bits_of = self.in_memory()
         value = types.read(bits_of, self._dtype)
         if self._dtype in types.BYTES:
-            self.dims.bytes[value.digest] = bits_of
+            self.dims.bytes[value.digest, self._dtype] = bits_of
         return SymArray(value, self._axes, self.dims, self._dtype)
 
     def relabeled(self, axes: Axes) -> SymArray:
         """The same values under other axes, which hold the same dims."""
-        return SymArray(self.expr, axes, self.dims, self._dtype)
+        return SymArray(self.expr, axes, self.dims, self._dtype).sharing(self)
+
+    def sharing(self, other: SymArray | None = None) -> SymArray:
+        """This array, marked as one whose entries others see, as is ``other``: they are not assigned."""
+        self._shared = True
+        if other is not None:
+            other._shared = True
+        return self
 
     def astype(self, dtype: object, *, copy: bool = True) -> SymArray:  # noqa: ARG002 - a value has no memory
         """``wf.cast(x, dtype)``."""
@@ -149,17 +161,21 @@ class SymArray(Sym):
 
     # --- what it cannot do ---
     def __iter__(self) -> NoReturn:
-        raise error("WF258", where=caller())
+        raise error("WF258", what="it is not iterated or unpacked", where=caller())
 
     def __len__(self) -> int:
         if not self.ndim:
             raise error("WF257", what="len(x)", rank=0, expected="at least 1", where=caller())
         return int(self.shape[0])
 
-    def __setitem__(self, index: object, _: object) -> None:
-        raise error("WF259", where=caller())
+    def __setitem__(self, index: object, value: object) -> None:
+        from .indexing import assigned
 
-    __delitem__ = __setitem__  # type: ignore[assignment]
+        found = assigned(self, index, value, shared=self._shared)
+        self.expr, self._axes = found.expr, found._axes
+
+    def __delitem__(self, index: object) -> NoReturn:
+        raise error("WF258", what="its entries are not deleted", where=caller())
 
     def __matmul__(self, other: object) -> NoReturn:
         raise error("WF260", where=caller())

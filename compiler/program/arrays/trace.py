@@ -8,16 +8,19 @@ from typing import Any, NamedTuple
 from ...dtypes import DType
 from ...errors import error
 from ..array_program import ArrayProgram, Output
+from ..complexes import Complex
 from ..fold import Scope, scope
 from ..frames import Tracing
-from ..graph import Expr, walk
+from ..graph import Expr
 from ..signatures import defined, parameters
+from ..symbols import Sym
 from ..tracing import structure_of
 from ..values import Value
 from . import types
 from .dims import Dims, bits
 from .folding import Outside
 from .numbering import Numbered
+from .shaping import squeeze
 from .sym_array import SymArray
 
 
@@ -46,7 +49,7 @@ def trace_arrays(
         name: what to call it; the function's own name by default.
 
     Raises:
-        TraceError: WF253 for values of another trace, WF263 for a result that depends on no array; and what the
+        TraceError: WF253 for values of another trace, WF263 for a result that is no array; and what the
             operations of the function raise, located at its line.
     """
     label = str(name or getattr(function, "__name__", "program"))
@@ -58,14 +61,24 @@ def trace_arrays(
     leaves: list[Value] = []
     structure = structure_of(label, got, leaves, function, code="WF263")
     results = [_result(i, r, dims, label, function) for i, r in enumerate(leaves)]
-    exprs = tuple(map(_stored, results))
-    final = Numbered(exprs, [r.axes for r in results], dims)
+    results += [_check(c) for _, c in held.checks]
+    final = Numbered(
+        [r.in_memory() if r.dtype in types.BYTES else r.expr for r in results], [r.axes for r in results], dims
+    )
     outputs = [Output(e, final.axes(r.axes), r.dtype) for e, r in zip(final.exprs, results, strict=True)]
-    types_of = tuple(a.dtype for a in arrays)
     return ArrayProgram(
-        label, types_of, final.members, final.views, tuple(outputs), structure, final.looked_at, defined(function),
+        label,
+        tuple(a.dtype for a in arrays),
+        final.members,
+        final.views,
+        tuple(outputs),
+        structure,
+        final.looked_at,
+        defined(function),
         final.most,
-    )  # fmt: skip
+        tuple(code for code, _ in held.checks),
+        tuple(held.used),
+    )
 
 
 def _names(function: Callable[..., Any], count: int) -> tuple[str, ...]:
@@ -76,26 +89,29 @@ def _names(function: Callable[..., Any], count: int) -> tuple[str, ...]:
 
 def _symbolic(number: int, array: ArrayArg, dims: Dims) -> SymArray:
     """The symbolic value of an array argument."""
+    if array.dtype.kind == "complex":
+        raise error("WF268", array=dims.names[number], dtype=array.dtype.name)
     memory = types.memory_type(array.dtype)
     axes = tuple(None if n == 1 else dims.new(n, (number, axis)) for axis, n in enumerate(array.shape))
     e = Expr("input", (), memory, bits(axes), dims.view(number, axes))
     value = types.read(e, array.dtype)
     if array.dtype in types.BYTES:
-        dims.bytes[value.digest] = e
-    return SymArray(value, axes, dims, array.dtype)
+        dims.bytes[value.digest, array.dtype] = e
+    return SymArray(value, axes, dims, array.dtype).sharing()
 
 
 def _result(position: int, value: Value, dims: Dims, label: str, function: Any) -> SymArray:
-    """A result, which must depend on the arrays of this tracing."""
+    """A result, which must be an array of this tracing."""
+    if isinstance(value, Complex):
+        raise error("WF268", array=f"result {position} of {label}", dtype=value.dtype.name, where=defined(function))
     if isinstance(value, SymArray) and value.dims is not dims:
         raise error("WF253", name=label, where=defined(function))
-    if not isinstance(value, SymArray) or not any(e.op == "input" for e in walk((value.expr,))):
+    if not isinstance(value, SymArray):
         raise error("WF263", name=label, position=position, where=defined(function))
     return value
 
 
-def _stored(r: SymArray) -> Expr:
-    """The expression of a result; of an 8-bit float its byte."""
-    if r.dtype not in types.BYTES:
-        return r.expr
-    return r.dims.bytes.get(r.expr.digest) or types.stored(r.expr, r.dtype)
+def _check(condition: Sym) -> SymArray:
+    """The condition of a check, without axes of size 1."""
+    assert isinstance(condition, SymArray)
+    return squeeze(condition)

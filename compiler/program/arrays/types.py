@@ -7,8 +7,6 @@ to the type only where they are written, or where ``wf.cast`` says so.
 from __future__ import annotations
 
 from ...dtypes import BF16, F8E4M3FN, F8E5M2, F16, F32, U8, DType
-from ...errors import error
-from ..frames import caller
 from ..graph import SCALAR, Expr
 from ..storage import decoded, encoded
 from ..symbols import Sym
@@ -49,11 +47,5 @@ def stored(e: Expr, t: DType) -> Expr:
 
 
 def memory_type(t: DType) -> DType:
-    """The type of the ``input`` node for an array of type ``t``.
-
-    Raises:
-        TraceError: WF206 for complex numbers, with which no array program computes.
-    """
-    if t.kind == "complex":
-        raise error("WF206", op="in a program of arrays", dtype=t.name, where=caller())
+    """The type of the ``input`` node for an array of type ``t``."""
     return U8 if t in BYTES else t

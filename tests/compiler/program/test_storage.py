@@ -12,7 +12,7 @@ from graph_numpy import evaluate
 from warpfold.compiler.dtypes import ALL, C64, C128, F8E4M3FN, F8E5M2, F32, F64, STORED, U8, DType
 from warpfold.compiler.program.complexes import Complex
 from warpfold.compiler.program.graph import ELEMENT, SCALAR, Expr
-from warpfold.compiler.program.storage import decoded, parts
+from warpfold.compiler.program.storage import decoded, encoded, parts
 from warpfold.compiler.program.symbols import Sym
 from warpfold.compiler.program.values import join, split
 
@@ -38,6 +38,23 @@ def test_every_byte_of_an_8_bit_float_decodes_to_its_f32(t: DType, theirs: Any) 
     assert np.array_equal(np.isnan(values), nan)
     assert np.array_equal(values.view(np.uint32)[~nan], expected.view(np.uint32)[~nan])
     assert np.array_equal(np.signbit(values), np.signbit(expected))
+
+
+@pytest.mark.parametrize(
+    ("t", "theirs"), [(F8E4M3FN, ml_dtypes.float8_e4m3fn), (F8E5M2, ml_dtypes.float8_e5m2)], ids=str
+)
+def test_an_f32_encodes_to_the_nearest_8_bit_float(t: DType, theirs: Any) -> None:
+    """All floats that differ in their upper 20 bits, and those beside them, so all that lie halfway; NaN is 0x7f."""
+    upper = np.arange(1 << 20, dtype=np.uint32) << 12
+    values = np.concatenate([upper, upper + 1, upper - 1]).view(np.float32)
+    x = Expr("input", (), F32, ELEMENT, 0)
+    (codes,) = evaluate((encoded(Sym(x), t).expr,), {x.digest: values})
+    largest = np.float32(ml_dtypes.finfo(theirs).max)
+    with np.errstate(all="ignore"):
+        expected = np.clip(values, -largest, largest).astype(theirs).view(np.uint8)
+    expected = np.where(np.isnan(values), 0x7F | np.signbit(values) << 7, expected)
+    assert codes.dtype == np.uint8
+    assert np.array_equal(codes, expected)
 
 
 def test_the_parts_of_an_array_in_a_kernel() -> None:

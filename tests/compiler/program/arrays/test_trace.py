@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -152,8 +153,8 @@ def test_an_index_that_selects() -> None:
     assert "WF262: a symbolic array is indexed by 1::2: expected None" in message(lambda x: x[1::2], X)
 
 
-def test_a_result_that_depends_on_no_array() -> None:
-    assert "WF263: result 0 of <lambda> depends on no array" in message(lambda _: 1.0, X)
+def test_a_result_that_is_no_array() -> None:
+    assert "WF263: result 1 of <lambda> is no array" in message(lambda x: (x, 1.0), X)
 
 
 def test_squeeze_of_an_axis_that_is_not_of_size_1() -> None:
@@ -166,3 +167,43 @@ def test_a_size_that_no_array_has() -> None:
 
 def test_positions_outside_of_a_reduction() -> None:
     assert "WF267: wf.index has no axes" in message(lambda x: x + wf.index(), X)
+
+
+# --- the program as a value ---
+def test_what_the_results_do_not_use_is_no_part_of_the_program() -> None:
+    def function(x: Any, _: Any, y: Any) -> Any:
+        wf.sum(x * 2, axis=0)
+        return wf.exp(y) + x.shape[0]
+
+    program = traced(function, X, X, SQUARE[0])
+    assert [v.array for v in program.views] == [2]
+    assert program.dims == (((0, 0),), ((2, 0),))
+
+
+def test_views_are_numbered_in_the_order_of_the_arrays() -> None:
+    program = traced(lambda x, y: (y, y.T + x, x), SQUARE, SQUARE)
+    assert [tuple(v) for v in program.views] == [(0, (0, 1)), (1, (1, 0))]
+
+
+def test_a_program_pickles_without_its_monoids() -> None:
+    program = traced(softmax, X)
+    assert [m.name for m, _ in program.used] == []
+    again = pickle.loads(pickle.dumps(program))
+    assert (again, again.digest) == (program, program.digest)
+
+
+def test_the_monoids_of_a_user_are_noted() -> None:
+    program = traced(lambda x: wf.fold(wf.SUM, x, axis=0), X)
+    assert [(m.name, types) for m, types in program.used] == [("SUM", (F32,))]
+    assert pickle.loads(pickle.dumps(program)).used == ()
+
+
+def test_parameters_are_baked_in() -> None:
+    assert traced(layer_norm, X, X[0], X[0]).digest != traced(layer_norm, X, X[0], X[0], eps=1e-3).digest
+    assert traced(layer_norm, X, X[:, :1], X[0], axis=0).folds[0].value.over == 1
+
+
+def test_a_function_without_a_return() -> None:
+    assert "WF228: the function of <lambda> returns nothing: expected one or several results" in message(
+        lambda _: None, X
+    )

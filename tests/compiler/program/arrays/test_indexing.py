@@ -1,0 +1,89 @@
+"""Indexing that adds axes, and assignment by a mask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from array_programs import expect_equal, traced
+
+from warpfold.compiler.errors import TraceError
+
+X = np.random.default_rng(2).standard_normal((3, 1, 4))
+
+
+@pytest.mark.parametrize(
+    "index",
+    [None, ..., (), slice(None), (slice(None), None), (..., None), (None, ..., None, slice(None)), (slice(None),) * 3],
+)
+def test_new_axes(index: Any) -> None:
+    expect_equal(lambda x: x[index], lambda x: x[index], X)
+
+
+@pytest.mark.parametrize(
+    ("index", "spelled"), [(0, "0"), (slice(1, None), "1:"), ([0], r"\[0\]"), ((slice(None, None, 2),), "::2")]
+)
+def test_what_selects_is_refused(index: Any, spelled: str) -> None:
+    with pytest.raises(TraceError, match=f"WF262: a symbolic array is indexed by {spelled}: expected None"):
+        traced(lambda x: x[index], X)
+
+
+@pytest.mark.parametrize("index", [(slice(None),) * 4, (..., ...)])
+def test_too_many_axes_are_refused(index: Any) -> None:
+    with pytest.raises(TraceError, match="WF257"):
+        traced(lambda x: x[index], X)
+
+
+def test_a_mask_assigns_one_value() -> None:
+    def function(x: Any) -> Any:
+        y = x + 0
+        y[y < 0] = 7
+        z = y
+        z[x > 1] = x.max()
+        return y * 2
+
+    expect_equal(function, function, X)
+
+
+def test_assignment_keeps_the_type() -> None:
+    def function(x: Any) -> Any:
+        y = -x
+        y[y > 1] = 0.5
+        return y
+
+    expect_equal(function, lambda x: np.where(-x > 1, 0, -x), np.arange(-3, 3))
+
+
+@pytest.mark.parametrize(
+    ("assign", "found"),
+    [
+        (lambda x: x.__setitem__(x > 0, 1), "a view or an argument"),
+        (lambda x: (-x)[None].__setitem__(x[None] > 0, 1), "a view or an argument"),
+        (lambda x: (-x).__setitem__(0, 1), "index 0"),
+        (lambda x: (-x).__setitem__(x > 0, x), "index"),
+        (lambda x: x.sum(axis=0, keepdims=True).__setitem__(x > 0, 1), "an index of another shape"),
+    ],
+)
+def test_other_assignments_are_refused(assign: Any, found: str) -> None:
+    with pytest.raises(TraceError, match=f"WF259: entries of a symbolic array are assigned by {found}"):
+        traced(lambda x: assign(x) or x, X)
+
+
+def test_an_array_whose_view_was_taken_is_not_assigned() -> None:
+    def function(x: Any) -> Any:
+        y = -x
+        view = y.T
+        y[y > 0] = 0
+        return view
+
+    with pytest.raises(TraceError, match=r"WF259: .* a view"):
+        traced(function, X)
+
+
+def test_entries_are_not_deleted() -> None:
+    def function(x: Any) -> Any:
+        del x[0]
+
+    with pytest.raises(TraceError, match=r"WF258: .*: its entries are not deleted"):
+        traced(function, X)
