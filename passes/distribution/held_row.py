@@ -1,12 +1,18 @@
-"""A row that waits in registers: a thread's accesses are values of the kernel, and there is no loop."""
+"""A row that waits on chip: a thread makes each of its accesses once, and there is no loop.
+
+In registers an access is a value of the kernel, and so is what the program computes of it, for all phases. In shared
+memory it waits in a slot of the thread: each phase reads it there, and computes what it needs again. So a thread has
+registers for one phase, and an SM room for more threads.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ...compiler.ir.combine import pack, with_shape
-from ...compiler.ir.dialect.base import state_type
+from ...compiler.ir.dialect.base import element, state_type
 from ...compiler.ir.mlir import arith
 from ...compiler.plan.layout import layout_of
 from .kernel import Kernel
@@ -15,24 +21,27 @@ from .row_accesses import RowAccesses, is_shifted, wide
 
 @dataclass(frozen=True, eq=False)
 class HeldRow:
-    """The accesses of a row that a thread keeps in registers.
+    """The accesses of a row that a thread keeps.
 
     Attributes:
         row: the thread's accesses.
         starts: the reduced index at which each of them begins.
-        fragments: for each access the fragments of the program's tensors.
+        fragments: for each access the fragments of the program's tensors that are known.
+        slots: for each input that waits in shared memory its slots there.
     """
 
     row: RowAccesses
     starts: tuple[Any, ...]
     fragments: tuple[dict[Any, Any], ...]
+    slots: Mapping[int, Any]
 
     @classmethod
     def of(cls, row: RowAccesses) -> HeldRow:
         """The row of a thread."""
         kernel, held, step = row.kernel, row.kernel.plan.held, layout_of(row.kernel.plan).step
         starts = [row.begin] + [arith.addi(row.begin, kernel.number(j * step)) for j in range(1, held)]
-        return cls(row, tuple(starts), tuple({} for _ in starts))
+        slots = {i: row.hold(i, element(kernel.inputs[i].type)) for i in kernel.facts.waiting}
+        return cls(row, tuple(starts), tuple({} for _ in starts), slots)
 
     def is_whole(self, j: int) -> bool:
         """Whether access ``j`` lies in the row in every thread."""
@@ -45,11 +54,25 @@ class HeldRow:
 
     def fragment(self, tensor: Any, j: int) -> Any:
         """The fragment of a tensor in access ``j``."""
-        r, whole = self.starts[j], self.is_whole(j)
-        return self.row.values.fragment(tensor, self.fragments[j], r, lambda i, t: self.row.load(i, t, r, whole=whole))
+        return self.row.values.fragment(tensor, self.fragments[j], self.starts[j], lambda i, t: self._load(i, t, j))
+
+    def _load(self, operand: int, t: Any, j: int) -> Any:
+        """The elements of an input in access ``j``: those that wait, or those in memory."""
+        if operand not in self.slots:
+            return self.row.load(operand, t, self.starts[j], whole=self.is_whole(j))
+        kernel = self.row.kernel
+        operands = [self.slots[operand], kernel.number(j)]
+        return kernel.make("fold.held", t, operands, {"threads": kernel.plan.threads}, kernel.plan.vector)
+
+    def begin_phase(self) -> None:
+        """Forgets what is to be computed again."""
+        if self.slots:
+            for known in self.fragments:
+                known.clear()
 
     def reduced(self, phase: Kernel) -> Any:
         """The state that the thread's elements combine to."""
+        self.begin_phase()
         plan = phase.plan
         state = state_type([with_shape(t, plan.vector_kept) for t in phase.states])
         accesses = [pack(self._counted(phase, j)) for j in range(plan.held)]
@@ -66,6 +89,7 @@ class HeldRow:
 
     def store(self) -> None:
         """Writes the results."""
+        self.begin_phase()
         for number, result in enumerate(self.row.kernel.results):
             if not self.row.values.varies(result):
                 self.row.store_kept(number, self.fragment(result, 0))

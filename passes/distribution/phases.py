@@ -20,7 +20,7 @@ from .place import Place, Tile, first_place
 from .row_accesses import RowAccesses
 from .walked_row import WalkedRow
 
-ROWS: dict[str, Any] = {"registers": HeldRow.of, "memory": WalkedRow.of}
+ROWS: dict[str, Any] = {"registers": HeldRow.of, "shared": HeldRow.of, "memory": WalkedRow.of}
 """For each residency what makes the row of a thread."""
 
 

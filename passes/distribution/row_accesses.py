@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ...compiler.ir.build import bytes_of, memory_type
 from ...compiler.ir.combine import splat, width, with_shape
 from ...compiler.ir.dialect.base import element
-from ...compiler.ir.mlir import arith, ir, vector
+from ...compiler.ir.mlir import arith, gpu, ir, vector
 from ...compiler.plan.layout import layout_of
 from .kernel import Kernel, load_attributes
 from .place import Place, lead_of
@@ -56,6 +57,28 @@ class RowAccesses:
             return kernel.make("fold.load", t, [*at, *layout], attributes, kernel.plan.vector)
         operands = [*at, self.chunk.first, self.chunk.limit, *layout]
         return kernel.make("fold.element_load", t, operands, attributes, kernel.plan.vector)
+
+    def hold(self, operand: int, t: Any) -> Any:
+        """The slots in shared memory into which the thread copies its accesses of an input."""
+        kernel, plan, facts = self.kernel, self.kernel.plan, self.kernel.facts
+        layout = _layout(kernel, operand)
+        layout += [extent(kernel, operand)] if facts.access[operand] == "shifted" else []
+        attributes: dict[str, Any] = load_attributes(
+            facts.kept_rank, facts.reduced_rank, plan.fast, facts.access[operand]
+        )
+        attributes |= {"step": layout_of(plan).step, "slots": plan.held, "threads": plan.threads}
+        attributes |= {"vector": plan.vector, "item": bytes_of(memory_type(t)), "whole": facts.full}
+        thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
+        operands = [
+            kernel.arg("input", operand),
+            self.place.start,
+            self.begin,
+            self.chunk.first,
+            self.chunk.limit,
+            thread,
+        ]
+        pointer = ir.Type.parse("!llvm.ptr<3>")
+        return kernel.make_op("fold.hold", [pointer], [*operands, *layout], attributes).results[0]
 
     def live(self, r: Any) -> Any:
         """Which elements of the access at ``r`` lie in the row: one truth value for all, or one each."""
