@@ -141,7 +141,7 @@ def test_the_ctas_of_a_cluster_share_a_row(columns: int, plan: str) -> None:
     y, memory = _placed(3, columns, columns, 0, np.float32)
     x[:] = np.random.default_rng(6).standard_normal(x.shape)
     choice = _checked(softmax(), x, y, memory, _softmax(x, 1), (0,), 10, plan=plan)
-    assert choice.plan.cluster > 1 or columns == 2500
+    assert choice.plan.cluster > 1 or columns in (2500, 20000)
 
 
 def test_the_ctas_of_a_cluster_share_columns() -> None:
@@ -194,3 +194,25 @@ def test_weights_of_a_row_in_memory() -> None:
     run(layer_norm(), [x, w, b], [again, mean_again])
     np.testing.assert_allclose(y, again, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(mean, mean_again, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("rows", [1, 5])
+@pytest.mark.parametrize("columns", [1, 7, 64, 1000, 1001, 5000])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("plan", ["resident=shared", "resident=shared,warps=8,warps_kept=1,cluster=2"])
+def test_a_row_waits_in_shared_memory(rows: int, columns: int, axis: int, plan: str) -> None:
+    shape = (rows, columns) if axis else (columns, rows)
+    for t, dtype, ulps in ((F32, np.float32, 12), (F16, np.float16, 2)):
+        x, _ = _placed(*shape, shape[1], 1, dtype)
+        y, memory = _placed(*shape, shape[1], 1, dtype)
+        x[:] = np.random.default_rng(11).standard_normal(x.shape)
+        choice = _checked(softmax(t), x, y, memory, _softmax(x, axis), (1 - axis,), ulps, plan=plan)
+        assert choice.facts.waiting == (0,)
+
+
+def test_a_row_in_shared_memory_has_the_bits_of_one_in_registers() -> None:
+    x = np.random.default_rng(12).standard_normal((3, 3000)).astype(np.float32)
+    kept, waiting = np.empty_like(x), np.empty_like(x)
+    run(softmax(), [x], [kept])
+    run(softmax(), [x], [waiting], plan="resident=shared")
+    np.testing.assert_array_equal(kept, waiting)

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...errors import error
-from ...plan.abi import Facts
+from ...plan.abi import Facts, waiting_bytes
 from ...plan.launch import Launch
 from ...plan.layout import layout_of
-from ...plan.plan import Plan, check
+from ...plan.plan import Access, Plan, check
 from ...space.geometry import Dim
 from .. import sittings
 from ..options import named
@@ -39,8 +39,9 @@ def choose(task: Task, wanted: str = "") -> Choice:
         raise error("WF423", name=task.program.name, elements=task.geometry.n_reduced)
     if wanted:
         plan = _overridden(task, plan, wanted, notes)
-    check(plan, task.target, sum(t.itemsize for t in task.program.states))
     facts = _facts(task, plan)
+    waiting = waiting_bytes(plan, facts, task.program.inputs)
+    check(plan, task.target, sum(t.itemsize for t in task.program.states), waiting)
     return Choice(plan, facts, _launch(task, plan), [reason for reason, _ in notes.reasons], notes.rejected)
 
 
@@ -59,6 +60,8 @@ def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
         return replace(chosen, held=0, unroll=chosen.unroll if "unroll" in named(wanted) else UNROLL)
     held = plan.held
     if task.program.reduces:
+        while chosen.cluster > 1 and accesses_of_row <= chosen.positions * (chosen.cluster - 1):
+            chosen = replace(chosen, cluster=chosen.cluster // 2)  # or a CTA would own nothing
         held = -(-accesses_of_row // (chosen.positions * chosen.cluster))
     if "held" in named(wanted) and chosen.held != held:
         raise error("WF424", held=chosen.held, needed=held)
@@ -85,7 +88,7 @@ def _is_by_columns(task: Task) -> bool:
 
 def _facts(task: Task, plan: Plan) -> Facts:
     """What the kernel must know of the arrays."""
-    g, inputs, shifts = task.geometry, len(task.program.inputs), plan.resident == "registers"
+    g, inputs, shifts = task.geometry, len(task.program.inputs), plan.held > 0
     found = accesses(task, plan.fast, plan.vector, shifts=shifts)
     reach = max((abs(bound) for i in range(len(g.offsets)) for bound in g.span(i)), default=0)
     run = _launch(task, plan)
@@ -97,8 +100,15 @@ def _facts(task: Task, plan: Plan) -> Facts:
         found[:inputs],
         store_vector=False,
         stores=found[inputs:],
-        full=plan.resident == "registers" and covered == g.n_reduced and "shifted" not in found,
+        full=plan.held > 0 and covered == g.n_reduced and "shifted" not in found,
+        waiting=_waiting(task, found) if plan.resident == "shared" else (),
     )
+
+
+def _waiting(task: Task, found: Sequence[Access]) -> tuple[int, ...]:
+    """The inputs with a value for each element of each row: those along the row alone are read again, from caches."""
+    inputs = len(task.program.inputs)
+    return tuple(i for i in elements_of(task) if i < inputs and found[i] not in ("uniform", "kept"))
 
 
 def _launch(task: Task, plan: Plan) -> Launch:
