@@ -13,7 +13,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from .compiler.program.public_names import COMPOSITIONS, ELEMENTWISE, MONOIDS, REDUCTIONS
+from .compiler.program.public_names import COMPOSITIONS, ELEMENTWISE, MONOIDS, PROGRAMS, REDUCTIONS
 
 __version__ = "0.1.0"
 
@@ -26,6 +26,7 @@ _HOME = {
     **dict.fromkeys(REDUCTIONS, ".runtime.named_reductions"),
     **dict.fromkeys(("reduce", "compile"), ".runtime.api"),
     **dict.fromkeys(("program", "ArrayFunction"), ".runtime.programs.function"),
+    **dict.fromkeys(PROGRAMS, ".runtime.programs.library"),
     **dict.fromkeys(("load", "Compiled"), ".runtime.compiled"),
     **dict.fromkeys(("Tuned", "autotune"), ".runtime.tuning.autotune"),
     **dict.fromkeys(("unique",), ".runtime.unique"),

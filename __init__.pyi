@@ -107,6 +107,22 @@ from .runtime.programs.function import (
     ArrayFunction as ArrayFunction,
     program as program,
 )
+from .runtime.programs.library import (
+    add_layer_norm as add_layer_norm,
+    add_rms_norm as add_rms_norm,
+    batch_norm as batch_norm,
+    cross_entropy as cross_entropy,
+    instance_norm as instance_norm,
+    layer_norm as layer_norm,
+    log_softmax as log_softmax,
+    nll_loss as nll_loss,
+    normalize as normalize,
+    quantize as quantize,
+    rms_norm as rms_norm,
+    softmax as softmax,
+    softmin as softmin,
+    standardize as standardize,
+)
 from .runtime.segments import (
     segment_reduce as segment_reduce,
 )

@@ -66,8 +66,8 @@ def _log_sum_exp(later: Expr) -> Swaps | None:
     earlier = _earlier(greatest, later, "max")
     if earlier is None:
         return None
-    own, element = masked(earlier.args[0], _fold(earlier).monoid.identity[0])
-    if (own, element) != (mask, x):
+    elements = (None, earlier.args[0]) if mask is None else masked(earlier.args[0], _fold(earlier).monoid.identity[0])
+    if elements != (mask, x):
         return None
     one: Expr = Expr("const", (), later.dtype, SCALAR, 1.0)
     if mask is not None:

@@ -65,6 +65,16 @@ def test_both_folds_may_leave_out_the_same_elements() -> None:
     assert _folds(_same(_maximum_and_sum(masked=True), ROWS, masks)) == ["LOGSUMEXP"]
 
 
+def test_elements_that_are_left_out_of_both_may_be_minus_infinity() -> None:
+    m = Maker((0, 1), (0, 1))
+    mask = m.op("gt", m.array(1), m.const(0.5), dtype=BOOL)
+    x = m.op("where", mask, m.array(0), m.const(-INF))
+    (greatest,) = m.fold([1], MAX, x)
+    m.write(m.fold([1], SUM, m.op("exp", m.op("sub", x, greatest)))[0], (0,))
+    masks = np.random.default_rng(3).random((9, 4)) * (np.arange(9) % 3 > 0)[:, None]
+    assert _folds(_same(m.program(), ROWS, masks)) == ["LOGSUMEXP"]
+
+
 def test_folds_of_different_elements_stay() -> None:
     masks = np.random.default_rng(3).random((9, 4))
     assert _folds(_same(_maximum_and_sum(masked=True, apart=True), ROWS, masks)) == ["MAX", "SUM"]
