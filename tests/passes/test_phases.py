@@ -199,7 +199,7 @@ def test_weights_of_a_row_in_memory() -> None:
 @pytest.mark.parametrize("rows", [1, 5])
 @pytest.mark.parametrize("columns", [1, 7, 64, 1000, 1001, 5000])
 @pytest.mark.parametrize("axis", [0, 1])
-@pytest.mark.parametrize("plan", ["resident=shared", "resident=shared,warps=8,warps_kept=1,cluster=2"])
+@pytest.mark.parametrize("plan", ["resident=shared", "resident=shared,warps=16,warps_kept=1,cluster=2"])
 def test_a_row_waits_in_shared_memory(rows: int, columns: int, axis: int, plan: str) -> None:
     shape = (rows, columns) if axis else (columns, rows)
     for t, dtype, ulps in ((F32, np.float32, 12), (F16, np.float16, 2)):
