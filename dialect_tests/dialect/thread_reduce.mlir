@@ -91,3 +91,18 @@ func.func @once(%begin: i32, %end: i32, %v: vector<4xf32>) -> f32 {
   }) {step = 128, unroll = 2, once = true} : (i32, i32, vector<4xf32>) -> f32
   return %r : f32
 }
+
+// CHECK-LABEL: func.func @early
+func.func @early(%begin: i32, %end: i32, %v: vector<4xf32>) -> f32 {
+  // The accesses begin at the boundary before the row, whose ends may cut them.
+  // CHECK: {early = true, step = 128 : i64, unroll = 2 : i64} : (i32, i32, vector<4xf32>) -> f32
+  %r = "fold.thread_reduce"(%begin, %end, %v) ({
+  ^bb0(%i: i32):
+    "fold.yield"(%v) : (vector<4xf32>) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {step = 128, unroll = 2, early = true} : (i32, i32, vector<4xf32>) -> f32
+  return %r : f32
+}

@@ -31,6 +31,13 @@ class Window:
     last: Any = None
     whole: bool = False
 
+    def reads_apart(self, access: str) -> bool:
+        """Whether the elements of an access are read one by one, at clamped indices.
+
+        Those that lie apart are, beside accesses that begin before the range or end after it.
+        """
+        return self.last is None or (self.first is not None and access == "strided")
+
 
 def lower_body(block: Any, window: Window | None) -> None:
     """Lowers the access ops in the body of one loop."""
@@ -51,7 +58,7 @@ def lower_load(op: Any, window: Window | None) -> None:
     base, kept, reduced = list(op.operands)[:3]
     access, t = str_attr(op, "access", ACCESS), op.results[0].type
     scalar, lanes = element(t), width(t)
-    apart, coherent = window is not None and window.last is None, access == "coherent"
+    apart, coherent = window is not None and window.reads_apart(access), access == "coherent"
     with before(op):
         if window is not None and window.last is not None:
             reduced = arith.minsi(reduced, window.last)

@@ -25,10 +25,15 @@ def peel(op: Any) -> None:
     begin, end, state = list(op.operands)[:3]
     with before(op):
         chain = LoopChain(op, state, live)
+        if live and "early" in op.attributes:  # the first access of an empty row begins before its end, too
+            some = arith.cmpi(arith.CmpIPredicate.slt, live.operands[1], end)
+            end = arith.select(some, end, begin)
         if live and len(op.operands) > 3:
             chain.period(begin, end)
         elif live and "shifted" in loads:
-            chain.shifted(begin, end, *loads["shifted"])
+            chain.shifted(begin, end, loads["shifted"])
+        elif live and "early" in op.attributes:
+            chain.held(begin, end)
         elif live and (columns := loads.get("unaligned", loads.get("staggered"))):
             chain.columns(begin, end, columns)
         else:
@@ -107,10 +112,17 @@ class LoopChain:
         rest = arith.subi(arith.subi(limit, integer(t, 1)), begin)
         return arith.addi(begin, arith.andi(rest, integer(t, -self.step)))
 
-    def shifted(self, begin: Any, end: Any, load: Any) -> None:
+    def held(self, begin: Any, end: Any) -> None:
+        """Appends the loops of a row that begins and ends anywhere, and waits in slots that can be read as a whole."""
+        window, t = Window(self.live.operands[1], end), begin.type
+        self.add(begin, end, self.unroll, window, once=True)
+        begin = self.groups(arith.addi(begin, integer(t, self.unroll * self.step)), end)
+        self.add(begin, end, self.unroll, window, once=True)
+
+    def shifted(self, begin: Any, end: Any, loads: Sequence[Any]) -> None:
         """Appends the loops of a row that begins and ends anywhere: the first and last accesses may be cut."""
-        ends = RowEnds(load, self.live.operands[1], end, self.lanes)
-        begin = self.edge(arith.subi(begin, ends.lead), ends)
+        ends = RowEnds(loads, self.live.operands[1], end, self.lanes)
+        begin = self.edge(begin if "early" in self.op.attributes else arith.subi(begin, ends.lead), ends)
         self.edge(self.groups(begin, end), ends)
 
     def edge(self, begin: Any, ends: RowEnds) -> Any:

@@ -15,27 +15,31 @@ from .offsets import clamped, offset
 
 
 class RowEnds:
-    """The ends of the row of a ``shifted`` load, which need not lie at boundaries of ``lanes`` elements.
+    """The ends of the row of ``shifted`` loads, which need not lie at boundaries of ``lanes`` elements.
+
+    The rows of all loads begin equally far after a boundary.
 
     Attributes:
         lead: elements from the boundary before the row to the row's first element.
         window: the elements of the row, which whole accesses read.
-        inside: whether the accesses at both ends lie in the array's memory as a whole.
+        inside: whether the accesses at both ends lie in the arrays' memory as a whole.
     """
 
-    def __init__(self, load: Any, first: Any, end: Any, lanes: int) -> None:
+    def __init__(self, loads: Sequence[Any], first: Any, end: Any, lanes: int) -> None:
         t = first.type
         one, down = integer(t, 1), integer(t, -lanes)
-        self.lead = _lead(load, lanes, t)
+        self.lead = _lead(loads[0], lanes, t)
         boundary = arith.subi(first, self.lead)
         last = arith.addi(boundary, arith.andi(arith.subi(arith.subi(end, one), boundary), down))
         self.window = Window(first, end, last)
-        zero = integer(t, 0)
-        row = offset(load, load.operands[1], zero, 3)
-        after = arith.addi(arith.addi(row, last), integer(t, lanes))
-        low = arith.cmpi(arith.CmpIPredicate.sge, arith.addi(row, boundary), zero)
-        high = arith.cmpi(arith.CmpIPredicate.sle, after, load.operands[len(load.operands) - 1])
-        self.inside = arith.andi(low, high)
+        zero, found = integer(t, 0), []
+        for load in loads:
+            row = offset(load, load.operands[1], zero, 3)
+            after = arith.addi(arith.addi(row, last), integer(t, lanes))
+            low = arith.cmpi(arith.CmpIPredicate.sge, arith.addi(row, boundary), zero)
+            high = arith.cmpi(arith.CmpIPredicate.sle, after, load.operands[len(load.operands) - 1])
+            found.append(arith.andi(low, high))
+        self.inside = reduce(arith.andi, found)
 
 
 def accesses_inside(loads: Sequence[Any], reduced: Any) -> Any:

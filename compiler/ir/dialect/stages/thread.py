@@ -27,15 +27,16 @@ from ..base import (
 class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc]
     """Combines a thread's own elements.
 
-    ``state = fold.thread_reduce begin, end, init, [period] {step, unroll, [once], [places], [numbers]} ({body},
-    {combine})``.
+    ``state = fold.thread_reduce begin, end, init, [period] {step, unroll, [once], [places], [numbers], [early]}
+    ({body}, {combine})``.
 
     The body takes a reduced index r and yields a state of fragments; it runs for r = begin, begin + step, ... while
     r < end, ``unroll`` accesses at a time (``end`` is such that all of them are wanted). The fragments are combined
     into ``init``. A result that is a scalar where the fragment is a vector is the vector's elements combined. With a
     ``period`` neighbouring accesses are ``step * period`` elements apart. With ``once`` there is at most one step, at
     begin, if begin < end. With ``places`` the number of an element leaves room for it in 32 bits. ``numbers`` says that
-    those of the elements of a lane go ``up`` along the walk, or ``down``.
+    those of the elements of a lane go ``up`` along the walk, or ``down``. With ``early`` the accesses begin at the
+    boundary before the row, as ``begin`` does, and the ends of the row, which ``fold.live`` knows, may cut them.
     """
 
     begin: ext.Operand[Any]
