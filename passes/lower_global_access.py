@@ -16,9 +16,8 @@ Which memory an access may touch depends on its method. Nothing outside the arra
 
 - ``shifted``: the row begins between two boundaries of an access, and its accesses are aligned all the same. The first
   and the last one hold elements beside the row, which ``fold.live`` masks. Where such an access would leave the array's
-  memory, its elements are read one by one.
-  Elements of other arrays that lie apart are read one by one in these accesses, at indices in the row. Rows that wait in
-  slots (``fold.held``) need only the masks.
+  memory, its elements are read one by one. Elements of other arrays that lie apart are read one by one in these
+  accesses, at indices in the row. Rows that wait in slots (``fold.held``) need only the masks.
 - ``unaligned``: vectors along the kept axis at any address, each taken out of two aligned accesses. They might leave
   the array's memory at the first and the last index of the reduced axis, where a thread reads the elements one by one
   unless its accesses stay inside.
