@@ -18,17 +18,7 @@ from .compiler.plan.plan import (
     Plan as Plan,
 )
 from .compiler.program.accumulation import (
-    cast as cast,
     fold as fold,
-)
-from .compiler.program.compositions import (
-    abs as abs,
-    clip as clip,
-    isfinite as isfinite,
-    reciprocal as reciprocal,
-    sigmoid as sigmoid,
-    sign as sign,
-    square as square,
 )
 from .compiler.program.dtype_names import (
     dtype as dtype,
@@ -36,39 +26,6 @@ from .compiler.program.dtype_names import (
 from .compiler.program.fold import (
     count as count,
     index as index,
-)
-from .compiler.program.functions import (
-    acos as acos,
-    asin as asin,
-    atan as atan,
-    atan2 as atan2,
-    bitcast as bitcast,
-    ceil as ceil,
-    cos as cos,
-    cosh as cosh,
-    divide as divide,
-    erf as erf,
-    exp as exp,
-    exp2 as exp2,
-    expm1 as expm1,
-    floor as floor,
-    fma as fma,
-    isinf as isinf,
-    isnan as isnan,
-    log as log,
-    log10 as log10,
-    log1p as log1p,
-    log2 as log2,
-    maximum as maximum,
-    minimum as minimum,
-    round as round,
-    rsqrt as rsqrt,
-    sin as sin,
-    sinh as sinh,
-    sqrt as sqrt,
-    tan as tan,
-    tanh as tanh,
-    where as where,
 )
 from .compiler.program.library.monoids import (
     ALL as ALL,
@@ -96,12 +53,17 @@ from .runtime.api import (
 )
 from .runtime.compiled import (
     Compiled as Compiled,
+)
+from .runtime.load import (
     load as load,
 )
 from .runtime.named_reductions import (
     array_equal as array_equal,
     dot as dot,
     vecdot as vecdot,
+)
+from .runtime.programs.compiled import (
+    CompiledProgram as CompiledProgram,
 )
 from .runtime.programs.function import (
     ArrayFunction as ArrayFunction,
@@ -555,3 +517,415 @@ def describe(
     plan: str = "",
 ) -> _Describe:
     """What one read can tell of an array: counts, extremes and where they are, moments and the 2-norm."""
+
+def abs(
+    x: Any,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """The absolute value; of the least integer that integer; of a complex number its modulus."""
+
+def acos(
+    x: Any,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """The angle from 0 to pi whose cosine is ``x``, within 2 ulp; NaN beyond -1 and 1."""
+
+def asin(
+    x: Any,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """The angle from -pi/2 to pi/2 whose sine is ``x``, within 2 ulp; NaN beyond -1 and 1."""
+
+def atan(
+    x: Any,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """The angle from -pi/2 to pi/2 whose tangent is ``x``, within 1 ulp."""
+
+def atan2(
+    y: Any,
+    x: Any,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """The angle from -pi to pi of the point (x, y), within 1 ulp; signs of zeros and infinities count, as in C."""
+
+def bitcast(
+    x: Any,
+    to: object,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """The bits of ``x`` read as a value of type ``to``, which has as many."""
+
+def cast(
+    x: Any,
+    t: object,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """``x`` converted to type ``t``, in which it is then folded."""
+
+def ceil(
+    x: Any,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """The least integer not below ``x``; integers are returned as they are."""
+
+def clip(
+    x: Any,
+    low: Any = None,
+    high: Any = None,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """``x`` within bounds, each of which may be left out: first not below ``low``, then not above ``high``."""
+
+def cos(
+    x: Any,
+    *,
+    fast: bool = False,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """The cosine of an angle in radians, within 1 ulp for angles of any size."""
+
+def cosh(
+    x: Any,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """The hyperbolic cosine, within 2 ulp."""
+
+def divide(
+    x: Any,
+    y: Any,
+    *,
+    fast: bool = False,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """``x / y``, correctly rounded; integers become f64."""
+
+def erf(
+    x: Any,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """The error function, within 2 ulp."""
+
+def exp(
+    x: Any,
+    *,
+    fast: bool = False,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """The exponential, within 1 ulp."""
+
+def exp2(
+    x: Any,
+    *,
+    fast: bool = False,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """Two to the power of ``x``, within 1 ulp."""
+
+def expm1(
+    x: Any,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """exp(x) - 1, within 2 ulp also near zero."""
+
+def floor(
+    x: Any,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """The greatest integer not above ``x``; integers are returned as they are."""
+
+def fma(
+    a: Any,
+    b: Any,
+    c: Any,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """``a * b + c``, rounded once; integers, where nothing rounds, are multiplied and added."""
+
+def isfinite(
+    x: Any,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """Whether ``x`` is neither infinite nor NaN; true for integers."""
+
+def isinf(
+    x: Any,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """Whether ``x`` is an infinity; false for integers."""
+
+def isnan(
+    x: Any,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """Whether ``x`` is NaN; false for integers."""
+
+def log(
+    x: Any,
+    *,
+    fast: bool = False,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """The natural logarithm, within 1 ulp."""
+
+def log10(
+    x: Any,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """The logarithm to base ten, within 1 ulp; exact for powers of ten."""
+
+def log1p(
+    x: Any,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """log(1 + x), within 1 ulp also near zero."""
+
+def log2(
+    x: Any,
+    *,
+    fast: bool = False,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """The logarithm to base two, within 1 ulp."""
+
+def maximum(
+    a: Any,
+    b: Any,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """The greater; NaN if either is NaN; +0 is greater than -0."""
+
+def minimum(
+    a: Any,
+    b: Any,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """The lesser; NaN if either is NaN; -0 is less than +0."""
+
+def reciprocal(
+    x: Any,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """``1 / x``, correctly rounded; integers become f64."""
+
+def round(
+    x: Any,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """The nearest integer, of two the even one; integers are returned as they are."""
+
+def rsqrt(
+    x: Any,
+    *,
+    fast: bool = False,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """1 / sqrt(x), within 1.5 ulp."""
+
+def sigmoid(
+    x: Any,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """1 / (1 + exp(-x)), the logistic function, within 3 ulp, also where the exponential overflows."""
+
+def sign(
+    x: Any,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """-1, 0 or 1 in the type of ``x``; NaN for NaN."""
+
+def sin(
+    x: Any,
+    *,
+    fast: bool = False,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """The sine of an angle in radians, within 1 ulp for angles of any size."""
+
+def sinh(
+    x: Any,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """The hyperbolic sine, within 2 ulp."""
+
+def sqrt(
+    x: Any,
+    *,
+    fast: bool = False,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """Square root, correctly rounded."""
+
+def square(
+    x: Any,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """``x * x``, rounded once."""
+
+def tan(
+    x: Any,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """The tangent of an angle in radians, within 1 ulp for angles of any size."""
+
+def tanh(
+    x: Any,
+    *,
+    fast: bool = False,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """The hyperbolic tangent, within 2 ulp."""
+
+def where(
+    condition: Any,
+    a: Any,
+    b: Any,
+    *,
+    out: Any = None,
+    device: str = "auto",
+    plan: str = "",
+    determinism: str = "run",
+) -> Any:
+    """``a`` where ``condition`` holds, else ``b``: the branch-free ``if`` of a traced function."""

@@ -170,8 +170,8 @@ class Compiled:
         needed = replace(needed, places=places)
         if geometry.n_reduced == 0:  # nothing is read
             needed = replace(needed, access=a.main.facts.access)
-        if not _serves(a.main.facts, needed):
-            raise self._mismatch(_words(a.main.facts), _words(needed))
+        if not serves(a.main.facts, needed):
+            raise self._mismatch(words_of(a.main.facts), words_of(needed))
         if a.most is not None and geometry.count > a.most:
             raise self._mismatch(f"at most {a.most} elements a result", f"{geometry.count}")
         if geometry.n_reduced == 0 and geometry.n_kept and not a.has_identity:
@@ -189,7 +189,7 @@ def _names(types: Sequence[Any]) -> str:
     return ", ".join(t.name for t in types)
 
 
-def _words(f: Facts) -> str:
+def words_of(f: Facts) -> str:
     ranks = f"{f.kept_rank} kept and {f.reduced_rank} reduced dims"
     results = ", results at one stride" if f.flat else ", results side by side" if f.store_vector else ""
     rows = f", {f.block[0]} elements of each of {f.block[1]} results in a block" if f.block else ""
@@ -202,7 +202,7 @@ _AS_WELL = (("shifted", "aligned"), ("tile_strided", "tile"))
 """Pairs (a, b) of accesses: a kernel with access a also serves arrays that allow access b."""
 
 
-def _serves(own: Facts, needed: Facts) -> bool:
+def serves(own: Facts, needed: Facts) -> bool:
     """Whether a kernel compiled for the facts ``own`` serves arrays with the facts ``needed``."""
     access = zip(own.access, needed.access, strict=True)
     return (
@@ -218,15 +218,3 @@ def _serves(own: Facts, needed: Facts) -> bool:
         and own.block == needed.block
         and (not own.places or needed.places)
     )
-
-
-@opaque
-@outermost
-def load(path: str | os.PathLike[str]) -> Compiled:
-    """Reads a compiled reduction that ``save`` wrote; imports no MLIR.
-
-    Raises:
-        FileError: WF501 for an unreadable file, WF502 for one that is no artifact, WF503 for one that is truncated or
-            altered, WF510 for one with inconsistent parts.
-    """
-    return Compiled(artifact_file.load(path))

@@ -15,6 +15,7 @@ import warpfold as wf
 from warpfold.compiler.dtypes import F32
 from warpfold.compiler.program.library.reductions import FUNCTIONS
 from warpfold.compiler.program.tracing import Structure, trace
+from warpfold.runtime.programs.elementwise import OF_ARRAYS
 
 STUB = Path(__file__).parent.parent / "__init__.pyi"
 HEAD = '''\
@@ -30,7 +31,8 @@ UNNAMED = ("vecdot", "dot", "array_equal")
 
 def imports() -> Iterator[str]:
     """The names that are functions and classes of some module."""
-    homes = {name: home for name, home in wf._HOME.items() if name not in FUNCTIONS or name in UNNAMED}
+    written = {*FUNCTIONS, *OF_ARRAYS} - {*UNNAMED}
+    homes = {name: home for name, home in wf._HOME.items() if name not in written}
     for home, names in groupby(sorted(homes, key=lambda n: (homes[n], n)), lambda n: homes[n]):
         yield f"from {home} import (\n" + "".join(f"    {n} as {n},\n" for n in names) + ")\n"
 
@@ -47,6 +49,11 @@ def reduction(name: str) -> Iterator[str]:
     if not isinstance(structure, int):
         result = "_" + name.title().replace("_", "")
         yield f"class {result}(NamedTuple):\n" + "".join(f"    {field}: Any\n" for field in structure[1])
+    yield function(name, result, inspect.getdoc(FUNCTIONS[name]) or "")
+
+
+def function(name: str, result: str, doc: str) -> str:
+    """A function of the package, with the summary of its docstring."""
     text = []
     parameters = list(inspect.signature(getattr(wf, name)).parameters.values())
     for last, p in zip([None, *parameters], parameters, strict=False):
@@ -56,14 +63,14 @@ def reduction(name: str) -> Iterator[str]:
         default = "" if p.default is p.empty else f" = {quoted}"
         kind = "int | Sequence[int] | None" if p.annotation == "Axis" else p.annotation
         text.append(f"{p.name}: {kind}{default}")
-    summary = (inspect.getdoc(FUNCTIONS[name]) or "").splitlines()[0]
     lines = "".join(f"    {t},\n" for t in text)
-    yield f'def {name}(\n{lines}) -> {result}:\n    """{summary}"""\n'
+    return f'def {name}(\n{lines}) -> {result}:\n    """{doc.splitlines()[0]}"""\n'
 
 
 def text() -> str:
     """The whole file."""
     made = [t for name in FUNCTIONS if name in wf.__all__ and name not in UNNAMED for t in reduction(name)]
+    made += [function(name, "Any", inspect.getdoc(f) or "") for name, f in sorted(OF_ARRAYS.items())]
     return HEAD + "".join(imports()) + "\n__version__: str\n\n" + "\n".join(made)
 
 

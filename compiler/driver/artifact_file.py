@@ -12,25 +12,21 @@ import base64
 import copyreg
 import hashlib
 import json
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, fields
-from typing import Any, get_args
+from typing import Any
 
 from .. import files
-from ..dtypes import ALL, STORED, DType
 from ..errors import error
 from ..plan.abi import Facts, Param
 from ..plan.abi import Role as ParamRole
 from ..plan.kernels import Role
 from ..plan.plan import Determinism, Plan
+from . import json_fields as read
 from .artifact import Artifact, CompiledKernel
 from .artifact_checks import UnsoundError, expect_sound, expect_whole
 
 MAGIC = b"warpfold artifact 1 "
-LARGEST = 2**62
-"""More than any number in an artifact: of elements, of operands, of dims."""
-_TYPES = {t.name: t for t in (*ALL, *STORED)}
 _SAMPLES: dict[type, Any] = {Plan: Plan(), Facts: Facts(1, 1, 32, (), store_vector=False), Param: Param("input")}
 """A value of each class, for the types of its fields."""
 
@@ -47,11 +43,12 @@ def save(artifact: Artifact, path: files.Name) -> None:
 
 def to_bytes(artifact: Artifact) -> bytes:
     """The bytes of an artifact's file, which ``parse`` reads."""
-    body = json.dumps(_to_json(artifact), separators=(",", ":")).encode()
+    body = json.dumps(to_json(artifact), separators=(",", ":")).encode()
     return MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
 
-def _to_json(artifact: Artifact) -> dict[str, Any]:
+def to_json(artifact: Artifact) -> dict[str, Any]:
+    """The fields of an artifact for a file, which ``from_json`` reads."""
     return {
         "name": artifact.name,
         "inputs": [t.name for t in artifact.inputs],
@@ -103,7 +100,7 @@ def parse(data: bytes, path: object) -> Artifact:
     if head[len(MAGIC) :].decode("ascii", "replace") != hashlib.sha256(body).hexdigest():
         raise error("WF503", path=path)
     try:
-        found = _artifact(json.loads(body))
+        found = from_json(json.loads(body))
         expect_sound(found)
     except UnsoundError as e:
         raise error("WF510", path=path, problem=e) from e
@@ -117,140 +114,70 @@ copyreg.pickle(Artifact, lambda artifact: (parse, (to_bytes(artifact), "a pickle
 
 
 # --- fields --------------------------------------------------------------------------------------------------------
-def _artifact(j: dict[str, Any]) -> Artifact:
+def from_json(j: dict[str, Any]) -> Artifact:
+    """The artifact whose fields these are; raises ``UnsoundError`` or Python's own errors for others."""
     if set(j) != {f.name for f in fields(Artifact)}:
         raise KeyError("fields")
-    types = {name: _many(name, j[name], _type) for name in ("inputs", "outputs", "state", "results", "arrays")}
+    types = {name: read.many(name, j[name], read.dtype) for name in ("inputs", "outputs", "state", "results", "arrays")}
     return Artifact(
-        name=_text("name", j["name"]),
-        kernels=_many("kernels", j["kernels"], _kernel),
-        arch=_text("arch", j["arch"]),
-        ptx=_of("ptx", j["ptx"], str),
-        source=_of("source", j["source"], str),
-        key=_text("key", j["key"]),
-        provenance=_mapping("provenance", j["provenance"], _text),
-        has_identity=_of("has_identity", j["has_identity"], bool),
-        cubins=_mapping("cubins", j["cubins"], _code),
-        axis=None if j["axis"] is None else _many("axis", j["axis"], _number),
-        structure=_structure(j["structure"]),
-        checks=_many("checks", j["checks"], _text),
-        masked=_of("masked", j["masked"], bool),
-        determinism=_choice("determinism", j["determinism"], Determinism),
-        most=None if j["most"] is None else _number("most", j["most"]),
+        name=read.text("name", j["name"]),
+        kernels=read.many("kernels", j["kernels"], _kernel),
+        arch=read.text("arch", j["arch"]),
+        ptx=read.of("ptx", j["ptx"], str),
+        source=read.of("source", j["source"], str),
+        key=read.text("key", j["key"]),
+        provenance=read.mapping("provenance", j["provenance"], read.text),
+        has_identity=read.of("has_identity", j["has_identity"], bool),
+        cubins=read.mapping("cubins", j["cubins"], read.code),
+        axis=None if j["axis"] is None else read.many("axis", j["axis"], read.number),
+        structure=structure(j["structure"]),
+        checks=read.many("checks", j["checks"], read.text),
+        masked=read.of("masked", j["masked"], bool),
+        determinism=read.choice("determinism", j["determinism"], Determinism),
+        most=None if j["most"] is None else read.number("most", j["most"]),
         **types,
     )
 
 
 def _kernel(name: str, j: Any) -> CompiledKernel:
-    _of(name, j, dict)
+    read.of(name, j, dict)
     if set(j) != {f.name for f in fields(CompiledKernel)}:
         raise KeyError(name)
     return CompiledKernel(
-        _text(f"{name}.name", j["name"]),
-        _choice(f"{name}.role", j["role"], Role),
+        read.text(f"{name}.name", j["name"]),
+        read.choice(f"{name}.role", j["role"], Role),
         _record(f"{name}.plan", j["plan"], Plan),
         _record(f"{name}.facts", j["facts"], Facts),
-        _many(f"{name}.params", j["params"], _param),
+        read.many(f"{name}.params", j["params"], _param),
     )
 
 
 def _param(name: str, j: Any) -> Param:
     found: Param = _record(name, j, Param)
-    _choice(f"{name}.role", found.role, ParamRole)
+    read.choice(f"{name}.role", found.role, ParamRole)
     return found
 
 
 def _record(name: str, j: Any, kind: type) -> Any:
     """A value of a class whose fields are texts, numbers, truth values, or tuples of texts or numbers."""
-    _of(name, j, dict)
+    read.of(name, j, dict)
     sample, given = _SAMPLES[kind], {}
     if set(j) != {f.name for f in fields(kind)}:
         raise KeyError(name)
     for key, value in j.items():
         own = type(getattr(sample, key))
-        one: Callable[[str, Any], Any] = {str: _text, int: _number, bool: _truth, tuple: _tuple}[own]
+        one: Callable[[str, Any], Any] = {str: read.text, int: read.number, bool: read.truth, tuple: _tuple}[own]
         given[key] = one(f"{name}.{key}", value)
     return kind(**given)
 
 
 def _tuple(name: str, value: Any) -> tuple[Any, ...]:
     """Numbers of a block or of inputs, or the names of accesses."""
-    return _many(name, value, _number if name.endswith((".block", ".waiting")) else _text)
+    return read.many(name, value, read.number if name.endswith((".block", ".waiting")) else read.text)
 
 
-def _structure(j: Any) -> Any:
+def structure(j: Any) -> Any:
     """Lists of JSON as the tuples they were."""
     if isinstance(j, int | str) and type(j) is not bool:
         return j
-    return tuple(_structure(part) for part in _of("structure", j, list))
-
-
-# --- values --------------------------------------------------------------------------------------------------------
-def _of(name: str, value: Any, kind: type) -> Any:
-    """``value``, if it is of this type and of no other that is like it."""
-    if type(value) is not kind:
-        raise UnsoundError(f"{name} is {_shown(value)}: expected {_WORDS[kind]}")
-    return value
-
-
-def _text(name: str, value: Any) -> str:
-    """A line of text that can be printed."""
-    if not _of(name, value, str).isprintable():
-        raise UnsoundError(f"{name} is {_shown(value)}: expected a line of text")
-    return value  # type: ignore[no-any-return]
-
-
-def _number(name: str, value: Any) -> int:
-    if not 0 <= _of(name, value, int) < LARGEST:
-        raise UnsoundError(f"{name} is {_shown(value)}: expected a number from 0 to {LARGEST - 1}")
-    return value  # type: ignore[no-any-return]
-
-
-def _truth(name: str, value: Any) -> bool:
-    return _of(name, value, bool)  # type: ignore[no-any-return]
-
-
-def _type(name: str, value: Any) -> DType:
-    found = _TYPES.get(_of(name, value, str))
-    if found is None:
-        raise UnsoundError(f"{name} is {_shown(value)}: expected one of {' '.join(_TYPES)}")
-    return found
-
-
-def _choice(name: str, value: Any, choices: Any) -> Any:
-    known = get_args(choices)
-    if _of(name, value, str) not in known:
-        raise UnsoundError(f"{name} is {_shown(value)}: expected one of {' '.join(known)}")
-    return value
-
-
-def _code(name: str, value: Any) -> bytes:
-    """Machine code, in base 85."""
-    try:
-        found = base64.b85decode(_of(name, value, str))
-    except ValueError:
-        found = b""
-    if not found.startswith(b"\x7fELF") or not re.fullmatch(r"cubins\.sm_\d+[af]?", name):
-        raise UnsoundError(f"{name} is {_shown(value)}: expected machine code for an architecture")
-    return found
-
-
-def _many(name: str, value: Any, one: Callable[[str, Any], Any]) -> tuple[Any, ...]:
-    return tuple(one(f"{name}[{i}]", v) for i, v in enumerate(_of(name, value, list)))
-
-
-def _mapping(name: str, value: Any, one: Callable[[str, Any], Any]) -> Mapping[str, Any]:
-    return {_text(name, key): one(f"{name}.{key}", v) for key, v in _of(name, value, dict).items()}
-
-
-_WORDS = {
-    str: "a text", int: "a whole number", bool: "true or false", list: "a list", dict: "an object"
-}  # fmt: skip
-
-
-def _shown(value: Any) -> str:
-    """A value in a message, cut where it is long."""
-    if type(value) is int and abs(value) >= LARGEST:  # which Python may refuse to print
-        return "too large a number"
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:40]}..."
+    return tuple(structure(part) for part in read.of("structure", j, list))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import update_wrapper
-from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 from ...compiler.errors import error
 from ...compiler.plan.plan import Determinism
@@ -17,6 +17,7 @@ from ...compiler.program.arrays.trace import ArrayArg
 from ...compiler.program.frames import outermost, shown
 from ...compiler.program.signatures import defined, parameters
 from ...compiler.program.symbols import is_array
+from ...compiler.target import DEFAULT
 from ..api import check_options, plan_text
 from ..arrays.torch_compile import opaque
 from ..calls.recall import FIXED, NO_KEY, Memo
@@ -24,6 +25,10 @@ from ..calls.recipe import MISS
 from . import run
 from .arguments import Arguments, Baked, arguments_of
 from .traces import Traces
+
+if TYPE_CHECKING:
+    from .compiled import CompiledProgram
+    from .planned import Planned
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -91,10 +96,44 @@ class ArrayFunction(Generic[P, R]):
         if any(map(is_array, (*xs, *how.values()))):
             return self._inline(xs, how, out)
         try:
-            call = _Call.of(self.function, xs, out, how)
+            call = _Call.of(self.function, xs, how, out)
             return self._memo.missed(call.key(how), self.function, call.all_arrays, lambda: self._run(call))
         except Exception as e:
             raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
+
+    def compile(self, *xs: Any, arch: str = DEFAULT.arch, **how: Any) -> CompiledProgram:
+        """Compiles the program; needs no GPU.
+
+        The kernels also serve other sizes of the same ranks, as far as their plans do; a call with arrays that they
+        cannot serve raises WF123.
+
+        Args:
+            xs: as for a call; (shape, element type) may stand for an array, which is then contiguous and aligned.
+            arch: the architecture to compile for.
+            how: further arguments by name, and ``plan`` and ``determinism`` of a call.
+        """
+        from .compiled import compiled  # not imported to run a program
+
+        try:
+            return compiled(self._planned(xs, how, arch))
+        except Exception as e:
+            raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
+
+    def explain(self, *xs: Any, arch: str = DEFAULT.arch, **how: Any) -> str:
+        """The steps of the program in words, with their plans and the reasons; arguments are those of ``compile``."""
+        from .compiled import explained
+
+        try:
+            return explained(self._planned(xs, how, arch))
+        except Exception as e:
+            raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
+
+    def _planned(self, xs: Sequence[Any], how: Mapping[str, Any], arch: str) -> Planned:
+        """The steps for arrays like ``xs`` and ``how``, and their plans."""
+        from .planned import as_arrays, planned
+
+        call = _Call.of(self.function, *as_arrays(xs, how))
+        return planned(call.arguments, call.arrays, self._traces, arch, call.plan, call.determinism)
 
     def _inline(self, xs: Sequence[Any], how: Mapping[str, Any], out: Any) -> Any:
         """The function on symbolic arrays, as a part of the program that is traced.
@@ -131,7 +170,7 @@ class _Call(NamedTuple):
     determinism: Determinism
 
     @classmethod
-    def of(cls, function: Callable[..., Any], xs: Sequence[Any], out: Any, how: Mapping[str, Any]) -> _Call:
+    def of(cls, function: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, Any], out: Any = None) -> _Call:
         """The arguments of a call of ``function``, checked."""
         given = DEFAULTS | {name: value for name, value in how.items() if name in DEFAULTS}
         check_options(determinism=given["determinism"])

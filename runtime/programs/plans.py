@@ -66,12 +66,14 @@ class PreparedProgram(NamedTuple):
         steps: the steps, in order.
         buffers: for each buffer its offset in the workspace.
         nbytes: the bytes of all buffers.
+        cut: the steps without their plans, and the buffers between them.
     """
 
     program: ArrayProgram
     steps: tuple[PreparedStep, ...]
     buffers: tuple[int, ...]
     nbytes: int
+    cut: Steps
 
 
 @lru_cache(maxsize=4096)
@@ -97,10 +99,16 @@ def prepare_program(
         ArgumentError: WF104 for an empty fold without an identity, WF185 for arrays that lie in too many dims.
         PlanError: WF403 and others where ``options`` cannot be served.
     """
-    return _Planner(program, arrays, outputs, machine, determinism).prepared(options)
+    return StepPlanner(program, arrays, outputs, machine, determinism).prepared(options)
 
 
-class _Planner:
+def asked_of(steps: Steps, options: str) -> list[str]:
+    """What ``options`` ask of the plan of each step: they are those of the steps that fold, if there are any."""
+    folds = any(s.program.reduces for s in steps.steps)
+    return [options if bool(s.program.reduces) == folds else "" for s in steps.steps]
+
+
+class StepPlanner:
     """Plans the steps of a program for some arrays."""
 
     def __init__(
@@ -124,17 +132,20 @@ class _Planner:
     def prepared(self, options: str) -> PreparedProgram:
         """The steps and their plans."""
         steps, tasks = self._cut()
-        folds = any(s.program.reduces for s in steps.steps)
-        found = []
-        for step, task in zip(steps.steps, tasks, strict=True):
-            own = options if bool(step.program.reduces) == folds else ""
-            count = prod(self.sizes[d] for d in step.counted)
-            found.append(PreparedStep(step, self._planned(task, own), count))
+        asked = asked_of(steps, options)
+        return self.planned(steps, [self._planned(t, own) for t, own in zip(tasks, asked, strict=True)])
+
+    def planned(self, steps: Steps, plans: Sequence[Prepared]) -> PreparedProgram:
+        """The steps with these plans, and the buffers between them."""
+        found = [
+            PreparedStep(step, own, prod(self.sizes[d] for d in step.counted))
+            for step, own in zip(steps.steps, plans, strict=True)
+        ]
         offsets, nbytes = [], 0
         for b in steps.buffers:
             (offset,), nbytes = placed(max(1, prod(self.sizes[d] for d in b.dims)), (b.dtype,), nbytes)
             offsets.append(offset)
-        return PreparedProgram(self.program, tuple(found), tuple(offsets), nbytes)
+        return PreparedProgram(self.program, tuple(found), tuple(offsets), nbytes, steps)
 
     def _cut(self) -> tuple[Steps, list[Task]]:
         """The steps, and the task of each: rows that turn out to be too long for a cluster are cut at the grid.
@@ -144,7 +155,7 @@ class _Planner:
         long: frozenset[tuple[Dims, Dims]] = frozenset()
         while True:
             steps = self._steps(long)
-            tasks = [self._task(step, steps) for step in steps.steps]
+            tasks = self.tasks(steps)
             owning_steps = [
                 (step, task)
                 for step, task in zip(steps.steps, tasks, strict=True)
@@ -165,6 +176,10 @@ class _Planner:
         if any(o.space & REDUCED for o in step.program.outputs):
             return False
         return len(self._steps(long | {(step.kept, step.reduced)}).steps) == len(steps.steps)
+
+    def tasks(self, steps: Steps) -> list[Task]:
+        """What the planner is asked for each step."""
+        return [self._task(step, steps) for step in steps.steps]
 
     def _task(self, step: Step, steps: Steps) -> Task:
         """What the planner is asked for a step."""

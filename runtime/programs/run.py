@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...compiler.driver.artifact import Artifact
@@ -54,12 +54,12 @@ def allocate(operands: Operands, program: ArrayProgram, out: Any = None) -> None
         ArgumentError: WF125 for a wrong number of arrays, WF108 to WF113 for one that does not fit, WF132 where they
             share memory, WF186 for one that shares memory with an input whose elements other results need.
     """
-    inputs = operands.inputs
-    shapes = [_shape(o, program, inputs) for o in program.outputs]
+    kinds = result_kinds(program, operands.inputs)
+    shapes = [shape for shape, _ in kinds]
     if out is None:
         made = [
-            conversion.allocate(operands.first, shape, o.dtype, _order(shape, inputs))
-            for shape, o in zip(shapes, program.outputs, strict=True)
+            conversion.allocate(operands.first, shape, o.dtype, order)
+            for (shape, order), o in zip(kinds, program.outputs, strict=True)
         ]
         operands.outputs = tuple(v for v, _ in made)
         operands.results = [finish for _, finish in made]
@@ -75,16 +75,17 @@ def allocate(operands: Operands, program: ArrayProgram, out: Any = None) -> None
     operands.results = [lambda x=x: x for x in given]  # type: ignore[misc]
 
 
-def _shape(output: Output, program: ArrayProgram, inputs: Sequence[View]) -> tuple[int, ...]:
-    """The shape of a result."""
+def result_kinds(
+    program: ArrayProgram, inputs: Sequence[View] | Sequence[ArraySpec]
+) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """For each result its shape, and its axes in the order in which a new array has them in memory."""
     sizes = [inputs[axes[0][0]].shape[axes[0][1]] for axes in program.dims]
-    return tuple(1 if d is None else sizes[d] for d in output.axes)
-
-
-def _order(shape: tuple[int, ...], inputs: Sequence[View]) -> tuple[int, ...]:
-    """The axes of a new result, outermost in memory first."""
-    like = next((v for v in inputs if v.shape == shape), None)
-    return memory_order(shape, [like.strides] if like else [])
+    found = []
+    for o in program.outputs:
+        shape = tuple(1 if d is None else sizes[d] for d in o.axes)
+        like = next((v for v in inputs if v.shape == shape), None)
+        found.append((shape, memory_order(shape, [like.strides] if like else [])))
+    return found
 
 
 def _checked(out: object, shape: tuple[int, ...], output: Output, operands: Operands) -> View:
@@ -163,21 +164,19 @@ def prepare(operands: Operands, program: ArrayProgram, options: str, determinism
     return prepare_program(program, *specs, machine, options, determinism)
 
 
-def run(
-    operands: Operands, prepared: PreparedProgram, kernels: Callable[[PreparedStep], Artifact] | None = None
-) -> Any:
+def run(operands: Operands, prepared: PreparedProgram, kernels: Sequence[Artifact] = ()) -> Any:
     """Launches the steps and returns the results in the caller's library, nested as the function returned them.
 
     Args:
         operands: the arrays of the call, with memory for the results.
         prepared: the steps and their plans.
-        kernels: gives the kernels of a step; by default from the cache, or compiled.
+        kernels: the kernels of each step; by default from the cache, or compiled.
 
     Raises:
         ArgumentError: WF186 where a result shares memory with an input that is still needed. Nothing is written then.
     """
     same = check_overlaps(operands, prepared)
-    artifacts = [artifact(s.prepared) if kernels is None else kernels(s) for s in prepared.steps]
+    artifacts = kernels or [artifact(s.prepared) for s in prepared.steps]
     backend, stream = operands.backend, operands.stream
     launches: list[PackedLaunch] | None = []
     with bound(operands) as pointers:

@@ -10,6 +10,7 @@ from typing import Any
 from ...compiler.program.array_program import ArrayProgram
 from ...compiler.program.arrays.trace import ArrayArg, trace_arrays
 from ...compiler.program.closures import captured
+from ...compiler.program.signatures import parameters
 from .arguments import Arguments, Baked
 
 KEPT = 64
@@ -58,15 +59,16 @@ def _traced(function: Callable[..., Any], arguments: Arguments, arrays: Sequence
     def applied(*symbols: Any) -> Any:
         return arguments.call(function, symbols)
 
-    applied.__signature__ = inspect.Signature(_parameters(function, arguments, len(arrays)))  # type: ignore[attr-defined]
+    kind = inspect.Parameter.POSITIONAL_ONLY
+    own = [inspect.Parameter(n, kind) for n in names_of(function, arguments, len(arrays))]
+    applied.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
     applied.defined = function  # type: ignore[attr-defined]
     return trace_arrays(applied, arrays, {}, name=name)
 
 
-def _parameters(function: Callable[..., Any], arguments: Arguments, count: int) -> list[inspect.Parameter]:
-    """A parameter for each array, with the name that ``function`` has for it."""
-    names = list(inspect.signature(function).parameters)
-    slots = [*zip(names, arguments.positional, strict=False), *arguments.named]
+def names_of(function: Callable[..., Any], arguments: Arguments, count: int) -> tuple[str, ...]:
+    """What ``function`` calls each array."""
+    single = [p.name for p in parameters(function) if p.kind is not p.VAR_POSITIONAL]
+    slots = [*zip(single, arguments.positional, strict=False), *arguments.named]
     own = {slot: name for name, slot in slots if isinstance(slot, int)}
-    kind = inspect.Parameter.POSITIONAL_ONLY
-    return [inspect.Parameter(own.get(i, f"array_{i}"), kind) for i in range(count)]
+    return tuple(own.get(i, f"array_{i}") for i in range(count))

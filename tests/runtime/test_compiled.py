@@ -388,6 +388,6 @@ def test_a_saved_argmin_of_bytes(op: str, dtype: str, tmp_path: Path) -> None:
         np.testing.assert_array_equal(kernel(x), getattr(np, op)(x, axis=1))
     facts = k.artifact.main.facts
     assert facts.places
-    assert not compiled._serves(facts, replace(facts, places=False))
-    assert compiled._serves(replace(facts, places=False), facts)
-    assert "few elements a result" in compiled._words(facts)
+    assert not compiled.serves(facts, replace(facts, places=False))
+    assert compiled.serves(replace(facts, places=False), facts)
+    assert "few elements a result" in compiled.words_of(facts)

@@ -19,7 +19,7 @@ from warpfold.compiler.plan.plan import Plan
 from warpfold.runtime.arrays import conversion as arrays
 from warpfold.runtime.backends import cuda_backend, cuda_driver
 from warpfold.runtime.backends.cuda_backend import CudaBackend
-from warpfold.runtime.compiled import load
+from warpfold.runtime.load import load
 from warpfold.runtime.view import Device
 
 __all__ = ["backend", "driver"]

@@ -1,0 +1,84 @@
+"""A program planned for arrays of which only shapes and element types are known, for any architecture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...compiler.dtypes import DType
+from ...compiler.errors import DTypeError
+from ...compiler.plan.plan import Determinism
+from ...compiler.program.arrays.trace import ArrayArg
+from ...compiler.program.dtype_names import dtype
+from ...compiler.target import target
+from ..arrays import conversion
+from ..view import ArraySpec, contiguous, dense
+from .arguments import Arguments
+from .plans import Machine, PreparedProgram, prepare_program
+from .run import result_kinds
+from .traces import Traces, names_of
+
+
+class Planned(NamedTuple):
+    """The steps of a program with their plans, for arrays of some kinds.
+
+    Attributes:
+        prepared: the steps.
+        names: what the function calls its arrays.
+        arrays: the arrays.
+        plan, determinism: what was asked for.
+    """
+
+    prepared: PreparedProgram
+    names: tuple[str, ...]
+    arrays: tuple[ArraySpec, ...]
+    plan: str
+    determinism: Determinism
+
+
+def as_arrays(xs: Sequence[Any], how: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments with an ``ArraySpec`` in place of each (shape, element type)."""
+    return [_as_array(x) for x in xs], {name: _as_array(x) for name, x in how.items()}
+
+
+def _as_array(x: Any) -> Any:
+    """The contiguous, aligned array that a (shape, element type) stands for; anything else as it is."""
+    if type(x) is not tuple or len(x) != 2 or not isinstance(x[0], tuple | list):
+        return x
+    shape, t = x[0], _type(x[1])
+    if t is None or not all(isinstance(n, int) for n in shape):
+        return x
+    return ArraySpec(tuple(shape), contiguous(tuple(shape)), 0, t)
+
+
+def _type(value: Any) -> DType | None:
+    """The element type that ``value`` names; None if it names none."""
+    try:
+        return dtype(value)
+    except DTypeError:
+        return None
+
+
+def planned(
+    arguments: Arguments, arrays: Sequence[Any], traces: Traces, arch: str, plan: str, determinism: Determinism
+) -> Planned:
+    """The steps of a program for these arguments, and their plans for the architecture ``arch``.
+
+    Raises:
+        ArgumentError, TraceError, PlanError: as a call.
+    """
+    specs = tuple(x if isinstance(x, ArraySpec) else _spec(x) for x in arrays)
+    program = traces.get(arguments, [ArrayArg(s.dtype, s.shape) for s in specs])
+    results = tuple(
+        ArraySpec(shape, dense(shape, order), 0, o.dtype)
+        for (shape, order), o in zip(result_kinds(program, specs), program.outputs, strict=True)
+    )
+    machine = target(arch)
+    prepared = prepare_program(program, specs, results, Machine(machine, machine.sms), plan, determinism)
+    return Planned(prepared, names_of(traces.function, arguments, len(specs)), specs, plan, determinism)
+
+
+def _spec(x: Any) -> ArraySpec:
+    """What plans depend on of an array."""
+    v = conversion.view(x)
+    return ArraySpec(v.shape, v.strides, v.address % 16, v.dtype)

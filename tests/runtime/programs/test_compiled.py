@@ -1,0 +1,179 @@
+"""Compiled programs: what they show, files of them, and which arrays they serve."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from made import batch_norm, layer_norm, layer_norm_numpy, several, softmax, softmax_numpy
+
+import warpfold as wf
+from warpfold.compiler.driver.program_file import MAGIC
+from warpfold.compiler.errors import ArgumentError, FileError
+
+RNG = np.random.default_rng(1)
+X = RNG.normal(size=(6, 50)).astype(np.float32)
+W = RNG.normal(size=50).astype(np.float32)
+
+
+def test_a_program_is_compiled_for_shapes_and_types() -> None:
+    found = softmax.compile(((6, 50), "f32"), axis=-1)
+    np.testing.assert_allclose(found(X), softmax_numpy(X), rtol=1e-6)
+    np.testing.assert_array_equal(found(X), softmax(X))
+    assert [p.resident for p in found.plans] == ["registers"]
+    assert found.ptx.count(".entry") == 1
+    assert [s.name for s in found.stages][:2] == ["program", "distribute"]
+    assert repr(found).startswith("<warpfold.CompiledProgram: softmax of x f32, for sm_")
+
+
+def test_a_program_is_compiled_for_arrays_by_position_and_by_name() -> None:
+    found = layer_norm.compile(X, w=W, eps=1e-5, arch="sm_80")
+    assert found.artifact.names == ("x", "w")
+    assert found.artifact.kernels[0].arch == "sm_80"
+
+
+def test_steps_have_plans_and_stages_of_their_own() -> None:
+    found = softmax.compile(((2, 1 << 22), "f32"))
+    assert [k.name for k in found.artifact.kernels] == ["softmax_0", "softmax_1"]
+    assert found.stages[0].name == "softmax_0: program"
+    assert found.stages[-1].name.startswith("softmax_1: ")
+
+
+@pytest.mark.parametrize(
+    ("program", "arrays", "wanted"),
+    [
+        (softmax, (X,), softmax_numpy(X)),
+        (layer_norm, (X, W), layer_norm_numpy(X, W)),
+        (several, (X,), None),
+        (batch_norm, (RNG.normal(size=(2, 3, 4, 5)).astype(np.float32), W[:3]), None),
+    ],
+    ids=["softmax", "layer_norm", "several", "batch_norm"],
+)
+def test_a_file_runs_as_the_program_does(tmp_path: Path, program: Any, arrays: tuple[Any, ...], wanted: Any) -> None:
+    program.compile(*arrays).save(tmp_path / "made.warpfold")
+    loaded = wf.load(tmp_path / "made.warpfold")
+    for found in (loaded(*arrays), pickle.loads(pickle.dumps(loaded))(*arrays)):
+        expected = program(*arrays)
+        for f, e in zip(found, expected, strict=True) if isinstance(expected, tuple) else [(found, expected)]:
+            np.testing.assert_array_equal(f, e)
+    if wanted is not None:
+        np.testing.assert_allclose(loaded(*arrays), wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_results_are_written_in_place(tmp_path: Path) -> None:
+    softmax.compile(X).save(tmp_path / "made.warpfold")
+    y = X.copy()
+    assert wf.load(tmp_path / "made.warpfold")(y, out=y) is y
+    np.testing.assert_allclose(y, softmax_numpy(X), rtol=1e-6)
+
+
+def test_a_file_needs_no_mlir(tmp_path: Path) -> None:
+    softmax.compile(((4, 8), "f32")).save(tmp_path / "made.warpfold")
+    text = (
+        "import sys, numpy as np, warpfold as wf\n"
+        f"y = wf.load({str(tmp_path / 'made.warpfold')!r})(np.zeros((4, 8), np.float32))\n"
+        "assert (y == 0.125).all() and not any('mlir' in m.split('.')[0] for m in sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", text], check=True)
+
+
+def test_other_sizes_are_served_as_far_as_the_plan_goes() -> None:
+    found = softmax.compile(((64, 1000), "f32"))
+    x = RNG.normal(size=(3, 1000)).astype(np.float32)
+    np.testing.assert_allclose(found(np.tile(x, (20, 1)))[:3], softmax_numpy(x), rtol=1e-6)
+    for other in (RNG.normal(size=(64, 7)), np.tile(x, (1, 30))):
+        with pytest.raises(ArgumentError, match="WF123: this artifact of softmax was compiled for"):
+            found(other.astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    ("arrays", "text"),
+    [
+        ((X,), r"WF124: layer_norm takes 2 input array\(s\), got 1"),
+        ((X.astype(np.float64), W), "compiled for elements of type f32, f32: the array needs f64, f32"),
+        ((X, W[:3]), r"compiled for shapes \(a, b\), \(b\): the array needs \(6, 50\), \(3,\)"),
+        ((X[:1], W), r"compiled for shapes \(a, b\), \(b\): the array needs \(1, 50\), \(50,\)"),
+        ((X[0], W), r"compiled for shapes \(a, b\), \(b\): the array needs \(50,\), \(50,\)"),
+    ],
+)
+def test_other_arrays_are_refused(arrays: tuple[Any, ...], text: str) -> None:
+    with pytest.raises(ArgumentError, match=text):
+        layer_norm.compile(X, W)(*arrays)
+
+
+def test_explain_says_what_each_step_does() -> None:
+    text = layer_norm.explain(((64, 512), "f32"), ((512,), "f32"))
+    assert text.startswith("layer_norm: rows along x.1, one for each x.0; reads x, w; writes the result\n")
+    assert "\n  plan fast=reduced" in text
+    text = batch_norm.explain(((256, 4, 128, 128), "f32"), ((4,), "f32"))
+    assert "writes mean, var, buffer 0" in text
+    assert len([line for line in text.splitlines() if not line.startswith(" ")]) == 2
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+def _altered(path: Path, change: Callable[[Any], Any]) -> None:
+    """Changes the JSON of a file, which gets a checksum of its own."""
+    body = json.loads(path.read_bytes().partition(b"\n")[2])
+    change(body)
+    text = json.dumps(body).encode()
+    path.write_bytes(MAGIC + hashlib.sha256(text).hexdigest().encode() + b"\n" + text)
+
+
+def _set(*path: Any) -> Callable[[Any], None]:
+    """Sets the entry of nested lists and objects that all but the last of ``path`` name to the last."""
+
+    def change(body: Any) -> None:
+        for key in path[:-2]:
+            body = body[key]
+        body[path[-2]] = path[-1]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (_set("dims", 0, []), "WF510"),
+        (_set("dims", 0, [[7, 0]]), "WF510"),
+        (_set("dims", 0, [[0, 9]]), "WF510"),
+        (_set("views", 0, [0, [0]]), "WF510"),
+        (_set("names", ["x", "y"]), "WF510"),
+        (_set("steps", 0, "kept", [5]), "WF510"),
+        (_set("steps", 0, "inputs", 0, ["buffer", 0]), "WF510"),
+        (_set("steps", 0, "inputs", 0, ["view", 3]), "WF510"),
+        (_set("steps", 0, "outputs", 0, ["view", 0]), "WF510"),
+        (_set("steps", 0, "outputs", 0, ["x", 0]), "WF510"),
+        (_set("steps", 0, "graph", "roots", [999]), "WF510"),
+        (_set("steps", 0, "graph", "nodes", 0, 2, "f64"), "WF510"),
+        (_set("steps", []), "WF510"),
+        (_set("kernels", 0, "ptx", ""), "WF510"),
+        (_set("plan", 3), "WF510"),
+        (_set("determinism", "x"), "WF510"),
+        (_set("buffers", 3), "WF510"),
+        (_set("structure", {}), "WF510"),
+        (lambda body: body.pop("most"), "WF502"),
+        (_set("outputs", []), "WF502"),
+    ],
+)
+def test_a_file_whose_parts_do_not_fit_is_refused(tmp_path: Path, change: Callable[[Any], None], code: str) -> None:
+    path = tmp_path / "made.warpfold"
+    softmax.compile(X).save(path)
+    _altered(path, change)
+    with pytest.raises(FileError, match=code):
+        wf.load(path)
+
+
+def test_a_file_that_is_cut_short_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "made.warpfold"
+    softmax.compile(X).save(path)
+    path.write_bytes(path.read_bytes()[:-10])
+    with pytest.raises(FileError, match="WF503"):
+        wf.load(path)
