@@ -7,6 +7,7 @@ the thread's colour and with its number, after that of its CTA where there are s
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from colorsys import hls_to_rgb
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ class Seen(NamedTuple):
         cta, thread: who; the thread's number is the one within its CTA.
         at, size: the bytes, counted from the begin of the array or of the CTA's shared memory.
         turn: number of the instruction, counted over the launch.
+        again: how often the thread made this access before.
     """
 
     kernel: int
@@ -41,14 +43,16 @@ class Seen(NamedTuple):
     at: int
     size: int
     turn: int
+    again: int = 0
 
 
 class Watcher(Tool):
-    """Keeps the accesses of all launches; what a thread reads twice counts once."""
+    """Keeps the accesses of all launches."""
 
     def __init__(self) -> None:
         self.kernels = self.turns = 0
-        self.seen: dict[tuple[object, ...], Seen] = {}
+        self.seen: list[Seen] = []
+        self.made: Counter[tuple[object, ...]] = Counter()
 
     def launch(self, launch: Any) -> None:  # noqa: ARG002
         self.kernels += 1
@@ -65,7 +69,8 @@ class Watcher(Tool):
         for number, at in zip(touch.threads.tolist(), addresses.tolist(), strict=True):
             cta, thread = touch.machine.first + number // touch.lanes.per_cta, number % touch.lanes.per_cta
             key = (self.kernels, where, touch.access.verb, cta, thread, at)
-            self.seen.setdefault(key, Seen(*key, touch.access.size, self.turns))  # type: ignore[arg-type]
+            self.seen.append(Seen(*key, touch.access.size, self.turns, self.made[key]))
+            self.made[key] += 1
 
 
 def run_under(tool: Tool, run: Callable[[], object]) -> None:
@@ -82,7 +87,7 @@ def watched(run: Callable[[], object]) -> list[Seen]:
     """The accesses of a call on the emulator."""
     watcher = Watcher()
     run_under(watcher, run)
-    return list(watcher.seen.values())
+    return watcher.seen
 
 
 class Line(NamedTuple):
@@ -101,7 +106,7 @@ class Panel:
         title: what stands above.
         item: bytes of an element.
         lines: the lines of memory.
-        where, verb, kernel: which accesses.
+        where, verb, kernel, again: which accesses; of those that a thread makes repeatedly, the first by default.
         text: what stands in the cell of an element.
         gap: whether an element is none of the array's.
         line: at which line, by number, an access stands; by default the one in which its first byte lies.
@@ -114,6 +119,7 @@ class Panel:
     where: str = "input 0"
     verb: str = "read"
     kernel: int = 1
+    again: int = 0
     text: Callable[[int], str] = str
     gap: Callable[[int], bool] = field(default=lambda _: False)
     line: Callable[[Seen], int] | None = None
@@ -156,8 +162,8 @@ def _colour(at: float) -> str:
 
 
 def _of(panel: Panel, seen: list[Seen]) -> list[Seen]:
-    which = (panel.where, panel.verb, panel.kernel)
-    return [s for s in seen if (s.where, s.verb, s.kernel) == which and panel.chosen(s)]
+    which = (panel.where, panel.verb, panel.kernel, panel.again)
+    return [s for s in seen if (s.where, s.verb, s.kernel, s.again) == which and panel.chosen(s)]
 
 
 class _Panel:

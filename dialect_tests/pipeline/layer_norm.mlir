@@ -2,8 +2,8 @@
 // a phase is. This file adds what a longer row brings: two warps, which meet in shared memory after each fold, and an
 // access that may lie beyond the end of the row.
 //
-//   phase 0   mean = sum(x) / n
-//   phase 1   var = sum((x - mean)^2) / n
+//   phase 1   mean = sum(x) / n
+//   phase 2   var = sum((x - mean)^2) / n
 //   results   (x - mean) * rsqrt(var + eps) * w + b
 //
 // The plan: a CTA of 2 warps owns a row. A thread owns 2 accesses of 4 floats, so the plan serves rows of 257 to 512
@@ -92,7 +92,7 @@ func.func @layer_norm(%x: tensor<?x?xf32>, %w: tensor<?x?xf32>, %b: tensor<?x?xf
 // DISTRIBUTE-NEXT:    %[[IN:.*]] = arith.cmpi slt, %[[AT1]], %[[COLUMNS]] : i32
 // DISTRIBUTE-NEXT:    %[[OR0:.*]] = arith.select %[[IN]], %[[X1]], %cst{{.*}} : vector<4xf32>
 //
-// Phase 0: the sum. Its state goes from the threads to the warps, and from these to the CTA. After the last stage
+// Phase 1: the sum. Its state goes from the threads to the warps, and from these to the CTA. After the last stage
 // every thread has the same bits, so every thread makes the mean itself.
 // DISTRIBUTE-NEXT:    %[[MINE:.*]] = "fold.block_reduce"(%[[X0]], %[[OR0]]) ({
 // DISTRIBUTE:         %[[OURS:.*]] = "fold.warp_reduce"(%[[MINE]]) ({
@@ -100,7 +100,7 @@ func.func @layer_norm(%x: tensor<?x?xf32>, %w: tensor<?x?xf32>, %b: tensor<?x?xf
 // DISTRIBUTE-NEXT:    %[[TOTAL:.*]] = "fold.interwarp_accumulate"({{.*}}, %[[BUFFER]]) ({
 // DISTRIBUTE:         %[[MEAN:.*]] = arith.divf %[[TOTAL]], %[[N:.*]] : f32
 //
-// Phase 1: the sum of squares. The differences wait in registers: the results use them again.
+// Phase 2: the sum of squares. The differences wait in registers: the results use them again.
 // DISTRIBUTE-NEXT:    %[[MEANS:.*]] = vector.broadcast %[[MEAN]] : f32 to vector<4xf32>
 // DISTRIBUTE-NEXT:    %[[D0:.*]] = arith.subf %[[X0]], %[[MEANS]] : vector<4xf32>
 // DISTRIBUTE-NEXT:    %[[Q0:.*]] = arith.mulf %[[D0]], %[[D0]] : vector<4xf32>

@@ -1,13 +1,13 @@
 // The whole way of a softmax over the rows of a matrix: a program with two folds, whose elements are used three times.
 // Read it from top to bottom: each part shows what the IR looks like after one more pass.
 //
-// The program has three phases, because each fold needs what the one before it left:
-//   phase 0   m = the maximum of the row
-//   phase 1   s = the sum of exp(x - m)
+// The program has two phases, because the second fold needs what the first one left, and then results:
+//   phase 1   m = the maximum of the row
+//   phase 2   s = the sum of exp(x - m)
 //   results   exp(x - m) / s, one for each element
 //
 // The plan: a row of 64 floats belongs to 8 lanes, and a warp has 4 rows. A lane owns 2 accesses of 16 bytes, and keeps
-// them in registers from the first phase to the last (`resident`, `held`). So memory is read once, and the loop over
+// them in registers until it writes the results (`resident`, `held`). So memory is read once, and the loop over
 // the row has disappeared. The fact `full` says that every access lies in the row as a whole: nothing is checked.
 
 // RUN: warpfold-opt %s | FileCheck %s --check-prefix=PROGRAM
@@ -84,14 +84,14 @@ func.func @softmax(%x: tensor<?x?xf32>) -> tensor<?x?xf32> attributes {
 // DISTRIBUTE-NEXT:    %[[X1:.*]] = "fold.load"(%[[X]], %[[ROW]], %[[AT1]], {{.*}}access = "aligned", axis = "reduced"{{.*}} -> vector<4xf32>
 // DISTRIBUTE-NOT:     fold.load
 //
-// Phase 0: the maximum.
+// Phase 1: the maximum.
 // DISTRIBUTE:         %[[MINE:.*]] = "fold.block_reduce"(%[[X0]], %[[X1]]) ({
 // DISTRIBUTE:           arith.maximumf
 // DISTRIBUTE:         }) {columns = 1 : i64, elements = 8 : i64} : (vector<4xf32>, vector<4xf32>) -> f32
 // DISTRIBUTE-NEXT:    %[[M:.*]] = "fold.warp_reduce"(%[[MINE]]) ({
 // DISTRIBUTE:         }) {lanes = 8 : i64, ordered = false, stride = 1 : i64} : (f32) -> f32
 //
-// Phase 1: the sum of the exponentials. These are made once, and wait in registers for the results.
+// Phase 2: the sum of the exponentials. These are made once, and wait in registers for the results.
 // DISTRIBUTE-NEXT:    %[[MS:.*]] = vector.broadcast %[[M]] : f32 to vector<4xf32>
 // DISTRIBUTE-NEXT:    %[[D0:.*]] = arith.subf %[[X0]], %[[MS]] {fold.at_most_zero} : vector<4xf32>
 // DISTRIBUTE-NEXT:    %[[E0:.*]] = math.exp %[[D0]] : vector<4xf32>

@@ -1,0 +1,180 @@
+"""The pictures of docs/programs.md, and the table of what its programs read.
+
+``python tests/program_pages.py`` draws one SVG a case from what the emulator's threads read and write, and writes the
+table between ``<!-- counted -->`` and ``<!-- end -->``. ``tests/test_program_pages.py`` compares both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from access_picture import Line, Panel, drawn, run_under, watched
+from walk_pages import Case, ones, rows, stretch
+
+import warpfold as wf
+from warpfold.runtime.emulator.profiler import Profiler, total
+
+PAGE = Path(__file__).parent.parent / "docs" / "programs.md"
+FOLDER = PAGE.with_suffix("")
+
+
+@wf.program
+def softmax(x: Any, *, axis: int = -1) -> Any:
+    e = wf.exp(x - wf.max(x, axis=axis, keepdims=True))
+    return e / wf.sum(e, axis=axis, keepdims=True)
+
+
+@wf.program
+def layer_norm(x: Any, w: Any, b: Any, *, axis: int = -1, eps: float = 1e-5) -> Any:
+    m, v = wf.mean(x, axis=axis, keepdims=True), wf.var(x, axis=axis, keepdims=True)
+    return (x - m) * wf.rsqrt(v + eps) * w + b
+
+
+@wf.program
+def softmax_of_centred(x: Any) -> Any:
+    return softmax(x - wf.mean(x, axis=0), axis=1)
+
+
+def _call(program: Any, *shapes: tuple[int, ...], **how: Any) -> Callable[[], object]:
+    """A call whose arrays and result begin at a boundary: where they begin may decide who writes what."""
+    xs, out = [ones(shape) for shape in shapes], ones(shapes[0])
+    return lambda: program(*xs, out=out, device="emulator", **how)
+
+
+def _states(title: str, first: int) -> Panel:
+    """The states of 4 rows that two warps leave in shared memory, from a word on."""
+    lines = [Line(first, 4, "warp 0"), Line(first + 4, 4, "warp 1")]
+    return Panel(title, 4, lines, "shared", "written", text=lambda word: f"row {word % 4}")
+
+
+def _array(title: str, lines: Sequence[Line], **how: Any) -> Panel:
+    """Rows of f32; a cell holds the column."""
+    return Panel(title, 4, lines, text=lambda element: str(element % lines[0].count), **how)
+
+
+def _results(lines: Sequence[Line], title: str = "the results", **how: Any) -> Panel:
+    return _array(title, lines, where="result 0", verb="written", **how)
+
+
+TWO_WARPS = "vector=4,lanes=8,warps=2,warps_kept=1"
+
+
+def softmax_phases() -> Case:
+    each = rows(4, 64)
+    panels = [
+        _array("phase 1, the maximum: 16 threads of two warps read each row, 4 of its 64 f32 each", each),
+        _states("each warp leaves the maximum of its half of each row", 8),
+        _states("phase 2, the sum of the exponentials: threads read no element again", 0),
+        _results(each, "the results: each thread writes the elements that it read"),
+    ]
+    return Case(f"a softmax of rows, --plan {TWO_WARPS}", _call(softmax, (4, 64), plan=TWO_WARPS), panels)
+
+
+def layer_norm_phases() -> Case:
+    each, weights = rows(4, 64), stretch(64, 64)
+    panels = [
+        _array("phase 1, the mean: 16 threads of two warps read each row, 4 of its 64 f32 each", each),
+        _states("each warp leaves the sum of its half of each row", 16),
+        _states("phase 2, the sum of the squares: threads read no element again", 0),
+        _array(
+            "the results: the threads of all rows read the weights now; so they do the bias", weights, where="input 1"
+        ),
+        _results(each, "each thread writes the elements that it read"),
+    ]
+    run = _call(layer_norm, (4, 64), (64,), (64,), plan=TWO_WARPS)
+    return Case(f"a layer norm of rows, --plan {TWO_WARPS}", run, panels)
+
+
+def registers() -> Case:
+    plan, each = "vector=4,lanes=4,warps=1,warps_kept=1", rows(8, 32)
+    panels = [_array("the array: 8 rows of 32 f32, read once", each), _results(each)]
+    return Case(f"softmax of rows, --plan {plan}", _call(softmax, (8, 32), plan=plan), panels)
+
+
+def columns() -> Case:
+    plan, each = "fast=kept,vector=4,lanes=4,warps=1,warps_kept=1", rows(8, 32)
+    panels = [_array("the array: 8 rows of 32 f32, read once", each), _results(each)]
+    return Case(f"softmax of columns, --plan {plan}", _call(softmax, (8, 32), axis=0, plan=plan), panels)
+
+
+def cluster() -> Case:
+    plan, each = "cluster=2,vector=4,lanes=8,warps=1,warps_kept=1", rows(4, 64)
+    phases = [Line(8, 8, "phase 1"), Line(0, 8, "phase 2")]
+    memory = [
+        Panel(f"shared memory of CTA {rank}: what both CTAs leave there; a cell holds the row", 4, phases, "shared",
+              "written", text=lambda word: str(word % 4), chosen=lambda s, rank=rank: s.thread % 8 == rank)
+        for rank in range(2)
+    ]  # fmt: skip
+    panels = [_array("the array: 4 rows of 64 f32, read once", each), *memory, _results(each)]
+    return Case(f"softmax of rows, --plan {plan}", _call(softmax, (4, 64), plan=plan), panels)
+
+
+def memory() -> Case:
+    plan, each = "resident=memory,vector=4,unroll=1,lanes=4,warps=1,warps_kept=1", rows(4, 32)
+    words = ("phase 1 reads the rows", "phase 2 reads them again", "the results need them once more")
+    panels = [_array(text, each, again=i) for i, text in enumerate(words)]
+    return Case(f"softmax of rows, --plan {plan}", _call(softmax, (4, 32), plan=plan), [*panels, _results(each)])
+
+
+def two_kernels() -> Case:
+    plan, each, line = "vector=4,lanes=8,warps=1,warps_kept=1,unroll=1", rows(8, 32), stretch(32, 32)
+    panels = [
+        _array("the first kernel reads columns", each),
+        _array("and writes a mean of each to a buffer", line, where="partials", verb="written"),
+        _array("the second kernel reads rows", each, kernel=2),
+        _array("and the means, which all rows need", line, where="partials", kernel=2),
+        _results(each, kernel=2),
+    ]
+    words = f"softmax of rows whose columns are centred, --plan {plan}"
+    return Case(words, _call(softmax_of_centred, (8, 32), plan=plan), panels)
+
+
+CASES: dict[str, Callable[[], Case]] = {
+    "softmax": softmax_phases, "layer-norm": layer_norm_phases, "registers": registers, "columns": columns,
+    "cluster": cluster, "memory": memory, "two-kernels": two_kernels,
+}  # fmt: skip
+
+
+COUNTED: dict[str, Callable[[], object]] = {
+    "`softmax(x)`": _call(softmax, (64, 1024)),
+    '`softmax(x, plan="resident=memory,warps=2")`': _call(softmax, (64, 1024), plan="resident=memory,warps=2"),
+    "`softmax(x - wf.mean(x, axis=0), axis=1)`": _call(softmax_of_centred, (64, 1024)),
+}
+"""Calls on arrays of 64 rows of 1024 f32."""
+
+
+def table() -> str:
+    """The kernels of each call, and the sectors that these ask for."""
+    rows = ["| call | kernels | sectors loaded | sectors stored |", "|---|---|---|---|"]
+    for words, run in COUNTED.items():
+        tool = Profiler()
+        run_under(tool, run)
+        loads, stores = (total(tool.profiles).traffic(f"global {verb}") for verb in ("load", "store"))
+        rows.append(f"| {words} | {len(tool.profiles)} | {loads.sectors:,} | {stores.sectors:,} |")
+    return "\n".join(rows) + "\n"
+
+
+def page(text: str) -> str:
+    """The page with its table written anew."""
+    return re.sub(r"(<!-- counted -->\n).*?(<!-- end -->)", lambda m: m[1] + table() + m[2], text, flags=re.DOTALL)
+
+
+def picture(name: str) -> str:
+    """The picture of a case."""
+    case = CASES[name]()
+    return drawn(case.words, watched(case.run), case.panels)
+
+
+def main() -> None:
+    """Writes the pictures and the table."""
+    FOLDER.mkdir(exist_ok=True)
+    for name in CASES:
+        (FOLDER / f"{name}.svg").write_text(picture(name), encoding="utf-8")
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
