@@ -94,6 +94,22 @@ def registers() -> Case:
     return Case(f"softmax of rows, --plan {plan}", _call(softmax, (8, 32), plan=plan), panels)
 
 
+def shared() -> Case:
+    plan, each = "resident=shared,vector=4,lanes=4,warps=1,warps_kept=1", rows(8, 32)
+    slots = [Line(0, 32, "slot 0"), Line(32, 32, "slot 1")]
+
+    def row_of(slot: int) -> str:
+        return f"row {slot % 32 // 4}"
+
+    panels = [
+        _array("the array: 8 rows of 32 f32, read once", each),
+        Panel("the copies in shared memory: a cell is an access", 16, slots, "shared", "written", text=row_of),
+        Panel("phase 1 reads the copies; phase 2 and the results do so again", 16, slots, "shared", text=row_of),
+        _results(each),
+    ]
+    return Case(f"softmax of rows, --plan {plan}", _call(softmax, (8, 32), plan=plan), panels)
+
+
 def columns() -> Case:
     plan, each = "fast=kept,vector=4,lanes=4,warps=1,warps_kept=1", rows(8, 32)
     panels = [_array("the array: 8 rows of 32 f32, read once", each), _results(each)]
@@ -133,8 +149,8 @@ def two_kernels() -> Case:
 
 
 CASES: dict[str, Callable[[], Case]] = {
-    "softmax": softmax_phases, "layer-norm": layer_norm_phases, "registers": registers, "columns": columns,
-    "cluster": cluster, "memory": memory, "two-kernels": two_kernels,
+    "softmax": softmax_phases, "layer-norm": layer_norm_phases, "registers": registers, "shared": shared,
+    "columns": columns, "cluster": cluster, "memory": memory, "two-kernels": two_kernels,
 }  # fmt: skip
 
 

@@ -44,7 +44,7 @@ def _is_on(s: Seen, panel: Panel) -> bool:
     return which == (s.where, s.verb, s.kernel, s.again) and panel.chosen(s) and here
 
 
-@pytest.mark.parametrize("name", ["softmax", "layer-norm", "registers", "columns", "cluster"])
+@pytest.mark.parametrize("name", ["softmax", "layer-norm", "registers", "shared", "columns", "cluster"])
 def test_a_row_that_waits_on_chip_is_read_once_by_the_threads_that_write_it(name: str) -> None:
     seen = watched(CASES[name]().run)
     read, written = (

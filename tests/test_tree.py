@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import pairwise
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -236,6 +237,37 @@ def in_runs(x: Row, options: str, start: int) -> tuple[Row, str]:
     return np.array(sums, np.float32)[:, 0], plan.finish
 
 
+def halves(elements: Sequence[Any]) -> Any:
+    """Paragraph 12: the first half, which is the shorter one, and the second half, each in the same way."""
+    half = len(elements) // 2
+    return halves(elements[:half]) + halves(elements[half:]) if half else elements[0]
+
+
+def kept(x: Row, plan: Plan, lead: int | None = None) -> Any:
+    """Paragraph 12: the sum of a row whose threads keep their accesses; rows may begin ``lead`` past a boundary."""
+    v, positions = plan.vector_reduced, plan.positions
+    length, lead = (len(x), 0) if lead is None else (len(x) + v - 1, lead)
+    held = ceil(ceil(length / v) / (positions * plan.cluster))
+
+    def element(r: int) -> Any:
+        return x[r] if 0 <= r < len(x) else np.float32(0)
+
+    def own(rank: int, q: int) -> Any:
+        starts = [(rank * held * positions + k * positions + q) * v - lead for k in range(held)]
+        return halves([element(start + j) for start in starts for j in range(v)])
+
+    threads = [[own(rank, q) for q in range(positions)] for rank in range(plan.cluster)]
+    warps = [neighbours(t[w * plan.lanes : (w + 1) * plan.lanes]) for t in threads for w in range(plan.warps)]
+    return dealt_out(warps, plan)
+
+
+@wf.program
+def with_its_sum(x: Any, *, axis: int) -> Any:
+    """The elements relative to their sum, so that these are read again, and the sum."""
+    total = wf.sum(x, axis=axis, keepdims=True)
+    return x - total, total
+
+
 def random(*shape: int) -> Row:
     return np.random.default_rng(1).standard_normal(shape, dtype=np.float32)
 
@@ -342,6 +374,33 @@ def test_threads_that_lie_anew_have_the_last_round_among_themselves(options: str
         by_the_rules(x[:, j].astype(np.float32), x.shape, 0, plan, 0, dtype="f16", what=in_single)[0] for j in range(65)
     ]
     assert wf.reduce(x, in_single, axis=0, plan=plan, device="emulator").tolist() == [float(c) for c in columns]
+
+
+KEPT = [
+    "vector=4,lanes=8,warps=1", "vector=4,lanes=32,warps=2", "vector=2,lanes=4,warps=4", "vector=1,lanes=32,warps=4",
+    "vector=4,lanes=2,warps=2,cluster=2", "vector=4,lanes=16,warps=1,cluster=4",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("where", ["registers", "shared"])
+@pytest.mark.parametrize("n", [96, 333, 1000])
+@pytest.mark.parametrize("options", KEPT)
+def test_sums_of_rows_that_wait_on_chip(options: str, n: int, where: str) -> None:
+    """Rows of 333 elements begin between boundaries, so that accesses begin before them."""
+    x, plan = at_element(random(5, n), 0), Plan().with_options(options)
+    wanted = f"fast=reduced,warps_kept=1,resident={where},{options}"
+    out = at_element(x, 0), np.empty((5, 1), np.float32)
+    found = with_its_sum(x, axis=1, plan=wanted, out=out, device="emulator")[1]
+    leads = [i * n % plan.vector if n % plan.vector else None for i in range(5)]
+    assert found[:, 0].tolist() == [float(kept(row, plan, lead)) for row, lead in zip(x, leads, strict=True)]
+
+
+@pytest.mark.parametrize("options", ["lanes=8,warps=1", "lanes=2,warps=4", "lanes=8,warps=2,cluster=2"])
+def test_sums_of_columns_that_wait_on_chip(options: str) -> None:
+    x, options = random(77, 12), f"fast=kept,vector=4,warps_kept=1,{options}"
+    plan = Plan().with_options(options)
+    found = with_its_sum(x, axis=0, plan=options, device="emulator")[1]
+    assert found[0].tolist() == [float(kept(column, plan)) for column in x.T]
 
 
 STAGGERED = [
