@@ -1,7 +1,8 @@
-"""The pictures of docs/programs.md, and the table of what its programs read.
+"""The pictures of docs/programs.md, the table of what its programs read, and the plans that it shows.
 
 ``python tests/program_pages.py`` draws one SVG a case from what the emulator's threads read and write, and writes the
-table between ``<!-- counted -->`` and ``<!-- end -->``. ``tests/test_program_pages.py`` compares both.
+blocks between ``<!-- counted -->`` or ``<!-- explained -->`` and ``<!-- end -->``. ``tests/test_program_pages.py``
+compares all of them.
 """
 
 from __future__ import annotations
@@ -173,9 +174,23 @@ def table() -> str:
     return "\n".join(rows) + "\n"
 
 
+EXPLAINED = (((16384, 16384), "bf16"), ((64, 1048576), "f32"))
+"""Arrays of which a softmax is explained, as shape and element type."""
+
+
+def explained() -> str:
+    """What is planned for a softmax of some arrays, without the fields of plans that this page does not need."""
+    lines = []
+    for kind in EXPLAINED:
+        lines += [f">>> print(softmax.explain({kind}))", *softmax.explain(kind).splitlines()]
+    return "\n".join("    " + re.sub(r"warps_kept=.*(finish=\w+)", r"...,\1", line) for line in lines) + "\n"
+
+
 def page(text: str) -> str:
-    """The page with its table written anew."""
-    return re.sub(r"(<!-- counted -->\n).*?(<!-- end -->)", lambda m: m[1] + table() + m[2], text, flags=re.DOTALL)
+    """The page with its table, and with what is explained, written anew."""
+    for name, written in (("counted", table), ("explained", explained)):
+        text = re.sub(rf"(<!-- {name} -->\n).*?(<!-- end -->)", rf"\g<1>{written()}\g<2>", text, flags=re.DOTALL)
+    return text
 
 
 def picture(name: str) -> str:
@@ -185,7 +200,7 @@ def picture(name: str) -> str:
 
 
 def main() -> None:
-    """Writes the pictures and the table."""
+    """Writes the pictures and the blocks."""
     FOLDER.mkdir(exist_ok=True)
     for name in CASES:
         (FOLDER / f"{name}.svg").write_text(picture(name), encoding="utf-8")

@@ -21,7 +21,7 @@ def test_each_picture_is_what_the_threads_do(name: str) -> None:
     assert program_pages.picture(name) == drawn, "run python tests/program_pages.py"
 
 
-def test_the_table_is_what_the_profiler_counts() -> None:
+def test_the_page_has_the_counts_of_the_profiler_and_the_plans_of_the_planner() -> None:
     assert program_pages.page(TEXT) == TEXT, "run python tests/program_pages.py"
 
 
