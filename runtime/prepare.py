@@ -6,6 +6,7 @@ cache and compiles on a miss; only then is MLIR imported.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import prod
@@ -24,6 +25,7 @@ from ..compiler.planner.task import Choice, Task
 from ..compiler.program.closures import captured, is_own
 from ..compiler.program.fold import HUGE
 from ..compiler.program.graph import Program
+from ..compiler.program.monoid import Monoid
 from ..compiler.program.rewrites.narrowing import narrowed
 from ..compiler.program.spelling import irreducible
 from ..compiler.program.tracing import Nan, Traced
@@ -114,14 +116,19 @@ def _trace(
     function = function_of(what)
     bound = given(function, params, len(arrays) - masked)
     found = trace_function(function, arrays, bound, masked=masked, nan=nan, wide=wide, huge=huge)
-    theirs = [(m, types) for m, types in found.used if not is_own(getattr(m.function, "function", m.function))]
+    warn_of_broken_laws(found.used)
+    program, most = narrowed(found.program)
+    return found, replace(found, program=program, most=found.most if most is None else most)
+
+
+def warn_of_broken_laws(used: Sequence[tuple[Monoid, tuple[DType, ...]]]) -> None:
+    """Warns, once for each monoid of a user, of laws that it claims and breaks."""
+    theirs = [(m, types) for m, types in used if not is_own(getattr(m.function, "function", m.function))]
     if theirs:
         from ..compiler.laws.check import warn_once  # not imported for built-in monoids
 
         for m, types in theirs:
             warn_once(m, types)
-    program, most = narrowed(found.program)
-    return found, replace(found, program=program, most=found.most if most is None else most)
 
 
 def traced(request: Request, arrays: tuple[DType, ...], shape: tuple[int, ...]) -> tuple[Traced, tuple[int, ...]]:

@@ -97,7 +97,7 @@ class _Emitter:
         """The space of a node's value: that of its tensor, which an input is even where it is the same everywhere."""
         if e.op == "input":
             return e.space or KEPT
-        if e.op in ("reduce", "result") or not e.args:
+        if e.op in ("reduce", "result", "broadcast") or not e.args:
             return e.space
         return union(self.spaces[a.digest] for a in e.args)
 

@@ -12,7 +12,6 @@ from ...compiler.postorder import postorder
 from ...compiler.program.array_program import ArrayProgram, Output
 from ...compiler.program.graph import REDUCED
 from ...compiler.program.steps import Operand, Step
-from ...compiler.program.tracing import nest
 from ...compiler.space.geometry import memory_order
 from ..arrays import conversion
 from ..arrays.overlap import share
@@ -20,7 +19,7 @@ from ..backends.kernel_calls import ALIGN, Call, Scratch, Workspace, calls, scra
 from ..backends.select import backend_for
 from ..calls import recall
 from ..calls.operands import Operands
-from ..execute import bound
+from ..execute import bound, collect
 from ..prepare import artifact
 from ..view import ArraySpec, View
 from .plans import Machine, PreparedProgram, PreparedStep, prepare_program
@@ -46,7 +45,7 @@ def operands_of(arrays: Sequence[object], device: str) -> Operands:
 
 
 def allocate(operands: Operands, program: ArrayProgram, out: Any = None) -> None:
-    """Makes the results of a call, or checks ``out``.
+    """Makes the results of a call, or checks ``out``; those of the program's checks are always new.
 
     A new array has the memory order of the first input of its shape, else C order.
 
@@ -54,25 +53,19 @@ def allocate(operands: Operands, program: ArrayProgram, out: Any = None) -> None
         ArgumentError: WF125 for a wrong number of arrays, WF108 to WF113 for one that does not fit, WF132 where they
             share memory, WF186 for one that shares memory with an input whose elements other results need.
     """
+    results = program.outputs[: len(program.outputs) - len(program.checks)]
+    given = () if out is None else out if isinstance(out, tuple | list) else (out,)
+    if out is not None and len(given) != len(results):
+        raise error("WF125", expected=len(results), found=len(given))
     kinds = result_kinds(program, operands.inputs)
-    shapes = [shape for shape, _ in kinds]
-    if out is None:
-        made = [
-            conversion.allocate(operands.first, shape, o.dtype, order)
-            for (shape, order), o in zip(kinds, program.outputs, strict=True)
-        ]
-        operands.outputs = tuple(v for v, _ in made)
-        operands.results = [finish for _, finish in made]
-        return
-    given = out if isinstance(out, tuple | list) else (out,)
-    if len(given) != len(shapes):
-        raise error("WF125", expected=len(shapes), found=len(given))
-    found = [
-        _checked(x, shape, o, operands) for x, shape, o in zip(given, shapes, program.outputs, strict=True)
-    ]  # fmt: skip
+    found = [_checked(x, shape, o, operands) for x, (shape, _), o in zip(given, kinds, results, strict=False)]
     conversion.check_apart(found)
-    operands.outputs = tuple(found)
-    operands.results = [lambda x=x: x for x in given]  # type: ignore[misc]
+    made = [
+        conversion.allocate(operands.first, shape, o.dtype, order)
+        for (shape, order), o in zip(kinds[len(found) :], program.outputs[len(found) :], strict=True)
+    ]
+    operands.outputs = (*found, *(v for v, _ in made))
+    operands.results = [*(lambda x=x: x for x in given), *(finish for _, finish in made)]
 
 
 def result_kinds(
@@ -173,7 +166,8 @@ def run(operands: Operands, prepared: PreparedProgram, kernels: Sequence[Artifac
         kernels: the kernels of each step; by default from the cache, or compiled.
 
     Raises:
-        ArgumentError: WF186 where a result shares memory with an input that is still needed. Nothing is written then.
+        ArgumentError: WF186 where a result shares memory with an input that is still needed; nothing is written then.
+            Or a check of the program failed, with its code; the results were written nevertheless.
     """
     same = check_overlaps(operands, prepared)
     artifacts = kernels or [artifact(s.prepared) for s in prepared.steps]
@@ -193,9 +187,10 @@ def run(operands: Operands, prepared: PreparedProgram, kernels: Sequence[Artifac
             scratch_of = Workspace(space.partials + start, space.counters)
             queued = backend.launch(a, _calls(own, a, addresses, scratch_of, layout), stream)
             launches = None if queued is None or launches is None else [*launches, *queued]
-    found = nest(prepared.program.structure, [finish() for finish in operands.results])
-    if launches is not None:
-        recall.record(operands, launches, prepared.program.structure, shared=bool(nbytes or counters), same=same)
+    program = prepared.program
+    found = collect(operands, program.name, program.structure, program.checks)
+    if launches is not None and not program.checks:
+        recall.record(operands, launches, program.structure, shared=bool(nbytes or counters), same=same)
     return found
 
 

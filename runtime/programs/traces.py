@@ -11,6 +11,7 @@ from ...compiler.program.array_program import ArrayProgram
 from ...compiler.program.arrays.trace import ArrayArg, trace_arrays
 from ...compiler.program.closures import captured
 from ...compiler.program.signatures import parameters
+from ..prepare import warn_of_broken_laws
 from .arguments import Arguments, Baked
 
 KEPT = 64
@@ -36,6 +37,7 @@ class Traces:
         found = next((p for p in known if serves(p, shapes)), None)
         if found is None:
             found = _traced(self.function, arguments, arrays)
+            warn_of_broken_laws(found.used)
             known[:] = [found, *known[: KEPT - 1]]
         return found
 
