@@ -33,6 +33,8 @@ def access(
         funnels: whether columns may be taken out of the two aligned accesses that hold them.
     """
     dims, others = (g.reduced, g.kept) if axis == "reduced" else (g.kept, g.reduced)
+    if vector > 1 and dims and not any(d.strides[operand] for d in dims):
+        return "uniform"
     if not dims or dims[-1].strides[operand] != 1 or vector == 1 or vector * item > WIDEST:
         return "strided"
     outer = [d.strides[operand] for d in (*dims[:-1], *others)]

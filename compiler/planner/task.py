@@ -119,8 +119,10 @@ class Task:
 
     @lazy
     def itemsize(self) -> int:
-        """Bytes of the widest input element."""
-        return max((t.itemsize for t in self.program.inputs), default=4)
+        """Bytes of the widest input element; an input with one element for each result counts only beside no other."""
+        inputs = enumerate(self.program.inputs)
+        moving = [t for i, t in inputs if any(d.strides[i] for d in self.geometry.reduced)]
+        return max((t.itemsize for t in moving or self.program.inputs), default=4)
 
     @lazy
     def result_bytes(self) -> int:
@@ -263,13 +265,14 @@ class Task:
         """How inputs can be read, as far as a plan may know it: a portable one does not know their addresses.
 
         Where these then allow no vectors, a thread reads the same elements one by one, and the tree is the same.
-        Rows of several reduced dims can be shifted only where they are read as ``runs``.
+        Rows of several reduced dims can be shifted only where they are read as ``runs``. Inputs that are the same along
+        the axis are read in any way.
         """
         key = axis, vector, runs
         if key not in self._accesses:
             starts = [0 if self.is_portable else self.start(i) for i in range(len(self.program.inputs))]
-            found = (self._access(i, axis, vector, start, runs=runs) for i, start in enumerate(starts))
-            self._accesses[key] = frozenset(found)
+            found = {self._access(i, axis, vector, start, runs=runs) for i, start in enumerate(starts)}
+            self._accesses[key] = frozenset(found - {"uniform"} or {"strided"})
         return self._accesses[key]
 
     @lazy

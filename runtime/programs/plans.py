@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import prod
 from typing import NamedTuple
@@ -28,6 +28,8 @@ from ..prepare import Prepared, without_repeats
 from ..view import ArraySpec, dense
 
 Dims = tuple[int, ...]
+LITTLE_MORE = 1.25
+"""Times as many elements as it reads at least: then a program reads them once."""
 
 
 class Machine(NamedTuple):
@@ -150,7 +152,7 @@ class StepPlanner:
     def _cut(self) -> tuple[Steps, list[Task]]:
         """The steps, and the task of each: rows that turn out to be too long for a cluster are cut at the grid.
 
-        So are those of a step that writes values of rows alone, if it is one reduction then, which reads them once.
+        So are those of a step that writes values of rows alone, if one reduction then reads them once.
         """
         long: frozenset[tuple[Dims, Dims]] = frozenset()
         while True:
@@ -172,10 +174,21 @@ class StepPlanner:
         return _steps(self.program, long, frozenset(d for d, n in enumerate(self.sizes) if n == 0), self.order)
 
     def _folds_once(self, step: Step, steps: Steps, long: frozenset[tuple[Dims, Dims]]) -> bool:
-        """Whether a step of values of rows is one reduction if no CTA owns the rows."""
+        """Whether a step of values of rows reads its elements once, in a reduction, if no CTA owns the rows."""
         if any(o.space & REDUCED for o in step.program.outputs):
             return False
-        return len(self._steps(long | {(step.kept, step.reduced)}).steps) == len(steps.steps)
+        return self._read(self._steps(long | {(step.kept, step.reduced)})) < LITTLE_MORE * self._read(steps)
+
+    def _read(self, steps: Steps) -> int:
+        """The elements that all steps read."""
+        found = 0
+        for operand in (o for step in steps.steps for o in step.inputs):
+            if operand.kind == "view":
+                dims: Iterable[int | None] = self.program.views[operand.number].axes
+            else:
+                dims = steps.buffers[operand.number].dims
+            found += prod(self.sizes[d] for d in set(dims) if d is not None)
+        return found
 
     def tasks(self, steps: Steps) -> list[Task]:
         """What the planner is asked for each step."""

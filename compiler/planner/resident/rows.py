@@ -5,28 +5,31 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil
 
-from ...plan.plan import LARGEST, LARGEST_CLUSTER, Plan
+from ...plan.plan import LARGEST, LARGEST_CLUSTER, MOST_HELD, Plan
 from ...target import WARP
 from .. import sittings
 from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Notes, Task
-from .accesses import accesses, vector_of
+from .accesses import accesses, elements_of, vector_of
 
 HELD = threshold(4, "accesses of a row that a thread keeps", sittings.RESIDENT_ROWS)
 """A row of more than a warp gets as few threads as keep it in this many accesses each."""
 IN_A_WARP = threshold(128, "accesses of a row", sittings.RESIDENT_ROWS)
 """Up to here a row has one warp or less: its threads need no barrier."""
 ROW_THREADS = threshold(256, "threads of a row in a CTA", sittings.RESIDENT_ROWS)
-"""From here on threads keep more accesses, up to MOST of them, and then CTAs share the row."""
+"""Rows that so many threads keep in MOST accesses each wait in registers. So many threads of each CTA share a row of a
+cluster."""
+MOST = threshold(9, "accesses of a row that a thread keeps", sittings.RESIDENT_ROWS)
+"""Beyond, SMs hold too few threads to hide the latency of memory: longer rows wait in shared memory."""
 LARGE_CTA = threshold(512, "threads of a row in a CTA", sittings.RESIDENT_ROWS)
-"""Rows of up to MOST accesses each of so many threads have a CTA; longer ones a cluster of CTAs of ROW_THREADS."""
+"""The threads of a row in the shared memory of one CTA."""
+CTA_BYTES = threshold(72 * 1024, "bytes of a row in a CTA", sittings.RESIDENT_ROWS)
+"""So an SM holds three CTAs, one of which reads while another writes. Longer rows are shared by a cluster."""
+RESERVED = threshold(2048, "bytes of shared memory of a CTA", sittings.RESIDENT_ROWS)
+"""For the states of warps, beside a row."""
 HELD_SHIFTED = threshold(6, "accesses of a row that a thread keeps", sittings.RESIDENT_ROWS)
 """Rows that begin anywhere are cut at both ends: with fewer threads a smaller part of the accesses is."""
-MOST = threshold(9, "accesses of a row that a thread keeps", sittings.RESIDENT_ROWS)
-"""Beyond, SMs hold too few threads to hide the latency of memory."""
-LAST_RESORT = threshold(16, "accesses of a row that a thread keeps", sittings.RESIDENT_ROWS)
-"""The most where no more CTAs can share a row."""
 CTA_THREADS = threshold(128, "threads of a CTA", sittings.RESIDENT_ROWS)
 """A CTA has this many threads if its rows have fewer."""
 MOST_WARPS = LARGEST["warps"]
@@ -37,22 +40,44 @@ FILLING = threshold(256, "threads per SM", sittings.RESIDENT_ROWS)
 
 
 def plan(task: Task, notes: Notes) -> Plan | None:
-    """The plan of rows that threads keep in registers; None where they are too long for that."""
+    """The plan of rows that wait on chip; None where they are too long for a cluster."""
     vector = vector_of(task, "reduced")
     count = count_of(task, vector)
-    threads, cluster = _sharing(task, count)
-    held = max(1, ceil(count / (threads * cluster)))
-    if held > LAST_RESORT:
-        notes.rejected.append(("resident=registers", f"{held} accesses a thread of a cluster of {cluster} CTAs"))
-        return None
+    if count <= ROW_THREADS * MOST:
+        return _kept(vector, count, _threads(task, count), notes)
+    return _shared(task, vector, count, notes)
+
+
+def _kept(vector: int, count: int, threads: int, notes: Notes) -> Plan:
+    """The plan of ``threads`` threads that keep a row in registers."""
+    held = ceil(count / threads)
     lanes = min(threads, WARP)
     warps = threads // lanes
-    ctas = f" in {cluster} CTAs" if cluster > 1 else ""
-    notes.because(f"{threads * cluster} thread(s){ctas} keep {held} access(es) of a row each", "held", "lanes", "warps")
+    notes.because(f"a row waits in registers: {held} access(es) in each of {threads} thread(s)", "held", "resident")
     return Plan(
-        "reduced", "interleaved", vector, 1, lanes, warps, max(1, CTA_THREADS // (WARP * warps)), cluster=cluster,
+        "reduced", "interleaved", vector, 1, lanes, warps, max(1, CTA_THREADS // (WARP * warps)),
         resident="registers", held=held,
     )  # fmt: skip
+
+
+def _shared(task: Task, vector: int, count: int, notes: Notes) -> Plan | None:
+    """The plan of a row that waits in the shared memory of a CTA, or of the CTAs of a cluster."""
+    inputs = [i for i in elements_of(task) if i < len(task.program.inputs)]
+    nbytes = count * vector * sum(task.operand_type(i).itemsize for i in inputs)
+    most = LARGEST_CLUSTER if task.target.has_clusters and not task.is_portable else 1
+    cluster = min(most, ceil2(ceil(nbytes / CTA_BYTES)))
+    threads = LARGE_CTA if cluster == 1 else ROW_THREADS
+    held = ceil(count / (threads * cluster))
+    if not inputs or nbytes > cluster * (CTA_BYTES if most > 1 else task.target.shared_per_cta - RESERVED):
+        notes.rejected.append(("resident=shared", f"{nbytes} bytes of a row are too many for {cluster} CTA(s)"))
+        return None
+    if held > MOST_HELD:
+        return None
+    ctas = f" of {cluster} CTAs" if cluster > 1 else ""
+    notes.because(f"a row waits in shared memory{ctas}: {nbytes} bytes", "held", "resident", "cluster")
+    return Plan(
+        "reduced", "interleaved", vector, 1, WARP, threads // WARP, 1, cluster=cluster, resident="shared", held=held
+    )
 
 
 def portable_plan(task: Task, notes: Notes, *, by_columns: bool) -> Plan | None:
@@ -92,22 +117,12 @@ def count_of(task: Task, vector: int) -> int:
     return max(1, ceil((task.geometry.n_reduced + (vector - 1) * shifted) / vector))
 
 
-def _sharing(task: Task, count: int) -> tuple[int, int]:
-    """The threads of a CTA, and the CTAs of a cluster, that share a row of ``count`` accesses."""
+def _threads(task: Task, count: int) -> int:
+    """The threads that share a row of ``count`` accesses in registers."""
     threads = min(WARP, ceil2(count)) if count <= IN_A_WARP else ceil2(ceil(count / HELD))
     if "shifted" in accesses(task, "reduced", vector_of(task, "reduced")) and count <= WARP * MOST:
         threads = min(threads, ceil2(ceil(count / HELD_SHIFTED)))
     if not task.is_portable and count > WARP:
         while threads < min(ROW_THREADS, count) and task.geometry.n_kept * threads < FILLING * task.machine:
             threads *= 2
-    if count <= ROW_THREADS * MOST:
-        return min(threads, ROW_THREADS), 1
-    if count <= LARGE_CTA * MOST:
-        return LARGE_CTA, 1
-    most = LARGEST_CLUSTER if task.target.has_clusters and not task.is_portable else 1
-    cluster, threads = 1, ROW_THREADS
-    while cluster < most and count > threads * MOST * cluster:
-        cluster *= 2
-    while threads < task.target.max_threads and count > threads * MOST * cluster:
-        threads *= 2
-    return threads, cluster
+    return min(threads, ROW_THREADS)
