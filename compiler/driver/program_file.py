@@ -20,7 +20,7 @@ from ..target import TARGETS
 from . import artifact_file, graph_json
 from . import json_fields as read
 from .artifact import Artifact, without_code
-from .artifact_checks import UnsoundError, expect_sound
+from .artifact_checks import CHECKS, UnsoundError, expect_sound
 from .program_artifact import ProgramArtifact
 
 MAGIC = b"warpfold program 1 "
@@ -78,6 +78,7 @@ def _to_json(found: ProgramArtifact) -> dict[str, Any]:
         "structure": p.structure,
         "sizes": p.sizes,
         "most": p.most,
+        "checks": p.checks,
         "steps": [_step_to_json(s) for s in found.steps.steps],
         "buffers": [[b.dtype.name, b.dims] for b in found.steps.buffers],
         "kernels": [artifact_file.to_json(a) for a in found.kernels],
@@ -117,6 +118,7 @@ def _from_json(j: dict[str, Any]) -> ProgramArtifact:
         artifact_file.structure(j["structure"]),
         read.many("sizes", j["sizes"], _three),
         most=read.many("most", j["most"], _pair),
+        checks=read.many("checks", j["checks"], read.text),
     )
     steps = Steps(read.many("steps", j["steps"], _step), read.many("buffers", j["buffers"], _buffer))
     return ProgramArtifact(
@@ -193,6 +195,7 @@ def _expect_sound(found: ProgramArtifact) -> None:
     used += [d for axes in (*(v.axes for v in p.views), *(o.axes for o in p.outputs)) for d in axes if d is not None]
     _expect(all(d < dims for d in used), f"it names a dim beyond its {dims}")
     _expect(all(p.dims), "a dim has no axis")
+    _expect(set(p.checks) <= set(CHECKS), f"checks is {p.checks}: expected some of {' '.join(CHECKS)}")
     pairs = [*(pair for axes in p.dims for pair in axes), *((array, axis) for array, axis, _ in p.sizes)]
     arrays = len(p.arrays)
     _expect(all(a < arrays for a, _ in pairs) and all(v.array < arrays for v in p.views), "it names no array of its")

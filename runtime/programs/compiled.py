@@ -217,6 +217,7 @@ def explained(planned: Planned) -> str:
     """The steps of a program in words."""
     program = planned.prepared.program
     results = [name or "the result" for name in leaf_names(program.structure)]
+    results += [f"the check {code}" for code in program.checks]
     labels = [f"{planned.names[array]}.{axis}" for (array, axis), *_ in program.dims]
 
     def named(o: Operand) -> str:

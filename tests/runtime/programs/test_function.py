@@ -214,3 +214,21 @@ def test_a_changed_variable_is_a_new_trace() -> None:
     factor = 3.0
     close(inner(X), X * 3.0)
     close(outer(X), X * 3.0 + 1.0)
+
+
+def test_checks_are_made_once_the_kernels_ran() -> None:
+    @wf.program
+    def checked(x: Any) -> Any:
+        return wf.sum(x, axis=1, nan="raise"), x * 2.0
+
+    rows, twice = checked(X)
+    close(rows, X.sum(1), 1e-5)
+    close(twice, X * 2)
+    broken = X.copy()
+    broken[2, 3] = np.nan
+    outs = np.empty(6, np.float32), np.empty_like(X)
+    for how in ({}, {"out": outs}):
+        with pytest.raises(ArgumentError, match="WF135: the input of checked holds NaN"):
+            checked(broken, **how)
+    with pytest.raises(ArgumentError, match="WF135"):
+        checked.compile(X)(broken)
