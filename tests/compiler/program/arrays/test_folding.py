@@ -180,6 +180,11 @@ def test_numbers_of_elements_have_64_bits_where_they_need_them() -> None:
     assert kinds(MANY) == {I64}
 
 
+def test_a_fold_that_no_result_uses_bounds_nothing() -> None:
+    assert folds_of(lambda x: (wf.argmax(x), x)[1], ArrayArg(F32, (2, 5))).most == ()
+    assert folds_of(lambda x: (wf.argmax(x), wf.sum(x, axis=0))[1], ArrayArg(F32, (2, 5))).most == ()
+
+
 def test_a_mean_of_narrow_integers_serves_as_many_as_64_bits_hold() -> None:
     assert folds_of(wf.mean, ArrayArg(wf.dtype("int8"), (5,))).most == ((1, HUGE - 1),)
 
