@@ -11,6 +11,7 @@ from .anchored import anchored, plus
 from .build import i32, word_type
 from .combine import Join, combine, elements, fragment
 from .mlir import arith, gpu, ir, scf
+from .symmetric_combine import is_symmetric
 
 
 def exchange(x: Any, distance: Any) -> Any:
@@ -39,11 +40,15 @@ def _moved(x: Any, which: Any, mode: Any) -> Any:
 def butterfly(region: Any, state: Sequence[Any], lanes: int, stride: int, *, ordered: bool) -> list[Any]:
     """Combines the states of ``lanes`` lanes that are ``stride`` lanes apart; all of them get the result.
 
-    Distances grow, so that each step joins neighbouring groups: with ``ordered`` the lower group is put on the left.
+    Distances grow, so that each step joins neighbouring groups: with ``ordered`` the lower group is put on the left, so
+    that all lanes have the same bits. Without, they may differ, unless the combine is symmetric, which needs no order.
     A combine with math functions that expand to long code goes into a loop over the steps, so that it is compiled
     once. Lanes of an anchored monoid first agree on an anchor, then add their sums relative to it.
     """
-    distances = [stride << step for step in range(lanes.bit_length() - 1)]
+    distances, ordered = (
+        [stride << step for step in range(lanes.bit_length() - 1)],
+        ordered and not is_symmetric(region),
+    )
     found = anchored(region) if distances else None
     if found is not None:
         anchor = found.anchor_of(state)

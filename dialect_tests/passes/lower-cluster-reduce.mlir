@@ -71,8 +71,8 @@ gpu.module @device {
     // CHECK:     return
     %ours = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
     ^bb0(%a: f32, %i: i1, %b: f32, %j: i1):
-      %c = arith.addf %a, %b : f32
-      %k = arith.andi %i, %j : i1
+      %c = arith.subf %a, %b : f32
+      %k = arith.ori %i, %j : i1
       %state = builtin.unrealized_conversion_cast %c, %k : f32, i1 to tuple<f32, i1>
       "fold.yield"(%state) : (tuple<f32, i1>) -> ()
     }) {ctas = 2, rows = 2, slots = 1, lanes = 32, stride = 1, ordered = true}
