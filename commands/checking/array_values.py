@@ -36,8 +36,9 @@ class _Values:
 
     def __init__(self, program: ArrayProgram, arrays: Sequence[Array], floats: np.dtype[Any]) -> None:
         self.program, self.floats = program, floats
-        self.arrays = [_memory(a) for a in arrays]
-        self.sizes = [arrays[pairs[0][0]].shape[pairs[0][1]] for pairs in program.dims]
+        layouts = [program.apart(i, a.shape) for i, a in enumerate(arrays)]
+        self.arrays = [_memory(a).reshape(layout.shape) for a, layout in zip(arrays, layouts, strict=True) if layout]
+        self.sizes = program.sizes_of([a.shape for a in arrays])
         self.values: dict[str, Array] = {}
         self.states: dict[str, list[Array]] = {}
         for e in walk(program.roots):
@@ -52,7 +53,7 @@ class _Values:
         full = [n if d in dims else 1 for d, n in enumerate(self.sizes)]
         value = np.broadcast_to(self.values[output.expr.digest], full)
         order = dims + [d for d in range(len(self.sizes)) if d not in dims]
-        found = value.transpose(order).reshape([1 if d is None else self.sizes[d] for d in output.axes])
+        found = value.transpose(order).reshape(output.shape(self.sizes))
         if output.dtype.is_float and output.dtype.bits == 8:
             found = np.ascontiguousarray(found).view(output.dtype.numpy)
         return found.astype(self._kind(output.dtype))
@@ -66,7 +67,8 @@ class _Values:
         if e.op == "result":
             return self.states[e.args[0].digest][e.value]  # type: ignore[call-overload, no-any-return]
         if e.op == "count":
-            return np.asarray(prod(self.sizes[d] for d in self.program.dims_of(e.value)), self._kind(e.dtype))  # type: ignore[arg-type]
+            counted = [self.sizes[d] for d in self.program.dims_of(e.value)]  # type: ignore[arg-type]
+            return np.asarray(prod(counted), self._kind(e.dtype))
         if e.op == "iota":
             return self._iota(e)
         found = numeric.apply(e, [self.values[a.digest] for a in e.args], self._kind(e.dtype))

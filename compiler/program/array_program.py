@@ -25,7 +25,10 @@ Beside the elementwise operations the nodes are:
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import islice
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..dtypes import DType
@@ -57,6 +60,24 @@ class Fold:
         return f"Fold({self.monoid.digest}, {self.over}, {self.order})"
 
 
+class Layout(NamedTuple):
+    """The shape and the strides of an array; without strides none."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+def split(shape: Sequence[int], strides: Sequence[int], into: Mapping[int, tuple[int, ...]]) -> Layout:
+    """An array with some axes split into several, given by their sizes, in row-major order."""
+    sizes: list[int] = []
+    found: list[int] = []
+    for axis, n in enumerate(shape):
+        own = into.get(axis, (n,))
+        sizes += own
+        found += [prod(own[i + 1 :]) * strides[axis] for i in range(len(own))] if strides else []
+    return Layout(tuple(sizes), tuple(found))
+
+
 class View(NamedTuple):
     """One way of reading an array argument.
 
@@ -75,15 +96,49 @@ class Output(NamedTuple):
 
     Attributes:
         expr: its elements.
-        axes: for each axis of the result the dim along which it lies; None for an axis of size 1. Every dim of the
-            expression's space is among them; a dim beyond that space is broadcast.
+        axes: for each axis of the result the dims along which it lies, outermost first; None for an axis of size 1.
+            Every dim of the expression's space is among them; a dim beyond that space is broadcast.
         dtype: the element type of the array; the elements are converted to it when they are written. The expression of
             an 8-bit float is its byte, of type u8.
+        joined: for each axis of the result how many of ``axes`` it is; without entries each is one.
     """
 
     expr: Expr
     axes: tuple[int | None, ...]
     dtype: DType
+    joined: tuple[int, ...] = ()
+
+    def shape(self, sizes: Sequence[int]) -> tuple[int, ...]:
+        """The shape of the array, whose dims have these sizes."""
+        rest = iter(1 if d is None else sizes[d] for d in self.axes)
+        return tuple(prod(islice(rest, n)) for n in self.joined or (1,) * len(self.axes))
+
+    def apart(self, sizes: Sequence[int], strides: Sequence[int]) -> Layout:
+        """The shape and the strides of the array with an axis for each of ``axes``."""
+        rest = iter(1 if d is None else sizes[d] for d in self.axes)
+        each = [tuple(islice(rest, n)) for n in self.joined or (1,) * len(self.axes)]
+        return split(self.shape(sizes), strides, dict(enumerate(each)))
+
+
+class Split(NamedTuple):
+    """An axis of an array argument that is read as several axes, in row-major order.
+
+    Attributes:
+        array: the number of the array.
+        axis: its axis.
+        sizes: the sizes of the new axes; 0 for that which is not a constant of the program.
+    """
+
+    array: int
+    axis: int
+    sizes: tuple[int, ...]
+
+    def of(self, size: int) -> tuple[int, ...] | None:
+        """The sizes of the new axes for an axis of some size; None if they do not divide it."""
+        known = prod(n for n in self.sizes if n)
+        if size % known or (0 not in self.sizes and size != known):
+            return None
+        return tuple(n or size // known for n in self.sizes)
 
 
 @dataclass(frozen=True)
@@ -93,7 +148,8 @@ class ArrayProgram:
     Attributes:
         name: what kernels and messages call it.
         arrays: the element type of each array argument.
-        dims: for each dim the (array, axis) pairs that have its size. A call must give all of them the same size.
+        dims: for each dim the (array, axis) pairs that have its size. A call must give all of them the same size. These
+            and all other axes are those after ``splits``.
         views: the views of the arrays that it reads.
         outputs: the result arrays, then one bool array per check.
         structure: how the results nest, see ``program/tracing.py``.
@@ -102,6 +158,7 @@ class ArrayProgram:
         most: for folds over some dims the most elements that they may reduce: beyond, numbers of elements and sums
             need another tracing.
         checks: for each trailing output the code of the error that a true value in it means.
+        splits: the axes of arrays that are read as several.
         used: the monoids that were folded with, each with the types of what it reduces; not part of the digest.
     """
 
@@ -115,6 +172,7 @@ class ArrayProgram:
     where: Location | None = field(default=None, compare=False)
     most: tuple[tuple[Space, int], ...] = ()
     checks: tuple[str, ...] = ()
+    splits: tuple[Split, ...] = ()
     used: tuple[tuple[Monoid, tuple[DType, ...]], ...] = field(default=(), compare=False, repr=False)
 
     def __reduce__(self) -> Any:
@@ -135,10 +193,20 @@ class ArrayProgram:
     def digest(self) -> str:
         """Names the structure of the program."""
         parts = [t.name for t in self.arrays]
-        parts += [repr(x) for x in (self.dims, self.views, self.sizes, self.most, self.checks)]
-        parts += [f"{o.expr.digest} {o.axes} {o.dtype.name}" for o in self.outputs]
+        parts += [repr(x) for x in (self.dims, self.views, self.sizes, self.most, self.checks, self.splits)]
+        parts += [f"{o.expr.digest} {o.axes} {o.dtype.name} {o.joined}" for o in self.outputs]
         return hashlib.blake2b("|".join(parts).encode(), digest_size=16).hexdigest()
 
     def dims_of(self, space: Space) -> tuple[int, ...]:
         """The dims of a space, in order."""
         return tuple(d for d in range(len(self.dims)) if space >> d & 1)
+
+    def apart(self, array: int, shape: Sequence[int], strides: Sequence[int] = ()) -> Layout | None:
+        """The shape and the strides of an array with its axes split; None for a shape that cannot be split so."""
+        found = {s.axis: s.of(shape[s.axis]) for s in self.splits if s.array == array}
+        return None if None in found.values() else split(shape, strides, found)  # type: ignore[arg-type]
+
+    def sizes_of(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
+        """The size of each dim, for arrays that the program serves."""
+        found = [self.apart(i, shape) for i, shape in enumerate(shapes)]
+        return tuple(found[array].shape[axis] for array, axis in (pairs[0] for pairs in self.dims))  # type: ignore[union-attr]

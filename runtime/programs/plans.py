@@ -122,13 +122,17 @@ class StepPlanner:
         determinism: Determinism,
     ) -> None:
         self.program, self.machine, self.determinism = program, machine, determinism
-        self.sizes = tuple(arrays[a].shape[axis] for a, axis in (axes[0] for axes in program.dims))
+        self.sizes = program.sizes_of([a.shape for a in arrays])
         check_empty(program, [a.shape for a in arrays], self.sizes)
         self.operands: dict[Operand, ArraySpec] = {}
         for i, view in enumerate(program.views):
-            self.operands[Operand("view", i)] = _along_dims(arrays[view.array], view.axes, self.sizes)
+            a = arrays[view.array]
+            layout = program.apart(view.array, a.shape, a.strides)
+            assert layout is not None
+            self.operands[Operand("view", i)] = _along_dims(a._replace(**layout._asdict()), view.axes, self.sizes)
         for i, (output, spec) in enumerate(zip(program.outputs, outputs, strict=True)):
-            self.operands[Operand("output", i)] = _along_dims(spec, output.axes, self.sizes)
+            own = spec._replace(**output.apart(self.sizes, spec.strides)._asdict())
+            self.operands[Operand("output", i)] = _along_dims(own, output.axes, self.sizes)
         self.order = memory_order(self.sizes, [s.strides for s in self.operands.values()])
 
     def prepared(self, options: str) -> PreparedProgram:

@@ -72,10 +72,10 @@ def result_kinds(
     program: ArrayProgram, inputs: Sequence[View] | Sequence[ArraySpec]
 ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """For each result its shape, and its axes in the order in which a new array has them in memory."""
-    sizes = [inputs[axes[0][0]].shape[axes[0][1]] for axes in program.dims]
+    sizes = program.sizes_of([v.shape for v in inputs])
     found = []
     for o in program.outputs:
-        shape = tuple(1 if d is None else sizes[d] for d in o.axes)
+        shape = o.shape(sizes)
         like = next((v for v in inputs if v.shape == shape), None)
         found.append((shape, memory_order(shape, [like.strides] if like else [])))
     return found

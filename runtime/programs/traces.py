@@ -44,10 +44,14 @@ class Traces:
 
 def serves(program: ArrayProgram, shapes: Sequence[tuple[int, ...]]) -> bool:
     """Whether a program serves arrays of these shapes, if it was traced for ones with the same axes of size 1."""
-    sizes = [{shapes[array][axis] for array, axis in axes} for axes in program.dims]
-    if any(len(own) != 1 for own in sizes) or any(shapes[array][axis] != n for array, axis, n in program.sizes):
+    layouts = [program.apart(i, shape) for i, shape in enumerate(shapes)]
+    if None in layouts:
         return False
-    of = [next(iter(own)) for own in sizes]
+    own = [layout.shape for layout in layouts if layout]
+    sizes = [{own[array][axis] for array, axis in axes} for axes in program.dims]
+    if any(len(found) != 1 for found in sizes) or any(own[array][axis] != n for array, axis, n in program.sizes):
+        return False
+    of = [next(iter(found)) for found in sizes]
     return all(prod(of[d] for d in program.dims_of(space)) <= most for space, most in program.most)
 
 

@@ -185,6 +185,14 @@ ENTRIES: Entries = {
             "and size 1 along this one",
             "insert the axis, as indices[:, None] does; for several elements of a row write several such calls",
         ),
+        "WF273": (
+            "{value} of shape {found} cannot be read in shape {expected}",
+            "keep the number of elements, split axes at whole numbers, and join neighbours; or reshape before the call",
+        ),
+        "WF274": (
+            "an axis of size {size} is used as {first} and as {second}: expected parts of which one divides the other",
+            "split the axis in one way",
+        ),
         "WF263": (
             "result {position} of {name} is no array",
             "return arrays that the function computes from its arguments, in a tuple, a list or a dict if there are "

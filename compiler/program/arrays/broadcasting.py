@@ -63,22 +63,25 @@ def _along(value: SymArray, shared: Axes, dims: Dims, values: Sequence[SymArray]
     shared, own = dims.axes(shared), dims.axes(own)
     names = _names(shared, own, dims)
     expr = renamed(value.expr, names, dims) if names else value.expr
-    joined = tuple(names.get(d, d) if s is None and d is not None else s for s, d in zip(shared, own, strict=True))
+    joined = tuple(
+        dims.join(tuple(names.get(p, p) for p in dims.parts(d))) if s is None else s
+        for s, d in zip(shared, own, strict=True)
+    )
     dims.vary(bits(joined))
     return expr, joined
 
 
 def _names(shared: Axes, own: Axes, dims: Dims) -> dict[int, int]:
     """New names for those dims of ``own`` that differ from ``shared``, so that no dim stands on two axes."""
-    names = {d: s for s, d in zip(shared, own, strict=True) if s is not None and d is not None and s != d}
+    pairs = [(dims.parts(s), dims.parts(d)) for s, d in zip(shared, own, strict=True)]
+    taken = {p for s, _ in pairs for p in s}
+    names = {d: s for both in pairs if all(both) for s, d in zip(*both, strict=True) if s != d}
     origin = {s: d for d, s in names.items()}
-    for s, d in zip(shared, own, strict=True):
-        if s is not None or d is None or d not in shared:
-            continue
+    for d in (d for s, parts in pairs if not s for d in parts if d in taken):
         free = d
         while free in origin:
             free = origin[free]
-        names[d] = dims.new(dims.sizes[d], dims.members[d]) if free in shared else free
+        names[d] = dims.new(dims.sizes[d], dims.members[d]) if free in taken else free
     return names
 
 

@@ -78,7 +78,8 @@ def arange(
     length = start if stop is None else stop if type(start) is int and start == 0 else stop - start
     dims, t = _dims(), I64 if dtype is None else as_dtype(dtype)
     (dim,) = axes_of(length, dims)
-    place = constant(0, I64).expr if dim is None else Expr("iota", (), I64, bits((dim,)), (dim,))
+    own = dims.parts(dim)
+    place = Expr("iota", (), I64, bits(own), own) if own else constant(0, I64).expr
     numbers: Any = SymArray(place, (dim,), dims)
     if step != 1:
         numbers = numbers * step

@@ -2,17 +2,25 @@
 
 Every axis of an array whose size is not 1 begins as a dim of its own. Where two values meet, the dims of their axes
 become one, as long as no value varies along both.
+
+A reshape splits a dim into *parts*, or joins dims: an axis then lies along several dims, in row-major order. A dim that
+was split, or that joins others, stands for its parts. Expressions vary along the parts alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import count
+from math import inf, prod
+from typing import Literal
 
 from ...dtypes import DType
+from ...errors import error
+from ..frames import caller
 from ..graph import Expr, Space
 
 Axes = tuple[int | None, ...]
-"""For each axis the dim along which it lies; None for an axis of size 1."""
+"""For each axis the dim along which it lies, which may stand for several; None for an axis of size 1."""
 
 
 class Dims:
@@ -23,10 +31,11 @@ class Dims:
 
     Attributes:
         sizes: the size of every dim.
-        members: for every dim the (array, axis) that it comes from.
+        members: for every dim the (array, axis) that it comes from; for the parts of a dim that of the whole.
         bytes: for values of 8-bit floats, by their digest and type, the nodes of their bytes.
         views: the ways in which arrays are read, as (array, axes).
         looked_at: the dims whose size the function looked at.
+        fixed: the parts of dims whose size the function gives.
         most: for the space of a fold the most elements that it serves.
         names: the parameter of the function that stands for each array.
     """
@@ -38,9 +47,13 @@ class Dims:
         self.bytes: dict[tuple[str, DType], Expr] = {}
         self.views: list[tuple[int, Axes]] = []
         self.looked_at: set[int] = set()
+        self.fixed: set[int] = set()
         self.most: list[tuple[Space, int]] = []
         self._numbers: dict[tuple[int, Axes], int] = {}
         self._older: list[int] = []
+        self._parts: dict[int, tuple[int, ...]] = {}
+        self._joined: dict[tuple[int, ...], int] = {}
+        self._places: list[tuple[int, ...]] = []
         self._together: set[Space] = set()
 
     def new(self, size: int, member: tuple[int, int]) -> int:
@@ -48,13 +61,26 @@ class Dims:
         self.sizes.append(size)
         self.members.append(member)
         self._older.append(len(self._older))
+        self._places.append((len(self._places),))
         return len(self._older) - 1
 
     def find(self, dim: int) -> int:
         """The name of a dim."""
         while (older := self._older[dim]) != dim:
             dim = older
-        return dim
+        return self._joined.setdefault(self.parts(dim), dim) if dim in self._parts else dim
+
+    def parts(self, dim: int | None) -> tuple[int, ...]:
+        """The dims for which a dim stands, outermost first: itself, unless it has parts; none for None."""
+        if dim is None:
+            return ()
+        while (older := self._older[dim]) != dim:
+            dim = older
+        return tuple(p for own in self._parts[dim] for p in self.parts(own)) if dim in self._parts else (dim,)
+
+    def place(self, dim: int) -> tuple[int, ...]:
+        """A key in whose order dims are numbered: the parts of a dim stand in its place."""
+        return self._places[dim]
 
     def axes(self, axes: Iterable[int | None]) -> Axes:
         """Axes by the names of their dims."""
@@ -62,7 +88,7 @@ class Dims:
 
     def space(self, space: Space) -> Space:
         """A space by the names of its dims."""
-        return bits(self.find(d) for d in dims_of(space))
+        return bits(p for d in dims_of(space) for p in self.parts(d))
 
     def view(self, array: int, axes: Axes) -> int:
         """The number of a view."""
@@ -83,15 +109,83 @@ class Dims:
 
     def unify(self, a: int, b: int) -> bool:
         """Makes two dims of one size one; False if a value varies along both."""
-        a, b = sorted((self.find(a), self.find(b)))
-        if a == b:
-            return True
+        self.split_alike(a, b)
+        for own, other in zip(self.parts(a), self.parts(b), strict=True):
+            self._unify_parts(own, other)
+        return self.parts(a) == self.parts(b)
+
+    def _unify_parts(self, a: int, b: int) -> None:
+        """Makes two dims without parts one, unless a value varies along both."""
+        a, b = sorted((a, b), key=self.place)
         both = 1 << a | 1 << b
-        if any(space & both == both for space in self._together):
-            return False
+        if a == b or any(space & both == both for space in self._together):
+            return
         self._older[b] = a
+        self.fixed |= {a} if b in self.fixed else set()
         self._together = {self.space(space) for space in self._together}
-        return True
+
+    # --- parts ---
+    def split(self, dim: int, inner: int, *, fixed: Literal["outer", "inner"]) -> tuple[int, int]:
+        """Splits a dim that has no parts into two, and returns them.
+
+        Args:
+            dim: the dim.
+            inner: the size of the inner part, a divisor of that of the dim.
+            fixed: whose size is a constant. Both are if that of the dim is one.
+        """
+        size = self.sizes[dim]
+        found = tuple(self.new(n, self.members[dim]) for n in (size // inner if inner else 0, inner))
+        for i, part in enumerate(found):
+            self._places[part] = (*self._places[dim], i)
+            if dim in self.fixed or i == (fixed == "inner"):
+                self.fixed.add(part)
+        self._parts[dim] = found
+        self._together = {self.space(space) for space in self._together}
+        return found  # type: ignore[return-value]
+
+    def join(self, dims: tuple[int, ...]) -> int | None:
+        """The dim that stands for these, outermost first; None for none."""
+        found = tuple(p for d in dims for p in self.parts(d))
+        if len(found) < 2:
+            return next(iter(found), None)
+        if found not in self._joined:
+            dim = self.new(prod(self.sizes[p] for p in found), self.members[found[0]])
+            self._parts[dim], self._joined[found] = found, dim
+        return self._joined[found]
+
+    def split_alike(self, a: int, b: int) -> None:
+        """Splits the parts of two dims of one size until both have parts of the same sizes.
+
+        Raises:
+            TraceError: WF274 where no whole numbers divide them so.
+        """
+        for i in count(1):
+            own, other = self.parts(a), self.parts(b)
+            if i > min(len(own), len(other)):
+                break
+            if (self.sizes[own[-i]] or inf) > (self.sizes[other[-i]] or inf):  # any number divides 0
+                own, other = other, own
+            p, q = own[-i], other[-i]
+            n = self.sizes[p]
+            if n == self.sizes[q]:
+                continue
+            if self.sizes[q] % n:
+                sizes = [" x ".join(str(self.sizes[d]) for d in parts) for parts in (self.parts(a), self.parts(b))]
+                raise error("WF274", size=self.sizes[a], first=sizes[0], second=sizes[1], where=caller())
+            outer = p not in self.fixed and self._are_fixed(own[:-i], self.sizes[q] // n)
+            if not outer:
+                self.looked_at |= {p} - self.fixed
+            self.split(q, n, fixed="outer" if outer else "inner")
+
+    def _are_fixed(self, dims: tuple[int, ...], elements: int) -> bool:
+        """Whether the innermost of some dims, as many as have so many elements, are of constant size."""
+        for d in reversed(dims):
+            if elements == 1:
+                break
+            if d not in self.fixed or elements % self.sizes[d]:
+                return False
+            elements //= self.sizes[d]
+        return elements == 1
 
 
 def bits(dims: Iterable[int | None]) -> Space:

@@ -82,7 +82,7 @@ class OverAxes:
     def over(self) -> tuple[int, ...]:
         """The dims that are reduced, in the order of the axes."""
         axes = self.dims.axes(self.shape)
-        return tuple(d for i, d in enumerate(axes) if i in self.reduced and d is not None)
+        return tuple(p for i, d in enumerate(axes) if i in self.reduced for p in self.dims.parts(d))
 
     @property
     def kept(self) -> Axes:

@@ -9,10 +9,16 @@ from .. import functions
 from . import elementwise, namespace
 from .folding import named
 
+
+def _reshaped(x: Any, *shape: Any, copy: object = None) -> Any:
+    """``x.reshape(2, -1)`` or ``x.reshape((2, -1))``."""
+    return namespace.reshape(x, shape[0] if len(shape) == 1 else shape, copy=copy)
+
+
 METHODS: dict[str, Callable[..., Any]] = {
     name: named(name)
     for name in ("sum", "mean", "var", "std", "max", "min", "prod", "any", "all", "argmax", "argmin", "ptp")
 } | {
     "squeeze": namespace.squeeze, "transpose": namespace.permute_dims, "conj": elementwise.conj, "clip": namespace.clip,
-    "round": functions.round,
+    "round": functions.round, "reshape": _reshaped,
 }  # fmt: skip

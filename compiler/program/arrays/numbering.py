@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..array_program import Fold, View
+from ..array_program import Fold, Split, View
 from ..graph import Expr, walk
 from .dims import Axes, Dims, bits, dims_of
 from .renaming import rebuilt, space_of
@@ -19,35 +19,78 @@ class Numbered:
         views: the views that the results read.
         looked_at: as ``ArrayProgram.sizes``.
         most: as ``ArrayProgram.most``.
+        splits: as ``ArrayProgram.splits``.
     """
 
-    def __init__(self, exprs: Sequence[Expr], results: Sequence[Axes], dims: Dims) -> None:
+    def __init__(self, exprs: Sequence[Expr], results: Sequence[Axes], dims: Dims, arrays: Sequence[Axes]) -> None:
         nodes = list(walk(tuple(exprs)))
+        read = {dims.views[e.value] for e in nodes if e.op == "input"}  # type: ignore[call-overload]
+        _split_alike(dims, arrays, read)
         self._dims = dims
-        used = [d for e in nodes for d in dims_of(space_of(e))] + [d for axes in results for d in axes if d is not None]
-        order = sorted({dims.find(d) for d in used})
+        used = {p for e in nodes for p in dims_of(dims.space(space_of(e)))}
+        used |= {p for axes in results for d in axes for p in dims.parts(d)}
+        order = sorted(used, key=dims.place)
         self._numbers = {d: i for i, d in enumerate(order)}
         to = Dims(dims.names)
         for d in order:
             to.new(dims.sizes[d], dims.members[d])
-        read = {dims.views[e.value] for e in nodes if e.op == "input"}  # type: ignore[call-overload]
-        for array, axes in sorted(((a, self.axes(v)) for a, v in read), key=repr):
+        for array, axes in sorted(((a, self._joined(v, to)) for a, v in read), key=repr):
             to.view(array, axes)
         self.exprs = [rebuilt(e, self._numbers, dims, to) for e in exprs]
-        self.views = tuple(View(*v) for v in to.views)
-        self.members = tuple(self._members(d) for d in order)
-        self.looked_at = tuple(sorted({(*dims.members[dims.find(d)], dims.sizes[d]) for d in dims.looked_at}))
+        self.views = tuple(View(array, _apart(axes, to)) for array, axes in to.views)
+        self.splits = tuple(
+            Split(array, axis, tuple(dims.sizes[p] if p in dims.fixed else 0 for p in parts))
+            for array, axes in enumerate(arrays)
+            for axis, d in enumerate(axes)
+            if len(parts := dims.parts(d)) > 1
+        )
+        members = self._members(arrays)
+        self.members = tuple(tuple(sorted(members[d])) for d in order)
+        self.looked_at = self._looked_at(members)
         folded = {e.value.over for root in self.exprs for e in walk((root,)) if isinstance(e.value, Fold)}
-        bounds = {(bits(self._numbers.get(dims.find(d)) for d in dims_of(s)), n) for s, n in dims.most}
+        bounds = {(bits(self._numbers.get(p) for p in dims_of(dims.space(s))), n) for s, n in dims.most}
         self.most = tuple(sorted(b for b in bounds if b[0] in folded))
 
     def axes(self, axes: Axes) -> Axes:
-        """Axes by the numbers of their dims."""
-        return tuple(None if d is None else self._numbers[self._dims.find(d)] for d in axes)
+        """Axes by the numbers of their dims; an axis along several dims as that many."""
+        return tuple(None if p is None else self._numbers[p] for p in _apart(axes, self._dims))
 
-    def _members(self, dim: int) -> tuple[tuple[int, int], ...]:
-        """The (array, axis) pairs of a dim: those that became it, and those that a view reads along it."""
+    def _joined(self, axes: Axes, to: Dims) -> Axes:
+        """Axes by their final dims."""
+        return tuple(to.join(tuple(self._numbers[p] for p in self._dims.parts(d))) for d in axes)
+
+    def _members(self, arrays: Sequence[Axes]) -> dict[int, set[tuple[int, int]]]:
+        """The (array, axis) pairs of each dim: the axes that lie along it, in some view."""
+        found: dict[int, set[tuple[int, int]]] = {}
+        for array, axes in enumerate(arrays):
+            for axis, p in enumerate(_apart(axes, self._dims)):
+                if p is not None:
+                    found.setdefault(p, set()).add((array, axis))
+        dims = {number: d for d, number in self._numbers.items()}
+        for view in self.views:
+            for axis, n in enumerate(view.axes):
+                if n is not None:
+                    found.setdefault(dims[n], set()).add((view.array, axis))
+        return found
+
+    def _looked_at(self, members: dict[int, set[tuple[int, int]]]) -> tuple[tuple[int, int, int], ...]:
+        """One (array, axis) of each dim whose size is a constant, and the size."""
         dims = self._dims
-        own = {dims.members[d] for d in range(len(dims.sizes)) if dims.find(d) == dim}
-        number = self._numbers[dim]
-        return tuple(sorted(own | {(v.array, i) for v in self.views for i, d in enumerate(v.axes) if d == number}))
+        known = {p for d in dims.looked_at for p in dims.parts(d)}
+        own = {p: min(members[p]) for p in known if p in members}
+        return tuple(sorted((*pair, dims.sizes[p]) for p, pair in own.items()))
+
+
+def _split_alike(dims: Dims, arrays: Sequence[Axes], read: set[tuple[int, Axes]]) -> None:
+    """Splits the dims along which an axis lies, in all ways in which its array is read, into the same parts."""
+    parts = -1
+    while parts != (parts := sum(len(dims.parts(d)) for _, axes in read for d in axes)):
+        for array, axes in read:
+            for own, d in zip(arrays[array], axes, strict=True):
+                if own is not None and d is not None:
+                    dims.split_alike(own, d)
+
+
+def _apart(axes: Axes, dims: Dims) -> Axes:
+    """Axes with one entry per dim in place of one for several."""
+    return tuple(p for d in axes for p in (dims.parts(d) or (None,)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ..array_program import Fold
@@ -16,7 +16,7 @@ def renamed(root: Expr, names: Mapping[int, int], dims: Dims) -> Expr:
     A dim that ``root`` uses and that another takes the name of takes the name that became free: so ``x.T`` of a square
     array reads the array along the same two dims as ``x``.
     """
-    used = {dims.find(d) for e in walk((root,)) for d in dims_of(space_of(e))}
+    used = {d for e in walk((root,)) for d in dims_of(dims.space(space_of(e)))}
     mapped = dict(names)
     origin = {new: old for old, new in names.items()}
     for d in used - names.keys():
@@ -32,21 +32,24 @@ def rebuilt(root: Expr, names: Mapping[int, int], dims: Dims, to: Dims) -> Expr:
     found: dict[str, Expr] = {}
 
     def space(old: Space) -> Space:
-        return bits(names[dims.find(d)] for d in dims_of(old))
+        return bits(names[d] for d in dims_of(dims.space(old)))
+
+    def each(old: Iterable[int | None]) -> tuple[int, ...]:
+        return tuple(names[p] for d in old for p in dims.parts(d))
 
     for e in walk((root,)):
         args = tuple(found[a.digest] for a in e.args)
         value, own = e.value, space(e.space)
         if e.op == "input":
             array, axes = dims.views[e.value]  # type: ignore[call-overload]
-            value = to.view(array, tuple(None if d is None else names[dims.find(d)] for d in axes))
+            value = to.view(array, tuple(to.join(each((d,))) for d in axes))
         elif isinstance(e.value, Fold):
-            value = replace(e.value, over=space(e.value.over), order=tuple(names[dims.find(d)] for d in e.value.order))
+            value = replace(e.value, over=space(e.value.over), order=each(e.value.order))
             to.vary(union(a.space for a in args) | value.over)
         elif e.op == "count":
             value = space(e.value)  # type: ignore[arg-type]
         elif e.op == "iota":
-            value = tuple(names[dims.find(d)] for d in e.value)  # type: ignore[attr-defined]
+            value = each(e.value)  # type: ignore[arg-type]
         to.vary(own)
         found[e.digest] = (
             e if (value, own, args) == (e.value, e.space, e.args) else replace(e, args=args, space=own, value=value)

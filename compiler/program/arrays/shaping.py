@@ -88,8 +88,8 @@ def axes_of(shape: Any, dims: Dims, like: Axes = ()) -> Axes:
 
 
 def _axis(size: Any, like: int | None, dims: Dims) -> int | None:
-    if isinstance(size, Size) and size.expr.op == "count" and len(found := dims_of(dims.space(size.of))) == 1:
-        return found[0]
+    if isinstance(size, Size) and size.expr.op == "count" and len(found := dims_of(size.of)) == 1:
+        return dims.find(found[0])
     number = index(size)
     if number == 1:
         return None

@@ -17,7 +17,7 @@ from ..symbols import Sym
 from ..tracing import structure_of
 from ..values import Value
 from . import types
-from .dims import Dims, bits
+from .dims import Axes, Dims, bits
 from .folding import Outside
 from .numbering import Numbered
 from .shaping import squeeze
@@ -55,6 +55,7 @@ def trace_arrays(
     label = str(name or getattr(function, "__name__", "program"))
     dims = Dims(_names(function, len(arrays)))
     values = [_symbolic(i, a, dims) for i, a in enumerate(arrays)]
+    own = [v.axes for v in values]
     held = Scope(name=label, over=Outside(dims))
     with scope(held), Tracing(label):
         got = function(*values, **params)
@@ -62,10 +63,11 @@ def trace_arrays(
     structure = structure_of(label, got, leaves, function, code="WF263")
     results = [_result(i, r, dims, label, function) for i, r in enumerate(leaves)]
     results += [_check(c) for _, c in held.checks]
-    final = Numbered(
-        [r.in_memory() if r.dtype in types.BYTES else r.expr for r in results], [r.axes for r in results], dims
-    )
-    outputs = [Output(e, final.axes(r.axes), r.dtype) for e, r in zip(final.exprs, results, strict=True)]
+    exprs = [r.in_memory() if r.dtype in types.BYTES else r.expr for r in results]
+    final = Numbered(exprs, [r.axes for r in results], dims, own)
+    outputs = [
+        Output(e, final.axes(r.axes), r.dtype, _joined(r.axes, dims)) for e, r in zip(final.exprs, results, strict=True)
+    ]
     return ArrayProgram(
         label,
         tuple(a.dtype for a in arrays),
@@ -77,6 +79,7 @@ def trace_arrays(
         defined(function),
         final.most,
         tuple(code for code, _ in held.checks),
+        final.splits,
         tuple(held.used),
     )
 
@@ -109,6 +112,12 @@ def _result(position: int, value: Value, dims: Dims, label: str, function: Any) 
     if not isinstance(value, SymArray):
         raise error("WF263", name=label, position=position, where=defined(function))
     return value
+
+
+def _joined(axes: Axes, dims: Dims) -> tuple[int, ...]:
+    """How many dims each axis of a result lies along; nothing if each lies along one."""
+    found = tuple(max(1, len(dims.parts(d))) for d in axes)
+    return found if max(found, default=1) > 1 else ()
 
 
 def _check(condition: Sym) -> SymArray:
