@@ -74,6 +74,7 @@ from .runtime.programs.library import (
     add_rms_norm as add_rms_norm,
     batch_norm as batch_norm,
     cross_entropy as cross_entropy,
+    group_norm as group_norm,
     instance_norm as instance_norm,
     layer_norm as layer_norm,
     log_softmax as log_softmax,

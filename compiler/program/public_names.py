@@ -20,6 +20,6 @@ REDUCTIONS = (
 """Built-in reductions: ``library/reductions.py``. The monoid SUM alone makes sum, and so on."""
 PROGRAMS = (
     "softmax", "softmin", "log_softmax", "layer_norm", "rms_norm", "add_layer_norm", "add_rms_norm", "batch_norm",
-    "instance_norm", "normalize", "standardize", "cross_entropy", "nll_loss", "quantize",
+    "group_norm", "instance_norm", "normalize", "standardize", "cross_entropy", "nll_loss", "quantize",
 )  # fmt: skip
 """Built-in programs of arrays: ``library/programs/``."""

@@ -193,6 +193,10 @@ ENTRIES: Entries = {
             "an axis of size {size} is used as {first} and as {second}: expected parts of which one divides the other",
             "split the axis in one way",
         ),
+        "WF275": (
+            "block= has {found} sizes: expected {expected}, one for each of the axes",
+            "name the axes of a block with axis=, such as axis=(-2, -1), block=(128, 128)",
+        ),
         "WF263": (
             "result {position} of {name} is no array",
             "return arrays that the function computes from its arguments, in a tuple, a list or a dict if there are "

@@ -168,6 +168,40 @@ def instance_norm(
     return cast(affine(_standard(x, _others(x, (0, channel_axis)), eps)), t)
 
 
+def group_norm(
+    x: Array,
+    num_groups: int,
+    weight: Array = None,
+    bias: Array = None,
+    *,
+    channel_axis: int = 1,
+    eps: float = 1e-5,
+) -> Array:
+    """(x - mean) / sqrt(variance + eps) * weight + bias for each group of channels of each instance.
+
+    Args:
+        x: an array with instances along axis 0 and an axis of channels.
+        num_groups: the number of groups, which divides that of the channels; a group is of neighbours.
+        weight: a factor for each channel, or None.
+        bias: an addend for each channel, or None.
+        channel_axis: the axis of the channels.
+        eps: what is added to the variance, whose divisor is the number of elements.
+
+    Returns:
+        An array of the shape and type of ``x``.
+
+    Raises:
+        TraceError: WF254 or WF269 for a weight or a bias of another shape, WF273 for a number that does not divide.
+    """
+    t = result_type(x)
+    (place,) = positions(channel_axis, x.axes, x)
+    shape = x.shape
+    groups = xp.reshape(wide(x, t), (*shape[:place], num_groups, -1, *shape[place + 1 :]))
+    affine = _Affine(wide(x, t), channel_axis, weight, bias)
+    standard = _standard(groups, _others(groups, (0, place)), eps)
+    return cast(affine(xp.reshape(standard, shape)), t)
+
+
 def normalize(x: Array, *, p: float = 2.0, axis: AxisArgument = 1, eps: float = 1e-12) -> Array:
     """x / max(norm(x), eps) along axes.
 

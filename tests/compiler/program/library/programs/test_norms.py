@@ -16,6 +16,7 @@ from warpfold.compiler.program.library.programs.norms import (
     add_layer_norm,
     add_rms_norm,
     batch_norm,
+    group_norm,
     instance_norm,
     layer_norm,
     normalize,
@@ -179,6 +180,29 @@ def test_instance_norm_as_pytorch(parts: int) -> None:
     given["x"] = np.moveaxis(X, 1, -1)
     found = values(instance_norm, given, channel_axis=-1)[0]
     np.testing.assert_allclose(np.moveaxis(found, -1, 1), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3, 6])
+@pytest.mark.parametrize("parts", range(4))
+def test_group_norm_as_pytorch(groups: int, parts: int) -> None:
+    torch = pytest.importorskip("torch")
+    x = RNG.standard_normal((2, 6, 3, 2)).astype(np.float32)
+    weight, bias = (RNG.standard_normal(6) if parts & bit else None for bit in (1, 2))
+    own = [None if v is None else torch.from_numpy(v) for v in (weight, bias)]
+    expected = torch.nn.functional.group_norm(torch.from_numpy(x).double(), groups, *own).numpy()
+    given = {"x": x, "weight": weight, "bias": bias}
+    np.testing.assert_allclose(values(group_norm, given, num_groups=groups)[0], expected, rtol=1e-9, atol=1e-9)
+    given["x"] = np.moveaxis(x, 1, -1)
+    found = values(group_norm, given, num_groups=groups, channel_axis=-1)[0]
+    np.testing.assert_allclose(np.moveaxis(found, -1, 1), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_group_norm_serves_any_number_of_channels_that_the_groups_divide() -> None:
+    found = program(group_norm, {"x": np.ones((2, 6, 3), np.float32), "weight": np.ones(6)}, num_groups=2)
+    assert found.sizes == ()
+    assert [tuple(s) for s in found.splits] == [(0, 1, (2, 0)), (1, 0, (2, 0))]
+    with pytest.raises(TraceError, match=r"WF273: x of shape \(2, 6, 3\) cannot be read in shape \(2, 4, -1, 3\)"):
+        program(group_norm, {"x": np.ones((2, 6, 3), np.float32)}, num_groups=4)
 
 
 @pytest.mark.parametrize("p", [2.0, 1.0, 0.0, 3.0, 0.5, np.inf, -np.inf])

@@ -60,6 +60,32 @@ def test_rows_that_have_no_common_magnitude(to: str) -> None:
         assert np.isnan(q[4, 0])
 
 
+@pytest.mark.parametrize("to", TYPES)
+@pytest.mark.parametrize("block", [1, 3, 6, 12])
+def test_blocks_of_rows(to: str, block: int) -> None:
+    x = RNG.standard_normal((4, 12)).astype(np.float32)
+    q, scale = values(quantize, {"x": x}, dtype=to, block=block)
+    expected, scales = formula(x.astype(np.float64).reshape(4, -1, block), to, -1)
+    np.testing.assert_array_equal(q.astype(np.float64), expected.reshape(x.shape))
+    np.testing.assert_array_equal(scale, scales[..., 0])
+
+
+def test_blocks_of_several_axes() -> None:
+    x = RNG.standard_normal((4, 12, 5)).astype(np.float32)
+    for axis, block in (((0, 1), (2, 3)), ((1, 0), (3, 2))):
+        q, scale = values(quantize, {"x": x}, axis=axis, block=block)
+        expected, scales = formula(x.astype(np.float64).reshape(2, 2, 4, 3, 5), "float8_e4m3fn", (1, 3))
+        np.testing.assert_array_equal(q.astype(np.float64), expected.reshape(x.shape))
+        np.testing.assert_array_equal(scale, scales.reshape(2, 4, 5))
+
+
+def test_blocks_that_do_not_fit() -> None:
+    with pytest.raises(TraceError, match=r"WF273: x of shape \(2, 10\) cannot be read in shape \(2, -1, 4\)"):
+        program(quantize, {"x": np.ones((2, 10), np.float32)}, block=4)
+    with pytest.raises(TraceError, match="WF275: block= has 2 sizes: expected 1, one for each of the axes"):
+        program(quantize, {"x": np.ones((2, 10), np.float32)}, block=(2, 5))
+
+
 def test_types() -> None:
     for t, scales in ((BF16, F32), (F32, F32), (F64, F64)):
         found = program(quantize, {"x": RNG.standard_normal((2, 3)).astype(t.numpy)})
