@@ -18,7 +18,8 @@ from ...compiler.program.signatures import defined, parameters
 from ...compiler.program.spelling import unknown
 from ..resolve import hashable
 
-_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+"""The kinds of parameters that take one argument by position."""
 _ARRAYS = ("shape", "__dlpack__", "__array__", "__array_interface__", "__cuda_array_interface__")
 
 
@@ -80,7 +81,7 @@ def arguments_of(
     """
     name = str(getattr(function, "__name__", "the program"))
     taken = {p.name: p for p in parameters(function)}
-    positional = [p for p in taken.values() if p.kind in _POSITIONAL]
+    positional = [p for p in taken.values() if p.kind in POSITIONAL]
     _check_count(name, positional, xs, how, any(p.kind is p.VAR_POSITIONAL for p in taken.values()))
     _check_names(name, function, taken, {p.name for p in positional[: len(xs)]}, how)
     arrays: list[Any] = []

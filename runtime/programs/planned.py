@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...compiler.dtypes import DType
-from ...compiler.errors import DTypeError
 from ...compiler.plan.plan import Determinism
 from ...compiler.program.arrays.trace import ArrayArg
 from ...compiler.program.dtype_names import dtype
@@ -37,7 +35,11 @@ class Planned(NamedTuple):
 
 
 def as_arrays(xs: Sequence[Any], how: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments with an ``ArraySpec`` in place of each (shape, element type)."""
+    """The arguments with an ``ArraySpec`` in place of each (shape, element type).
+
+    Raises:
+        DTypeError: WF105 or WF160 for a name of no element type, or of two.
+    """
     return [_as_array(x) for x in xs], {name: _as_array(x) for name, x in how.items()}
 
 
@@ -45,18 +47,10 @@ def _as_array(x: Any) -> Any:
     """The contiguous, aligned array that a (shape, element type) stands for; anything else as it is."""
     if type(x) is not tuple or len(x) != 2 or not isinstance(x[0], tuple | list):
         return x
-    shape, t = x[0], _type(x[1])
-    if t is None or not all(isinstance(n, int) for n in shape):
+    shape, t = tuple(x[0]), x[1]
+    if isinstance(t, int | tuple | list) or not all(isinstance(n, int) for n in shape):
         return x
-    return ArraySpec(tuple(shape), contiguous(tuple(shape)), 0, t)
-
-
-def _type(value: Any) -> DType | None:
-    """The element type that ``value`` names; None if it names none."""
-    try:
-        return dtype(value)
-    except DTypeError:
-        return None
+    return ArraySpec(shape, contiguous(shape), 0, dtype(t))
 
 
 def planned(

@@ -12,7 +12,7 @@ from ...compiler.program.arrays.trace import ArrayArg, trace_arrays
 from ...compiler.program.closures import captured
 from ...compiler.program.signatures import parameters
 from ..prepare import warn_of_broken_laws
-from .arguments import Arguments, Baked
+from .arguments import POSITIONAL, Arguments, Baked
 
 KEPT = 64
 """The most traces for arguments of one kind: a function that is specialised to sizes has one for each of them."""
@@ -74,7 +74,7 @@ def _traced(function: Callable[..., Any], arguments: Arguments, arrays: Sequence
 
 def names_of(function: Callable[..., Any], arguments: Arguments, count: int) -> tuple[str, ...]:
     """What ``function`` calls each array."""
-    single = [p.name for p in parameters(function) if p.kind is not p.VAR_POSITIONAL]
+    single = [p.name for p in parameters(function) if p.kind in POSITIONAL]
     slots = [*zip(single, arguments.positional, strict=False), *arguments.named]
     own = {slot: name for name, slot in slots if isinstance(slot, int)}
     return tuple(own.get(i, f"array_{i}") for i in range(count))

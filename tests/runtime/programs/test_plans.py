@@ -1,0 +1,71 @@
+"""Plans of programs: few kernels for many sizes, buffers that do not overlap, options of the steps that fold."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import numpy as np
+from made import batch_norm, layer_norm, softmax
+
+import warpfold as wf
+from warpfold.runtime.programs.plans import PreparedProgram
+
+
+def _prepared(program: Any, *shapes: tuple[int, ...], dtype: str = "f32", **how: Any) -> PreparedProgram:
+    return program._planned([(shape, dtype) for shape in shapes], how, "sm_90a").prepared  # type: ignore[no-any-return]
+
+
+def test_calls_of_many_sizes_share_kernels() -> None:
+    rng, keys = Random(1), set()
+    for _ in range(200):
+        shape = (rng.randint(2, 5000), rng.randint(2, 9000))
+        keys.update(s.prepared.key for s in _prepared(softmax, shape).steps)
+    assert len(keys) <= 60
+
+
+def test_a_cut_keeps_finished_values_of_each_row() -> None:
+    found = _prepared(batch_norm, (256, 4, 128, 128), (4,))
+    assert [len(s.step.program.reduces) for s in found.steps] == [1, 0]
+    assert found.steps[0].elements == 256 * 128 * 128
+    assert [b.dims for b in found.cut.buffers] == [(1,)] * len(found.cut.buffers)
+
+
+def test_buffers_do_not_overlap() -> None:
+    rows = wf.program(lambda x: (x - wf.mean(x, axis=0)) / (wf.std(x, axis=0) + wf.max(x, axis=0)))
+    found = _prepared(rows, (1 << 20, 999))
+    ends = [o + b.dtype.itemsize * 999 for o, b in zip(found.buffers, found.cut.buffers, strict=True)]
+    assert len(ends) > 1
+    assert all(o % 256 == 0 for o in found.buffers)
+    assert all(end <= start for end, start in zip(ends, found.buffers[1:], strict=False))
+    assert found.nbytes >= max(ends, default=0)
+
+
+def test_options_are_those_of_the_steps_that_fold() -> None:
+    found = _prepared(softmax, (2, 1 << 22), plan="warps=4,warps_kept=1")
+    assert [s.prepared.choice.plan.warps for s in found.steps] == [4, 8]
+    found = _prepared(wf.program(lambda x: x * 2.0), (4, 512), plan="vector=2")
+    assert [s.prepared.choice.plan.vector for s in found.steps] == [2]
+
+
+def test_narrow_integers_are_added_in_32_bits_while_these_hold_the_sum() -> None:
+    total = wf.program(lambda x: wf.sum(x, axis=-1))
+    few, many = (_prepared(total, (4, n), dtype="int8").steps[0].prepared.program for n in (100, 1 << 25))
+    assert [few.states[0].name, many.states[0].name] == ["i32", "i64"]
+    x = np.full((2, 100), -128, np.int8)
+    np.testing.assert_array_equal(total(x), x.sum(1))
+
+
+def test_dims_lie_as_the_arrays_do() -> None:
+    """Of an NHWC array the channels are innermost: threads share them, and weights are read along them."""
+    x = np.zeros((2, 5, 6, 8), np.float32).transpose(0, 3, 1, 2)
+    scaled = wf.program(lambda x, w: x * w[:, None, None])
+    (step,) = scaled._planned([x, np.zeros(8, np.float32)], {}, "sm_90a").prepared.steps
+    assert (step.step.kept, step.step.reduced) == ((0, 2, 3), (1,))
+    (step,) = _prepared(scaled, (2, 8, 5, 6), (8,)).steps
+    assert (step.step.kept, step.step.reduced) == ((0, 1), (2, 3))
+
+
+def test_one_kernel_serves_any_weights() -> None:
+    with_both, with_one = _prepared(layer_norm, (64, 512), (512,), (512,)), _prepared(layer_norm, (64, 512), (512,))
+    assert len(with_both.steps) == len(with_one.steps) == 1

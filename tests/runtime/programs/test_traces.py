@@ -1,0 +1,70 @@
+"""Traces: one serves all arrays whose sizes agree as those did that it was traced for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import warpfold as wf
+from warpfold.compiler.dtypes import F32
+from warpfold.compiler.program.arrays.trace import ArrayArg
+from warpfold.runtime.programs.arguments import arguments_of
+from warpfold.runtime.programs.traces import Traces, names_of
+
+
+def _traces(function: Any, *shapes: tuple[tuple[int, ...], ...]) -> list[Any]:
+    """The traces for calls with arrays of these shapes."""
+    traces = Traces(function)
+    arguments, _ = arguments_of(function, [_Array()] * len(shapes[0]), {})
+    return [traces.get(arguments, [ArrayArg(F32, s) for s in call]) for call in shapes]
+
+
+class _Array:
+    shape = (1,)
+
+
+def _added(x: Any, y: Any) -> Any:
+    return x + y
+
+
+def test_sizes_do_not_matter() -> None:
+    a, b, c = _traces(_added, ((3, 4), (4,)), ((5, 6), (6,)), ((0, 2), (2,)))
+    assert a is b is c
+
+
+def test_axes_of_size_1_do() -> None:
+    a, b, c = _traces(_added, ((3, 4), (3, 4)), ((3, 4), (3, 1)), ((7, 8), (7, 1)))
+    assert a is not b
+    assert b is c
+
+
+def test_a_function_that_looks_at_a_size_has_a_trace_for_each() -> None:
+    def looked(x: Any) -> Any:
+        return x * 2.0 if x.shape[1] > 3 else x
+
+    a, b, c = _traces(looked, ((3, 4),), ((5, 4),), ((3, 2),))
+    assert a is b
+    assert a.digest != c.digest
+
+
+def test_more_elements_than_32_bits_number_have_another_trace() -> None:
+    a, b, c = _traces(lambda x: wf.argmax(x), ((1 << 10,),), ((1 << 20,),), ((1 << 32,),))
+    assert a is b
+    assert a.digest != c.digest
+
+
+def test_sizes_that_must_agree_are_compared() -> None:
+    traces = Traces(_added)
+    arguments, _ = arguments_of(_added, [_Array()] * 2, {})
+    traces.get(arguments, [ArrayArg(F32, (3, 4)), ArrayArg(F32, (3, 4))])
+    with pytest.raises(wf.WarpfoldError, match="WF254"):
+        traces.get(arguments, [ArrayArg(F32, (3, 4)), ArrayArg(F32, (3, 5))])
+
+
+def test_arrays_have_the_names_of_parameters() -> None:
+    def function(x: Any, *more: Any, w: Any, axis: int = 0) -> Any:
+        return x + w + sum(more) * axis
+
+    arguments, arrays = arguments_of(function, [_Array(), _Array()], {"w": _Array(), "axis": 1})
+    assert names_of(function, arguments, len(arrays)) == ("x", "array_1", "w")
