@@ -51,10 +51,26 @@ func.func @exp_nearly_bounded(%x: f32) -> f32 {
   // CHECK:         arith.shrsi
   // CHECK:         return
   %lowest = arith.constant -88.0 : f32
-  %highest = arith.constant 0.0 : f32
+  %highest = arith.constant 80.0 : f32
   %above = arith.maximumf %x, %lowest : f32
   %within = arith.minimumf %above, %highest : f32
   %y = math.exp %within : f32
+  return %y : f32
+}
+
+// Relative to a maximum no argument is above zero, and no result above one. There is a lower bound, and 2^n times 2^64,
+// whose exponent has room for every n, is one factor; the result is multiplied by 2^-64 at the end, which rounds once.
+// CHECK-LABEL: func.func @exp_at_most_zero
+func.func @exp_at_most_zero(%x: f32, %greatest: f32) -> f32 {
+  // CHECK:         llvm.maximum
+  // CHECK-NOT:     llvm.minimum
+  // CHECK-NOT:     arith.shrsi
+  // CHECK:         arith.shli
+  // CHECK-COUNT-2: arith.mulf
+  // CHECK-NOT:     arith.mulf
+  // CHECK:         return
+  %d = arith.subf %x, %greatest {fold.at_most_zero} : f32
+  %y = math.exp %d : f32
   return %y : f32
 }
 

@@ -147,7 +147,7 @@ func.func @softmax(%x: tensor<?x?xf32>) -> tensor<?x?xf32> attributes {
 // WARP-NOT:         "fold.
 
 // 5. expand-math: the exponential as arithmetic, a polynomial of degree 6 and a shift into the exponent. Since no
-// argument is above zero, there is no branch for results that overflow.
+// argument is above zero, there is no upper bound, and one of the two factors is a constant.
 //
 // MATH:             %[[D:.*]] = arith.subf %{{.*}} {fold.at_most_zero} : vector<4xf32>
 // MATH-NEXT:        %[[C:.*]] = llvm.call_intrinsic "llvm.maximum"(%[[D]], %{{.*}})
