@@ -29,8 +29,8 @@ from .values import cast as convert
 
 T = TypeVar("T")
 _EXACT = frozenset((
-    "input", "param", "const", "iota", "count", "reduce", "result", "cast", "bitcast", "where", "min", "max", "eq",
-    "ne", "lt", "le", "gt", "ge", "and", "or", "xor", "shl", "shr", "floor", "ceil",
+    "input", "param", "const", "iota", "count", "reduce", "fold", "result", "cast", "bitcast", "where", "min", "max",
+    "eq", "ne", "lt", "le", "gt", "ge", "and", "or", "xor", "shl", "shr", "floor", "ceil",
 ))  # fmt: skip
 """Nodes that compare, select, convert or move bits: their results are no wider than their operands."""
 _LEAVES = frozenset(("const", "count", "param"))

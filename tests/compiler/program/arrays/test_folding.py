@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import product
 from typing import Any
 
@@ -13,7 +14,7 @@ from numpys import COMPLETE, answer
 import warpfold as wf
 from warpfold.commands.checking.array_values import evaluate
 from warpfold.compiler.dtypes import BF16, BOOL, F8E4M3FN, F32, I32, I64
-from warpfold.compiler.errors import ArgumentError, TraceError
+from warpfold.compiler.errors import ArgumentError, TraceError, WarpfoldWarning
 from warpfold.compiler.program.array_program import ArrayProgram
 from warpfold.compiler.program.arrays.folding import MANY
 from warpfold.compiler.program.arrays.trace import ArrayArg, trace_arrays
@@ -194,3 +195,12 @@ def test_reductions_of_another_tracing_are_refused() -> None:
     traced(lambda x: kept.append(x) or x, X)
     with pytest.raises(TraceError, match="WF253"):
         traced(lambda x: wf.sum(kept[0] * x), X)
+
+
+def test_a_fold_of_narrow_elements_is_no_arithmetic_in_their_type() -> None:
+    x = np.ones((3, 4), np.int8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        traced(lambda x: wf.fold(wf.SUM, wf.fold(wf.MAX, x, axis=0), axis=0), x)
+    with pytest.warns(WarpfoldWarning, match="WF231"):
+        traced(lambda x: wf.fold(wf.SUM, x - wf.fold(wf.MAX, x, axis=0), axis=0), x)
