@@ -135,9 +135,7 @@ def dot(x: Any, y: Any, **how: Any) -> Any:
     Raises:
         ArgumentError: WF150 for other ranks or sizes.
     """
-    if is_array(x) or is_array(y):
-        return reduced((x, y), "dot", None, how.pop("out"), how.pop("where"), how)
-    shapes = [view(a).shape for a in (x, y)]
+    shapes = [a.sizes if is_array(a) else view(a).shape for a in (x, y)]
     if len(shapes[0]) != 1 or shapes[0] != shapes[1]:
         raise error("WF150", shapes=f"{shapes[0]} and {shapes[1]}")
     return _of_pair(x, y, "dot", **how)
@@ -146,7 +144,10 @@ def dot(x: Any, y: Any, **how: Any) -> Any:
 @_compared
 def array_equal(x: Any, y: Any, **how: Any) -> Any:
     """Whether two arrays have one shape and equal elements."""
-    if not (is_array(x) or is_array(y)) and view(x).shape != view(y).shape:
+    if is_array(x) and is_array(y):
+        if x.sizes != y.sizes:
+            return x.__array_namespace__().asarray(x.shape == y.shape)  # false, for these sizes alone
+    elif view(x).shape != view(y).shape:
         return from_numpy(x, np.zeros((), np.bool_))
     return _of_pair(x, y, "array_equal", **how)
 

@@ -58,7 +58,7 @@ def _along(value: SymArray, shared: Axes, dims: Dims, values: Sequence[SymArray]
         if s is None or d is None:
             continue
         if dims.sizes[s] != dims.sizes[d]:
-            raise _mismatch(i - len(shared), values, dims, value, s)
+            raise _mismatch(i - len(shared), values, value, dims.sizes[s])
         dims.unify(s, d)
     shared, own = dims.axes(shared), dims.axes(own)
     names = _names(shared, own, dims)
@@ -85,27 +85,14 @@ def _names(shared: Axes, own: Axes, dims: Dims) -> dict[int, int]:
     return names
 
 
-def _mismatch(axis: int, values: Sequence[SymArray], dims: Dims, value: SymArray, dim: int) -> WarpfoldError:
-    """The error for two axes of different sizes, which no broadcasting joins."""
-    sizes = [0 if v.ndim < -axis or v.axes[axis] is None else dims.sizes[v.axes[axis]] for v in values]  # type: ignore[index]
-    other = values[sizes.index(dims.sizes[dim])] if dims.sizes[dim] in sizes else value
-    facts = {
-        "shapes": " and ".join(str(_plain(v)) for v in (other, value)),
-        "axis": axis,
-        "first": other.described(),
-        "second": value.described(),
-        "size": dims.sizes[dim],
-        "found": dims.sizes[value.axes[axis]],  # type: ignore[index]
-    }
-    return error("WF254", where=caller(), **facts)
-
-
-def _plain(value: SymArray) -> tuple[int, ...]:
-    """The shape as numbers, without a look by the function."""
-    return tuple(1 if d is None else value.dims.sizes[d] for d in value.axes)
+def _mismatch(axis: int, values: Sequence[SymArray], value: SymArray, size: int) -> WarpfoldError:
+    """The error for an axis of ``value``, counted from the end, that has not the ``size`` of another value."""
+    other = next((v for v in values if v.sizes[axis:][:1] == (size,)), value)
+    facts = {"first": other.described(), "second": value.described(), "size": size, "found": value.sizes[axis]}
+    return error("WF254", shapes=f"{other.sizes} and {value.sizes}", axis=axis, where=caller(), **facts)
 
 
 def _unlike(value: SymArray, axes: Axes) -> WarpfoldError:
     """The error for a value that does not broadcast to a shape."""
     shape = tuple(1 if d is None else value.dims.sizes[d] for d in axes)
-    return error("WF255", value=value.described(), found=_plain(value), expected=shape, where=caller())
+    return error("WF255", value=value.described(), found=value.sizes, expected=shape, where=caller())

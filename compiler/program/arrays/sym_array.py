@@ -54,6 +54,11 @@ class SymArray(Sym):
         return shape_of(self.axes, self.dims)
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes of the axes in this tracing, for messages and for what holds for all sizes of their kind."""
+        return tuple(1 if d is None else self.dims.sizes[d] for d in self.axes)
+
+    @property
     def size(self) -> Size | int:
         """The number of elements."""
         space = bits(self.axes)

@@ -18,8 +18,8 @@ from ..tracing import structure_of
 from ..values import Value
 from . import types
 from .dims import Axes, Dims, bits
-from .folding import Outside
 from .numbering import Numbered
+from .over_axes import Outside
 from .shaping import squeeze
 from .sym_array import SymArray
 

@@ -16,7 +16,7 @@ from warpfold.commands.checking.array_values import evaluate
 from warpfold.compiler.dtypes import BF16, BOOL, F8E4M3FN, F32, I32, I64
 from warpfold.compiler.errors import ArgumentError, TraceError, WarpfoldWarning
 from warpfold.compiler.program.array_program import ArrayProgram
-from warpfold.compiler.program.arrays.folding import MANY
+from warpfold.compiler.program.arrays.over_axes import MANY
 from warpfold.compiler.program.arrays.trace import ArrayArg, trace_arrays
 from warpfold.compiler.program.fold import HUGE
 from warpfold.compiler.program.graph import walk
@@ -58,6 +58,23 @@ def test_keepdims_keeps_reduced_axes() -> None:
 
 def test_dot_is_of_rank_1() -> None:
     expect_equal(lambda x, y: wf.dot(x, y), np.dot, X[0, 0, :, 0], Y[0, 0, :, 0])
+
+
+def test_dot_of_other_ranks_is_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"WF150.*\(3, 2\) and \(3, 2\)"):
+        traced(lambda x, y: wf.dot(x, y), X[:, 0, 0], Y[:, 0, 0])
+
+
+def test_reductions_that_compare_shapes_serve_other_sizes() -> None:
+    x, y = X[0, 0, :, 0], Y[0, 0, :, 0]
+    assert traced(lambda x, y: wf.dot(x, y), x, y).sizes == ()
+    assert traced(lambda x, y: wf.array_equal(x, y), x, y).sizes == ()
+
+
+def test_arrays_of_other_shapes_are_not_equal() -> None:
+    x = X[:, 0, :, 0]
+    program = expect_equal(lambda x, y: x * wf.array_equal(x, y), lambda x, _: x * 0, x, x[:, :1])
+    assert (0, 1, 4) in program.sizes
 
 
 def test_arrays_of_a_reduction_broadcast() -> None:
