@@ -15,7 +15,7 @@ from ...compiler.planner.resident.choose import owning
 from ...compiler.planner.task import Notes, Task
 from ...compiler.program.array_program import ArrayProgram, Fold
 from ...compiler.program.cuts import cut
-from ...compiler.program.graph import REDUCED
+from ...compiler.program.graph import REDUCED, walk
 from ...compiler.program.rewrites.narrowing import narrowed
 from ...compiler.program.steps import Operand, Step, Steps
 from ...compiler.program.storage import parts
@@ -249,13 +249,15 @@ def _memory_type(t: DType) -> DType:
 
 
 def check_empty(program: ArrayProgram, shapes: Sequence[Dims], sizes: Dims) -> None:
-    """Checks that every fold of no elements has an identity.
+    """Checks that every fold of no elements has an identity, if results with elements depend on it.
 
     Raises:
         ArgumentError: WF104.
     """
-    for e in program.folds if 0 in sizes else ():
-        assert isinstance(e.value, Fold)
+    results = tuple(o.expr for o in program.outputs if 0 not in o.shape(sizes)) if 0 in sizes else ()
+    for e in walk(results):
+        if not isinstance(e.value, Fold):
+            continue
         over = program.dims_of(e.value.over)
         kept = [sizes[d] for d in program.dims_of(e.space)]
         if 0 in kept or 0 not in (sizes[d] for d in over) or e.value.monoid.has_identity:
@@ -263,4 +265,5 @@ def check_empty(program: ArrayProgram, shapes: Sequence[Dims], sizes: Dims) -> N
         pairs = [pair for d in over for pair in program.dims[d]]
         array = pairs[0][0]
         axes = tuple(axis for a, axis in pairs if a == array)
-        raise error("WF104", name=e.value.monoid.name.lower(), axes=axes, shape=shapes[array])
+        layout = program.apart(array, shapes[array])
+        raise error("WF104", name=e.value.monoid.name.lower(), axes=axes, shape=layout and layout.shape)

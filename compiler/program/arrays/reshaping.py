@@ -27,42 +27,45 @@ def reshape(x: SymArray, /, shape: Any, *, copy: object = None) -> SymArray:  # 
     Raises:
         TraceError: WF273 for sizes that do not hold the elements of ``x``, or that neither divide nor join its axes.
     """
-    sizes = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
-    left = [p for d in x.axes for p in x.dims.parts(d)]
-    axes: list[int | None] = []
-    for size, number in zip(reversed(sizes), reversed(_numbers(x, sizes)), strict=True):
-        own = _parts_of(size, left, x.dims)
-        if own is None:
-            own = _taken(left, number, x.dims, fixed=isinstance(size, Size) or size != -1)
-        if own is None:
-            raise _impossible(x, sizes)
-        axes.insert(0, x.dims.join(own))
-    if left:  # beside an axis of size 0
-        raise _impossible(x, sizes)
-    return x.relabeled(tuple(axes))
+    dims, sizes = x.dims, list(shape) if isinstance(shape, tuple | list) else [shape]
+    left = [p for d in x.axes for p in dims.parts(d)]
+    first = _unchanged(sizes, left, dims)
+    inner, left = sizes[len(first) :], left[sum(map(len, first)) :]
+    last = [own[::-1] for own in reversed(_unchanged(inner[::-1], left[::-1], dims))]
+    inner, left = inner[: len(inner) - len(last)], left[: len(left) - sum(map(len, last))]
+    numbers = _numbers(inner, prod(dims.sizes[p] for p in left))
+    found: list[tuple[int, ...] | None] = []
+    for size, number in zip(reversed(inner), reversed(numbers or []), strict=False):
+        found.insert(0, _taken(left, number, dims, fixed=isinstance(size, Size) or size != -1))
+    if numbers is None or left or None in found:
+        own, asked = ([n.value if isinstance(n, Size) else n for n in tuple(s)] for s in (x.shape, sizes))
+        raise error("WF273", value=x.described(), found=tuple(own), expected=tuple(asked), where=caller())
+    return x.relabeled(tuple(dims.join(own) for own in (*first, *found, *last) if own is not None))
 
 
-def _numbers(x: SymArray, sizes: Sequence[Any]) -> list[int]:
-    """The new sizes as numbers."""
-    numbers = [n.value if isinstance(n, Size) else index(n) for n in sizes]
-    elements, rest = prod(x.dims.sizes[p] for d in x.axes for p in x.dims.parts(d)), prod(n for n in numbers if n != -1)
+def _unchanged(sizes: Sequence[Any], left: Sequence[int], dims: Dims) -> list[tuple[int, ...]]:
+    """The dims of the first sizes that are symbolic sizes of the first dims of ``left``, or 1."""
+    found: list[tuple[int, ...]] = []
+    start = 0
+    for size in sizes:
+        if not (isinstance(size, Size) and size.expr.op == "count") and not (type(size) is int and size == 1):
+            break
+        space = dims.space(size.of) if isinstance(size, Size) else 0
+        own = tuple(left[start : start + space.bit_count()])
+        if bits(own) != space:
+            break
+        found.append(own)
+        start += len(own)
+    return found
+
+
+def _numbers(sizes: Sequence[Any], elements: int) -> list[int] | None:
+    """The sizes of so many elements as numbers; None if they have another product."""
+    numbers = [n.known() if isinstance(n, Size) else index(n) for n in sizes]
+    rest = prod(n for n in numbers if n != -1)
     if numbers.count(-1) == 1 and rest:
         numbers[numbers.index(-1)] = elements // rest
-    if prod(numbers) != elements or min(numbers, default=1) < 0:
-        raise _impossible(x, sizes)
-    return numbers
-
-
-def _parts_of(size: Any, left: list[int], dims: Dims) -> tuple[int, ...] | None:
-    """Takes the innermost dims of ``left`` if ``size`` is the symbolic size of these."""
-    if not isinstance(size, Size) or size.expr.op != "count":
-        return None
-    space, n = dims.space(size.of), dims.space(size.of).bit_count()
-    own = tuple(left[-n:])
-    if bits(own) != space:
-        return None
-    del left[-n:]
-    return own
+    return numbers if prod(numbers) == elements and min(numbers, default=1) >= 0 else None
 
 
 def _taken(left: list[int], size: int, dims: Dims, *, fixed: bool) -> tuple[int, ...] | None:
@@ -88,10 +91,3 @@ def _taken(left: list[int], size: int, dims: Dims, *, fixed: bool) -> tuple[int,
             return None
         found.insert(0, dim)
     return tuple(found)
-
-
-def _impossible(x: SymArray, sizes: Sequence[Any]) -> Exception:
-    """The error for a shape that ``x`` cannot have."""
-    own = tuple(1 if d is None else x.dims.sizes[d] for d in x.axes)
-    asked = ", ".join(str(n.value if isinstance(n, Size) else n) for n in sizes)
-    return error("WF273", value=x.described(), found=own, expected=f"({asked})", where=caller())

@@ -132,6 +132,14 @@ def test_any_shapes_that_one_product_makes(sizes: list[int], cuts: list[bool]) -
     expect_equal(lambda x: x.reshape(second) * 2 + 1, lambda x: x.reshape(second) * 2 + 1, x)
 
 
+def test_a_rest_beside_axes_of_no_elements() -> None:
+    def split(x: Any) -> Any:
+        return x.reshape(x.shape[0], 2, -1, x.shape[2], 1) + 1
+
+    expect_equal(split, lambda x: x.reshape(0, 2, 3, 5, 1) + 1, np.zeros((0, 6, 5), np.float32))
+    expect_equal(split, lambda x: x.reshape(4, 2, 3, 0, 1) + 1, np.zeros((4, 6, 0), np.float32))
+
+
 @pytest.mark.parametrize(
     ("old", "new"), [((0, 6), (0, 2, 3)), ((0,), (0, 4)), ((4, 0), (2, 2, 0)), ((3, 0), (3, 0, 5))]
 )
