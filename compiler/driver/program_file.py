@@ -13,7 +13,7 @@ from typing import Any, get_args
 from .. import files
 from ..errors import error
 from ..plan.plan import Determinism
-from ..program.array_program import ArrayProgram, Output, View
+from ..program.array_program import ArrayProgram, Output, Split, View
 from ..program.graph import Program, walk
 from ..program.steps import Buffer, Operand, Step, Steps
 from ..target import TARGETS
@@ -73,12 +73,13 @@ def _to_json(found: ProgramArtifact) -> dict[str, Any]:
         "arrays": [t.name for t in p.arrays],
         "dims": p.dims,
         "views": p.views,
-        "outputs": [[o.axes, o.dtype.name] for o in p.outputs],
+        "outputs": [[o.axes, o.dtype.name, o.joined] for o in p.outputs],
         "graph": graph_json.to_json(p.roots),
         "structure": p.structure,
         "sizes": p.sizes,
         "most": p.most,
         "checks": p.checks,
+        "splits": p.splits,
         "steps": [_step_to_json(s) for s in found.steps.steps],
         "buffers": [[b.dtype.name, b.dims] for b in found.steps.buffers],
         "kernels": [artifact_file.to_json(a) for a in found.kernels],
@@ -106,8 +107,8 @@ def _step_to_json(step: Step) -> dict[str, Any]:
 def _from_json(j: dict[str, Any]) -> ProgramArtifact:
     exprs = graph_json.from_json("graph", j["graph"])
     outputs = [
-        Output(e, _axes(f"outputs[{i}]", axes), read.dtype(f"outputs[{i}]", t))
-        for i, (e, (axes, t)) in enumerate(zip(exprs, j["outputs"], strict=True))
+        Output(e, _axes(f"outputs[{i}]", axes), read.dtype(f"outputs[{i}]", t), _dims(f"outputs[{i}]", joined))
+        for i, (e, (axes, t, joined)) in enumerate(zip(exprs, j["outputs"], strict=True))
     ]
     program = ArrayProgram(
         read.text("name", j["name"]),
@@ -119,6 +120,7 @@ def _from_json(j: dict[str, Any]) -> ProgramArtifact:
         read.many("sizes", j["sizes"], _three),
         most=read.many("most", j["most"], _pair),
         checks=read.many("checks", j["checks"], read.text),
+        splits=read.many("splits", j["splits"], _split),
     )
     steps = Steps(read.many("steps", j["steps"], _step), read.many("buffers", j["buffers"], _buffer))
     return ProgramArtifact(
@@ -173,6 +175,11 @@ def _view(name: str, j: Any) -> View:
     return View(read.number(name, array), _axes(name, axes))
 
 
+def _split(name: str, j: Any) -> Split:
+    array, axis, sizes = read.of(name, j, list)
+    return Split(read.number(name, array), read.number(name, axis), _dims(name, sizes))
+
+
 def _buffer(name: str, j: Any) -> Buffer:
     t, dims = read.of(name, j, list)
     return Buffer(read.dtype(name, t), _dims(name, dims))
@@ -195,12 +202,15 @@ def _expect_sound(found: ProgramArtifact) -> None:
     used += [d for axes in (*(v.axes for v in p.views), *(o.axes for o in p.outputs)) for d in axes if d is not None]
     _expect(all(d < dims for d in used), f"it names a dim beyond its {dims}")
     _expect(all(p.dims), "a dim has no axis")
+    _expect(all(sum(o.joined) == len(o.axes) for o in p.outputs if o.joined), "a result joins other axes than it has")
     _expect(set(p.checks) <= set(CHECKS), f"checks is {p.checks}: expected some of {' '.join(CHECKS)}")
     pairs = [*(pair for axes in p.dims for pair in axes), *((array, axis) for array, axis, _ in p.sizes)]
     arrays = len(p.arrays)
     _expect(all(a < arrays for a, _ in pairs) and all(v.array < arrays for v in p.views), "it names no array of its")
     _expect(len(found.names) == len(found.ones) == arrays, "it has another number of names than of arrays")
-    ranks = [len(own) for own in found.ones]
+    own = all(s.array < arrays and s.axis < len(found.ones[s.array]) and s.sizes for s in p.splits)
+    _expect(own, "it splits no axis of an array")
+    ranks = [len(x) + sum(len(s.sizes) - 1 for s in p.splits if s.array == i) for i, x in enumerate(found.ones)]
     _expect(all(axis < ranks[a] for a, axis in pairs), "it names no axis of an array")
     _expect(all(len(v.axes) == ranks[v.array] for v in p.views), "a view has other axes than its array")
     counts = {"view": len(p.views), "output": len(p.outputs), "buffer": len(steps.buffers)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -165,13 +165,22 @@ class CompiledProgram:
 
 
 def _shapes_of(a: ProgramArtifact) -> str:
-    """The shapes that a program serves, with a letter for each dim."""
-    labels: dict[tuple[int, int], object] = {}
+    """The shapes that a program serves, with a letter for each dim; an axis that is read as several is a product."""
+    names: dict[tuple[int, int], str] = {}
     for d, axes in enumerate(a.program.dims):
-        labels |= dict.fromkeys(axes, chr(ord("a") + d % 26))
-    labels |= {(array, axis): n for array, axis, n in a.program.sizes}
-    shapes = [[1 if one else labels.get((i, k), "?") for k, one in enumerate(own)] for i, own in enumerate(a.ones)]
-    return ", ".join(f"({', '.join(map(str, shape))})" for shape in shapes)
+        names |= dict.fromkeys(axes, chr(ord("a") + d % 26))
+    names |= {(array, axis): str(n) for array, axis, n in a.program.sizes}
+    return ", ".join(f"({', '.join(_axes_of(a, i, names))})" for i in range(len(a.ones)))
+
+
+def _axes_of(a: ProgramArtifact, array: int, names: Mapping[tuple[int, int], str]) -> Iterator[str]:
+    """The axes of an array in words; ``names`` are those of the axes after splits."""
+    split = {s.axis: s.sizes for s in a.program.splits if s.array == array}
+    place = 0
+    for axis, one in enumerate(a.ones[array]):
+        sizes = split.get(axis, (int(one),))
+        yield "*".join(str(n) if n else names.get((array, place + i), "?") for i, n in enumerate(sizes))
+        place += len(sizes)
 
 
 def _with_cubins(kernels: Artifact, cubins: Sequence[str]) -> Artifact:

@@ -109,6 +109,26 @@ def test_other_arrays_are_refused(arrays: tuple[Any, ...], text: str) -> None:
         layer_norm.compile(X, W)(*arrays)
 
 
+@wf.program
+def standard(x: Any, *, groups: int = 4) -> Any:
+    """Each group of columns, standardised."""
+    xp = x.__array_namespace__()
+    y = xp.reshape(x, (x.shape[0], groups, -1))
+    y = (y - wf.mean(y, axis=-1, keepdims=True)) * wf.rsqrt(wf.var(y, axis=-1, keepdims=True))
+    return xp.reshape(y, x.shape)
+
+
+def test_axes_that_are_split_and_joined(tmp_path: Path) -> None:
+    x = RNG.normal(size=(6, 24)).astype(np.float32)
+    standard.compile(x).save(tmp_path / "made.warpfold")
+    loaded = wf.load(tmp_path / "made.warpfold")
+    y = x.reshape(6, 4, 6)
+    y = (y - y.mean(-1, keepdims=True)) / y.std(-1, keepdims=True)
+    np.testing.assert_allclose(loaded(x), y.reshape(6, 24), rtol=1e-4, atol=1e-5)
+    with pytest.raises(ArgumentError, match=r"compiled for shapes \(a, 4\*c\): the array needs \(6, 23\)"):
+        loaded(x[:, :23])
+
+
 def test_explain_says_what_each_step_does() -> None:
     text = layer_norm.explain(((64, 512), "f32"), ((512,), "f32"))
     assert text.startswith("layer_norm: rows along x.1, one for each x.0; reads x, w; writes the result\n")
