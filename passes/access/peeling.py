@@ -121,8 +121,9 @@ class LoopChain:
 
     def shifted(self, begin: Any, end: Any, loads: Sequence[Any]) -> None:
         """Appends the loops of a row that begins and ends anywhere: the first and last accesses may be cut."""
-        ends = RowEnds(loads, self.live.operands[1], end, self.lanes)
-        begin = self.edge(begin if "early" in self.op.attributes else arith.subi(begin, ends.lead), ends)
+        early = "early" in self.op.attributes
+        ends = RowEnds(loads, self.live.operands[1], end, self.lanes, early=early)
+        begin = self.edge(begin if early else arith.subi(begin, ends.lead), ends)
         self.edge(self.groups(begin, end), ends)
 
     def edge(self, begin: Any, ends: RowEnds) -> Any:

@@ -17,7 +17,8 @@ from .offsets import clamped, offset
 class RowEnds:
     """The ends of the row of ``shifted`` loads, which need not lie at boundaries of ``lanes`` elements.
 
-    The rows of all loads begin equally far after a boundary.
+    The rows of all loads begin equally far after a boundary. Where a CTA owns a part of a row that does not begin with
+    it, the part begins ``lead`` elements after a boundary; or at one, if walks are ``early``.
 
     Attributes:
         lead: elements from the boundary before the row to the row's first element.
@@ -25,11 +26,12 @@ class RowEnds:
         inside: whether the accesses at both ends lie in the arrays' memory as a whole.
     """
 
-    def __init__(self, loads: Sequence[Any], first: Any, end: Any, lanes: int) -> None:
+    def __init__(self, loads: Sequence[Any], first: Any, end: Any, lanes: int, *, early: bool = False) -> None:
         t = first.type
         one, down = integer(t, 1), integer(t, -lanes)
         self.lead = _lead(loads[0], lanes, t)
-        boundary = arith.subi(first, self.lead)
+        past = arith.andi(arith.addi(first, self.lead), integer(t, lanes - 1)) if early else self.lead
+        boundary = arith.subi(first, past)
         last = arith.addi(boundary, arith.andi(arith.subi(arith.subi(end, one), boundary), down))
         self.window = Window(first, end, last)
         zero, found = integer(t, 0), []
