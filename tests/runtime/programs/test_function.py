@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import ml_dtypes
@@ -198,6 +200,11 @@ def test_a_program_is_a_part_of_another() -> None:
         return softmax(softmax(x), axis=0)
 
     close(twice(X), softmax_numpy(softmax_numpy(X), 0))
+
+
+def test_a_program_pickles_by_its_name() -> None:
+    assert pickle.loads(pickle.dumps(softmax)) is softmax
+    assert copy.deepcopy(softmax) is softmax
 
 
 def test_a_changed_variable_is_a_new_trace() -> None:
