@@ -37,6 +37,7 @@ def _public(function: Callable[..., Any]) -> Callable[..., Any]:
             return program(*xs, **how)
         return function(*xs, **how)
 
+    call.__module__ = __name__  # where a pickle finds it
     own = inspect.signature(function)
     call.__signature__ = own.replace(parameters=[*own.parameters.values(), *_OF_CALLS], return_annotation="Any")  # type: ignore[attr-defined]
     return call

@@ -142,6 +142,9 @@ def check_access(task: Task, choice: Choice) -> None:
         kind = choice.facts.access[i]
         if kind == "strided":
             continue
+        if kind == "uniform":
+            assert len(set(offsets_of(g.reduced if plan.fast == "reduced" else g.kept, i))) == 1
+            continue
         item = task.operand_type(i).itemsize
         assert plan.vector > 1
         assert plan.vector * item <= 16

@@ -14,7 +14,7 @@ from arrays import laid, numbers, placed, strides_of
 import warpfold as wf
 from warpfold.compiler.driver.artifact import Artifact
 from warpfold.compiler.plan.abi import Facts
-from warpfold.runtime.compiled import _serves
+from warpfold.runtime.compiled import serves
 from warpfold.runtime.emulator.profiler import Profiler, total
 
 
@@ -32,8 +32,8 @@ def test_a_mask_has_rows_of_its_own(finish: str, artifacts: list[Artifact]) -> N
 
 def test_a_kernel_whose_tiles_span_rows_refuses_cut_rows() -> None:
     own = Facts(3, 3, 32, ("unaligned",), store_vector=False)
-    assert _serves(replace(own, by_row=True), own)
-    assert not _serves(own, replace(own, by_row=True))
+    assert serves(replace(own, by_row=True), own)
+    assert not serves(own, replace(own, by_row=True))
 
 
 def test_only_the_threads_at_the_ends_of_the_array_read_single_elements(profiler: Profiler) -> None:

@@ -281,7 +281,7 @@ def test_one_long_segment_among_many_short_ones(monkeypatch: pytest.MonkeyPatch)
         check(got, one_by_one(what, x, offsets), x.dtype)
         assert len(seen) in (2, 3)
         for level in seen:
-            assert level.rows.lengths.max() <= 2 * ragged.PIECES_OF_ROW * ragged.THREAD_ELEMENTS * level.plan.positions
+            assert level.rows.lengths.max() <= 2 * ragged.PARTS_OF_ROW * ragged.THREAD_ELEMENTS * level.plan.positions
     even = bounds([50] * 5000)
     seen.clear()
     wf.segment_reduce(x[: even[-1]], even, "sum", device="emulator")

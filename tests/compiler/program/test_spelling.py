@@ -136,7 +136,7 @@ def nothing(x: Any) -> None:
 @pytest.mark.parametrize(
     ("what", "text"),
     [
-        (nothing, "the function of nothing returns nothing: expected results made with wf.fold"),
+        (nothing, "the function of nothing returns nothing: expected one or several results"),
         (wf.monoid(identity=0, lift=lambda _: None)(lambda a, b: a + b), "the lift of <lambda> returns nothing: "),
         (wf.monoid(identity=0, finish=lambda _: None)(lambda a, b: a + b), "the function of <lambda> returns nothing"),
     ],
