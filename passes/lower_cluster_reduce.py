@@ -6,8 +6,8 @@ combines them all, as in ``lower-interwarp-accumulate``: lane l takes n = ctas *
 a butterfly follows. State r lies in row r / n + lanes * (r mod n), so that lanes read neighbouring rows at a time.
 
 If the state is wanted ``everywhere``, each warp leaves its state in every CTA: lane l writes to the CTAs of rank l,
-l + lanes, and so on. Then all warps combine the states in their own CTA's memory. They do so in the same order, so the
-bits of the result are the same in all threads.
+l + lanes, and so on. Then all warps combine the states in their own CTA's memory. They do so in the same order, lower
+states on the left, so the bits of the result are the same in all threads.
 
 The kernel passes the cluster barrier once before the first stage and once in each stage. The first pass says that all
 CTAs run, since their memory does not exist before. All threads arrive at it when the kernel begins and wait only before
@@ -129,12 +129,13 @@ class _Cluster:
     """The states of a cluster's warps in buffers of one CTA or of each, and the round that combines them."""
 
     def __init__(self, op: Any) -> None:
-        self.region, self.ordered = op.regions[0], bool_attr(op, "ordered")
+        self.region = op.regions[0]
         rank, row, self.lane, slot, self.on, state = op.operands
         slots, self.stride = int_attr(op, "slots"), int_attr(op, "stride")
         self.index, self.own = row.type, unpack(state)
         self.ctas, self.lanes = int_attr(op, "ctas"), int_attr(op, "lanes")
         self.everywhere = "everywhere" in op.attributes and bool_attr(op, "everywhere")
+        self.ordered = bool_attr(op, "ordered") or self.everywhere
         warps = self.ctas * int_attr(op, "rows")
         self.groups = min(warps, self.lanes)
         self.each = warps // self.groups

@@ -119,6 +119,8 @@ def kernel(name: str, row: Row, combine: str = COMBINE, ordered: str = "true") -
 def compiled() -> Any:
     texts = [kernel(f"k{i}", row) for i, row in enumerate(ROWS)]
     texts += [kernel(f"s{i}", row, SUM, "false") for i, row in enumerate(ROWS)]
+    told = ("ordered = true, everywhere", "ordered = false, everywhere")
+    texts += [kernel(f"u{i}", row).replace(*told) for i, row in enumerate(ROWS) if row.ctas > 1]
     return compile_text("gpu.module @device {\n" + "\n".join(texts) + "\n}")
 
 
@@ -145,6 +147,12 @@ def test_all_threads_of_a_row_have_the_same_bits_in_each_phase(row: Row) -> None
 @pytest.mark.parametrize("row", [r for r in ROWS if r.count > 1], ids=str)
 def test_a_symmetric_combine_needs_no_order(row: Row) -> None:
     found = states(f"s{ROWS.index(row)}", row)
+    np.testing.assert_array_equal(found, found[:, :1].repeat(row.count, 1))
+
+
+@pytest.mark.parametrize("row", [r for r in ROWS if r.ctas > 1], ids=str)
+def test_clusters_need_not_be_told_the_order(row: Row) -> None:
+    found = states(f"u{ROWS.index(row)}", row)
     np.testing.assert_array_equal(found, found[:, :1].repeat(row.count, 1))
 
 
