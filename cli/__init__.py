@@ -28,6 +28,7 @@ __all__ = ["cli", "main"]
         "warpfold run sum --shape 4096x1024 --axis 1",
         "warpfold run examples/monoids.py:span --input data.npy --axis 0,2 --output out.npy",
         "warpfold explain argmax --shape 4096x32000 --axis 1",
+        "warpfold explain layer_norm --shape 4096x1024 --shape 1024",
         "warpfold compile sum --shape 4096x1024 --axis 1 --emit ptx",
         "warpfold check examples/monoids.py:affine",
         "warpfold ladder --plot ladder.svg",
@@ -41,7 +42,7 @@ __all__ = ["cli", "main"]
 )
 @click.version_option(__version__, prog_name="warpfold", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Reductions written in Python, lowered stage by stage to PTX, run on a GPU or on the PTX emulator."""
+    """Reductions and programs of them written in Python, lowered stage by stage to PTX, run on a GPU or an emulator."""
 
 
 for command in (run, compile, explain, check, ladder, tune, spread, profile, sanitize, bench, grid, doctor):

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from .group import WRONG
-from .options import examples, of_watched, of_what, request_of, seed_option, work_of
+from .options import examples, of_watched, of_what, reduction_of, seed_option, work_of
 
 
 @click.command(
@@ -60,12 +60,8 @@ def ladder(op: str, size: int, dtype: str, names: tuple[str, ...], device: str, 
 @of_what
 @seed_option
 @click.option("--seeds", default=32, type=click.IntRange(min=1), show_default=True, help="Number of schedules to try.")
-@click.option(
-    "--determinism", type=click.Choice(["run", "portable", "none"]), default="run", show_default=True,
-    help="The promise that the plan must keep; none allows float atomics.",
-)  # fmt: skip
 @click.option("--json", is_flag=True, help="Print one JSON object.")
-def spread(seed: int, seeds: int, determinism: Any, json: bool, **what: Any) -> None:
+def spread(seed: int, seeds: int, json: bool, **what: Any) -> None:
     """Run OP on the emulator under many schedules and orders of combines, and show how far the results differ.
 
     All schedules run the requested plan. Each order is a plan one step away from it: one field has another value, or
@@ -75,7 +71,7 @@ def spread(seed: int, seeds: int, determinism: Any, json: bool, **what: Any) -> 
     """
     from ..commands.spread import spread as command
 
-    if not command(request_of(**what, seed=seed), seeds=seeds, determinism=determinism, json=json):
+    if not command(reduction_of("spread", **what, seed=seed), seeds=seeds, json=json):
         click.get_current_context().exit(WRONG)
 
 

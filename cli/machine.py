@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from .group import INTERRUPTED, WRONG
-from .options import examples, of_arrays, request_of, seed_option
+from .options import examples, of_arrays, reduction_of, seed_option
 
 
 @click.command(
@@ -29,7 +29,7 @@ from .options import examples, of_arrays, request_of, seed_option
 @click.option("--seconds", default=30.0, show_default=True, help="Time after which no further plan is tried.")
 @click.option("--forget", is_flag=True, help="Delete all plans that were found; takes no OP.")
 @click.option("--json", is_flag=True, help="Print one JSON object.")
-def tune(op: str, seed: int, determinism: str, seconds: float, forget: bool, json: bool, **what: Any) -> None:
+def tune(op: str, seed: int, determinism: Any, seconds: float, forget: bool, json: bool, **what: Any) -> None:
     """Search for a plan of OP that this GPU runs faster than the planner's own, and keep it.
 
     Later calls on arrays of the same shape, type and alignment use it, with the same results, bit for bit. Without OP,
@@ -41,8 +41,8 @@ def tune(op: str, seed: int, determinism: str, seconds: float, forget: bool, jso
     if forget or not op:
         command.kept(op, forget=forget, json=json)
         return
-    request = request_of(op, **what, plan="", seed=seed)
-    if not command.tune(request, determinism=determinism, seconds=seconds, json=json):
+    request = reduction_of("tune", op=op, **what, determinism=determinism, seed=seed)
+    if not command.tune(request, seconds=seconds, json=json):
         click.get_current_context().exit(INTERRUPTED)
 
 

@@ -9,6 +9,7 @@ import click
 
 if TYPE_CHECKING:
     from ..commands.emulated import Work
+    from ..commands.requests.choose import AnyRequest
     from ..commands.requests.request import Request
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -35,20 +36,36 @@ def examples(*lines: str) -> str:
 
 of_arrays = _together(
     click.option(
-        "--input", "files", multiple=True, metavar="FILE", help="A .npy file to read; repeat it for several inputs."
+        "--input", "files", multiple=True, metavar="[NAME=]FILE",
+        help="A .npy file to read; repeat it for several arrays. A program also takes an array by NAME, and random for "
+        "an array that a --shape describes.",
     ),
-    click.option("--shape", metavar="4096x1024", help="Shape of random input, 1024x1024 without --input."),
+    click.option(
+        "--shape", "shapes", multiple=True, metavar="[NAME=]4096x1024",
+        help="Shape of random input, 1024x1024 without --input; a number is scalar. Repeat it for the arrays of a "
+        "program.",
+    ),
     click.option(
         "--dtype", metavar="f32",
-        help="Element type, f32 by default; f32,i64 for two inputs. With --input, for a FILE that names none (bf16).",
+        help="Element type, f32 by default; f32,i64 for two inputs, f32,NAME=bool for an array by name. With --input, "
+        "for a FILE that names none (bf16).",
     ),
-    click.option("--axis", metavar="1", help="Axis to reduce, or several (0,2); all by default."),
+    click.option(
+        "--axis", metavar="1",
+        help="Axis to reduce, or several (0,2), all by default; for a program its parameter axis.",
+    ),
     click.option(
         "--param", "param_texts", multiple=True, metavar="KEY=VALUE",
         help="A keyword parameter of OP, such as correction=1; repeat it for several.",
     ),
 )  # fmt: skip
 """The options for the arrays, and for how they are reduced."""
+
+determinism_option = click.option(
+    "--determinism", type=click.Choice(["run", "portable", "none"]), default="run", show_default=True,
+    help="What bits may depend on: with run the machine and where arrays lie, with portable neither; none allows float "
+    "atomics.",
+)  # fmt: skip
 
 of_what = _together(
     click.argument("op", metavar="OP"),
@@ -57,16 +74,34 @@ of_what = _together(
         "--plan", default="", metavar="KEY=VALUE,...",
         help="Fields of the plan to set, in the form that explain prints; or the name of a rung of ladder.",
     ),
+    determinism_option,
 )  # fmt: skip
 """OP, its arrays, and its plan."""
 
 
-def request_of(op: str, files: tuple[str, ...], shape: str | None, dtype: str | None, axis: str | None, plan: str,
-               param_texts: tuple[str, ...], seed: int = 0) -> Request:  # fmt: skip
+def request_of(op: str, files: tuple[str, ...], shapes: tuple[str, ...], dtype: str | None, axis: str | None,
+               param_texts: tuple[str, ...], plan: str = "", determinism: Any = "run",
+               seed: int = 0) -> AnyRequest:  # fmt: skip
     """The options of ``of_what`` as one value."""
-    from ..commands.requests.request import Request
+    from ..commands.requests.choose import request_of as chosen
 
-    return Request(op, files, shape, dtype, axis, plan, seed, param_texts)
+    return chosen(op, files, shapes, dtype, axis, plan, seed, param_texts, determinism)
+
+
+def reduction_of(command: str, **what: Any) -> Request:
+    """The options of ``of_what`` for a command that takes reductions alone.
+
+    Raises:
+        ArgumentError: WF844 for a program.
+    """
+    from ..commands.requests.request import Request
+    from ..compiler.errors import error
+
+    request = request_of(**what)
+    if not isinstance(request, Request):
+        remedy = "use run, compile, explain, profile and sanitize"
+        raise error("WF844", name=request.name, option=f"warpfold {command}", remedy=remedy)
+    return request
 
 
 of_watched = _together(

@@ -1,4 +1,4 @@
-"""Commands about a reduction: run, compile, explain and check."""
+"""Commands about a reduction or a program: run, compile, explain and check."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ FORMS = ("program", "plan", "stages", "llvm", "ptx", "sass", "artifact")
         "warpfold run var --input data.npy --axis 0 --output var.npy",
         "warpfold run argmax --shape 100x32000 --dtype bf16 --axis -1 --device emulator",
         "warpfold run examples/monoids.py:affine --input a.npy --input b.npy",
+        "warpfold run softmax --shape 64x1000 --dtype bf16 --axis -1",
+        "warpfold run layer_norm --shape 4096x1024 --shape 1024 --shape bias=1024 --param eps=1e-6",
         "warpfold run sum --shape 1048576 --plan finish=two_kernels,vector=1 --json",
     )
 )
@@ -27,8 +29,8 @@ FORMS = ("program", "plan", "stages", "llvm", "ptx", "sass", "artifact")
 @click.option("--keepdims", is_flag=True, help="Keep the reduced axes in the result, with size 1.")
 @click.option(
     "--output", metavar="FILE",
-    help="Write the result to a .npy file; several results become named fields of one structured array. "
-    "NumPy's format has no name for bf16: its elements are written as unnamed 2-byte values.",
+    help="Write the result to a .npy file; several results become named fields of one structured array, or arrays of "
+    "a .npz file. NumPy's format has no name for bf16: its elements are written as unnamed 2-byte values.",
 )  # fmt: skip
 @click.option(
     "--device", type=click.Choice(["auto", "cuda", "emulator"]), default="auto", show_default=True,
@@ -48,9 +50,10 @@ def run(seed: int, keepdims: bool, output: str | None, device: str, launches: tu
         **what: Any) -> None:  # fmt: skip
     """Compile and run OP, and check the result against NumPy.
 
-    OP is a built-in reduction (sum, max, argmin, mean_var, norm, describe, ...; an unknown name lists all) or
-    FILE.py:NAME, a monoid or a tensor program of your own. Exits with 1 when the result differs from NumPy's, with 2
-    when the request is wrong.
+    OP is a built-in reduction (sum, max, argmin, mean_var, norm, describe, ...), a built-in program of arrays (softmax,
+    layer_norm, ...; an unknown name lists all), or FILE.py:NAME, a monoid, a function or a wf.program of your own. A
+    function that folds the elements of arrays of one shape is a reduction, any other a program. Exits with 1 when the
+    result differs from NumPy's, with 2 when the request is wrong.
     """
     from ..commands import run as command
 
@@ -70,6 +73,7 @@ def run(seed: int, keepdims: bool, output: str | None, device: str, launches: tu
         "warpfold compile max --dtype bf16 --emit sass --arch sm_80",
         "warpfold compile examples/monoids.py:span --emit artifact -o span.warpfold",
         "warpfold compile mean --emit plan --json",
+        "warpfold compile softmax --shape 4096x1000 --emit stages --changes",
     )
 )
 @of_what
@@ -86,7 +90,7 @@ def run(seed: int, keepdims: bool, output: str | None, device: str, launches: tu
 )
 def compile(form: str, arch: str, path: str | None, json: bool, changes: bool, names: bool, locations: bool,
             **what: Any) -> None:  # fmt: skip
-    """Compile OP and write one form of it; needs no GPU.
+    """Compile OP and write one form of it; needs no GPU. Of a program it writes each step in order.
 
     \b
     program   the tensor program, MLIR before any pass
@@ -108,12 +112,17 @@ def compile(form: str, arch: str, path: str | None, json: bool, changes: bool, n
         "warpfold explain sum --shape 4096x1024 --axis 1",
         "warpfold explain sum --shape 8192x8192 --axis 0 --plan fast=reduced",
         "warpfold explain examples/monoids.py:affine --shape 1000000 --arch sm_80",
+        "warpfold explain layer_norm --shape 4096x1024 --shape 1024 --shape 1024",
+        "warpfold explain softmax --shape 64x1048576 --plan resident=memory",
     ),
 )
 @of_what
 @click.option("--arch", default=ARCH, show_default=True, help="The architecture to plan for.")
 def explain(arch: str, **what: Any) -> None:
-    """Explain the plan of OP in words: who owns which elements, the stages, the reasons, and the least cost."""
+    """Explain the plan of OP in words: who owns which elements, the stages, the reasons, and the least cost.
+
+    Of a program also its dims, phases and steps, why it is cut or not, and where a row waits for the next phase.
+    """
     from ..commands.explain import explain as command
 
     command(request_of(**what), arch)

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..compiler.errors import error
 from ..runtime import api
-from ..runtime.prepare import Prepared
+from ..runtime.prepare import Prepared, artifact
+from ..runtime.programs.compiled import compiled
 from . import levels, terminal
 from .output_file import Output
+from .programs.words import Words
+from .requests.program_request import ProgramRequest
 from .requests.request import Request
 
 if TYPE_CHECKING:
@@ -49,7 +52,7 @@ class View:
                 )
 
 
-def emit(request: Request, form: str, arch: str, path: str | None, view: View) -> None:
+def emit(request: Request | ProgramRequest, form: str, arch: str, path: str | None, view: View) -> None:
     """Compiles, and writes ``form`` to ``path`` or standard output.
 
     Raises:
@@ -60,12 +63,9 @@ def emit(request: Request, form: str, arch: str, path: str | None, view: View) -
     view.check(form)
     output = Output(path) if path is not None else None
     if form == "plan" and output is None and not view.json:
-        return table(request.planned(arch))
+        return table(request, arch)
     with terminal.progress("compiling"):
-        if form == "plan":
-            text = terminal.as_json(plan_facts(request.planned(arch)))
-        else:
-            text = _text(request, form, arch, output, view)
+        text = _text(request, form, arch, output, view)
     if output is None:
         terminal.show(text.rstrip("\n"))
     elif form != "artifact":
@@ -73,47 +73,82 @@ def emit(request: Request, form: str, arch: str, path: str | None, view: View) -
     return None
 
 
-def _text(request: Request, form: str, arch: str, output: Output | None, view: View) -> str:
+def _text(request: Request | ProgramRequest, form: str, arch: str, output: Output | None, view: View) -> str:
     """The text of a form; an artifact is saved as a file and has none."""
-    if form in IR:
-        return _ir(request, form, arch, view)
-    compiled = _compiled(request, arch)
-    if form == "ptx":
-        return str(compiled.ptx)
-    if form == "sass":
-        from ..runtime.ptxas import assemble, disassemble
-
-        return disassemble(assemble(compiled.ptx, arch).cubin)
-    assert output is not None
-    compiled.save(Path(output.path))
-    return ""
+    if form == "plan":
+        return terminal.as_json(_plan_facts(request, arch))
+    if form == "artifact":
+        assert output is not None
+        _save(request, arch, output.path)
+        return ""
+    texts = [_with_title(title, _form(ready, form, view)) for title, ready in _kernels(request, arch)]
+    return _SEPARATOR.join(texts)
 
 
-def _compiled(request: Request, arch: str) -> Any:
+def _kernels(request: Request | ProgramRequest, arch: str) -> list[tuple[str, Prepared]]:
+    """What is compiled: a reduction, or each step of a program with its title."""
+    if isinstance(request, Request):
+        return [("", api.for_any_size(request.planned(arch), request.plan))]
+    prepared = request.planned(arch).prepared
+    words = Words(request, prepared)
+    return [(words.title(i), own.prepared) for i, own in enumerate(prepared.steps)]
+
+
+def _with_title(title: str, text: str) -> str:
+    """A text below a comment that names its step."""
+    return f"// ===== {title} =====\n{text}" if title else text
+
+
+def _save(request: Request | ProgramRequest, arch: str, path: Path) -> None:
+    """Saves an artifact."""
+    if not isinstance(request, Request):
+        compiled(request.planned(arch)).save(path)
+        return
     shape, types, _ = request.kind()
+    how: dict[str, Any] = {
+        "axis": request.axis, "arch": arch, "plan": request.plan, "determinism": request.determinism,
+    }  # fmt: skip
     with request.users_code():
-        how = {"axis": request.axis, "arch": arch, "plan": request.plan, **request.params}
-        return api.compile(request.what, shape, types, **how)
+        api.compile(request.what, shape, types, **how, **request.params).save(path)
 
 
-def _ir(request: Request, form: str, arch: str, view: View) -> str:
+def _form(ready: Prepared, form: str, view: View) -> str:
+    """The text of the kernels of a reduction or of a step."""
+    if form in IR:
+        return _ir(ready, form, view)
+    ptx = artifact(ready).ptx
+    if form == "ptx":
+        return ptx
+    from ..runtime.ptxas import assemble, disassemble
+
+    return disassemble(assemble(ptx, ready.target.arch).cubin)
+
+
+def _ir(ready: Prepared, form: str, view: View) -> str:
     """A form that is MLIR: the program, or the IR after one or every pass."""
     asked = view.names or view.locations
     if form == "program" and not asked:
-        return str(_compiled(request, arch).artifact.source)
-    found = _listed(request, arch, view) if asked else _compiled(request, arch).stages
+        return artifact(ready).source
+    found = _listed(ready, view) if asked else _stages(ready)
     if form != "stages":
         name = "to-nvvm" if form == "llvm" else form
         return str(next(s.ir for s in found if s.name == name))
     return _SEPARATOR.join(f"// ===== after {s.name} =====\n{text}" for s, text in _shown(found, changes=view.changes))
 
 
-def _listed(request: Request, arch: str, view: View) -> Sequence[Stage]:
+def _stages(ready: Prepared) -> Sequence[Stage]:
+    """The IR after every pass."""
+    from ..compiler.driver.compile import stages
+    from ..passes import steps
+
+    return stages(artifact(ready).source, steps(ready.target))
+
+
+def _listed(ready: Prepared, view: View) -> Sequence[Stage]:
     """The stages with names or lines, for which the program is lowered again: an artifact keeps neither."""
     from ..compiler.driver.compile import listed
     from ..passes import steps
 
-    ready = api.for_any_size(request.planned(arch), request.plan)
     choice, target = ready.choice, ready.target
     return listed(
         ready.program, choice.facts, choice.plan, target, steps(target), names=view.names, locations=view.locations
@@ -157,11 +192,31 @@ def _in_lines(module: str) -> str:
     return "\n".join(f"// {line}".rstrip() for line in ptx.splitlines())
 
 
-def table(ready: Prepared) -> None:
-    """The plan as a table of levels, and in the form that ``--plan`` takes."""
-    terminal.table(levels.COLUMNS, levels.lines(ready), levels.SPARE)
-    terminal.show()
-    terminal.show("--plan " + levels.plan_words(ready.choice.plan))
+def table(request: Request | ProgramRequest, arch: str) -> None:
+    """The plan as a table of levels, and in the form that ``--plan`` takes; of a program that of each step."""
+    for i, (title, ready) in enumerate(_planned(request, arch)):
+        if title:
+            terminal.show("\n" * (i > 0) + title)
+        terminal.table(levels.COLUMNS, levels.lines(ready), levels.SPARE)
+        terminal.show()
+        terminal.show("--plan " + levels.plan_words(ready.choice.plan))
+
+
+def _planned(request: Request | ProgramRequest, arch: str) -> list[tuple[str, Prepared]]:
+    """The plan of a reduction, or of each step of a program with its title."""
+    return [("", request.planned(arch))] if isinstance(request, Request) else _kernels(request, arch)
+
+
+def _plan_facts(request: Request | ProgramRequest, arch: str) -> dict[str, object]:
+    if isinstance(request, Request):
+        return plan_facts(request.planned(arch))
+    return program_facts(Words(request, request.planned(arch).prepared))
+
+
+def program_facts(words: Words) -> dict[str, object]:
+    """A program and the plan of each of its steps as plain values."""
+    steps = [words.step_facts(i) | plan_facts(own.prepared) for i, own in enumerate(words.prepared.steps)]
+    return {**words.facts(), "steps": steps}
 
 
 def plan_facts(ready: Prepared) -> dict[str, object]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import prod
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
@@ -20,10 +19,14 @@ from ..compiler import files
 from ..compiler.dtypes import DType, dtype
 from ..compiler.errors import error
 from ..runtime.calls.operands import Operands
-from . import run, terminal
+from ..runtime.programs.run import operands_of
+from . import results, run, terminal
 from .output_file import Output
+from .programs import run as programs
 from .requests import inputs, launch_arguments, launch_syntax
-from .requests.request import Array, Request
+from .requests.choose import AnyRequest
+from .requests.program_request import ProgramRequest
+from .requests.request import Array
 
 if TYPE_CHECKING:
     from ..runtime.emulator import Tool
@@ -39,19 +42,19 @@ class Work:
         max_steps: the budget of each launch; None for the default of the emulator.
     """
 
-    request: Request
+    request: AnyRequest
     launches: tuple[str, ...] = ()
     max_steps: int | None = None
 
     def __post_init__(self) -> None:
         r = self.request
-        given = {"--input": r.files, "--shape": r.shape, "--dtype": r.dtype, "--axis": r.axis_text, "--plan": r.plan,
-                 "--param": r.param_texts}  # fmt: skip
-        if not self.is_ptx:
+        if isinstance(r, ProgramRequest) or not self.is_ptx:
             if self.launches:
                 remedy = "write FILE.ptx in place of OP, or leave --launch out"
                 raise error("WF827", problem=f"--launch is for a program, and {r.op} is none", remedy=remedy)
             return
+        given = {"--input": r.files, "--shape": r.shape, "--dtype": r.dtype, "--axis": r.axis_text, "--plan": r.plan,
+                 "--param": r.param_texts}  # fmt: skip
         for option, value in given.items():
             if value:
                 problem = f"{r.op} is a program, and takes no {option}"
@@ -72,10 +75,10 @@ class Watched:
 
     Attributes:
         title: the run in words.
-        elements: size of one input array of an OP, or of the largest array of a FILE.ptx.
+        elements: size of the largest array of an OP or of a FILE.ptx.
         nbytes: bytes of an OP's inputs and results; None for a FILE.ptx, whose arrays may be either.
         arrays: the arrays by name after all launches; ``named`` are those that a launch names.
-        outcome: plan and results of an OP; None for a FILE.ptx.
+        outcome: plan and results of a reduction, or those of a program; None for a FILE.ptx.
     """
 
     title: str
@@ -83,7 +86,7 @@ class Watched:
     nbytes: int | None
     arrays: dict[str, Array] = field(default_factory=dict)
     named: tuple[str, ...] = ()
-    outcome: run.Outcome | None = None
+    outcome: run.Outcome | programs.Outcome | None = None
 
 
 def watch(work: Work, tool: Tool | None, *, json: bool = False) -> Watched:
@@ -120,28 +123,36 @@ def show(work: Work, *, device: str, output: str | None, json: bool) -> None:
     lines: list[tuple[str, object]] = [("run", work.request.op), *(("launch", text) for text in work.launches)]
     for key, x in watched.arrays.items():
         lines.append((key, f"{dtype(x.dtype).name}{list(x.shape)}"))
-        lines.append(("", np.array2string(x, threshold=run.SMALL, edgeitems=3, max_line_width=100)))
+        lines.append(("", np.array2string(x, threshold=results.SMALL, edgeitems=3, max_line_width=100)))
     terminal.facts([*lines, *([("written", path)] if target is not None else [])])
 
 
 def _plain(name: str, x: Array) -> dict[str, object]:
     """An array as plain values, for JSON; with its elements only if it is small."""
-    small = x.size <= run.SMALL and x.dtype.kind in "fiub"
+    small = x.size <= results.SMALL and x.dtype.kind in "fiub"
     return {"name": name, "dtype": dtype(x.dtype).name, "shape": list(x.shape), "value": x.tolist() if small else None}
 
 
 def _operation(work: Work, tool: Tool | None) -> Watched:
+    """Runs a reduction or a program on arrays that lie as on a GPU."""
     from ..runtime.backends.emulator_backend import EmulatorBackend
 
     request, backend = work.request, EmulatorBackend()
     backend.tool, backend.max_steps = tool, work.max_steps
     xs = [inputs.aligned(x) for x in request.arrays]
-    arrays = _Aligned.of(xs, "emulator")
-    arrays.backend = backend
-    outcome = run.perform(request, arrays, keepdims=False)
+    outcome: run.Outcome | programs.Outcome
+    if isinstance(request, ProgramRequest):
+        operands = operands_of(xs, "emulator")
+        operands.backend = backend
+        out = (inputs.empty(request.result_shape(i), o.dtype.numpy) for i, o in enumerate(request.program.outputs))
+        outcome = programs.perform(request, operands, tuple(out))
+    else:
+        arrays = _Aligned.of(xs, "emulator")
+        arrays.backend = backend
+        outcome = run.perform(request, arrays, keepdims=False)
     named = {f"input {i}": x for i, x in enumerate(xs)} | {f"result {i}": r for i, r in enumerate(outcome.results)}
     nbytes = sum(x.nbytes for x in named.values())
-    return Watched(request.title(), prod(arrays.shape), nbytes, named, outcome=outcome)
+    return Watched(request.title(), max(x.size for x in xs), nbytes, named, outcome=outcome)
 
 
 class _Aligned(Operands):

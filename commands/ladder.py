@@ -11,8 +11,8 @@ from ..compiler.plan.ladder import RUNGS, Rung
 from ..compiler.plan.plan import Plan
 from ..runtime.backends.select import backend_for
 from . import terminal
-from .explain import BANDWIDTH
 from .ladder_runs import LAUNCHES, Ground, Step
+from .plan_cost import BANDWIDTH
 from .requests.request import Request
 
 Row = dict[str, Any]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..compiler.errors import Location
@@ -28,6 +28,7 @@ CTA: Stage = ("fold.cta_reduce", "lower-cta-reduce")
 PERIOD: Stage = ("fold.period_reduce", "lower-period-reduce")
 CLUSTER: Stage = ("fold.cluster_reduce", "lower-cluster-reduce")
 GRID: Stage = ("fold.grid_finish", "lower-grid-finish")
+NOTHING = "nothing to combine"
 _SELDOM = ("tile_bytes", "cluster", "cta", "exchange", "coarsening", "tree")
 _LIBRARY = Path(__file__).resolve().parent.parent / "compiler"
 
@@ -51,12 +52,17 @@ class Level:
     kept: int
     threads: int
     stages: tuple[Stage, ...]
-    idle: str = "nothing to combine"
+    idle: str = NOTHING
 
 
 def of(ready: Prepared) -> list[Level]:
-    """The levels of a reduction. A CTA that copies its elements then reduces ``plan.slots`` results at a time."""
+    """The levels of a reduction, or of a step of a program. A step without a fold combines nothing.
+
+    A CTA that copies its elements then reduces ``plan.slots`` results at a time.
+    """
     plan, run = ready.choice.plan, ready.choice.run
+    if not ready.program.reduces:
+        return [replace(level, stages=(), idle=NOTHING) for level in levels(plan, run)]
     each = min(ready.geometry.n_kept, run.units * tiles.results(ready.geometry))
     copy = Level("tile", ready.geometry.n_reduced, each, plan.threads, (("fold.tile_copy", "lower-tile-copy"),))
     return [copy] * (plan.tile_bytes > 0) + levels(plan, run) + _rest(ready)
@@ -75,7 +81,7 @@ def levels(plan: Plan, run: Launch) -> list[Level]:
     each = -(-run.chunk * run.length // plan.positions)
     if layout.chunked == "flat":
         each = -(-run.chunk // run.rows)
-    own = "fold.thread_reduce" if layout.loops else "fold.block_reduce"
+    own = "fold.thread_reduce" if layout.loops and plan.resident != "registers" else "fold.block_reduce"
     everyone = plan.threads * run.split * run.tiles
     found = [Level("register", each, layout.extent("vector", "kept", "flat"), 1, ((own, "lower-thread-reduce"),))]
     found += _within_cta(plan, run)
@@ -95,7 +101,7 @@ def _within_cta(plan: Plan, run: Launch) -> list[Level]:
     lanes, warps = layout.shared("lane"), layout.shared("warp")
     lanes_kept = plan.slots // (plan.warps_kept * plan.vector_kept)
     apart = plan.cluster == 1 or plan.finish == "last_block"  # or warps leave their states in the cluster's first CTA
-    idle = "nothing to combine" if warps == 1 else "warps meet in the cluster"
+    idle = NOTHING if warps == 1 else "warps meet in the cluster"
     return [
         Level("lane", lanes, lanes_kept, WARP, (LANES,) * (lanes > 1)),
         Level("warp", warps, layout.extent("warp", "kept"), plan.threads, WARPS * (warps > 1 and apart), idle),
@@ -116,9 +122,16 @@ def lines(ready: Prepared) -> list[tuple[object, ...]]:
     return found
 
 
+def stage_words(ready: Prepared) -> str:
+    """The stages from the thread outwards, and the finish of a result that CTAs share."""
+    stages = [stage.removeprefix("fold.") for level in of(ready) for stage, _ in level.stages]
+    finish = ready.choice.plan.finish
+    return (" -> ".join(stages) or "none") + (f" ({finish})" if finish != "cta" else "")
+
+
 def combine_nodes(ready: Prepared) -> list[Expr]:
-    """The nodes of the combine; where none has a line of its own, the fold, which carries the combine function's."""
-    own = [n for n in walk(ready.program.monoid.combine) if n.op != "param"]
+    """The nodes of all combines; where none has a line of its own, the folds, which carry the combine function's."""
+    own = [n for m in ready.program.monoids for n in walk(m.combine) if n.op != "param"]
     return own if any(n.where for n in own) else list(ready.program.reduces)
 
 
@@ -134,7 +147,12 @@ def behind(ready: Prepared) -> list[tuple[str, str]]:
     element = [e for e in walk(program.outputs) if e.space == ELEMENT]
     after = [e for e in walk(program.outputs) if e.space == KEPT and e.op != "reduce"]
     parts = [("before the fold", element), ("combine, in every stage", combine_nodes(ready)), ("after the fold", after)]
-    return [(name, "\n".join(_line(p) for p in sources(nodes))) for name, nodes in parts if sources(nodes)]
+    return [(name, "\n".join(lines)) for name, nodes in parts if (lines := source_lines(nodes))]
+
+
+def source_lines(nodes: Iterable[Expr]) -> list[str]:
+    """The user's lines behind the nodes, each with its file and number."""
+    return [_line(place) for place in sources(nodes)]
 
 
 def _line(place: Location) -> str:

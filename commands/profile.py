@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from ..runtime.emulator.profiler import CLASSES, Line, Profile, Profiler, total
 from ..runtime.emulator.ptx.demangle import demangle
 from ..runtime.emulator.traffic import SECTOR
 from ..runtime.prepare import artifact
-from . import terminal
+from . import run, terminal
 from .emulated import Watched, Work, watch
 from .ideals import Counts, ideals
 
@@ -72,14 +73,25 @@ class Seen:
 
 def _launches(watched: Watched, profiles: list[Profile]) -> list[Seen]:
     """Each launch, and for several their total, whose bytes to move are those of the arrays."""
-    least: list[Counts] | list[None] = [None] * len(profiles)
-    if watched.outcome is not None:
-        least = ideals(watched.outcome.ready, artifact(watched.outcome.ready))
+    least = _least(watched, len(profiles))
     found = [Seen(f"{demangle(p.kernel)} {_launch(p)}", p, one) for p, one in zip(profiles, least, strict=True)]
     if len(found) > 1:
         known = [one.ideal for one in found if one.ideal is not None]
         found.append(Seen("all launches", total(profiles), sum(known, Counter()) if known else None))
     return [*found[:-1], *(replace(one, nbytes=watched.nbytes) for one in found[-1:])]
+
+
+def _least(watched: Watched, launches: int) -> Sequence[Counts | None]:
+    """The ideals of each launch, where they are known: those of a reduction, and of steps that are one."""
+    if watched.outcome is None:
+        return [None] * launches
+    if isinstance(watched.outcome, run.Outcome):
+        return ideals(watched.outcome.ready, artifact(watched.outcome.ready))
+    found: list[Counts | None] = []
+    for ready in (step.prepared for step in watched.outcome.launched):
+        made = artifact(ready)
+        found += [None] * len(made.kernels) if ready.program.reads_again else ideals(ready, made)
+    return found
 
 
 def metrics(one: Profile, ideal: Counts | None = None, nbytes: int | None = None) -> list[Metric]:

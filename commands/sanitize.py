@@ -11,7 +11,8 @@ from ..runtime.emulator.sanitizer import Finding, Sanitizer, grouped
 from ..runtime.emulator.sanitizer.launch_errors import of_error
 from . import terminal
 from .emulated import Work, watch
-from .requests.request import Request
+from .requests.choose import AnyRequest
+from .requests.program_request import ProgramRequest
 
 
 def sanitize(work: Work, *, json: bool) -> bool:
@@ -69,9 +70,11 @@ def _lines(finding: Finding) -> list[tuple[str, str]]:
     return [(f"   {name}", value) for name, value in rows]
 
 
-def _compile(r: Request) -> str:
+def _compile(r: AnyRequest) -> str:
     """The command line that prints the PTX of a request."""
-    options = {"--shape": r.shape, "--dtype": r.dtype, "--axis": r.axis_text, "--plan": r.plan}
-    given = [("--input", f) for f in r.files] + [(k, v) for k, v in options.items() if v]
+    shapes = r.shapes if isinstance(r, ProgramRequest) else filter(None, [r.shape])
+    options = {"--dtype": r.dtype, "--axis": r.axis_text, "--plan": r.plan}
+    given = [("--input", f) for f in r.files] + [("--shape", s) for s in shapes]
+    given += [(k, v) for k, v in options.items() if v]
     given += [("--param", p) for p in r.param_texts]
     return shlex.join(["warpfold", "compile", r.op, *(word for pair in given for word in pair)])

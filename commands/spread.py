@@ -18,7 +18,7 @@ import numpy as np
 from ..compiler.errors import PlanError, error
 from ..compiler.plan.ladder import RUNGS, expand
 from ..compiler.plan.launch import Launch
-from ..compiler.plan.plan import Determinism, Fast, Finish, Meeting, Plan
+from ..compiler.plan.plan import Fast, Finish, Meeting, Plan
 from ..compiler.program.analysis.atomic import exact
 from ..compiler.program.tracing import leaf_names
 from ..compiler.space.geometry import normalize_axes
@@ -76,8 +76,8 @@ class Spread:
 class Trials:
     """Runs one reduction on an emulator of its own."""
 
-    def __init__(self, request: Request, determinism: Determinism) -> None:
-        self.request, self.determinism = request, determinism
+    def __init__(self, request: Request) -> None:
+        self.request = request
         self.axes = normalize_axes(request.axis, request.arrays[0].ndim)
         self.backend = EmulatorBackend()
         self.ready = self._prepared(request.plan)[0]
@@ -86,7 +86,9 @@ class Trials:
         """The reduction prepared with plan ``options``, and memory for new results."""
         what, arrays = self.request.what, Operands.of(self.request.arrays, "emulator")
         arrays.backend = self.backend
-        wanted = Wanted(what, self.axes, params_of(what, self.request.params), options, determinism=self.determinism)
+        wanted = Wanted(
+            what, self.axes, params_of(what, self.request.params), options, determinism=self.request.determinism
+        )
         with self.request.users_code():
             return prepared(wanted, arrays), arrays
 
@@ -132,25 +134,25 @@ def _order(plan: Plan, run: Launch) -> tuple[object, ...]:
     return *tree, lasts, run.chunk, run.rows
 
 
-def spread(request: Request, *, seeds: int, determinism: Determinism, json: bool) -> bool:
+def spread(request: Request, *, seeds: int, json: bool) -> bool:
     """Measures and shows the spread; returns whether the plan keeps its promise.
 
     Raises:
         WarpfoldError: the request is wrong; WF816 for an empty array.
     """
-    found = measure(request, seeds, determinism)
+    found = measure(request, seeds)
     if json:
-        terminal.show(terminal.as_json(_facts(request, found, determinism)))
+        terminal.show(terminal.as_json(_facts(request, found)))
     else:
         _show(request, found)
     return found.kept
 
 
-def measure(request: Request, seeds: int, determinism: Determinism) -> Spread:
+def measure(request: Request, seeds: int) -> Spread:
     """Runs the reduction under all schedules and orders."""
     if not request.arrays[0].size:
         raise error("WF816", shape="x".join(map(str, request.arrays[0].shape)))
-    trials = Trials(request, determinism)
+    trials = Trials(request)
     with terminal.progress("compiling, and evaluating in float64"):
         true_results = trials.exact
     by_schedule: list[list[Array]] = []
@@ -246,7 +248,7 @@ def _orders(found: Spread) -> str:
     return f"{n} orders of combines, {answers} distinct answers{plan}{left}"
 
 
-def _facts(request: Request, found: Spread, determinism: Determinism) -> dict[str, object]:
+def _facts(request: Request, found: Spread) -> dict[str, object]:
     """All output as plain values."""
     shape, types, source = request.kind()
     results = [
@@ -255,7 +257,8 @@ def _facts(request: Request, found: Spread, determinism: Determinism) -> dict[st
     ]
     return {
         "op": request.op, "name": request.name, "shape": list(shape), "dtypes": [t.name for t in types],
-        "source": source, "axis": None if request.axis is None else list(request.axis), "determinism": determinism,
+        "source": source, "axis": None if request.axis is None else list(request.axis),
+        "determinism": request.determinism,
         "plan": found.ready.choice.plan.to_dict(), "promised": found.promised, "kept": found.kept,
         "results": results, "plans": found.plans, "too_long": found.long,
     }  # fmt: skip

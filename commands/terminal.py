@@ -72,6 +72,19 @@ def facts(pairs: Sequence[tuple[str, object]]) -> None:
             print(f"{'':<{width}}  {line}".rstrip())
 
 
+def columns(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of cells below each other, without a header."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  ".join(f"{cell:<{w}}" for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines]
+
+
+def section(title: str, lines: Sequence[str]) -> None:
+    """Prints lines below a title, after an empty line; nothing where there are none."""
+    if lines:
+        print(f"\n{title}")
+        print("\n".join(f"  {line}" for line in lines))
+
+
 @contextmanager
 def progress(text: str) -> Iterator[None]:
     """Shows a progress indicator on a terminal; does nothing in a pipe."""

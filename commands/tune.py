@@ -17,7 +17,7 @@ SHOWN = 20
 """Greatest number of lines in the table, which shows the fastest plans."""
 
 
-def tune(request: Request, *, determinism: str, seconds: float, json: bool) -> bool:
+def tune(request: Request, *, seconds: float, json: bool) -> bool:
     """Searches and shows what was found; returns whether the search ended by itself.
 
     Raises:
@@ -28,7 +28,7 @@ def tune(request: Request, *, determinism: str, seconds: float, json: bool) -> b
     autotune.require_gpu()
     xs = [inputs.aligned(x) for x in request.arrays]
     with request.users_code():
-        search = Search.of(xs, request.what, request.axis, None, "propagate", determinism, request.params)  # type: ignore[arg-type]
+        search = Search.of(xs, request.what, request.axis, None, "propagate", request.determinism, request.params)
     whole = True
     with terminal.progress(f"tuning {request.title()}"):
         try:

@@ -19,10 +19,10 @@ from typing import Any
 from click.testing import CliRunner
 
 from warpfold.cli import cli
-from warpfold.commands.explain import BANDWIDTH
 from warpfold.commands.ladder import COUNTS, changes, counted
 from warpfold.commands.ladder_plot import Picture
 from warpfold.commands.ladder_runs import Ground
+from warpfold.commands.plan_cost import BANDWIDTH
 from warpfold.commands.requests.request import Request
 from warpfold.commands.terminal import duration
 from warpfold.compiler.plan.ladder import ARTICLE, LECTURE, RUNGS, Rung

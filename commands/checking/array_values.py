@@ -27,12 +27,17 @@ def evaluate(program: ArrayProgram, arrays: Sequence[Array], dtype: Any = np.flo
     A value is rounded to a half type or an 8-bit float only where the function says so, and the results are not.
     """
     with np.errstate(all="ignore"):
-        values = _Values(program, arrays, np.dtype(dtype))
+        values = Values(program, arrays, np.dtype(dtype))
         return [values.result(o) for o in program.outputs]
 
 
-class _Values:
-    """The values of all nodes of one program for given arrays."""
+class Values:
+    """The values of all nodes of one program for given arrays.
+
+    Attributes:
+        values: by the digest of a node its value, with one axis per dim of the program.
+        states: by the digest of a fold its final state.
+    """
 
     def __init__(self, program: ArrayProgram, arrays: Sequence[Array], floats: np.dtype[Any]) -> None:
         self.program, self.floats = program, floats
@@ -43,25 +48,29 @@ class _Values:
         self.states: dict[str, list[Array]] = {}
         for e in walk(program.roots):
             if e.op == "fold":
-                self.states[e.digest] = self._fold(e)
+                self.states[e.digest] = self.fold(e)
             else:
-                self.values[e.digest] = self._value(e)
+                self.values[e.digest] = self.value(e)
 
     def result(self, output: Output) -> Array:
         """One result, in its shape."""
-        dims = [d for d in output.axes if d is not None]
-        full = [n if d in dims else 1 for d, n in enumerate(self.sizes)]
-        value = np.broadcast_to(self.values[output.expr.digest], full)
-        order = dims + [d for d in range(len(self.sizes)) if d not in dims]
-        found = value.transpose(order).reshape(output.shape(self.sizes))
+        found = self.placed(self.values[output.expr.digest], output)
         if output.dtype.is_float and output.dtype.bits == 8:
             found = np.ascontiguousarray(found).view(output.dtype.numpy)
         return found.astype(self._kind(output.dtype))
 
+    def placed(self, x: Array, output: Output) -> Array:
+        """An array with one axis per dim of the program in the shape of a result."""
+        dims = [d for d in output.axes if d is not None]
+        full = np.broadcast_to(x, [n if d in dims else 1 for d, n in enumerate(self.sizes)])
+        order = dims + [d for d in range(len(self.sizes)) if d not in dims]
+        return full.transpose(order).reshape(output.shape(self.sizes))
+
     def _kind(self, t: DType) -> np.dtype[Any]:
         return self.floats if t.is_float else t.numpy
 
-    def _value(self, e: Expr) -> Array:
+    def value(self, e: Expr) -> Array:
+        """The value of a node, whose operands have theirs."""
         if e.op == "input":
             return self._input(e)
         if e.op == "result":
@@ -92,27 +101,37 @@ class _Values:
         rising = numbers.transpose(np.argsort(dims))
         return rising.reshape([n if d in dims else 1 for d, n in enumerate(self.sizes)]).astype(self._kind(e.dtype))
 
-    def _fold(self, e: Expr) -> list[Array]:
+    def fold(self, e: Expr) -> list[Array]:
         """The final state of a fold: every value of it with size 1 along the dims that are folded."""
         fold = e.value
         assert isinstance(fold, Fold)
-        over = list(fold.order) or list(self.program.dims_of(fold.over))
-        space = e.space | fold.over
-        full = [n if space >> d & 1 else 1 for d, n in enumerate(self.sizes)]
-        kept = [d for d in range(len(full)) if d not in over]
-        n = prod(full[d] for d in over)
-        shape = [full[d] for d in kept]
-        states = [
-            np.broadcast_to(self.values[a.digest], full).transpose(kept + over).reshape([*shape, n]) for a in e.args
-        ]
-        if n == 0:
-            states = [
-                np.full([*shape, 1], i, self._kind(t))
-                for i, t in zip(fold.monoid.identity, fold.monoid.state, strict=True)
-            ]
+        states = [self.rows(e, self.values[a.digest]) for a in e.args]
+        if states[0].shape[-1] == 0:
+            kept = states[0].shape[:-1]
+            pairs = zip(fold.monoid.identity, fold.monoid.state, strict=True)
+            states = [np.full([*kept, 1], i, self._kind(t)) for i, t in pairs]
         while states[0].shape[-1] > 1:
             states = self._joined(fold, states)
-        return [s.reshape([1 if d in over else n for d, n in enumerate(full)]) for s in states]
+        return [self.unfolded(e, s[..., 0]) for s in states]
+
+    def rows(self, fold: Expr, x: Array) -> Array:
+        """What a fold reduces along the last axis, behind an axis for each other dim of the program."""
+        assert isinstance(fold.value, Fold)
+        over, space = self._over(fold), fold.space | fold.value.over
+        full = [n if space >> d & 1 else 1 for d, n in enumerate(self.sizes)]
+        kept = [d for d in range(len(full)) if d not in over]
+        moved = np.broadcast_to(x, full).transpose(kept + over)
+        return moved.reshape([*(full[d] for d in kept), prod(full[d] for d in over)])
+
+    def unfolded(self, fold: Expr, x: Array) -> Array:
+        """One value for each row of a fold, with one axis per dim of the program."""
+        return np.expand_dims(x, tuple(sorted(self._over(fold))))
+
+    def _over(self, e: Expr) -> list[int]:
+        """The dims that a fold is over, in the order of the elements."""
+        fold = e.value
+        assert isinstance(fold, Fold)
+        return list(fold.order) or list(self.program.dims_of(fold.over))
 
     def _joined(self, fold: Fold, states: list[Array]) -> list[Array]:
         """Half as many states: each the combination of two neighbours; the last of an odd number stays alone."""

@@ -8,7 +8,7 @@ factors whose product neither overflows nor vanishes; arrays that differ in a si
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
 
@@ -43,11 +43,7 @@ def from_seed(
     Raises:
         ArgumentError: WF811 when the arrays, or the results of empty ones, exceed this machine's memory.
     """
-    needed = elements(shape) * sum(t.itemsize for t in types)
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > memory:
-        shown = "x".join(map(str, shape)) + (" and their results" if 0 in shape else "")
-        raise error("WF811", shape=shown, needed=size(needed), memory=size(memory))
+    expect_memory([(shape, t) for t in types])
     rng = np.random.default_rng(seed)
     found = [random(rng, shape, t) for t in types]
     if not isinstance(name, str):
@@ -59,6 +55,20 @@ def from_seed(
     if plain != name and 0 not in shape:
         _leave_out(rng, _Rows(found[0], reduced), tuple(reduced))
     return found
+
+
+def expect_memory(arrays: Sequence[tuple[tuple[int, ...], DType]]) -> None:
+    """Checks that arrays of these shapes and types fit this machine's memory; of empty ones that the results do.
+
+    Raises:
+        ArgumentError: WF811.
+    """
+    needed = sum(elements(shape) * t.itemsize for shape, t in arrays)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > memory:
+        shapes = dict.fromkeys("x".join(map(str, shape)) for shape, _ in arrays)
+        shown = ", ".join(shapes) + (" and their results" if any(0 in shape for shape, _ in arrays) else "")
+        raise error("WF811", shape=shown, needed=size(needed), memory=size(memory))
 
 
 def elements(shape: tuple[int, ...]) -> int:

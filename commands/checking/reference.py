@@ -14,14 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from ...compiler.dtypes import DType
 from ...compiler.plan.launch import Launch
 from ...compiler.plan.layout import layout_of
 from ...compiler.plan.plan import ROWS_A_ROUND, Plan
-from ...compiler.program.graph import Expr, MonoidGraph, walk
+from ...compiler.program.graph import MonoidGraph, walk
 from ...compiler.program.numeric import Array
 from . import running_error
 from .evaluate import Evaluator, rows
-from .running_error import Error
+from .running_error import Error, Known
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,15 @@ def check(
         n = len(got)  # what the program checks of its own comes after its results
         overflow = zip(*(_overflows(evaluator, of) for of in ("peaks", "reach")), strict=True)
         found = zip(got, outputs[:n], known[:n], evaluator.program.outputs[:n], list(overflow)[:n], strict=True)
-        return [_compare(g, o, k.error, e, *lost) for g, o, k, e, lost in found]
+        return [_compare(g, o, k.error, e.dtype, *lost) for g, o, k, e, lost in found]
+
+
+def compare(got: Array, known: Known, t: DType) -> Check:
+    """Compares one result, of the type ``t``, with its reference and the error that it may have."""
+    nothing = np.zeros(got.size, bool)
+    with np.errstate(all="ignore"):
+        error = None if known.error is None else known.error.reshape(-1)
+        return _compare(got, known.value, error, t, nothing, nothing)
 
 
 def worst(checks: Sequence[Check]) -> Check:
@@ -183,13 +192,13 @@ def _lost(graph: object, sizes: Sequence[Array]) -> list[Array]:
     return found
 
 
-def _compare(got: Any, reference: Array, error: Error, expr: Expr, lost: Array, near: Array) -> Check:
+def _compare(got: Any, reference: Array, error: Error, t: DType, lost: Array, near: Array) -> Check:
     """Compares elements: equal, both NaN, or no farther apart than the error.
 
     Elements that are ``lost`` have no bound, and neither have those ``near`` an overflow that did overflow.
     """
-    flat, target = np.asarray(got).reshape(-1), reference.reshape(-1).astype(expr.dtype.numpy)
-    unknown = lost | (near & ~np.isfinite(_f64(flat))) if expr.dtype.is_float else lost
+    flat, target = np.asarray(got).reshape(-1), reference.reshape(-1).astype(t.numpy)
+    unknown = lost | (near & ~np.isfinite(_f64(flat))) if t.is_float else lost
     exact = error is None and not unknown.any()
     if not flat.size:
         return Check(True, exact, 0.0, 0.0, 0.0, None, target)

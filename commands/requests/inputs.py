@@ -15,6 +15,8 @@ from ..checking.random_inputs import elements
 from .operation import What, input_count, label
 
 DEFAULT_SHAPE = "1024x1024"
+SCALAR = "scalar"
+"""The shape of an array without axes."""
 MOST_SIZES = 64
 """Greatest rank of a NumPy array."""
 MOST_DIGITS = 19
@@ -25,11 +27,13 @@ Array = np.ndarray[Any, Any]
 
 
 def shape_of(text: str) -> tuple[int, ...]:
-    """``4096x1024`` as sizes.
+    """``4096x1024`` as sizes; ``scalar`` as none.
 
     Raises:
         ArgumentError: WF802 for a malformed shape, or one that no array can have.
     """
+    if text == SCALAR:
+        return ()
     words = [s.strip() for s in text.lower().split("x")]
     if not all(s.isdecimal() for s in words):
         raise error("WF802", text=text, reason="")
@@ -38,6 +42,11 @@ def shape_of(text: str) -> tuple[int, ...]:
     if max(map(len, words)) > MOST_DIGITS or elements(tuple(map(int, words))) >= 2**63:
         raise error("WF802", text=text, reason=": expected fewer than 2^63 elements")
     return tuple(int(s) for s in words)
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """Sizes as ``--shape`` takes them."""
+    return "x".join(map(str, shape)) or SCALAR
 
 
 def axis_of(text: str | None) -> tuple[int, ...] | None:
@@ -95,17 +104,27 @@ def from_files(paths: tuple[str, ...], what: What, types: str | None = None) -> 
         ArgumentError: WF819 for too few or too many files, WF809 for different shapes; WF808, WF838 and WF839 as in
             ``dtypes_of`` and ``typed``.
     """
-    from ...runtime.arrays.conversion import load_npy
-
     count = input_count(what, len(paths))
     if len(paths) != count:
         raise error("WF819", name=label(what), expected=count, found=len(paths))
     asked = (None,) * count if types is None else dtypes_of(types, count)
-    found = [typed(p, _native(load_npy(p)), t) for p, t in zip(paths, asked, strict=True)]
+    found = [from_file(p, t) for p, t in zip(paths, asked, strict=True)]
     for path, x in zip(paths, found, strict=True):
         if x.shape != found[0].shape:
             raise error("WF809", path=path, found=x.shape, first=paths[0], expected=found[0].shape)
     return found
+
+
+def from_file(path: str, asked: DType | None) -> Array:
+    """The array of a file in native byte order; ``asked`` is its type, for a file that does not name it.
+
+    Raises:
+        FileError: WF506 to WF509.
+        DTypeError, ArgumentError: as in ``typed``.
+    """
+    from ...runtime.arrays.conversion import load_npy
+
+    return typed(path, _native(load_npy(path)), asked)
 
 
 def typed(path: str, x: Array, asked: DType | None) -> Array:

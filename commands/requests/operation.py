@@ -1,4 +1,4 @@
-"""Resolves ``OP``: a built-in reduction, or a monoid or function of a Python file."""
+"""Resolves ``OP``: a built-in reduction or program, or a monoid, function or program of a Python file."""
 
 from __future__ import annotations
 
@@ -9,47 +9,64 @@ import os
 import sys
 import sysconfig
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from ...compiler import files
+from ...compiler.dtypes import DType
 from ...compiler.errors import Location, WarpfoldError, error, near
 from ...compiler.program.fold import count_of
 from ...compiler.program.library import reductions
 from ...compiler.program.monoid import Monoid
-from ...compiler.program.signatures import positional, variadic
+from ...compiler.program.public_names import PROGRAMS
+from ...compiler.program.signatures import keywords, positional, variadic
+from ...compiler.program.tracing import trace
+from ...runtime.programs import library
+from ...runtime.programs.function import ArrayFunction
 
-What = str | Monoid | Callable[..., Any]
+What = str | Monoid | Callable[..., Any] | ArrayFunction[..., Any]
 TRAIL = 8
 """Greatest number of user's lines in an error: a recursion has a thousand."""
 _PACKAGE = Path(__file__).resolve().parents[2]
 
 
 def operation(text: str) -> What:
-    """The reduction that ``OP`` names.
+    """The reduction or program that ``OP`` names.
 
     Raises:
-        ArgumentError: WF801 for an unknown built-in; WF806, WF807 and WF818 for a file
-            without such a reduction.
+        ArgumentError: WF801 for an unknown built-in; WF806, WF807 and WF818 for a file that has none of that name.
         FileError: WF804 for a file that cannot be read.
         TraceError: WF805 for a file that cannot be imported.
     """
     path, _, name = text.rpartition(":") if ".py:" in text else (text, "", "")
     if path.endswith(".py"):
         return _of_file(path, os.fsencode(name).decode(errors="surrogateescape"))  # as UTF-8 in any locale
-    if text not in reductions.FUNCTIONS:
-        raise error("WF801", name=text, near=near(text, reductions.FUNCTIONS), known=" ".join(reductions.FUNCTIONS))
-    return text
+    if text in reductions.FUNCTIONS:
+        return text
+    if text not in PROGRAMS:
+        known = (*reductions.FUNCTIONS, *PROGRAMS)
+        raise error("WF801", name=text, near=near(text, known), known=" ".join(known))
+    program: ArrayFunction[..., Any] = getattr(library, text)
+    return program
 
 
 def label(what: What) -> str:
-    """The name of a reduction in output."""
+    """The name of a reduction or a program in output."""
     if isinstance(what, str):
         return what
-    return what.name if isinstance(what, Monoid) else what.__name__
+    return what.name if isinstance(what, Monoid) else str(getattr(what, "__name__", "program"))
+
+
+def is_reduction(function: Callable[..., Any], types: Sequence[DType], params: Mapping[str, Any]) -> bool:
+    """Whether a plain function folds the elements of arrays of these types; any other is a program of arrays."""
+    try:
+        trace(function, types, {key: value for key, value in params.items() if key in keywords(function)})
+    except Exception:  # whatever it cannot do with elements
+        return False
+    return True
 
 
 def input_count(what: What, given: int = 1) -> int:
@@ -74,15 +91,15 @@ def _of_file(path: str, name: str) -> What:
     if not hasattr(module, name):
         raise error("WF806", path=path, name=name, near=near(name, known), known=names)
     found = getattr(module, name)
-    if not isinstance(found, Monoid) and not inspect.isfunction(found):
+    if not isinstance(found, Monoid | ArrayFunction) and not inspect.isfunction(found):
         raise error("WF807", path=path, name=name, kind=type(found).__name__)
     return found
 
 
 def _offered(name: str, value: object, module: ModuleType) -> bool:
-    """Whether a name in a user's file can be an OP: a monoid, or a function defined in the file."""
+    """Whether a name in a user's file can be an OP: a monoid, a program, or a function defined in the file."""
     own = inspect.isfunction(value) and value.__module__ == module.__name__
-    return not name.startswith("_") and (isinstance(value, Monoid) or own)
+    return not name.startswith("_") and (isinstance(value, Monoid | ArrayFunction) or own)
 
 
 def _module(path: str) -> ModuleType:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...compiler.dtypes import DType, dtype
 from ...compiler.errors import error
+from ...compiler.plan.plan import Determinism
 from ...runtime import api
 from ...runtime.prepare import Prepared
 from ..checking import random_inputs
@@ -27,6 +28,7 @@ class Request:
         axis_text: the axes, None for all.
         plan: ``key=value,...``.
         param_texts: ``key=value`` each, keyword parameters of the operation.
+        determinism: what the bits of results may depend on.
     """
 
     op: str
@@ -37,6 +39,7 @@ class Request:
     plan: str = ""
     seed: int = 0
     param_texts: tuple[str, ...] = ()
+    determinism: Determinism = "run"
 
     def __post_init__(self) -> None:
         if self.files and self.shape is not None:
@@ -87,7 +90,8 @@ class Request:
         """Program, geometry and plan for arrays of this shape and type."""
         shape, types, _ = self.kind()
         with self.users_code():
-            found: Any = api.plan_for(self.what, shape, types, axis=self.axis, arch=arch, plan=self.plan, **self.params)
+            how = {"axis": self.axis, "arch": arch, "plan": self.plan, "determinism": self.determinism, **self.params}
+            found: Any = api.plan_for(self.what, shape, types, **how)
         return found  # type: ignore[no-any-return]
 
     def title(self) -> str:

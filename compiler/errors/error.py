@@ -29,5 +29,5 @@ def error(code: str, *, where: Location | None = None, **facts: object) -> Warpf
 
 def near(name: str, known: Iterable[str]) -> str:
     """The known names that ``name`` may be a misspelling of, as messages suggest them; empty where none is similar."""
-    found = get_close_matches(name, list(known), n=2)
+    found = get_close_matches(name, list(dict.fromkeys(known)), n=2)
     return f" (did you mean {' or '.join(found)}?)" if found else ""

@@ -69,12 +69,14 @@ def fold(m: Monoid, *values: Any, initial: Any = None, axis: Any = None, keepdim
     Raises:
         ArgumentError: WF130 when ``m`` is no monoid, WF133 when a mask needs an initial value, WF136 when ``initial``
             is none of the state.
-        TraceError: WF210 for a wrong count of values, WF211 when they are reduced already.
+        TraceError: WF210 for a wrong count of values, WF211 when they are reduced already, WF279 for axes of elements.
     """
     if any(map(is_array, values)) and (axis is not None or not in_reduction()):
         from .arrays.folding import fold_over
 
         return fold_over(m, values, initial, axis, keepdims=keepdims)
+    if axis is not None or keepdims:
+        raise error("WF279", option="keepdims" if axis is None else f"axis={axis}", where=caller())
     taken: Sequence[Any] = values
     if isinstance(m, Monoid):
         if m.lift is None:

@@ -547,7 +547,7 @@ def test_version() -> None:
         ),
         (
             ("run", "summ"),
-            "WF801: no reduction is called 'summ' (did you mean sum or nansum?): expected one of sum prod",
+            "WF801: no reduction or program is called 'summ' (did you mean sum or nansum?): expected one of sum prod",
         ),
         (("run", "sum", "--shape", "4by4"), "WF802: '4by4' is not a shape\n  help: write whole sizes with x between"),
         (("run", "sum", "--shape", "-3x4"), "WF802: '-3x4' is not a shape"),
@@ -724,11 +724,10 @@ def test_a_function_of_any_number_of_inputs(tmp_path: Path) -> None:
     ("name", "texts"),
     [
         ("totl", ["WF806: ", "called 'totl' (did you mean total?): it has total branches two"]),
-        ("", ["WF818: ", "rows.py does not say what to reduce with: it has total branches", "rows.py:name with one"]),
-        ("FACTOR", ["WF807: FACTOR of ", "is a int: expected a wf.monoid or a function that uses wf.fold"]),
+        ("", ["WF818: ", "rows.py does not say what to compute: it has total branches", "rows.py:name with one"]),
+        ("FACTOR", ["WF807: FACTOR of ", "is a int: expected a wf.monoid, a wf.program or a function"]),
         ("branches", ["WF201: ", "rows.py:11: return a if a > b else b", "wf.where"]),
         ("two", ["WF208: combine function two returns 2 value(s): expected 1", "rows.py:13"]),
-        ("unfolded", ["WF212: result 0 of unfolded was never reduced", "rows.py:17"]),
         ("misspelt", ["WF175: warpfold has no sqaured", "rows.py:24: return wf.sqaured(x)"]),
         ("unknown", ["WF810: ", "NameError: name 'factor' is not defined", "from ",
                      "rows.py:34: return wf.fold(total, unhelpful(x))", "rows.py:37: return x * factor"]),

@@ -182,7 +182,7 @@ def test_sectors_do_not_depend_on_the_hosts_addresses() -> None:
     [
         (("--rung", "simpel"), "WF832: the ladder has no rung called 'simpel' (did you mean simple"),
         (("--rung", "x"), "it has serial simple fix-divergence"),
-        (("--op", "summe"), "WF801: no reduction is called 'summe' (did you mean sum?)"),
+        (("--op", "summe"), "WF801: no reduction or program is called 'summe' (did you mean sum?)"),
         (("--dtype", "f33"), "WF105"),
         (("--size", 10**15), "WF811: arrays of shape 1000000000000000 take 3638 TiB"),
         (("--size", 0), "Invalid value for '--size'"),

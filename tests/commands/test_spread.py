@@ -173,7 +173,7 @@ def test_a_race_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_orders_that_take_too_long_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "LONGEST", 30)
-    found = command.measure(Request("sum", shape="3000"), 1, "run")
+    found = command.measure(Request("sum", shape="3000"), 1)
     assert found.long > 1
     assert "lanes=1,warps=1" not in found.plans
     assert re.search(r"; \d+ more would take too long here", call("sum", "--shape", "3000", "--seeds", "1").stdout)

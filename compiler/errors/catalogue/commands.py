@@ -7,18 +7,18 @@ from ..kinds import ArgumentError, BackendError, Entries, FileError, TraceError
 ENTRIES: Entries = {
     ArgumentError: {
         "WF801": (
-            "no reduction is called {name!r}{near}: expected one of {known}",
-            "for a monoid or function of your own write file.py:name; run, profile and sanitize take FILE.ptx, too; "
-            "unique and segment_reduce are there in Python alone",
+            "no reduction or program is called {name!r}{near}: expected one of {known}",
+            "for one of your own write file.py:name; run, profile and sanitize take FILE.ptx, too; unique and "
+            "segment_reduce are there in Python alone",
         ),
         "WF802": ("{text!r} is not a shape{reason}", "write whole sizes with x between them: --shape 4096x1024"),
         "WF803": ("{text!r} names no axes", "write one axis or several: --axis 1, --axis 0,2, --axis -1"),
         "WF806": (
-            "{path} has no monoid or function called {name!r}{near}: it has {known}",
+            "{path} has no monoid, function or program called {name!r}{near}: it has {known}",
             "write file.py:name with one of these names",
         ),
         "WF807": (
-            "{name} of {path} is a {kind}: expected a wf.monoid or a function that uses wf.fold",
+            "{name} of {path} is a {kind}: expected a wf.monoid, a wf.program or a function",
             "name one of those",
         ),
         "WF808": (
@@ -40,7 +40,7 @@ ENTRIES: Entries = {
         "WF816": ("an array of shape {shape} has no elements, and so no order to combine them in", "give it elements"),
         "WF817": ("parameter {key} is given twice: {first} and {second}", "give it once"),
         "WF818": (
-            "{path} does not say what to reduce with: it has {known}",
+            "{path} does not say what to compute: it has {known}",
             "write {path}:name with one of these names",
         ),
         "WF819": (
@@ -80,6 +80,27 @@ ENTRIES: Entries = {
             "name it: --dtype {types}",
         ),
         "WF839": ("{path} holds {held}: --dtype says {asked}", "{remedy}"),
+        "WF840": (
+            "{name} takes {expected} array(s) ({names}), got {found}",
+            "give one --shape or --input for each, in this order, or by name: --shape NAME=1024",
+        ),
+        "WF841": (
+            "{shapes} --shape for {count} random array(s) beside the files of --input",
+            "write --input random in the place of each array that a --shape describes, or name it: --shape NAME=1024",
+        ),
+        "WF842": (
+            "--dtype gives {name} a type, and no --shape or --input gives {name}",
+            "name the array there, too: --shape {name}=1024; arrays by position have types without a name",
+        ),
+        "WF843": (
+            "{name} is a reduction of arrays of one shape, got {found} shapes",
+            "give one --shape; a wf.program takes arrays of several shapes",
+        ),
+        "WF844": ("{name} is a program of arrays: {option} is for reductions", "{remedy}"),
+        "WF845": (
+            "the results of {name} have shapes {shapes}: a .npy file holds arrays of one shape",
+            "write --output to a file that ends in .npz",
+        ),
         "WF891": ("no pass is called {name!r}{near}", "warpfold-opt --list-passes names warpfold's own passes"),
         "WF892": ("the pass pipeline does not parse: {reason}", "write builtin.module(pass,gpu.module(pass),...)"),
         "WF893": (

@@ -197,6 +197,10 @@ ENTRIES: Entries = {
             "block= has {found} sizes: expected {expected}, one for each of the axes",
             "name the axes of a block with axis=, such as axis=(-2, -1), block=(128, 128)",
         ),
+        "WF279": (
+            "fold got {option} in a reduction: elements have no axes",
+            "leave it to the call, wf.reduce(x, function, axis=...); a function of whole arrays is a wf.program",
+        ),
         "WF263": (
             "result {position} of {name} is no array",
             "return arrays that the function computes from its arguments, in a tuple, a list or a dict if there are "

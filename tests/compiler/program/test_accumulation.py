@@ -198,3 +198,11 @@ def test_a_wrong_identity_still_warns() -> None:
     m = wf.monoid(identity=127)(lambda a, b: a & b)
     with pytest.warns(wf.WarpfoldWarning, match="WF221"):
         run(elements(wf.dtype("uint8")), m)
+
+
+@pytest.mark.parametrize(("option", "text"), [({"axis": -1}, "axis=-1"), ({"keepdims": True}, "keepdims")])
+def test_elements_have_no_axes(option: dict[str, Any], text: str) -> None:
+    with pytest.raises(wf.WarpfoldError, match=f"WF279: fold got {text} in a reduction: elements have no axes") as e:
+        wf.reduce(np.ones((2, 3), np.float32), lambda x: wf.fold(wf.SUM, x, **option))
+    assert e.value.location is not None
+    assert e.value.location.file == __file__

@@ -1,0 +1,49 @@
+"""What a plan costs, in words: the least time for bytes, the launch, and how CTAs finish a result."""
+
+from __future__ import annotations
+
+from ..compiler.plan.plan import Plan
+from ..runtime.prepare import Prepared
+from . import terminal
+
+BANDWIDTH = {
+    "sm_75": (672, "Titan RTX"),
+    "sm_80": (2039, "A100 80 GB SXM"),
+    "sm_86": (768, "RTX A6000"),
+    "sm_89": (864, "L40S"),
+    "sm_90a": (4800, "H200 SXM"),
+    "sm_100a": (8000, "B200"),
+    "sm_120": (1792, "GeForce RTX 5090"),
+}
+"""Memory bandwidth in GB/s, and the part whose data sheet (NVIDIA) gives it."""
+
+FINISHES = {
+    "cta": "each result is finished by one CTA",
+    "last_block": "the CTA that comes last combines the states of all",
+    "two_kernels": "a second kernel combines the states of all CTAs",
+    "atomic": "the CTAs combine their states by atomics",
+}
+IN_CLUSTERS = {
+    "cta": "each result is finished by the first CTA of a cluster",
+    "last_block": "the first CTA of the cluster that comes last combines the states of all clusters",
+    "two_kernels": "a second kernel combines the states of all clusters",
+    "atomic": "the clusters combine their states by atomics",
+}
+
+
+def least_time(nbytes: int, arch: str) -> str:
+    """The time in which the memory of an architecture moves ``nbytes``."""
+    speed, part = BANDWIDTH[arch]
+    return f"{terminal.duration(nbytes / (speed * 1e9))} at {speed} GB/s (data sheet: {part})"
+
+
+def launch_words(ready: Prepared) -> str:
+    """The CTAs of a launch."""
+    plan, run = ready.choice.plan, ready.choice.run
+    along = f"{run.tiles:,} along the kept axis, {run.split:,} along the reduced axis"
+    return f"{run.tiles * run.split:,} CTA(s) of {plan.threads} threads, {along}"
+
+
+def finish_words(plan: Plan) -> str:
+    """How CTAs, or clusters, finish a result."""
+    return FINISHES[plan.finish] if plan.cluster == 1 else IN_CLUSTERS[plan.finish]

@@ -1,0 +1,95 @@
+"""Results of a run: in words, as plain values for JSON, and as a ``.npy`` file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import IO, Any
+
+import numpy as np
+
+from ..compiler.dtypes import DType
+from .checking import reference
+from .checking.evaluate import parts
+from .requests.inputs import Array
+
+SMALL = 8
+"""Greatest number of elements of a result that is shown in full."""
+IN_JSON = 64
+"""Greatest number of elements of a result that JSON contains."""
+
+
+def result_lines(
+    labels: Sequence[str], types: Sequence[DType], results: Sequence[Array], checks: Sequence[reference.Check]
+) -> list[tuple[str, object]]:
+    """Type, value and check of each result; ``checks`` are empty where nothing was checked."""
+    lines: list[tuple[str, object]] = []
+    for i, (label, t, result) in enumerate(zip(labels, types, results, strict=True)):
+        verdict = _verdict(result, checks[i]) if checks else "left out (--no-check)"
+        lines.append((f"result {label}".rstrip(), f"{t.name}{list(result.shape)}"))
+        lines.append((f"value {label}".rstrip(), _value(result)))
+        lines.append((f"check {label}".rstrip(), verdict))
+    return lines
+
+
+def result_facts(
+    labels: Sequence[str], types: Sequence[DType], results: Sequence[Array], checks: Sequence[reference.Check]
+) -> list[dict[str, object]]:
+    """The results as plain values, with the elements of small ones."""
+    return [
+        {
+            "name": label, "dtype": t.name, "shape": list(r.shape), "value": _plain(r) if r.size <= IN_JSON else None,
+            **(_check_facts(checks[i]) if checks else {}),
+        }
+        for i, (label, t, r) in enumerate(zip(labels, types, results, strict=True))
+    ]  # fmt: skip
+
+
+def save_results(f: IO[bytes], labels: Sequence[str], results: Sequence[Array]) -> None:
+    """One result as an array; several as fields of a structured array, so that each keeps its type."""
+    np.save(f, results[0] if len(results) == 1 else _fields(labels, results), allow_pickle=False)
+
+
+def _fields(labels: Sequence[str], results: Sequence[Array]) -> Array:
+    """Results of one shape as a structured array."""
+    whole = np.empty(results[0].shape, [(label, r.dtype) for label, r in zip(labels, results, strict=True)])
+    for label, result in zip(labels, results, strict=True):
+        whole[label] = result
+    return whole
+
+
+def _value(result: Array) -> str:
+    """A result as text, shortened if it is large."""
+    return np.array2string(result, threshold=SMALL, edgeitems=3, max_line_width=100)
+
+
+def _verdict(result: Array, check: reference.Check) -> str:
+    """The outcome of a check in words."""
+    if check.unknown == result.size:
+        return "not checked: partial results overflow their type, so nothing can be said of the result"
+    if check.exact or not np.isfinite(check.allowed):  # equal although it overflows
+        said = "equal to NumPy's" if check.passed else "not equal to NumPy's"
+    else:
+        within = "within" if check.passed else "beyond"
+        share = f" ({check.relative:.2g} of the greatest result)" if check.error else ""
+        said = f"error {check.error:.3g}{share}, {within} the allowed {check.allowed:.3g}"
+    if check.unknown:
+        said += f"; nothing can be said of {check.unknown} element(s) whose partial results overflow their type"
+    if check.passed:
+        return f"passed: {said}"
+    place = check.worst or 0
+    got, expected = result.reshape(-1)[place], check.reference.reshape(-1)[place]
+    index = tuple(int(i) for i in np.unravel_index(place, result.shape))
+    return f"FAILED: {said}\nat {index}: got {got}, expected {expected}"
+
+
+def _plain(result: Array) -> Any:
+    """A result as plain values, for JSON: a complex number is a list of its two parts."""
+    return np.stack(parts(result), axis=-1).tolist() if result.dtype.kind == "c" else result.tolist()
+
+
+def _check_facts(c: reference.Check) -> dict[str, object]:
+    """A check as plain values."""
+    return {
+        "passed": c.passed, "exact": c.exact, "error": c.error, "relative_error": c.relative, "allowed": c.allowed,
+        "unknown": c.unknown,
+    }  # fmt: skip

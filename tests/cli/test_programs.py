@@ -1,0 +1,289 @@
+"""Programs of arrays on the command line: what is run, printed and written, and how requests are refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import warpfold as wf
+from warpfold.cli import cli
+from warpfold.commands.requests.choose import request_of
+
+FILE = """
+import warpfold as wf
+
+@wf.program
+def scaled(x, t):
+    return x * t
+
+@wf.program
+def centred(x, *, axis=-1):
+    mean = wf.mean(x, axis=axis, keepdims=True)
+    return {"mean": mean, "rest": x - mean}
+
+def soft(x):
+    e = wf.exp(x - wf.max(x, axis=-1, keepdims=True))
+    return e / wf.sum(e, axis=-1, keepdims=True)
+
+def squared(x):
+    return x * x if x.shape[0] == 4 else x
+
+def branching(x, w):
+    return x if x > w else w
+
+FACTOR = 2
+"""
+ON = ("--device", "emulator")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    file = tmp_path / "own.py"
+    file.write_text(FILE)
+    return str(file)
+
+
+def call(*words: str | Path, code: int = 0) -> Result:
+    """Runs the command in this process; an internal error propagates."""
+    result = CliRunner().invoke(cli, [str(w) for w in words], prog_name="warpfold", catch_exceptions=False)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def fails(*words: str | Path) -> str:
+    """The message of a request that is refused."""
+    result = call(*words, code=2)
+    assert result.stdout == ""
+    return result.stderr
+
+
+def softmax(x: Any, axis: int = -1) -> Any:
+    e = np.exp(x - x.max(axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+# --- run ---------------------------------------------------------------------------------------------------------
+def test_run_shows_one_screen() -> None:
+    text = call("run", "softmax", "--shape", "4x40", *ON).stdout
+    assert "run      softmax of x f32 4x40 (random, seed 0)" in text
+    assert "on       emulator of sm_90a" in text
+    assert "result   f32[4, 40]" in text
+    assert re.search(r"check    passed: error \S+ \(\S+ of the greatest result\), within the allowed \S+", text)
+    assert "resident=registers" in text
+    assert "stages   block_reduce -> warp_reduce\n" in text
+
+
+def test_run_reads_and_writes_files(tmp_path: Path) -> None:
+    x = np.random.default_rng(1).standard_normal((6, 20)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    call("run", "softmax", "--input", tmp_path / "x.npy", "--axis", "0", "--output", tmp_path / "y.npy", *ON)
+    np.testing.assert_allclose(np.load(tmp_path / "y.npy"), softmax(x, 0), rtol=1e-5)
+    assert f"WF505: cannot write {tmp_path}/x.npy: it is an input of this command" in fails(
+        "run", "softmax", "--input", tmp_path / "x.npy", "--output", tmp_path / "x.npy"
+    )
+
+
+def test_arrays_of_several_shapes(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.arange(12.0, dtype=np.float32).reshape(3, 4))
+    words = ("--input", tmp_path / "x.npy", "--input", "random", "--shape", "4", "--dtype", "f32,f64", "--seed", "3")
+    found = json.loads(call("run", "rms_norm", *words, *ON, "--json").stdout)
+    assert found["passed"] is True
+    assert [(a["name"], a["dtype"], a["shape"]) for a in found["arrays"]] == [
+        ("x", "f32", [3, 4]), ("weight", "f64", [4]),
+    ]  # fmt: skip
+    assert found["dims"] == [{"name": "x.0", "size": 3}, {"name": "x.1", "size": 4}]
+    assert found["source"].endswith("x.npy, random, seed 3")
+
+
+def test_parameters_and_arrays_by_name() -> None:
+    words = ("--shape", "3x8", "--shape", "bias=8", "--param", "eps=1e-3", "--axis", "1")
+    text = call("run", "layer_norm", *words, *ON).stdout
+    assert "layer_norm of x f32 3x8, bias f32 8 with axis=1, eps=0.001" in text
+    assert "passed" in text
+    masked = ("--shape", "3x8", "--shape", "where=3x8", "--dtype", "bf16,where=bool")
+    assert "softmax of x bf16 3x8, where bool 3x8" in call("run", "softmax", *masked, *ON).stdout
+
+
+def test_a_number_is_an_argument_of_the_kernel(path: str) -> None:
+    text = call("run", f"{path}:scaled", "--shape", "3x8", "--shape", "scalar", *ON).stdout
+    assert "scaled of x f32 3x8, t f32 scalar" in text
+
+
+def test_several_results(path: str, tmp_path: Path) -> None:
+    words = ("run", f"{path}:centred", "--shape", "4x8", *ON)
+    text = call(*words).stdout
+    assert "result mean  f32[4, 1]" in text
+    assert "check rest   passed" in text
+    shown = fails(*words, "--output", tmp_path / "out.npy")
+    assert "WF845: the results of centred have shapes (4, 1) (4, 8): a .npy file holds arrays of one shape" in shown
+    assert "write --output to a file that ends in .npz" in shown
+    call(*words, "--output", tmp_path / "out.npz")
+    (x,) = request_of(f"{path}:centred", shapes=("4x8",)).arrays
+    with np.load(tmp_path / "out.npz") as saved:
+        np.testing.assert_allclose(saved["rest"], x - x.mean(1, keepdims=True), atol=1e-6)
+        np.testing.assert_allclose(saved["mean"], x.mean(1, keepdims=True), atol=1e-6)
+
+
+def test_a_plain_function_of_arrays(path: str) -> None:
+    assert "soft of x f32 4x8" in call("run", f"{path}:soft", "--shape", "4x8", *ON).stdout
+
+
+def test_a_wrong_result_fails(path: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from warpfold.commands.programs import run
+
+    launched = run._launched
+    monkeypatch.setattr(run, "_launched", lambda *a: [r + np.float32(1e-4) for r in launched(*a)])
+    words = ("run", f"{path}:soft", "--shape", "4x8", *ON, "--output", tmp_path / "out.npy")
+    text = call(*words, code=1).stdout
+    assert "FAILED: error 0.0001" in text
+    assert "nothing, since the check failed" in text
+    assert not (tmp_path / "out.npy").exists()
+    assert "left out (--no-check)" in call(*words[:-2], "--no-check").stdout
+
+
+def test_portable_bits_do_not_depend_on_other_rows() -> None:
+    found = []
+    for shape in ("5x100", "1x100"):
+        words = ("run", "softmax", "--shape", shape, "--determinism", "portable", *ON, "--json", "--param", "axis=-1")
+        found.append(json.loads(call(*words).stdout))
+    assert [f["passed"] for f in found] == [True, True]
+    plans = [f["steps"][0]["plan"] for f in found]
+    assert plans[0] == plans[1]
+
+
+# --- compile -----------------------------------------------------------------------------------------------------
+def test_compile_shows_all_steps_in_order(path: str) -> None:
+    words = ("compile", "softmax", "--shape", "4x3000000")
+    title = "// ===== step {} of 2: softmax_{}, {} along x.1, one for each x.0; reads {}; writes {} ====="
+    titles = [
+        title.format(1, 0, "rows", "x", "buffer 0, buffer 1"),
+        title.format(2, 1, "elements", "x, buffer 0, buffer 1", "result"),
+    ]
+    for form, inside in (("program", "func.func @softmax_{}("), ("ptx", ".entry softmax_{}(")):
+        text = call(*words, "--emit", form).stdout
+        assert [line for line in text.splitlines() if line.startswith("// ===== step")] == titles
+        assert [text.index(inside.format(i)) for i in (0, 1)] == sorted(text.index(inside.format(i)) for i in (0, 1))
+    one = call("compile", f"{path}:soft", "--shape", "4x100", "--emit", "stages").stdout
+    assert one.startswith("// ===== one step: soft, rows along x.1, one for each x.0; reads x; writes result =====\n")
+    assert "// ===== after distribute =====" in one
+
+
+def test_plans_of_steps_as_json() -> None:
+    found = json.loads(call("compile", "softmax", "--shape", "4x3000000", "--emit", "plan", "--json").stdout)
+    assert [(b["dtype"], b["dims"], b["bytes"]) for b in found["buffers"]] == [("f32", ["x.0"], 16)] * 2
+    first, second = found["steps"]
+    assert (first["name"], first["kept"], first["reduced"]) == ("softmax_0", ["x.0"], ["x.1"])
+    assert first["writes"] == ["buffer 0", "buffer 1"]
+    assert second["reads"] == ["x", "buffer 0", "buffer 1"]
+    assert second["plan"]["resident"] == "registers"
+
+
+def test_the_plan_that_compile_shows_is_taken_by_plan() -> None:
+    text = call("compile", "softmax", "--shape", "4x100", "--emit", "plan").stdout
+    (plan,) = re.findall(r"^--plan (\S+)$", text, re.MULTILINE)
+    assert plan in call("run", "softmax", "--shape", "4x100", "--plan", plan, *ON).stdout
+
+
+# --- explain -----------------------------------------------------------------------------------------------------
+def test_explain_says_where_a_row_waits() -> None:
+    text = call("explain", "layer_norm", "--shape", "4096x1024", "--shape", "1024", "--shape", "1024").stdout
+    assert "one step: not cut, since a CTA or a cluster owns each row" in text
+    assert re.search(r"^  x.1  1,024  also weight.0, bias.0$", text, re.MULTILINE)
+    assert re.search(r"^  weight +f32 +1024 +read along x.1$", text, re.MULTILINE)
+    assert re.search(r"^must move +16.01 MiB in, 16 MiB out$", text, re.MULTILINE)
+    assert re.search(r"^moves +32.01 MiB, 1.00 times what must$", text, re.MULTILINE)
+    held = re.search(r"a row waits in registers: (\d+) access\(es\) of 16 bytes in each of (\d+) thread\(s\)", text)
+    assert held is not None
+    assert int(held[1]) * int(held[2]) * 4 == 1024
+    assert re.search(r"^  phase 2 +folds SUM\S* along x.1, with the results of phases before$", text, re.MULTILINE)
+    assert "bits          those of a result depend on its row and the plan" in text
+    assert "Python behind the step" in text
+
+
+def test_explain_says_why_a_program_is_cut() -> None:
+    text = call("explain", "softmax", "--shape", "8x3000000", "--arch", "sm_80").stdout
+    assert "cut into 2 steps" in text
+    assert "cut at the grid: no CTA or cluster owns a row of 3,000,000 elements" in text
+    assert re.search(r"^  - resident=\w+: \d+ ", text, re.MULTILINE)
+    assert "a step of its own: it folds nothing, and needs what earlier steps fold" in text
+    assert re.search(r"^  buffer 0 +f32 +along x.0 +32 bytes$", text, re.MULTILINE)
+    assert re.search(r"^moves +274.7 MiB, 1.50 times what must$", text, re.MULTILINE)
+
+
+def test_explain_counts_what_rows_in_memory_are_read_again() -> None:
+    text = call("explain", "softmax", "--shape", "8x4096", "--plan", "resident=memory").stdout
+    assert "a row waits in memory: 3 walks read it, each what it needs" in text
+    assert re.search(r"^moves +512 KiB, 2.00 times what must$", text, re.MULTILINE)
+    assert re.search(r"^reads x +x.0 x.1 +16 bytes, aligned +3$", text, re.MULTILINE)
+
+
+def test_explain_says_what_a_program_is_specialised_to(path: str) -> None:
+    text = call("explain", f"{path}:squared", "--shape", "4x1x8").stdout
+    assert "x.0 has size 4: the function asks for it" in text
+    assert "x.1 has size 1: it broadcasts" in text
+
+
+# --- the emulator's tools ----------------------------------------------------------------------------------------
+def test_profile_counts_each_step(path: str) -> None:
+    found = json.loads(call("profile", f"{path}:centred", "--shape", "16x64", "--json").stdout)
+    assert found["title"] == "centred of x f32 16x64"
+    assert found["elements"] == 16 * 64
+    moved = next(m for m in found["total"]["metrics"] if m["name"] == "global bytes moved")
+    assert moved["ideal"] == 2 * 16 * 64 * 4 + 16 * 4
+    two = call("profile", "softmax", "--shape", "2x300000", "--plan", "", "--determinism", "portable").stdout
+    assert re.findall(r"^softmax_\d", two, re.MULTILINE) == ["softmax_0", "softmax_1"]
+    assert "all launches" in two
+
+
+def test_sanitize_finds_nothing_in_a_program(path: str) -> None:
+    text = call("sanitize", "layer_norm", "--shape", "3x70", "--shape", "70", "--shape", "70").stdout
+    assert "sanitize layer_norm of x f32 3x70, weight f32 70, bias f32 70" in text
+    assert "no findings" in text
+    assert "no findings" in call("sanitize", f"{path}:scaled", "--shape", "3x8", "--shape", "scalar").stdout
+
+
+# --- refusals ----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("softmax", "--shape", "3x8", "--shape", "8", "--shape", "8"),
+         "WF840: softmax takes 1 to 2 array(s) (x [bias]), got 3\n  help: give one --shape or --input for each"),
+        (("softmax", "--keepdims"), "WF844: softmax is a program of arrays: --keepdims is for reductions"),
+        (("softmax", "--plan", "lanes=64"), "WF403: plan field lanes cannot be '64'"),
+        (("softmax", "--plan", "lane=4"), "WF402: "),
+        (("softmax", "--param", "axs=1"), "WF127: softmax takes no parameter 'axs'"),
+        (("sum", "--shape", "8", "--shape", "9"), "WF843: sum is a reduction of arrays of one shape, got 2 shapes"),
+        (("layer_norm", "--shape", "4x8", "--shape", "9"), "WF254: shapes "),
+        (("softmax", "--shape", "4x8", "--axis", "2"), "WF256: axis 2 is not an axis of x"),
+    ],
+)  # fmt: skip
+def test_bad_requests(words: tuple[str, ...], text: str) -> None:
+    assert text in fails("run", *words)
+
+
+def test_mistakes_in_the_users_file_are_located(path: str) -> None:
+    shown = fails("run", f"{path}:branching", "--shape", "4x8", "--shape", "8")
+    assert "WF201: the function branches on a symbolic value" in shown
+    assert f"at {path}:21: return x if x > w else w" in shown
+    assert "WF806: " in fails("run", f"{path}:scale")
+    assert "it has scaled centred soft squared branching" in fails("run", f"{path}:scale")
+    assert "WF807: FACTOR of " in fails("run", f"{path}:FACTOR")
+
+
+def test_an_artifact_of_a_program_runs_without_the_program(tmp_path: Path) -> None:
+    call("compile", "softmax", "--shape", "4x40", "--emit", "artifact", "-o", tmp_path / "x.warpfold")
+    x = np.random.default_rng(0).standard_normal((4, 40)).astype(np.float32)
+    np.testing.assert_allclose(wf.load(tmp_path / "x.warpfold")(x, device="emulator"), softmax(x), rtol=1e-5)
