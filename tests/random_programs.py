@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 Value = Any
-SIZES = (3, 3, 1, 2)
+SIZES = (3, 3, 1, 2, 6)
 """Sizes of axes: few, so that many are equal."""
 LARGEST = 99.0
+REFUSED = ("WF273", "WF274")
+"""Codes of reshapes that programs do not have: where no whole numbers split a dim."""
 
 
 @dataclass
@@ -175,8 +177,27 @@ def _numbered(rng: Random, values: Sequence[Value]) -> Any:
     return named("arange", lambda xp, x: x + xp.arange(x.shape[-1])), (a,)
 
 
+def _joined(rng: Random, values: Sequence[Value]) -> Any:
+    a = _operand(rng, values)
+    if values[a].ndim < 2:
+        return None
+    i = rng.randint(0, values[a].ndim - 2)
+    return named(f"join {i}", lambda xp, x: xp.reshape(x, (*x.shape[:i], -1, *x.shape[i + 2 :]))), (a,)
+
+
+def _divided(rng: Random, values: Sequence[Value]) -> Any:
+    a = _operand(rng, values)
+    places = [(i, n) for i, n in enumerate(values[a].shape) if n > 3]
+    if not places or values[a].ndim > 3:
+        return None
+    i, n = rng.choice(places)
+    part = rng.choice([p for p in range(1, n + 1) if n % p == 0])
+    sizes = rng.choice(((part, -1), (-1, part)))
+    return named(f"split {i} {sizes}", lambda xp, x: xp.reshape(x, (*x.shape[:i], *sizes, *x.shape[i + 1 :]))), (a,)
+
+
 KINDS: list[Callable[[Random, Sequence[Value]], Any]] = [
-    *[_binary] * 5, *[_reduction] * 4, *[_expanded] * 2, *[_permuted] * 2, _argument, _numbered, _sized, _squeezed,
-    _stretched, _where,
+    *[_binary] * 5, *[_reduction] * 4, *[_expanded] * 2, *[_permuted] * 2, *[_joined] * 2, *[_divided] * 2, _argument,
+    _numbered, _sized, _squeezed, _stretched, _where,
 ]  # fmt: skip
 """The kinds of operations, each as often as it is chosen."""

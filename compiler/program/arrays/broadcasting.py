@@ -81,7 +81,7 @@ def _names(shared: Axes, own: Axes, dims: Dims) -> dict[int, int]:
         free = d
         while free in origin:
             free = origin[free]
-        names[d] = dims.new(dims.sizes[d], dims.members[d]) if free in taken else free
+        names[d] = dims.copy(d) if free in taken else free
     return names
 
 

@@ -32,6 +32,7 @@ class Dims:
     Attributes:
         sizes: the size of every dim.
         members: for every dim the (array, axis) that it comes from; for the parts of a dim that of the whole.
+        originals: for a copy of a dim that dim.
         bytes: for values of 8-bit floats, by their digest and type, the nodes of their bytes.
         views: the ways in which arrays are read, as (array, axes).
         looked_at: the dims whose size the function looked at.
@@ -44,6 +45,7 @@ class Dims:
         self.names = names
         self.sizes: list[int] = []
         self.members: list[tuple[int, int]] = []
+        self.originals: dict[int, int] = {}
         self.bytes: dict[tuple[str, DType], Expr] = {}
         self.views: list[tuple[int, Axes]] = []
         self.looked_at: set[int] = set()
@@ -63,6 +65,11 @@ class Dims:
         self._older.append(len(self._older))
         self._places.append((len(self._places),))
         return len(self._older) - 1
+
+    def copy(self, dim: int) -> int:
+        """A new dim of the size of another, for a value that would else vary twice along it."""
+        self.originals[len(self.sizes)] = dim
+        return self.new(self.sizes[dim], self.members[dim])
 
     def find(self, dim: int) -> int:
         """The name of a dim."""

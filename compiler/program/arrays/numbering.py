@@ -66,6 +66,9 @@ class Numbered:
             for axis, p in enumerate(_apart(axes, self._dims)):
                 if p is not None:
                     found.setdefault(p, set()).add((array, axis))
+        for copy, original in self._dims.originals.items():
+            for c, p in zip(self._dims.parts(copy), self._dims.parts(original), strict=False):
+                found.setdefault(c, set()).update(found.get(p, ()))
         dims = {number: d for d, number in self._numbers.items()}
         for view in self.views:
             for axis, n in enumerate(view.axes):

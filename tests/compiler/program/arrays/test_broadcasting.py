@@ -72,3 +72,13 @@ def test_folds_of_one_array_in_two_orders() -> None:
 def test_a_value_of_no_elements() -> None:
     expect_equal(lambda x, y: x + y, lambda x, y: x + y, SQUARE[:0], ROW)
     expect_equal(lambda x: wf.sum(x, axis=0), lambda x: x.sum(0), SQUARE[:0])
+
+
+def test_a_constant_along_two_axes_has_the_size_of_the_array_it_is_like() -> None:
+    def function(x: Any) -> Any:
+        xp = x.__array_namespace__()
+        ones = xp.ones_like(xp.squeeze(x, axis=1))
+        return xp.where(x > 0, ones, x), ones[:, None] + xp.arange(x.shape[0])
+
+    program = expect_equal(function, function, SQUARE[:, :1])
+    assert set(program.dims) == {((0, 0),)}
