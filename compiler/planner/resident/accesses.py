@@ -33,8 +33,10 @@ def elements_of(task: Task) -> list[int]:
 
 
 def _moves(task: Task, operand: int) -> bool:
-    """Whether an operand has a stride along kept dims, or there are none."""
-    return any(d.strides[operand] for d in task.geometry.kept) or not task.geometry.kept
+    """Whether an operand has an element of its own for each of a row, and its rows are not all one."""
+    g = task.geometry
+    own = all(d.strides[operand] for d in g.reduced)
+    return own and (any(d.strides[operand] for d in g.kept) or not g.kept)
 
 
 def accesses(task: Task, axis: str, vector: int, *, shifts: bool = True) -> tuple[Access, ...]:

@@ -8,15 +8,16 @@ from math import ceil
 from ...plan.plan import LARGEST, LARGEST_CLUSTER, MOST_HELD, Plan
 from ...target import WARP
 from .. import sittings
+from ..alignment import WIDEST
 from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Notes, Task
 from .accesses import accesses, elements_of, vector_of
 
-HELD = threshold(4, "accesses of a row that a thread keeps", sittings.RESIDENT_ROWS)
-"""A row of more than a warp gets as few threads as keep it in this many accesses each."""
+HELD = threshold(6, "accesses of a row that a thread keeps", sittings.RESIDENT_ROWS)
+"""A row gets as few threads, a power of two, as keep it in this many accesses each."""
 IN_A_WARP = threshold(128, "accesses of a row", sittings.RESIDENT_ROWS)
-"""Up to here a row has one warp or less: its threads need no barrier."""
+"""Up to here rows of the widest accesses have up to a warp of threads each: its threads need no barrier."""
 ROW_THREADS = threshold(256, "threads of a row in a CTA", sittings.RESIDENT_ROWS)
 """Rows that so many threads keep in MOST accesses each wait in registers. So many threads of each CTA share a row of a
 cluster."""
@@ -26,10 +27,12 @@ LARGE_CTA = threshold(512, "threads of a row in a CTA", sittings.RESIDENT_ROWS)
 """The threads of a row in the shared memory of one CTA."""
 CTA_BYTES = threshold(72 * 1024, "bytes of a row in a CTA", sittings.RESIDENT_ROWS)
 """So an SM holds three CTAs, one of which reads while another writes. Longer rows are shared by a cluster."""
+CTA_LIMIT = threshold(96 * 1024, "bytes of shared memory of a CTA of a cluster", sittings.RESIDENT_ROWS)
+"""The most, which whole accesses of all threads may need beyond CTA_BYTES."""
+PORTABLE_SHARED = threshold(64 * 1024, "bytes of shared memory of a CTA", sittings.RESIDENT_ROWS)
+"""What every target has: where a portable plan cuts rows does not depend on the device."""
 RESERVED = threshold(2048, "bytes of shared memory of a CTA", sittings.RESIDENT_ROWS)
 """For the states of warps, beside a row."""
-HELD_SHIFTED = threshold(6, "accesses of a row that a thread keeps", sittings.RESIDENT_ROWS)
-"""Rows that begin anywhere are cut at both ends: with fewer threads a smaller part of the accesses is."""
 CTA_THREADS = threshold(128, "threads of a CTA", sittings.RESIDENT_ROWS)
 """A CTA has this many threads if its rows have fewer."""
 MOST_WARPS = LARGEST["warps"]
@@ -68,7 +71,9 @@ def _shared(task: Task, vector: int, count: int, notes: Notes) -> Plan | None:
     cluster = min(most, ceil2(ceil(nbytes / CTA_BYTES)))
     threads = LARGE_CTA if cluster == 1 else ROW_THREADS
     held = ceil(count / (threads * cluster))
-    if not inputs or nbytes > cluster * (CTA_BYTES if most > 1 else task.target.shared_per_cta - RESERVED):
+    nbytes = held * threads * cluster * nbytes // count  # in whole accesses of all threads
+    room = PORTABLE_SHARED if task.is_portable else CTA_LIMIT if most > 1 else task.target.shared_per_cta
+    if not inputs or nbytes > cluster * (room - RESERVED):
         notes.rejected.append(("resident=shared", f"{nbytes} bytes of a row are too many for {cluster} CTA(s)"))
         return None
     if held > MOST_HELD:
@@ -87,7 +92,7 @@ def portable_plan(task: Task, notes: Notes, *, by_columns: bool) -> Plan | None:
     where neighbouring rows lie side by side, neighbouring lanes take neighbouring rows, and the bits are the same.
     """
     found = plan(task, notes)
-    if found is None or not by_columns:
+    if found is None or not by_columns or found.resident == "shared":
         return found
     threads = found.positions
     lanes = max(1, threads // MOST_WARPS)
@@ -118,10 +123,15 @@ def count_of(task: Task, vector: int) -> int:
 
 
 def _threads(task: Task, count: int) -> int:
-    """The threads that share a row of ``count`` accesses in registers."""
-    threads = min(WARP, ceil2(count)) if count <= IN_A_WARP else ceil2(ceil(count / HELD))
-    if "shifted" in accesses(task, "reduced", vector_of(task, "reduced")) and count <= WARP * MOST:
-        threads = min(threads, ceil2(ceil(count / HELD_SHIFTED)))
+    """The threads that share a row of ``count`` accesses in registers.
+
+    Accesses that begin anywhere are cut at both ends of a row, and narrow ones fill no lane: with fewer threads there
+    are fewer of either.
+    """
+    vector = vector_of(task, "reduced")
+    wide = max(task.operand_type(i).itemsize for i in elements_of(task)) * vector >= WIDEST
+    aligned = "shifted" not in accesses(task, "reduced", vector) and wide
+    threads = min(WARP, ceil2(count)) if aligned and count <= IN_A_WARP else ceil2(ceil(count / HELD))
     if not task.is_portable and count > WARP:
         while threads < min(ROW_THREADS, count) and task.geometry.n_kept * threads < FILLING * task.machine:
             threads *= 2
