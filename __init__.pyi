@@ -363,6 +363,7 @@ def logsumexp(
     determinism: str = "run",
     device: str = "auto",
     plan: str = "",
+    b: Any = None,
 ) -> Any:
     """The logarithm of the sum of exponentials, without overflow; minus infinity of nothing."""
 

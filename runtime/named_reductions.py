@@ -105,6 +105,25 @@ def vecdot(x: Any, y: Any, axis: int = -1, **how: Any) -> Any:
     return reduce(x, y, what="vecdot", axis=axis, **how)
 
 
+_PLAIN = _PUBLIC["logsumexp"]
+
+
+@opaque
+@wraps(_PLAIN)
+def logsumexp(x: Any, axis: Axis = None, *rest: Any, b: Any = None, **how: Any) -> Any:
+    """The logarithm of the sum of exponentials, each times its factor in the array ``b``; see ``reduce``."""
+    if b is None:
+        return _PLAIN(x, axis, *rest, **how)
+    if rest:
+        raise error("WF176", name="logsumexp", expected="the array, axis", found=2 + len(rest), where=caller())
+    return reduce(x, b, what=reductions.scaled_logsumexp, axis=axis, **how)
+
+
+_OF_PLAIN = inspect.signature(_PLAIN).parameters
+_B = inspect.Parameter("b", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Any")
+logsumexp.__signature__ = inspect.Signature([*_OF_PLAIN.values(), _B])  # type: ignore[attr-defined]
+
+
 def _compared(slow: Callable[..., Any]) -> Callable[..., Any]:
     """A function that remembers its calls of ``slow``, which takes two arrays and compares their shapes."""
     memo, name = Memo(), slow.__name__
@@ -152,4 +171,4 @@ def array_equal(x: Any, y: Any, **how: Any) -> Any:
     return _of_pair(x, y, "array_equal", **how)
 
 
-__all__ = ["array_equal", "dot", "vecdot", *reductions.FUNCTIONS]
+__all__ = ["array_equal", "dot", "logsumexp", "vecdot", *reductions.FUNCTIONS]

@@ -165,6 +165,10 @@ ENTRIES: Entries = {
             "{name} is a part of another program here, and takes none of {options}",
             "give them to the call of the whole program",
         ),
+        "WF189": (
+            "{name} got a target that is not the number of a class: expected 0 to classes - 1, or ignore_index",
+            "correct the targets; rows without one have the number ignore_index; without check=True their loss is NaN",
+        ),
         "WF183": (
             "{name} cannot be pickled: its {part} is {what}, which another process cannot find",
             "define the function with def at the top level of a module",

@@ -235,6 +235,15 @@ def logsumexp(x: Any) -> Sym:
     return cast(where(abs(m) == math.inf, m, m + log(s)), floating(x.dtype))
 
 
+def scaled_logsumexp(x: Any, b: Any) -> Sym:
+    """The logarithm of the sum of b exp(x), without overflow; elements count nothing where b is 0. NaN if it is < 0."""
+    result = floating((x * b).dtype)
+    wide, factor = (cast(v, accumulator(result)) for v in (expect_real(x), expect_real(b)))
+    m, s = fold(LOGSUMEXP, where(factor == 0.0, -math.inf, wide), factor)
+    infinite = where((m == -math.inf) | (s > 0.0), m, math.nan)
+    return cast(where(abs(m) == math.inf, infinite, m + log(s)), result)
+
+
 def vecdot(x: Any, y: Any, *, accumulate: object = None) -> Any:
     """The sum of the products of two arrays' elements, the first's conjugate where it is complex."""
     return _dot(x.conjugate() if isinstance(x, Complex) else x, y, accumulate)

@@ -13,7 +13,7 @@ from ....dtypes import I64, DType
 from ....errors import error
 from ...arrays import namespace as xp
 from ...arrays.folding import positions, reduced
-from ...fold import fold, index
+from ...fold import current_scope, fold, index
 from ...frames import caller
 from ...functions import tanh
 from ...values import cast
@@ -34,6 +34,7 @@ def cross_entropy(
     label_smoothing: float = 0.0,
     z_loss: float = 0.0,
     softcap: float | None = None,
+    check: bool = False,
 ) -> Array:
     """log(sum(exp(x))) - x[target] along the axis of the classes, weighted by the target's class.
 
@@ -51,12 +52,14 @@ def cross_entropy(
         label_smoothing: which part of a target all classes share, from 0 to 1.
         z_loss: this number times the square of log(sum(exp(x))) is added to each loss.
         softcap: a bound c: the logits are c tanh(x / c); None for none.
+        check: whether a target outside of the classes raises an error, which waits for the device.
 
     Returns:
         Losses in f32; in f64 if ``x`` is f64 or of integers.
 
     Raises:
-        ArgumentError: WF138 for an unknown reduction.
+        ArgumentError: WF138 for an unknown reduction; with ``check`` WF189 for a target outside of the classes, after
+            the losses were written.
         TraceError: WF254 for a weight of another size, WF271 for targets of another rank or that are no integers.
     """
     place = _class_axis(x, axis)
@@ -71,7 +74,7 @@ def cross_entropy(
     if z_loss:
         log_sum_exp = greatest + log_sum
         loss = loss + log_sum_exp * log_sum_exp * z_loss
-    return rows.result(loss, reduction)
+    return rows.result(loss, reduction, check=check)
 
 
 def nll_loss(
@@ -82,11 +85,12 @@ def nll_loss(
     axis: int | None = None,
     ignore_index: int = -100,
     reduction: Reduction = "mean",
+    check: bool = False,
 ) -> Array:
     """-x[target] along the axis of the classes, for logarithms of probabilities; arguments as in ``cross_entropy``."""
     place = _class_axis(x, axis)
     rows = _Rows(x, target, weight, place, ignore_index)
-    return rows.result(rows.weighted(-rows.at_target(wide(x, result_type(x)))), reduction)
+    return rows.result(rows.weighted(-rows.at_target(wide(x, result_type(x)))), reduction, check=check)
 
 
 class _Rows:
@@ -118,8 +122,10 @@ class _Rows:
         """Losses times the weights of the targets' classes."""
         return loss if self.weight is None else loss * self.at_target(self.weight)
 
-    def result(self, loss: Array, reduction: Reduction) -> Array:
-        """What ``reduction`` makes of the losses of all rows."""
+    def result(self, loss: Array, reduction: Reduction, *, check: bool) -> Array:
+        """What ``reduction`` makes of the losses of all rows, with a check of the targets if it is asked for."""
+        if check:
+            current_scope().checks.append(("WF189", self.counted & ~self.inside))
         loss = xp.where(self.counted, xp.where(self.inside, loss, math.nan), 0.0)
         if reduction == "none":
             return xp.squeeze(loss, self.axis)

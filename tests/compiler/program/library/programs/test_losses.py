@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from library_programs import program, values, wide
 
-from warpfold.compiler.dtypes import BF16, F16, F32, F64
+from warpfold.compiler.dtypes import BF16, BOOL, F16, F32, F64
 from warpfold.compiler.errors import ArgumentError, TraceError
 from warpfold.compiler.program.library.programs.losses import cross_entropy, nll_loss
 
@@ -116,6 +116,13 @@ def test_all_targets_ignored(function: Any) -> None:
 def test_a_target_outside_of_the_classes_is_nan(function: Any, target: int) -> None:
     (found,) = values(function, {"x": X, "target": np.array([0, 1, 2, 3, 4, target])}, reduction="none")
     assert np.isnan(found).tolist() == [False] * 5 + [True]
+
+
+@pytest.mark.parametrize("function", [cross_entropy, nll_loss])
+def test_targets_can_be_checked(function: Any) -> None:
+    found = program(function, {"x": X, "target": T}, check=True, reduction="none")
+    assert found.checks == ("WF189",)
+    assert found.outputs[-1].dtype == BOOL
 
 
 def test_targets_of_bytes_are_compared_with_the_number_of_classes_as_a_whole() -> None:
