@@ -1,0 +1,131 @@
+"""Programs of the library: called with arrays by name, evaluated in float64 beside their formulas; and cases of them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from warpfold.commands.checking.array_values import evaluate
+from warpfold.compiler.dtypes import BF16, dtype
+from warpfold.compiler.program.array_program import ArrayProgram
+from warpfold.compiler.program.arrays.trace import ArrayArg, trace_arrays
+
+
+def program(function: Callable[..., Any], arrays: dict[str, Any], **params: Any) -> ArrayProgram:
+    """``function`` traced over the arrays that are not None."""
+    given = {name: a for name, a in arrays.items() if a is not None}
+    specs = [ArrayArg(dtype(a.dtype), a.shape) for a in given.values()]
+    return trace_arrays(_of_arrays(function, list(given), params), specs, {})
+
+
+def values(function: Callable[..., Any], arrays: dict[str, Any], **params: Any) -> list[Any]:
+    """The results of ``function`` in float64; arrays that are None are left out."""
+    return evaluate(program(function, arrays, **params), [a for a in arrays.values() if a is not None])
+
+
+def _of_arrays(function: Callable[..., Any], names: list[str], params: dict[str, Any]) -> Any:
+    """``function`` of arrays by position, which have these names."""
+
+    def call(*xs: Any) -> Any:
+        return function(**dict(zip(names, xs, strict=True)), **params)
+
+    kind = inspect.Parameter.POSITIONAL_ONLY
+    call.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in names])  # type: ignore[attr-defined]
+    return call
+
+
+def wide(*arrays: Any) -> list[Any]:
+    """Arrays in float64, for formulas; None stays."""
+    return [None if a is None else np.asarray(a).astype(np.float64) for a in arrays]
+
+
+# --- cases ---
+@dataclass(frozen=True)
+class Case:
+    """A call of a program of the library.
+
+    Attributes:
+        name: the name of the case.
+        function: the public name of the program.
+        arrays: its arrays by name.
+        params: its other arguments.
+    """
+
+    name: str
+    function: str
+    arrays: dict[str, np.ndarray]
+    params: dict[str, Any] = field(default_factory=dict)
+
+
+HALF = {"f16": np.dtype(np.float16), "bf16": BF16.numpy}
+KINDS = {"f32": np.dtype(np.float32), "f64": np.dtype(np.float64), **HALF}
+
+
+def cases() -> Iterator[Case]:
+    """Cases of every program, element type and option, small enough for the emulator."""
+    for t in KINDS:
+        for rows, columns in ((3, 1), (5, 7), (4, 37), (2, 1000)):
+            yield from _of_rows(t, rows, columns)
+    for t in ("f32", "bf16"):
+        yield from _of_channels(t)
+        yield from _of_losses(t)
+
+
+def _normal(t: str, *shape: int, scale: float = 3.0) -> np.ndarray:
+    """Random numbers, the same on every machine."""
+    rng = np.random.default_rng([len(t), *shape])
+    return (rng.standard_normal(shape) * scale).astype(KINDS[t])
+
+
+def _of_rows(t: str, rows: int, columns: int) -> Iterator[Case]:
+    """Programs of the rows of a matrix."""
+    size = f"{rows}x{columns}-{t}"
+    x, weight, bias = _normal(t, rows, columns), _normal("f32", columns), _normal("f64", columns, scale=1.0)
+    yield Case(f"softmax-{size}", "softmax", {"x": x})
+    yield Case(f"layer_norm-{size}", "layer_norm", {"x": x, "weight": weight, "bias": bias})
+    if columns == 37:
+        where = _normal("f32", rows, columns) > -2
+        yield Case(f"softmax-masked-{size}", "softmax", {"x": x, "bias": weight, "where": where})
+        yield Case(f"softmin-0-{size}", "softmin", {"x": x}, {"axis": 0})
+        yield Case(f"log_softmax-{size}", "log_softmax", {"x": x})
+        yield Case(f"rms_norm-{size}", "rms_norm", {"x": x, "weight": weight})
+        yield Case(f"add_rms_norm-{size}", "add_rms_norm", {"x": x, "residual": x[::-1].copy(), "weight": weight})
+        yield Case(f"add_layer_norm-{size}", "add_layer_norm", {"x": x, "residual": x[::-1].copy(), "weight": weight})
+        yield Case(f"normalize-{size}", "normalize", {"x": x})
+        yield Case(f"normalize-3-{size}", "normalize", {"x": x}, {"p": 3.0})
+        yield Case(f"standardize-{size}", "standardize", {"x": x, "where": where}, {"correction": 1})
+        for to in ("float8_e4m3fn", "float8_e5m2", "int8"):
+            yield Case(f"quantize-{to}-{size}", "quantize", {"x": x}, {"dtype": to})
+
+
+def _of_channels(t: str) -> Iterator[Case]:
+    """Programs of arrays with channels."""
+    x, weight, bias = _normal(t, 3, 6, 5, 7), _normal("f32", 6), _normal("f32", 6, scale=1.0)
+    affine = {"x": x, "weight": weight, "bias": bias}
+    statistics = {"running_mean": bias, "running_var": np.abs(weight) + 1}
+    yield Case(f"batch_norm-training-{t}", "batch_norm", affine, {"training": True})
+    yield Case(f"batch_norm-{t}", "batch_norm", affine | statistics)
+    yield Case(f"instance_norm-{t}", "instance_norm", affine)
+    yield Case(f"group_norm-{t}", "group_norm", affine, {"num_groups": 2})
+    yield Case(f"softmax-middle-{t}", "softmax", {"x": x}, {"axis": 1})
+    yield Case(f"softmax-two-axes-{t}", "softmax", {"x": x}, {"axis": (0, 2)})
+    yield Case(f"quantize-blocks-{t}", "quantize", {"x": _normal(t, 4, 24)}, {"block": 8})
+
+
+def _of_losses(t: str) -> Iterator[Case]:
+    """Losses of 9 rows of 41 classes, and of classes along another axis."""
+    target = np.random.default_rng(9).integers(0, 41, 9)
+    target[4] = -100
+    given = {"x": _normal(t, 9, 41), "target": target}
+    weight = np.abs(_normal("f32", 41))
+    options = {"label_smoothing": 0.1, "z_loss": 1e-3, "softcap": 4.0}
+    for reduction in ("none", "mean", "sum"):
+        yield Case(f"cross_entropy-{reduction}-{t}", "cross_entropy", given, {"reduction": reduction})
+    yield Case(f"cross_entropy-options-{t}", "cross_entropy", given | {"weight": weight}, options)
+    image = {"x": _normal(t, 2, 5, 3, 4), "target": np.random.default_rng(3).integers(0, 5, (2, 3, 4))}
+    yield Case(f"cross_entropy-image-{t}", "cross_entropy", image, {"reduction": "none"})
+    yield Case(f"nll_loss-{t}", "nll_loss", given | {"weight": weight})

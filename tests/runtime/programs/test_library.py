@@ -1,0 +1,182 @@
+"""The library's programs run: every case beside its values in float64, rounding of halves, in place, digests."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import library_programs
+import numpy as np
+import program_digests
+import pytest
+from library_programs import Case
+
+import warpfold as wf
+from warpfold.compiler.dtypes import BF16, dtype
+from warpfold.compiler.errors import ArgumentError
+from warpfold.compiler.program.library.programs.table import FUNCTIONS
+from warpfold.compiler.program.public_names import PROGRAMS
+
+CASES = {case.name: case for case in library_programs.cases()}
+DIGESTS = json.loads((Path(__file__).parents[2] / "data" / "programs.json").read_text())
+IN_PLACE = ("softmax", "softmin", "log_softmax", "layer_norm", "rms_norm", "normalize", "standardize", "group_norm")
+PRECISION = {"f16": 11, "bf16": 8, "f8e4m3fn": 4, "f8e5m2": 3}
+"""Digits of halves, and of 8-bit floats."""
+RNG = np.random.default_rng(4)
+X = RNG.standard_normal((6, 50)).astype(np.float32)
+
+
+def run(case: Case, **how: Any) -> tuple[Any, ...]:
+    found = getattr(wf, case.function)(**case.arrays, **case.params, **how)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def assert_rounded(found: Any, exact: Any) -> None:
+    """Results of half types are the exact ones rounded once; others are off by a few roundings of f32 or f64.
+
+    Beside a half of a unit in the last place of a result, errors of the computation count, which are relative to the
+    greatest result.
+    """
+    t = dtype(found.dtype)
+    assert found.shape == exact.shape
+    if t.is_integer:
+        assert np.abs(found.astype(int) - exact.astype(int)).max(initial=0) <= 1
+        return
+    got, exact = found.astype(np.float64), exact.astype(np.float64)
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(exact))
+    greatest = np.abs(exact[np.isfinite(exact)]).max(initial=0.0)
+    computed = greatest * (1e-14 if t.name == "f64" else 2e-6)
+    unit = 2.0 ** (np.floor(np.log2(np.maximum(np.abs(exact), 2.0**-24))) + 1 - PRECISION.get(t.name, 53))
+    with np.errstate(invalid="ignore"):
+        off = np.where(got == exact, 0.0, np.abs(got - exact))
+    assert (np.nan_to_num(off) <= (0.5 if t.name in ("f16", "bf16") else 1.0) * unit + computed).all()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_results_are_those_of_the_evaluator(name: str) -> None:
+    case = CASES[name]
+    found = run(case)
+    exact = library_programs.values(FUNCTIONS[case.function], case.arrays, **case.params)
+    for result, expected in zip(found, exact, strict=True):
+        assert_rounded(result, expected)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_emulator_has_the_recorded_digests(name: str) -> None:
+    assert set(DIGESTS) == set(CASES)
+    assert program_digests.digest(CASES[name], "emulator") == DIGESTS[name]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", CASES)
+def test_a_gpu_has_the_recorded_digests(name: str) -> None:
+    assert program_digests.digest(CASES[name], "cuda") == DIGESTS[name]
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, c in CASES.items() if c.function in IN_PLACE and ("37" in n or "x" not in n)]
+)
+def test_results_may_take_the_place_of_the_input(name: str) -> None:
+    case = CASES[name]
+    (apart,) = run(case)
+    x = case.arrays["x"].copy()
+    into = np.full_like(apart, 7)
+    assert run(case, out=into)[0] is into
+    own = Case(case.name, case.function, case.arrays | {"x": x}, case.params)
+    assert run(own, out=x)[0] is x
+    assert into.tobytes() == x.tobytes() == apart.tobytes()
+
+
+def test_both_results_of_a_residual_norm_have_places() -> None:
+    x, residual = X.copy(), X[::-1].copy()
+    expected = wf.add_rms_norm(x, residual)
+    out = (np.empty_like(X), residual)
+    found = wf.add_rms_norm(x, residual, out=out)
+    assert found[0] is out[0]
+    assert found[1] is residual
+    np.testing.assert_array_equal(out[0], expected[0])
+    np.testing.assert_array_equal(residual, expected[1])
+
+
+@pytest.mark.parametrize("function", ["softmax", "layer_norm", "rms_norm", "log_softmax"])
+@pytest.mark.parametrize("change", [lambda x: x.T, lambda x: x[::-1, ::2], lambda x: x[:, 1:], lambda x: x[:1]])
+def test_any_strides(function: str, change: Any) -> None:
+    (exact,) = library_programs.values(FUNCTIONS[function], {"x": change(X)})
+    assert_rounded(getattr(wf, function)(change(X)), exact)
+
+
+@pytest.mark.parametrize("function", ["softmax", "layer_norm", "quantize"])
+@pytest.mark.parametrize("kind", ["f4", "f2", BF16.numpy])
+def test_the_bits_of_a_row_depend_on_that_row_alone(function: str, kind: Any) -> None:
+    x = RNG.standard_normal((9, 130)).astype(kind)
+
+    def rows(of: Any) -> list[bytes]:
+        found = getattr(wf, function)(of, determinism="portable")
+        found = found if isinstance(found, tuple) else (found,)
+        return [b"".join(np.ascontiguousarray(r[i]).tobytes() for r in found) for i in range(len(of))]
+
+    order = RNG.permutation(9)
+    expected = rows(x)
+    assert rows(x[order]) == [expected[i] for i in order]
+    assert rows(x[3:4]) == expected[3:4]
+    wider = np.zeros((9, 137), x.dtype)
+    wider[:, 5:135] = x
+    assert rows(wider[:, 5:135]) == expected
+
+
+def test_targets_outside_of_the_classes() -> None:
+    targets = np.array([0, 50, -1, -100, 49, 3])
+    losses = wf.cross_entropy(X, targets, reduction="none")
+    assert np.isnan(losses).tolist() == [False, True, True, False, False, False]
+    for function in (wf.cross_entropy, wf.nll_loss):
+        assert np.isfinite(function(X, np.array([0, 1, 2, -100, 49, 3]), check=True))
+        with pytest.raises(ArgumentError, match=f"WF189: {function.__name__} got a target that is not the number") as e:
+            function(X, targets, check=True)
+        assert __file__ in str(e.value)
+
+
+def test_programs_are_parts_of_programs() -> None:
+    program = wf.program(lambda x, w: wf.quantize(wf.rms_norm(x, w), block=10))
+    weight = X[0]
+    q, scale = program(X, weight)
+    assert (q.shape, q.dtype, scale.shape) == ((6, 50), dtype("float8_e4m3fn").numpy, (6, 5))
+    normed = wf.rms_norm(X, weight).reshape(6, 5, 10)
+    np.testing.assert_allclose(q.reshape(6, 5, 10).astype(np.float32) * scale[..., None], normed, rtol=0.07, atol=0.01)
+    with pytest.raises(ArgumentError, match="WF188"):
+        wf.program(lambda x: wf.softmax(x, device="emulator"))(X)
+
+
+def test_every_program_is_public_and_pickles() -> None:
+    assert set(PROGRAMS) == set(FUNCTIONS)
+    for name in PROGRAMS:
+        assert pickle.loads(pickle.dumps(getattr(wf, name))) is getattr(wf, name)
+
+
+def test_tensors_of_pytorch() -> None:
+    torch = pytest.importorskip("torch")
+    x = torch.from_numpy(X).bfloat16()
+    found = wf.layer_norm(x, torch.ones(50))
+    assert found.dtype == torch.bfloat16
+    assert torch.allclose(found.float(), torch.nn.functional.layer_norm(x.float(), (50,)), atol=2e-2)
+    q, _ = wf.quantize(x)
+    assert q.dtype == torch.float8_e4m3fn
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: wf.softmax(X, axis=3), "WF256: axis 3 is not an axis of x, which has 2 of them"),
+        (lambda: wf.softmax(X, dim=1), "WF127: softmax takes no parameter 'dim': .*\n.*\n.*write axis="),
+        (lambda: wf.rms_norm(X, X[0, :7]), "WF254: .* axis -1 has size 50 in x and size 7 in weight"),
+        (lambda: wf.batch_norm(X), "WF270"),
+        (lambda: wf.group_norm(X, 7), r"WF273: x of shape \(6, 50\) cannot be read in shape \(6, 7, -1\)"),
+        (lambda: wf.cross_entropy(X, X[:, 0]), "WF271: the targets have rank 1 and type f32"),
+        (lambda: wf.softmax(X, out=X[:5]), "WF1[01]"),
+    ],
+)
+def test_mistakes_name_the_callers_line(call: Any, text: str) -> None:
+    with pytest.raises(wf.WarpfoldError, match=text) as e:
+        call()
+    assert __file__ in str(e.value)
