@@ -1,4 +1,4 @@
-"""Programs of the library: called with arrays by name, evaluated in float64 beside their formulas; and cases of them."""
+"""Programs of the library: called with arrays by name, evaluated in float64 beside their formulas; cases of them."""
 
 from __future__ import annotations
 
