@@ -89,7 +89,7 @@ func.func @softmax(%x: tensor<?x?xf32>) -> tensor<?x?xf32> attributes {
 // DISTRIBUTE:           arith.maximumf
 // DISTRIBUTE:         }) {columns = 1 : i64, elements = 8 : i64} : (vector<4xf32>, vector<4xf32>) -> f32
 // DISTRIBUTE-NEXT:    %[[M:.*]] = "fold.warp_reduce"(%[[MINE]]) ({
-// DISTRIBUTE:         }) {lanes = 8 : i64, ordered = false, stride = 1 : i64} : (f32) -> f32
+// DISTRIBUTE:         }) {lanes = 8 : i64, ordered = true, stride = 1 : i64} : (f32) -> f32
 //
 // Phase 2: the sum of the exponentials. These are made once, and wait in registers for the results.
 // DISTRIBUTE-NEXT:    %[[MS:.*]] = vector.broadcast %[[M]] : f32 to vector<4xf32>
@@ -100,7 +100,7 @@ func.func @softmax(%x: tensor<?x?xf32>) -> tensor<?x?xf32> attributes {
 // DISTRIBUTE-NEXT:    %[[SUM:.*]] = "fold.block_reduce"(%[[E0]], %[[E1]]) ({
 // DISTRIBUTE:           arith.addf
 // DISTRIBUTE:         %[[S:.*]] = "fold.warp_reduce"(%[[SUM]]) ({
-// DISTRIBUTE:         }) {lanes = 8 : i64, ordered = false, stride = 1 : i64} : (f32) -> f32
+// DISTRIBUTE:         }) {lanes = 8 : i64, ordered = true, stride = 1 : i64} : (f32) -> f32
 //
 // The results: each thread writes the elements that it has read, so the array may be its own result.
 // DISTRIBUTE-NEXT:    %[[SS:.*]] = vector.broadcast %[[S]] : f32 to vector<4xf32>

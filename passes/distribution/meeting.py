@@ -105,4 +105,5 @@ def _lanes(plan: Plan) -> dict[str, Any]:
     """The lanes of a warp that share a result, and how far apart they are."""
     layout = layout_of(plan)
     stride = layout.distance("lane", "reduced")
-    return {"lanes": layout.shared("lane"), "stride": stride, "ordered": layout.ordered}
+    ordered = layout.ordered or bool(plan.resident)  # so that all threads of a row have the same bits
+    return {"lanes": layout.shared("lane"), "stride": stride, "ordered": ordered}

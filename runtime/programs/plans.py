@@ -178,12 +178,8 @@ class StepPlanner:
         return _steps(self.program, long, frozenset(d for d, n in enumerate(self.sizes) if n == 0), self.order)
 
     def _folds_once(self, step: Step, steps: Steps, long: frozenset[tuple[Dims, Dims]]) -> bool:
-        """Whether a step of values of rows reads its elements once, in a reduction, if no CTA owns the rows.
-
-        A reduction reads a value of each row, such as a target, with every element, and no wider than that.
-        """
-        spaces = step.program.input_spaces
-        if any(o.space & REDUCED for o in step.program.outputs) or not all(space & REDUCED for space in spaces):
+        """Whether a step of values of rows reads its elements once, in a reduction, if no CTA owns the rows."""
+        if any(o.space & REDUCED for o in step.program.outputs):
             return False
         return self._read(self._steps(long | {(step.kept, step.reduced)})) < LITTLE_MORE * self._read(steps)
 
