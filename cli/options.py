@@ -16,6 +16,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 seed_option = click.option(
     "--seed", default=0, type=click.IntRange(min=0), show_default=True, help="Seed of random input."
 )
+device_option = click.option(
+    "--device", type=click.Choice(["auto", "cuda", "emulator"]), default="auto", show_default=True,
+    help="Where to run; auto is cuda if a driver and a GPU are found, else the emulator.",
+)  # fmt: skip
 
 
 def _together(*options: Callable[[F], F]) -> Callable[[F], F]:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from .group import WRONG
-from .options import examples, of_what, request_of, seed_option
+from .options import device_option, examples, of_what, request_of, seed_option
 
 ARCH = "sm_90a"
 FORMS = ("program", "plan", "stages", "llvm", "ptx", "sass", "artifact")
@@ -32,10 +32,7 @@ FORMS = ("program", "plan", "stages", "llvm", "ptx", "sass", "artifact")
     help="Write the result to a .npy file; several results become named fields of one structured array, or arrays of "
     "a .npz file. NumPy's format has no name for bf16: its elements are written as unnamed 2-byte values.",
 )  # fmt: skip
-@click.option(
-    "--device", type=click.Choice(["auto", "cuda", "emulator"]), default="auto", show_default=True,
-    help="Where to run; auto is cuda if a driver and a GPU are found, else the emulator.",
-)  # fmt: skip
+@device_option
 @click.option(
     "--launch", "launches", multiple=True, metavar="'KERNEL<<<GRID, BLOCK>>>(ARGUMENT, ...)'",
     help="Launch a kernel of FILE.ptx, given in place of OP, on the emulator; see profile --help. --output is then "
@@ -129,26 +126,33 @@ def explain(arch: str, **what: Any) -> None:
 
 
 @click.command(
-    short_help="Search for values that violate the laws of a monoid.",
+    short_help="Check the laws of a monoid, or a program against f64.",
     epilog=examples(
         "warpfold check examples/monoids.py:extremes",
         "warpfold check examples/monoids.py:larger --dtype f32,i64",
         "warpfold check examples/monoids.py:total --dtype i8 --json",
+        "warpfold check softmax --shape 64x1000 --dtype bf16",
+        "warpfold check layer_norm --shape 8x768 --shape 768 --plan resident=memory",
     ),
 )
-@click.argument("op", metavar="FILE.py:NAME")
-@click.option(
-    "--dtype", default="f32", show_default=True, metavar="f32", help="Element type of each array; f32,i64 for two."
-)
+@of_what
+@seed_option
+@device_option
 @click.option("--json", is_flag=True, help="Print one JSON object.")
-def check(op: str, dtype: str, json: bool) -> None:
-    """Search for values that violate the laws of a monoid: identity, associativity, commutativity, idempotence.
+def check(seed: int, device: str, json: bool, **what: Any) -> None:
+    """Check a monoid, FILE.py:NAME, or a program of arrays.
 
-    The search tries simple and random numbers, every number of an 8-bit type, and the constants that the monoid
-    compares with. Exits with 1 when a claimed law is refuted, or when no tried element tests it ("no evidence"), with 2
-    when the request is wrong.
+    For a monoid, search for values that violate its laws: identity, associativity, commutativity, idempotence. The
+    search tries simple and random numbers, every number of an 8-bit type, and the constants that the monoid compares
+    with; of the options --dtype alone applies.
+
+    For a program, run it on its arrays and on variants of them (far from zero, large, all equal), and compare the
+    results with the program in f64, with a bound for each element.
+
+    Exits with 1 when a claimed law is refuted, or when no tried element tests it ("no evidence"), or when a result is
+    beyond its bound; with 2 when the request is wrong.
     """
     from ..commands.check import check as command
 
-    if not command(op, dtype, json=json):
+    if not command(request_of(**what, seed=seed), device=device, json=json):
         click.get_current_context().exit(WRONG)

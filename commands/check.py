@@ -1,4 +1,4 @@
-"""``warpfold check``: the laws of a monoid, and values that break them."""
+"""``warpfold check``: the laws of a monoid and values that break them, or the results of a program beside f64."""
 
 from __future__ import annotations
 
@@ -9,24 +9,42 @@ from ..compiler.laws.check import Law, check_monoid
 from ..compiler.program.monoid import Monoid
 from ..compiler.program.signatures import defined
 from . import terminal
+from .programs.check import check as check_program
 from .requests import inputs
-from .requests.operation import input_count, label, operation, users_code
+from .requests.choose import AnyRequest
+from .requests.operation import input_count
+from .requests.program_request import ProgramRequest
+from .requests.request import Request
 
 
-def check(op: str, dtype: str, *, json: bool) -> bool:
-    """Shows which laws the monoid ``op`` keeps on arrays of these types.
+def check(request: AnyRequest, *, device: str, json: bool) -> bool:
+    """Shows how far the results of a program are from f64; of a monoid which laws it keeps on arrays of these types.
 
     Returns:
-        Whether there is evidence for every law that it claims, and none is refuted.
+        For a program whether its results are within their bounds; for a monoid whether there is evidence for every law
+        that it claims, and none is refuted.
 
     Raises:
-        TraceError: WF222 when ``op`` is no monoid.
+        TraceError: WF222 for a reduction that is no monoid.
+        ArgumentError: WF846 for options that say nothing of a monoid.
     """
-    m = operation(op)
-    if not isinstance(m, Monoid):
-        raise error("WF222", name=label(m), where=defined(m))
+    if isinstance(request, ProgramRequest):
+        return check_program(request, device=device, json=json)
+    if not isinstance(request.what, Monoid):
+        raise error("WF222", name=request.name, where=defined(request.what))
+    return _check_monoid(request, request.what, json=json)
+
+
+def _check_monoid(request: Request, m: Monoid, *, json: bool) -> bool:
+    """Shows the laws of a monoid."""
+    given = {"--input": request.files, "--shape": request.shape, "--axis": request.axis_text, "--plan": request.plan,
+             "--param": request.param_texts}  # fmt: skip
+    for option, value in given.items():
+        if value:
+            raise error("WF846", name=m.name, option=option)
+    dtype = request.dtype or "f32"
     types = inputs.dtypes_of(dtype, input_count(m, dtype.count(",") + 1))
-    with users_code(op.rpartition(":")[0] or op), terminal.progress("looking for counterexamples"):
+    with request.users_code(), terminal.progress("looking for counterexamples"):
         laws = check_monoid(m, *types)
     names, holds = [t.name for t in types], not (laws.refuted or laws.untested)
     if json:

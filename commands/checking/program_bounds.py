@@ -18,6 +18,7 @@ from ...compiler.dtypes import DType
 from ...compiler.program.array_program import ArrayProgram, Fold, Output
 from ...compiler.program.graph import Expr, walk
 from ...compiler.program.numeric import Array
+from ...compiler.program.storage import encoded_value
 from . import running_error
 from .array_values import Values
 from .evaluate import Tree
@@ -107,12 +108,21 @@ class _Bounds(Values):
             return [self._result(o) for o in self.program.outputs]
 
     def _result(self, output: Output) -> Known:
-        error = self.errors[output.expr.digest]
-        found = Known(self.result(output), None if error is None else self.placed(error, output))
-        if not output.dtype.is_float or output.dtype.bits == 8 or output.dtype == output.expr.dtype:
+        t, e = output.dtype, output.expr
+        if t.is_float and t.bits == 8 and (source := encoded_value(e, t)) is not None:
+            value, most = self._placed(source, output), running_error.HUGE[t.name]
+            kept = Known(np.clip(value.value, -most, most), value.error)  # the conversion saturates
+            return Known(kept.value, self.how.join(kept.error, self.how.fewer().rounding(np.abs(kept.value), t)))
+        found = Known(self.result(output), self._placed(e, output).error)
+        if not t.is_float or t.bits == 8 or t == e.dtype:
             return found
-        written = Expr("cast", (output.expr,), output.dtype, output.expr.space)
-        return _held(self.how.fewer().result(written, [found], found.value), output.dtype)
+        written = Expr("cast", (e,), t, e.space)
+        return _held(self.how.fewer().result(written, [found], found.value), t)
+
+    def _placed(self, e: Expr, output: Output) -> Known:
+        """A node with its error in the shape of a result."""
+        error = self.errors[e.digest]
+        return Known(self.placed(self.values[e.digest], output), None if error is None else self.placed(error, output))
 
     def value(self, e: Expr) -> Array:
         """The value of a node; its error is kept."""

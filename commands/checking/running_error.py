@@ -41,9 +41,23 @@ _SQUARES = (2.0**-480, 2.0**480)
 """Range of errors whose squares neither overflow nor underflow; other errors are summed."""
 APPROXIMATE = 2.0**-20
 """Relative error of an approximate instruction that the user asked for."""
-BITS = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}
-TINY = {"f16": 2.0**-14, "bf16": 2.0**-126, "f32": 2.0**-126, "f64": 2.0**-1022}
-HUGE = {"f16": 65504.0, "bf16": 3.3895e38, "f32": 3.4028235e38, "f64": 1.7976931348623157e308}
+BITS = {"f8e4m3fn": 4, "f8e5m2": 3, "f16": 11, "bf16": 8, "f32": 24, "f64": 53}
+TINY = {
+    "f8e4m3fn": 2.0**-6,
+    "f8e5m2": 2.0**-14,
+    "f16": 2.0**-14,
+    "bf16": 2.0**-126,
+    "f32": 2.0**-126,
+    "f64": 2.0**-1022,
+}
+HUGE = {
+    "f8e4m3fn": 448.0,
+    "f8e5m2": 57344.0,
+    "f16": 65504.0,
+    "bf16": 3.3895e38,
+    "f32": 3.4028235e38,
+    "f64": 1.7976931348623157e308,
+}
 
 ROUNDED = ("add", "sub", "mul", "div", "fma", "sqrt", "mod", "floordiv")
 """Operations on floats that round correctly."""

@@ -11,6 +11,8 @@ from ...compiler.dtypes import DType, dtype
 from ...compiler.program.numeric import Array
 from .running_error import tiny, unit
 
+FLOATS = ("f16", "bf16", "f32", "f64")
+"""The types whose results are compared in ulps."""
 _NAN = np.iinfo(np.int64).max
 
 
@@ -61,10 +63,10 @@ def apart(results: Sequence[Array], exact: Array) -> Apart:
     where = int(gaps.argmax())
     here = sorted((int(key[where]), float(r[where])) for key, r in zip(keys, flat, strict=True))
     errors = [_errors(r, exact.reshape(-1), t) for r in flat]
-    in_ulps = max(e for _, e in errors) if t.name in ("f16", "bf16", "f32", "f64") else None
+    worst = max(e for _, e in errors) if t.name in FLOATS else None
     return Apart(
         len(flat), answers, float(gaps[where]), where, here[0][1], here[-1][1], int(np.count_nonzero(gaps)), size,
-        max(e for e, _ in errors), in_ulps, int(np.argmax([e for e, _ in errors])),
+        max(e for e, _ in errors), worst, int(np.argmax([e for e, _ in errors])),
     )  # fmt: skip
 
 
@@ -80,14 +82,29 @@ def ordered(x: Array) -> Array:
     return np.where(x != x, _NAN, np.where(np.signbit(x), -magnitude, magnitude))
 
 
+def in_ulps(got: Array, exact: Array, t: DType) -> Array | None:
+    """The distance of each element from the exact one in ulps of ``t``, zero between equal infinities and NaNs.
+
+    None for types that have no ulps here: integers, bools and 8-bit floats.
+    """
+    if t.name not in FLOATS:
+        return None
+    with np.errstate(all="ignore"):
+        true = exact.astype(np.float64)
+        finite = np.where(np.isfinite(true), np.abs(true), 1.0)
+        ulp = 2 * unit(t) * 2.0 ** np.floor(np.log2(np.maximum(finite, tiny(t))))
+        return np.asarray(_off(got, exact) / ulp)
+
+
+def _off(got: Array, exact: Array) -> Array:
+    """The distance of each element from the exact one."""
+    wide, true = got.astype(np.float64), exact.astype(np.float64)
+    off = np.where((got == exact) | ((wide != wide) & (true != true)), 0.0, np.abs(wide - true))
+    return np.where(np.isnan(off), np.inf, off)
+
+
 def _errors(got: Array, exact: Array, t: DType) -> tuple[float, float]:
     """The greatest distance from the exact results, absolute and in ulps; zero between equal infinities and NaNs."""
     with np.errstate(all="ignore"):
-        wide, true = got.astype(np.float64), exact.astype(np.float64)
-        off = np.where((got == exact) | ((wide != wide) & (true != true)), 0.0, np.abs(wide - true))
-        off = np.where(np.isnan(off), np.inf, off)
-        if t.name not in ("f16", "bf16", "f32", "f64"):
-            return float(off.max()), 0.0
-        finite = np.where(np.isfinite(true), np.abs(true), 1.0)
-        ulp = 2 * unit(t) * 2.0 ** np.floor(np.log2(np.maximum(finite, tiny(t))))
-        return float(off.max()), float((off / ulp).max())
+        ulps = in_ulps(got, exact, t)
+        return float(_off(got, exact).max()), 0.0 if ulps is None else float(ulps.max())

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from ..dtypes import F8E4M3FN, F8E5M2, F16, F32, U8, U16, U32, DType
 from .complexes import Complex
 from .functions import bitcast, minimum, where
-from .graph import Expr
+from .graph import Expr, walk
 from .symbols import Sym, constant
 from .values import Value, cast
 
@@ -51,6 +51,12 @@ def encoded(value: Sym, t: DType) -> Sym:
     small = bitcast(size + base, U32) - bitcast(constant(base, F32), U32)
     code = where(size < 2.0 ** (1 - bias), small, normal)
     return cast(where(x == x, code, 0x7F) | bits >> 24 & 0x80, U8)
+
+
+def encoded_value(e: Expr, t: DType) -> Expr | None:
+    """The value whose byte ``encoded`` made ``e``; None for any other expression."""
+    equal = (x.args[0] for x in walk((e,)) if x.op == "eq" and x.args[0] == x.args[1])
+    return next((x for x in equal if encoded(Sym(x), t).expr.digest == e.digest), None)
 
 
 def _e4m3fn(byte: Sym) -> Sym:

@@ -101,6 +101,10 @@ ENTRIES: Entries = {
             "the results of {name} have shapes {shapes}: a .npy file holds arrays of one shape",
             "write --output to a file that ends in .npz",
         ),
+        "WF846": (
+            "{name} is a monoid, whose laws need no {option}",
+            "write --dtype alone; to run it, use warpfold run",
+        ),
         "WF891": ("no pass is called {name!r}{near}", "warpfold-opt --list-passes names warpfold's own passes"),
         "WF892": ("the pass pipeline does not parse: {reason}", "write builtin.module(pass,gpu.module(pass),...)"),
         "WF893": (
