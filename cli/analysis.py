@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from .group import WRONG
-from .options import examples, of_watched, of_what, reduction_of, seed_option, work_of
+from .options import examples, of_watched, of_what, request_of, seed_option, work_of
 
 
 @click.command(
@@ -55,6 +55,7 @@ def ladder(op: str, size: int, dtype: str, names: tuple[str, ...], device: str, 
         "warpfold spread sum --shape 65536",
         "warpfold spread sum --shape 65536 --plan finish=atomic,cluster=1 --determinism none",
         "warpfold spread argmax --shape 64x1000 --axis 1 --seeds 8 --json",
+        "warpfold spread softmax --shape 8x1000 --determinism portable --seeds 4",
     ),
 )
 @of_what
@@ -66,12 +67,17 @@ def spread(seed: int, seeds: int, json: bool, **what: Any) -> None:
 
     All schedules run the requested plan. Each order is a plan one step away from it: one field has another value, or
     the plan is a rung of the ladder; fields named by --plan keep their values. Least and greatest belong to the
-    element whose results differ most. Exits with 1 when a result depends on the schedule although its plan promises
-    that it does not, with 2 when the request is wrong.
+    element whose results differ most.
+
+    Of a program, all schedules and plans run too, and then rows in other places: in another order, fewer of them, and
+    in arrays off their alignment. With --determinism portable a row must have the same bits then.
+
+    Exits with 1 when a result depends on what its plan promises that it does not depend on, with 2 when the request is
+    wrong.
     """
     from ..commands.spread import spread as command
 
-    if not command(reduction_of("spread", **what, seed=seed), seeds=seeds, json=json):
+    if not command(request_of(**what, seed=seed), seeds=seeds, json=json):
         click.get_current_context().exit(WRONG)
 
 

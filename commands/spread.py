@@ -33,6 +33,9 @@ from . import levels, terminal
 from .checking import reference
 from .checking.evaluate import Evaluator, parts, rows
 from .checking.ulps import Apart, apart
+from .programs.spread import spread as spread_program
+from .requests.choose import AnyRequest
+from .requests.program_request import ProgramRequest
 from .requests.request import Array, Request
 
 POWERS = ("1", "2", "4", "8", "16", "32")
@@ -134,12 +137,14 @@ def _order(plan: Plan, run: Launch) -> tuple[object, ...]:
     return *tree, lasts, run.chunk, run.rows
 
 
-def spread(request: Request, *, seeds: int, json: bool) -> bool:
+def spread(request: AnyRequest, *, seeds: int, json: bool) -> bool:
     """Measures and shows the spread; returns whether the plan keeps its promise.
 
     Raises:
         WarpfoldError: the request is wrong; WF816 for an empty array.
     """
+    if isinstance(request, ProgramRequest):
+        return spread_program(request, seeds=seeds, json=json)
     found = measure(request, seeds)
     if json:
         terminal.show(terminal.as_json(_facts(request, found)))

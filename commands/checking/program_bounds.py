@@ -40,14 +40,14 @@ def bounded(program: ArrayProgram, arrays: Sequence[Array], depth: Depth, *, ran
         random: whether the arrays are random, so that roundings are independent.
     """
     found = [_Bounds(program, piece, depth, random=random).results() for piece in _pieces(program, arrays)]
-    cut = _cut(program)
+    cut = free_dim(program)
     return [_joined([f[i] for f in found], o, cut) for i, o in enumerate(program.outputs)]
 
 
-def _cut(program: ArrayProgram) -> int | None:
-    """The dim that is cut: one that every result has, and no fold or number goes over; None where there is none.
+def free_dim(program: ArrayProgram) -> int | None:
+    """A dim that every result has, and that no fold or number goes over: of its indices each has results of its own.
 
-    Where axes are split or joined, none is cut.
+    None where there is none, or where axes are split or joined.
     """
     if program.splits or any(o.joined for o in program.outputs):
         return None
@@ -63,7 +63,7 @@ def _cut(program: ArrayProgram) -> int | None:
 
 def _pieces(program: ArrayProgram, arrays: Sequence[Array]) -> Iterator[list[Array]]:
     """The arrays of each piece."""
-    cut = _cut(program)
+    cut = free_dim(program)
     sizes = program.sizes_of([a.shape for a in arrays])
     if cut is None or prod(sizes) <= PIECE:
         yield list(arrays)

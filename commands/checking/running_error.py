@@ -175,8 +175,13 @@ def rounds(e: Expr) -> bool:
 
 
 def _adds_nothing(e: Expr) -> bool:
-    """Whether ``e`` is x + 0, x - 0 or 0 - x, which rounds nothing; ranks of floats use it."""
-    return e.op in ("add", "sub") and any(a.op == "const" and a.value == 0 for a in e.args)
+    """Whether ``e`` is x + 0, x - 0, 0 - x or x - x, which rounds nothing; ranks and tests for infinity use it."""
+    return e.op in ("add", "sub") and (_is_difference(e) or any(a.op == "const" and a.value == 0 for a in e.args))
+
+
+def _is_difference(e: Expr) -> bool:
+    """Whether ``e`` is x - x, which is 0 or NaN whatever error x has."""
+    return e.op == "sub" and e.args[0] == e.args[1]
 
 
 def settled(error: Error, args: Sequence[Known], value: Array) -> Error:
@@ -194,7 +199,7 @@ def settled(error: Error, args: Sequence[Known], value: Array) -> Error:
 
 def _passed(e: Expr, args: Sequence[Known], value: Array, how: Analysis) -> Error:
     """The error of the result that the errors of the operands cause."""
-    if all(a.error is None for a in args):
+    if all(a.error is None for a in args) or _is_difference(e):
         return None
     if e.op in ("add", "sub"):
         return how.join(*(a.error for a in args))

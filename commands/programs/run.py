@@ -100,14 +100,14 @@ def perform(request: ProgramRequest, operands: Operands, out: tuple[Array, ...] 
         compile_s = time.perf_counter() - started
     with terminal.progress(f"running on the {operands.backend.name}"):
         started = time.perf_counter()
-        results = _launched(operands, prepared)
+        results = launched(operands, prepared)
         run_s = time.perf_counter() - started
     outcome = Outcome(prepared, operands, results, known, compile_s, run_s)
     outcome.device_us = _device_time(outcome)
     return outcome
 
 
-def _launched(operands: Operands, prepared: PreparedProgram) -> list[Array]:
+def launched(operands: Operands, prepared: PreparedProgram) -> list[Array]:
     """The results, one after another.
 
     Raises:
@@ -131,7 +131,7 @@ def _device_time(outcome: Outcome) -> float | None:
     backend: Any = operands.backend
     timed: Any = Timed(backend)
     operands.backend = timed
-    _launched(operands, outcome.prepared)
+    launched(operands, outcome.prepared)
     operands.backend = backend
     return float(timed.microseconds)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -128,8 +128,12 @@ class ProgramRequest:
         Raises:
             TraceError: what tracing raises, such as WF254 for shapes that do not broadcast.
         """
+        return self.traced(self.kinds)
+
+    def traced(self, kinds: Sequence[ArrayArg]) -> ArrayProgram:
+        """The program traced for arrays of other kinds, with the same parameters."""
         with self.users_code():
-            return self._traces.get(self._call[0], self.kinds)
+            return self._traces.get(self._call[0], kinds)
 
     @cached_property
     def _traces(self) -> Traces:

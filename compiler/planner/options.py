@@ -30,8 +30,11 @@ def overridden(task: Task, plan: Plan, parts: int, options: str, notes: Notes) -
     """``plan`` with ``options`` in it, and its CTAs along the reduced axis, of which the planner chose ``parts``.
 
     Raises:
-        PlanError: WF402 to WF421 where that cannot be served.
+        PlanError: WF402 to WF421, and WF427 for a residency, where that cannot be served.
     """
+    for key in ("resident", "held"):
+        if key in expand(options):
+            raise error("WF427", name=task.program.name, key=key)
     later = Notes()
     chosen = _changed(task, plan, options, later)
     shared = ctas_of(task, chosen)

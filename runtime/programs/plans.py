@@ -11,7 +11,7 @@ from ...compiler.dtypes import DType
 from ...compiler.errors import error
 from ...compiler.plan.plan import Determinism
 from ...compiler.planner import choose as planner
-from ...compiler.planner.resident.choose import owning
+from ...compiler.planner.resident.choose import names_residency, owning
 from ...compiler.planner.task import Notes, Task
 from ...compiler.program.array_program import ArrayProgram, Fold
 from ...compiler.program.cuts import cut
@@ -105,9 +105,14 @@ def prepare_program(
 
 
 def asked_of(steps: Steps, options: str) -> list[str]:
-    """What ``options`` ask of the plan of each step: they are those of the steps that fold, if there are any."""
-    folds = any(s.program.reduces for s in steps.steps)
-    return [options if bool(s.program.reduces) == folds else "" for s in steps.steps]
+    """What ``options`` ask of the plan of each step: they are those of the steps that fold, if there are any.
+
+    Options that say where rows wait are those of the steps whose rows do.
+    """
+    folds = [bool(s.program.reduces) for s in steps.steps]
+    waits = [own and s.program.reads_again for own, s in zip(folds, steps.steps, strict=True)]
+    served = waits if any(waits) and names_residency(options) else folds
+    return [options if own or not any(served) else "" for own in served]
 
 
 class StepPlanner:
@@ -137,7 +142,7 @@ class StepPlanner:
 
     def prepared(self, options: str) -> PreparedProgram:
         """The steps and their plans."""
-        steps, tasks = self._cut()
+        steps, tasks = self._cut(options)
         asked = asked_of(steps, options)
         return self.planned(steps, [self._planned(t, own) for t, own in zip(tasks, asked, strict=True)])
 
@@ -153,10 +158,11 @@ class StepPlanner:
             offsets.append(offset)
         return PreparedProgram(self.program, tuple(found), tuple(offsets), nbytes, steps)
 
-    def _cut(self) -> tuple[Steps, list[Task]]:
+    def _cut(self, options: str) -> tuple[Steps, list[Task]]:
         """The steps, and the task of each: rows that turn out to be too long for a cluster are cut at the grid.
 
-        So are those of a step that writes values of rows alone, if one reduction then reads them once.
+        So are those of a step that writes values of rows alone, if one reduction then reads them once. None are where
+        ``options`` say where rows wait.
         """
         long: frozenset[tuple[Dims, Dims]] = frozenset()
         while True:
@@ -169,7 +175,7 @@ class StepPlanner:
             ]
             again = {(s.kept, s.reduced) for s, task in owning_steps if owning(task, Notes()) is None}
             again |= {(s.kept, s.reduced) for s, _ in owning_steps if self._folds_once(s, steps, long)}
-            if not again - long:
+            if not again - long or names_residency(options):
                 return steps, tasks
             long |= again
 

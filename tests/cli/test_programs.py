@@ -144,8 +144,8 @@ def test_a_plain_function_of_arrays(path: str) -> None:
 def test_a_wrong_result_fails(path: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from warpfold.commands.programs import run
 
-    launched = run._launched
-    monkeypatch.setattr(run, "_launched", lambda *a: [r + np.float32(1e-4) for r in launched(*a)])
+    launched = run.launched
+    monkeypatch.setattr(run, "launched", lambda *a: [r + np.float32(1e-4) for r in launched(*a)])
     words = ("run", f"{path}:soft", "--shape", "4x8", *ON, "--output", tmp_path / "out.npy")
     text = call(*words, code=1).stdout
     assert "FAILED: error 0.0001" in text
@@ -162,6 +162,17 @@ def test_portable_bits_do_not_depend_on_other_rows() -> None:
     assert [f["passed"] for f in found] == [True, True]
     plans = [f["steps"][0]["plan"] for f in found]
     assert plans[0] == plans[1]
+
+
+def test_rows_of_any_length_may_wait_in_memory() -> None:
+    words = ("softmax", "--shape", "2x300000", "--plan", "resident=memory")
+    text = call("run", *words, *ON).stdout
+    assert "resident=memory" in text
+    assert "passed" in text
+    assert "one step: not cut" in call("explain", *words).stdout
+    shown = fails("explain", "softmax", "--shape", "2x3000000", "--plan", "resident=shared")
+    assert "WF426: resident=shared: each thread of a row would keep " in shown
+    assert "WF427: sum reads each element once: no row waits" in fails("explain", "sum", "--plan", "resident=memory")
 
 
 # --- compile -----------------------------------------------------------------------------------------------------
@@ -264,6 +275,7 @@ def test_sanitize_finds_nothing_in_a_program(path: str) -> None:
         (("softmax", "--keepdims"), "WF844: softmax is a program of arrays: --keepdims is for reductions"),
         (("softmax", "--plan", "lanes=64"), "WF403: plan field lanes cannot be '64'"),
         (("softmax", "--plan", "lane=4"), "WF402: "),
+        (("softmax", "--shape", "4x8", "--plan", "finish=atomic"), "WF425: softmax reads its rows again"),
         (("softmax", "--param", "axs=1"), "WF127: softmax takes no parameter 'axs'"),
         (("sum", "--shape", "8", "--shape", "9"), "WF843: sum is a reduction of arrays of one shape, got 2 shapes"),
         (("layer_norm", "--shape", "4x8", "--shape", "9"), "WF254: shapes "),

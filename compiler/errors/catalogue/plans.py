@@ -82,6 +82,18 @@ ENTRIES: Entries = {
             "no CTA or cluster can keep a row of {elements} elements of {name}",
             "leave the plan to warpfold, which then folds rows in a kernel of their own",
         ),
+        "WF425": (
+            "{name} reads its rows again, so that a CTA or a cluster owns each: {key}={value} is for other programs",
+            "leave out {key}, or set {only}",
+        ),
+        "WF426": (
+            "resident={resident}: each thread of a row would keep {held} accesses, and keeps at most {most}",
+            "give the row more threads (lanes, warps, cluster), or choose resident=memory",
+        ),
+        "WF427": (
+            "{name} reads each element once: no row waits, and {key} says nothing of it",
+            "leave out resident and held",
+        ),
         "WF424": (
             "the threads of a row keep {needed} access(es) each, and held={held} asks for another number",
             "leave out held: it follows from the row, vector, lanes, warps and cluster",

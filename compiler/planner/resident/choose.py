@@ -10,9 +10,10 @@ from dataclasses import replace
 
 from ...errors import error
 from ...plan.abi import Facts, waiting_bytes
+from ...plan.ladder import expand
 from ...plan.launch import Launch
 from ...plan.layout import layout_of
-from ...plan.plan import Access, Plan, check
+from ...plan.plan import MOST_HELD, Access, Plan, check
 from ...space.geometry import Dim
 from .. import sittings
 from ..options import named
@@ -23,6 +24,11 @@ from .accesses import accesses, elements_of
 
 UNROLL = threshold(4, "accesses in flight", sittings.RESIDENT_ROWS)
 """Of a thread that walks a row in memory again."""
+ALIKE: dict[str, tuple[object, ...]] = {
+    "fast": ("reduced", "kept"), "walk": ("interleaved",), "tile_bytes": (0,), "coarsening": (0,), "finish": ("cta",),
+    "resident": ("registers", "shared", "memory"),
+}  # fmt: skip
+"""Fields of all plans of rows that are read again, and their values: a CTA or a cluster owns a row."""
 INDEX_LIMIT = 2**31 - 2**24
 """Offsets below this fit 32-bit arithmetic with room for one step past the end."""
 
@@ -31,10 +37,11 @@ def choose(task: Task, wanted: str = "") -> Choice:
     """The plan of a program that reads rows again.
 
     Raises:
-        PlanError: WF423 where no plan holds its rows, and the errors of ``check`` where ``wanted`` cannot be served.
+        PlanError: WF423 where no plan holds its rows, WF425 where ``wanted`` sets a field that such plans have not, and
+            the errors of ``check`` where it cannot be served.
     """
     notes = Notes()
-    plan = owning(task, notes) if task.program.reduces else rows.map_plan(task, notes)
+    plan = owning(task, notes, wanted) if task.program.reduces else rows.map_plan(task, notes)
     if plan is None:
         raise error("WF423", name=task.program.name, elements=task.geometry.n_reduced)
     if wanted:
@@ -49,9 +56,15 @@ def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
     """``plan`` with options in it: threads keep as many accesses as their row then has.
 
     Raises:
-        PlanError: WF424 where ``wanted`` asks for another number of accesses.
+        PlanError: WF424 where ``wanted`` asks for another number of accesses, WF425 for a field that all such plans
+            have alike, WF426 for more accesses than a thread keeps.
     """
     chosen = plan.with_options(wanted)
+    for key, only in ALIKE.items():
+        if getattr(chosen, key) not in only:
+            raise error(
+                "WF425", name=task.program.name, key=key, value=getattr(chosen, key), only=" or ".join(map(str, only))
+            )
     if chosen.fast == "reduced":
         accesses_of_row = rows.count_of(task, chosen.vector)
     else:
@@ -65,15 +78,27 @@ def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
         held = -(-accesses_of_row // (chosen.positions * chosen.cluster))
     if "held" in named(wanted) and chosen.held != held:
         raise error("WF424", held=chosen.held, needed=held)
+    if held > MOST_HELD:
+        raise error("WF426", resident=chosen.resident, held=held, most=MOST_HELD)
     notes.because(f"asked for: {wanted}")
     return replace(chosen, held=held)
 
 
-def owning(task: Task, notes: Notes) -> Plan | None:
-    """The plan by which a CTA or a cluster keeps its rows; None where they are too long for that."""
+def owning(task: Task, notes: Notes, wanted: str = "") -> Plan | None:
+    """The plan by which a CTA or a cluster owns its rows; None where they are too long for that.
+
+    Where ``wanted`` names a residency, rows of any length have a plan to put it in.
+    """
     if task.is_portable:
-        return rows.portable_plan(task, notes, by_columns=_is_by_columns(task))
-    return columns.plan(task, notes) if _is_by_columns(task) else rows.plan(task, notes)
+        found = rows.portable_plan(task, notes, by_columns=_is_by_columns(task))
+    else:
+        found = columns.plan(task, notes) if _is_by_columns(task) else rows.plan(task, notes)
+    return rows.walked_plan(task) if found is None and names_residency(wanted) else found
+
+
+def names_residency(wanted: str) -> bool:
+    """Whether options say where rows wait."""
+    return not {"resident", "held"}.isdisjoint(expand(wanted))
 
 
 def _is_by_columns(task: Task) -> bool:

@@ -85,6 +85,11 @@ def _shared(task: Task, vector: int, count: int, notes: Notes) -> Plan | None:
     )
 
 
+def walked_plan(task: Task) -> Plan:
+    """The plan of rows that are too long to wait on chip: the threads of a CTA walk one in memory in each phase."""
+    return Plan("reduced", "interleaved", vector_of(task, "reduced"), 1, WARP, LARGE_CTA // WARP, 1, resident="memory")
+
+
 def portable_plan(task: Task, notes: Notes, *, by_columns: bool) -> Plan | None:
     """The plan of rows of this length and type, wherever they lie; None where they are too long for a CTA.
 

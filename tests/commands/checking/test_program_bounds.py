@@ -13,7 +13,8 @@ from random_programs import random_program
 import warpfold as wf
 from warpfold.commands.checking import array_values, program_bounds, reference
 from warpfold.commands.checking.program_bounds import bounded
-from warpfold.compiler.dtypes import BF16, F16
+from warpfold.compiler.dtypes import BF16, F8E4M3FN, F8E5M2, F16
+from warpfold.compiler.program.cuts import rewritten
 from warpfold.compiler.program.library.programs.table import FUNCTIONS
 
 RNG = np.random.default_rng(0)
@@ -113,3 +114,22 @@ def test_random_programs_have_the_values_of_the_evaluator(seed: int) -> None:
     known = bounded(program, made.arrays, lambda _: DEEP, random=True)
     for found, expected in zip(known, array_values.evaluate(program, made.arrays), strict=True):
         np.testing.assert_array_equal(found.value, expected)
+
+
+def test_a_result_relative_to_a_maximum_of_one_pass_has_bounds() -> None:
+    """Of a row that is cut, maximum and sum are one fold; whether the maximum is finite is no question of rounding."""
+    program = rewritten(traced(FUNCTIONS["softmax"], X), lambda *_: False)
+    (known,) = bounded(program, [X], lambda _: DEEP, random=True)
+    assert known.error is not None
+    assert (known.error < 1e-5 * known.value.max()).all()
+
+
+@pytest.mark.parametrize("dtype", [F8E4M3FN, F8E5M2])
+def test_8_bit_floats_may_be_off_by_their_own_rounding(dtype: Any) -> None:
+    x = np.concatenate([X * 50, X * 1e-3, X[:1] * 1e5])
+    program = traced(lambda x: wf.cast(x * 1.1, dtype), x)
+    (known,) = bounded(program, [x], lambda _: DEEP, random=True)
+    rounded = np.clip(known.value, -float(dtype.highest), float(dtype.highest)).astype(dtype.numpy)
+    assert reference.compare(rounded, known, dtype).passed
+    wrong = (rounded.view(np.uint8) ^ 2).view(dtype.numpy)
+    assert not reference.compare(wrong, known, dtype).passed

@@ -72,3 +72,25 @@ def test_the_accesses_that_threads_keep_follow_from_the_row() -> None:
     assert choose(task, "lanes=32,warps=1").plan.held == 8
     with pytest.raises(PlanError, match=r"WF424: the threads of a row keep 8 access\(es\) each, and held=4 asks"):
         choose(task, "lanes=32,warps=1,held=4")
+
+
+@pytest.mark.parametrize(
+    ("asked", "key", "only"),
+    [("finish=atomic", "finish=atomic", "cta"), ("walk=blocked", "walk=blocked", "interleaved"),
+     ("fast=both", "fast=both", "reduced or kept"), ("resident=", "resident=", "registers or shared or memory"),
+     ("coarsening=4,finish=last_block", "coarsening=4", "0")],
+)  # fmt: skip
+def test_fields_that_rows_that_are_read_again_do_not_have(asked: str, key: str, only: str) -> None:
+    x = np.zeros((4, 1024), np.float32)
+    with pytest.raises(PlanError, match=rf"WF425: .* owns each: {key} is for other programs\n.*or set {only}"):
+        choose(task_of(softmax(), [x, x], (0,), TARGETS["sm_90a"]), asked)
+
+
+def test_rows_of_any_length_are_walked_in_memory_if_asked_for() -> None:
+    x = np.lib.stride_tricks.as_strided(np.zeros(4, np.float32), (4, 1 << 22), (4 << 22, 4))
+    plan = choose(task_of(softmax(), [x, x], (0,), TARGETS["sm_90a"]), "resident=memory").plan
+    assert (plan.resident, plan.held, plan.unroll) == ("memory", 0, 4)
+    with pytest.raises(
+        PlanError, match=r"WF426: resident=registers: .* would keep 2048 accesses, and keeps at most 64"
+    ):
+        choose(task_of(softmax(), [x, x], (0,), TARGETS["sm_90a"]), "resident=registers")
