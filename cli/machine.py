@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from .group import INTERRUPTED, WRONG
-from .options import examples, of_arrays, reduction_of, seed_option
+from .options import examples, of_arrays, request_of, seed_option
 
 
 @click.command(
@@ -15,6 +15,7 @@ from .options import examples, of_arrays, reduction_of, seed_option
     epilog=examples(
         "warpfold tune sum --shape 32768x4096 --axis 1 --dtype bf16",
         "warpfold tune argmax --input data.npy --axis 0 --seconds 120 --json",
+        "warpfold tune softmax --shape 4096x8192 --dtype bf16",
         "warpfold tune",
         "warpfold tune --forget",
     ),
@@ -33,15 +34,16 @@ def tune(op: str, seed: int, determinism: Any, seconds: float, forget: bool, jso
     """Search for a plan of OP that this GPU runs faster than the planner's own, and keep it.
 
     Later calls on arrays of the same shape, type and alignment use it, with the same results, bit for bit. Without OP,
-    lists the plans that were found. Ctrl-C ends the search and keeps the best plan so far. Exits with 2 when the
-    request is wrong or there is no GPU.
+    lists the plans that were found. Of a program, searches for a plan of each step, and shows it as --plan; its bits
+    may differ, and it is not kept. Ctrl-C ends the search with the best plan so far. Exits with 2 when the request is
+    wrong or there is no GPU.
     """
     from ..commands import tune as command
 
     if forget or not op:
         command.kept(op, forget=forget, json=json)
         return
-    request = reduction_of("tune", op=op, **what, determinism=determinism, seed=seed)
+    request = request_of(op, **what, determinism=determinism, seed=seed)
     if not command.tune(request, seconds=seconds, json=json):
         click.get_current_context().exit(INTERRUPTED)
 

@@ -10,7 +10,6 @@ import click
 if TYPE_CHECKING:
     from ..commands.emulated import Work
     from ..commands.requests.choose import AnyRequest
-    from ..commands.requests.request import Request
 
 F = TypeVar("F", bound=Callable[..., Any])
 seed_option = click.option(
@@ -90,22 +89,6 @@ def request_of(op: str, files: tuple[str, ...], shapes: tuple[str, ...], dtype: 
     from ..commands.requests.choose import request_of as chosen
 
     return chosen(op, files, shapes, dtype, axis, plan, seed, param_texts, determinism)
-
-
-def reduction_of(command: str, **what: Any) -> Request:
-    """The options of ``of_what`` for a command that takes reductions alone.
-
-    Raises:
-        ArgumentError: WF844 for a program.
-    """
-    from ..commands.requests.request import Request
-    from ..compiler.errors import error
-
-    request = request_of(**what)
-    if not isinstance(request, Request):
-        remedy = "use run, compile, explain, profile and sanitize"
-        raise error("WF844", name=request.name, option=f"warpfold {command}", remedy=remedy)
-    return request
 
 
 of_watched = _together(

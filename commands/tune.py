@@ -10,20 +10,25 @@ from ..runtime import tuned_plans
 from ..runtime.tuning import autotune
 from ..runtime.tuning.autotune import Search, Tried, Tuned
 from . import terminal
+from .programs.tune import tune as tune_program
 from .requests import inputs
+from .requests.choose import AnyRequest
+from .requests.program_request import ProgramRequest
 from .requests.request import Request
 
 SHOWN = 20
 """Greatest number of lines in the table, which shows the fastest plans."""
 
 
-def tune(request: Request, *, seconds: float, json: bool) -> bool:
+def tune(request: AnyRequest, *, seconds: float, json: bool) -> bool:
     """Searches and shows what was found; returns whether the search ended by itself.
 
     Raises:
         BackendError: WF834 without a GPU.
         ArgumentError: WF835, WF836.
     """
+    if isinstance(request, ProgramRequest):
+        return tune_program(request, seconds=seconds, json=json)
     request.kind()  # errors of the request are raised on any machine
     autotune.require_gpu()
     xs = [inputs.aligned(x) for x in request.arrays]

@@ -9,6 +9,7 @@ from typing import IO, Any
 import numpy as np
 
 from ...compiler.errors import error
+from ...compiler.laws.check import warn_thoroughly
 from ...compiler.program.array_program import ArrayProgram, Fold
 from ...compiler.program.cuts import rewritten
 from ...compiler.program.graph import Expr
@@ -79,6 +80,8 @@ def run(request: ProgramRequest, *, output: str | None, device: str, json: bool,
     if check:
         with terminal.progress("checking against f64"):
             outcome.checks = checks(request, outcome)
+        for m, types in request.program.used:
+            warn_thoroughly(m, types)
     if target is not None and outcome.passed:
         target.write(lambda f: _save(f, target.path.suffix == NPZ, request, outcome))
     if json:
@@ -114,13 +117,9 @@ def launched(operands: Operands, prepared: PreparedProgram) -> list[Array]:
         ArgumentError: a check of the program failed, with its code.
     """
     program = prepared.program
-    flat = replace(program, structure=("results", (), tuple(range(len(program.outputs)))))
-    found = [np.asarray(r) for r in runtime.run(operands, prepared._replace(program=flat))]
-    count = len(found) - len(program.checks)
-    for code, flag in zip(program.checks, found[count:], strict=True):
-        if flag.any():
-            raise error(code, name=program.name)
-    return found[:count]
+    results = range(len(program.outputs) - len(program.checks))
+    flat = replace(program, structure=("results", (), tuple(results)))
+    return [np.asarray(r) for r in runtime.run(operands, prepared._replace(program=flat))]
 
 
 def _device_time(outcome: Outcome) -> float | None:

@@ -24,11 +24,8 @@ from .accesses import accesses, elements_of
 
 UNROLL = threshold(4, "accesses in flight", sittings.RESIDENT_ROWS)
 """Of a thread that walks a row in memory again."""
-ALIKE: dict[str, tuple[object, ...]] = {
-    "fast": ("reduced", "kept"), "walk": ("interleaved",), "tile_bytes": (0,), "coarsening": (0,), "finish": ("cta",),
-    "resident": ("registers", "shared", "memory"),
-}  # fmt: skip
-"""Fields of all plans of rows that are read again, and their values: a CTA or a cluster owns a row."""
+ALIKE = ("walk", "tile_bytes", "coarsening", "finish")
+"""Fields in which plans of rows that are read again have the default: a CTA or a cluster owns a row."""
 INDEX_LIMIT = 2**31 - 2**24
 """Offsets below this fit 32-bit arithmetic with room for one step past the end."""
 
@@ -60,11 +57,7 @@ def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
             have alike, WF426 for more accesses than a thread keeps.
     """
     chosen = plan.with_options(wanted)
-    for key, only in ALIKE.items():
-        if getattr(chosen, key) not in only:
-            raise error(
-                "WF425", name=task.program.name, key=key, value=getattr(chosen, key), only=" or ".join(map(str, only))
-            )
+    _check_served(task, chosen)
     if chosen.fast == "reduced":
         accesses_of_row = rows.count_of(task, chosen.vector)
     else:
@@ -82,6 +75,16 @@ def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
         raise error("WF426", resident=chosen.resident, held=held, most=MOST_HELD)
     notes.because(f"asked for: {wanted}")
     return replace(chosen, held=held)
+
+
+def _check_served(task: Task, plan: Plan) -> None:
+    """Refuses (WF425) fields that no plan of rows that are read again has."""
+    served: dict[str, Sequence[object]] = {key: (getattr(Plan(), key),) for key in ALIKE}
+    served |= {"fast": ("reduced", "kept"), "resident": ("registers", "shared", "memory")}
+    for key, values in served.items():
+        value = getattr(plan, key)
+        if value not in values:
+            raise error("WF425", name=task.program.name, key=key, value=value, only=" or ".join(map(str, values)))
 
 
 def owning(task: Task, notes: Notes, wanted: str = "") -> Plan | None:
