@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from functools import cache
 from typing import Any
 
@@ -106,9 +105,7 @@ CALLS: dict[str, Callable[[], Any]] = {
 def catalogued(case: Case) -> Callable[[], Any]:
     """A call of the kernel of a catalogue case, at a size that the emulator runs quickly."""
     ready = api.plan_for(case.what, case.shape, case.dtype, axis=case.axis, plan=case.plan)
-    plan = ",".join(
-        f"{f.name}={getattr(ready.choice.plan, f.name)}" for f in fields(ready.choice.plan) if f.name != "tree"
-    )
+    plan = ",".join(f"{key}={value}" for key, value in ready.choice.plan.to_dict().items() if key != "tree")
     axes = range(len(case.shape)) if case.axis is None else np.atleast_1d(case.axis) % len(case.shape)
     most = {1: (9000, 0), 2: (600, 40)}.get(len(case.shape), (14, 14))
     shape = tuple(_smaller(n, most[k not in axes]) for k, n in enumerate(case.shape))
