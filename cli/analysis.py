@@ -7,21 +7,23 @@ from typing import Any
 import click
 
 from .group import WRONG
-from .options import examples, of_watched, of_what, request_of, seed_option, work_of
+from .options import examples, of_arrays, of_watched, of_what, request_of, seed_option, work_of
 
 
 @click.command(
-    short_help="Compare named plans, from one thread to the planner's own.",
+    short_help="Compare named plans, from the simplest to the planner's own.",
     epilog=examples(
         "warpfold ladder",
         "warpfold ladder --op max --dtype i32 --size 1000000",
         "warpfold ladder --rung simple --rung fix-divergence --size 2048 --device emulator",
-        "warpfold ladder --plot ladder.svg",
+        "warpfold ladder softmax",
+        "warpfold ladder layer_norm --shape 512x2048 --shape 2048 --dtype bf16 --plot norm.svg",
     ),
 )
+@click.argument("program", metavar="[PROGRAM]", default="")
 @click.option("--op", default="sum", show_default=True, metavar="OP", help="The reduction, as run takes it.")
-@click.option("--size", type=click.IntRange(min=1), default=1 << 22, show_default=True, help="Number of elements.")
-@click.option("--dtype", default="f32", show_default=True, metavar="f32", help="Element type; f32,i64 for two inputs.")
+@click.option("--size", type=click.IntRange(min=1), default=1 << 22, show_default=True, help="Number of its elements.")
+@of_arrays
 @click.option(
     "--rung",
     "names",
@@ -29,23 +31,35 @@ from .options import examples, of_watched, of_what, request_of, seed_option, wor
     metavar="NAME",
     help="A rung to run, all by default; repeat the option for several.",
 )
+@seed_option
 @click.option(
     "--device", type=click.Choice(["auto", "cuda", "emulator"]), default="auto", show_default=True,
     help="Where to run; only a GPU gives times.",
 )  # fmt: skip
 @click.option("--plot", metavar="FILE", help="Also draw the comparison into a .svg, .png or .pdf file.")
 @click.option("--json", is_flag=True, help="Print one JSON object.")
-def ladder(op: str, size: int, dtype: str, names: tuple[str, ...], device: str, plot: str | None,
-           json: bool) -> None:  # fmt: skip
-    """Run OP under each named plan, from one thread to the planner's own, and show what makes each faster.
+def ladder(program: str, op: str, size: int, seed: int, names: tuple[str, ...], device: str, plot: str | None,
+           json: bool, **arrays: Any) -> None:  # fmt: skip
+    """Run OP or PROGRAM under each named plan, up to the planner's own, and show what makes each faster.
+
+    The rungs of a reduction lead from one thread to a full machine; of its arrays --dtype and --size say all. Those of
+    a program of arrays (softmax, FILE.py:NAME, ...) say where a row waits for the next phase: nowhere, so that two
+    kernels read it, then in memory, in shared memory, in a cluster, in a CTA's registers, in a warp's.
 
     Times come from the GPU. Counts come from the emulator, which beside a GPU runs at most 4194304 elements. Counts
     explain times but do not rank plans: a single thread executes few instructions an element, and is the slowest.
-    Every result is checked against NumPy. Exits with 1 when a result is wrong, with 2 when the request is wrong.
+    Every result is checked. Exits with 1 when a result is wrong, with 2 when the request is wrong.
     """
-    from ..commands.ladder import ladder as command
+    how: dict[str, Any] = {"device": device, "names": names, "plot": plot, "json": json}
+    if program:
+        from ..commands.programs.ladder import ladder as of_program
 
-    if not command(op, dtype=dtype, size=size, device=device, names=names, plot=plot, json=json):
+        passed = of_program(request_of(program, **arrays, seed=seed), **how)
+    else:
+        from ..commands.ladder import ladder as of_reduction
+
+        passed = of_reduction(op, dtype=arrays["dtype"] or "f32", size=size, **how)
+    if not passed:
         click.get_current_context().exit(WRONG)
 
 

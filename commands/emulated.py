@@ -19,7 +19,6 @@ from ..compiler import files
 from ..compiler.dtypes import DType, dtype
 from ..compiler.errors import error
 from ..runtime.calls.operands import Operands
-from ..runtime.programs.run import operands_of
 from . import results, run, terminal
 from .output_file import Output
 from .programs import run as programs
@@ -139,14 +138,12 @@ def _operation(work: Work, tool: Tool | None) -> Watched:
 
     request, backend = work.request, EmulatorBackend()
     backend.tool, backend.max_steps = tool, work.max_steps
-    xs = [inputs.aligned(x) for x in request.arrays]
     outcome: run.Outcome | programs.Outcome
+    xs = request.arrays
     if isinstance(request, ProgramRequest):
-        operands = operands_of(xs, "emulator")
-        operands.backend = backend
-        out = (inputs.empty(request.result_shape(i), o.dtype.numpy) for i, o in enumerate(request.program.outputs))
-        outcome = programs.perform(request, operands, tuple(out))
+        outcome = programs.on_backend(request, backend)
     else:
+        xs = [inputs.aligned(x) for x in request.arrays]
         arrays = _Aligned.of(xs, "emulator")
         arrays.backend = backend
         outcome = run.perform(request, arrays, keepdims=False)

@@ -1,8 +1,8 @@
-"""``warpfold ladder``: one reduction under every named plan, timed on a GPU and profiled on the emulator."""
+"""``warpfold ladder``: named plans side by side, timed on a GPU and profiled on the emulator."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,9 @@ Row = dict[str, Any]
 """A rung as plain values."""
 PROFILED = 1 << 22
 """Greatest number of elements that are profiled beside a GPU."""
-COUNTS = {
+Columns = dict[str, tuple[str, str]]
+"""Columns of a profile: for each count its title and its format."""
+COUNTS: Columns = {
     "branch_efficiency": ("uniform branches", "{:.1f} %"),
     "sectors_per_request": ("sectors per request", "{:.2f}"),
     "bytes_used": ("bytes used", "{:.1f} %"),
@@ -27,7 +29,7 @@ COUNTS = {
     "barriers": ("barriers", "{:,}"),
     "instructions_per_element": ("instructions per element", "{:.2f}"),
 }
-"""Columns of the profile: title and format of each count."""
+"""The columns for a reduction."""
 
 
 def ladder(op: str, *, dtype: str, size: int, device: str, names: Sequence[str], plot: str | None, json: bool) -> bool:
@@ -38,32 +40,37 @@ def ladder(op: str, *, dtype: str, size: int, device: str, names: Sequence[str],
         FileError: WF505, WF830 or WF831 for a picture that cannot be written, before anything runs.
     """
     rungs = chosen(names)
+    return reported(lambda: climbed(op, dtype, size, device, rungs), COUNTS, plot, json=json)
+
+
+def reported(climb: Callable[[], Row], counts: Columns, plot: str | None, *, json: bool) -> bool:
+    """Shows and draws what ``climb`` finds; returns whether every result was right."""
     picture = None
     if plot is not None:
         from .ladder_plot import Picture
 
         picture = Picture(plot)
-    report = climbed(op, dtype, size, device, rungs)
+    report = climb()
     if picture is not None:
         picture.write(report)
     if json:
         terminal.show(terminal.as_json(report))
     else:
-        _show(report)
+        _show(report, counts)
     return all(row["passed"] for row in report["rungs"])
 
 
-def chosen(names: Sequence[str]) -> list[Rung]:
+def chosen(names: Sequence[str], rungs: Sequence[Rung] = RUNGS) -> list[Rung]:
     """The rungs with these names in the ladder's order; without names all of them.
 
     Raises:
         ArgumentError: WF832.
     """
-    known = [rung.name for rung in RUNGS]
+    known = [rung.name for rung in rungs]
     for name in names:
         if name not in known:
             raise error("WF832", name=name, near=near(name, known), known=" ".join(known))
-    return [rung for rung in RUNGS if not names or rung.name in names]
+    return [rung for rung in rungs if not names or rung.name in names]
 
 
 def climbed(op: str, dtype: str, size: int, device: str, rungs: Sequence[Rung]) -> Row:
@@ -81,38 +88,43 @@ def climbed(op: str, dtype: str, size: int, device: str, rungs: Sequence[Rung]) 
                 time = timed.climb(rung)
                 step = replace(time, counts=step.counts, checks=(*step.checks, *time.checks))
             steps.append(step)
-    speed, part = BANDWIDTH[backend.target.arch]
-    own = on_gpu and part.split()[0] in backend.device_name
     return {
-        "op": op, "title": (timed or profiled).request.title(), "dtype": dtype, "size": size,
-        "device": backend.device_name if on_gpu else f"emulator of {backend.target.arch}",
-        "memory_gbs": speed if own else None, "profiled": small.title(),
-        "rungs": _rows(steps, timed),
+        "op": op, "title": (timed or profiled).request.title(), "dtype": dtype, "size": size, **machine(backend),
+        "profiled": small.title(), "rungs": rows(steps, timed.nbytes if timed else None, COUNTS),
     }  # fmt: skip
 
 
-def _rows(steps: Sequence[Step], timed: Ground | None) -> list[Row]:
-    """Each rung with the last one before it that could run."""
-    rows: list[Row] = []
+def machine(backend: Any) -> Row:
+    """Where rungs ran: the device, and the bandwidth of its memory where that is known."""
+    if backend.name != "cuda":
+        return {"device": f"emulator of {backend.target.arch}", "memory_gbs": None}
+    speed, part = BANDWIDTH[backend.target.arch]
+    own = part.split()[0] in backend.device_name
+    return {"device": backend.device_name, "memory_gbs": speed if own else None}
+
+
+def rows(steps: Sequence[Step], nbytes: int | None, counts: Columns) -> list[Row]:
+    """Each rung with the last one before it that could run; ``nbytes`` are those of a rung that is timed."""
+    found: list[Row] = []
     before: Step | None = None
     for step in steps:
         spent, earlier = step.microseconds, before.microseconds if before else None
-        gbs = timed.nbytes / spent / 1e3 if timed and spent else None
+        gbs = nbytes / spent / 1e3 if nbytes and spent else None
         faster = earlier / spent if earlier and spent else None
         change = changes(before.plan if before else None, step.plan)
         worst = max(step.checks, key=lambda c: (not c.passed, c.error), default=None)
-        rows.append(
+        found.append(
             {
                 "rung": step.rung.name, "source": step.rung.source, "idea": step.rung.idea,
                 "plan": step.plan and step.plan.to_dict(), "changes": change,
                 "refused": step.refused or None, "passed": step.passed,
                 "error": worst and worst.error, "allowed": worst and worst.allowed,
                 "microseconds": spent, "gbs": gbs, "speedup": faster,
-                **{key: getattr(step.counts, key) if step.counts else None for key in COUNTS},
+                **{key: getattr(step.counts, key) if step.counts else None for key in counts},
             }
         )  # fmt: skip
         before = before if step.refused else step
-    return rows
+    return found
 
 
 def changes(before: Plan | None, plan: Plan | None) -> str:
@@ -123,7 +135,7 @@ def changes(before: Plan | None, plan: Plan | None) -> str:
     return ",".join(f"{k}={v}" for k, v in plan.to_dict().items() if k != "tree" and old.get(k) != v)
 
 
-def _show(report: Row) -> None:
+def _show(report: Row, counts: Columns) -> None:
     rows = report["rungs"]
     terminal.show(f"{report['title']}, on {report['device']}\n")
     columns, lines = ["rung", "check", "changes of the plan"], [[r["rung"], _verdict(r), _change(r)] for r in rows]
@@ -136,15 +148,15 @@ def _show(report: Row) -> None:
         terminal.show(f"\neach time is the median of up to {LAUNCHES} launches, with the L2 cache flushed before")
     terminal.show(f"\nprofile of {report['profiled']}, on the emulator\n")
     terminal.table(
-        ("rung", *(title for title, _ in COUNTS.values())),
-        [(r["rung"], *counted(r)) for r in rows if not r["refused"]] or [("none", *("" for _ in COUNTS))],
+        ("rung", *(title for title, _ in counts.values())),
+        [(r["rung"], *counted(r, counts)) for r in rows if not r["refused"]] or [("none", *("" for _ in counts))],
         spare=("barriers",),
     )
 
 
-def counted(row: Row) -> list[str]:
+def counted(row: Row, counts: Columns = COUNTS) -> list[str]:
     """The counts of a rung in words."""
-    return [form.format(row[key]) if row[key] is not None else "-" for key, (_, form) in COUNTS.items()]
+    return [form.format(row[key]) if row[key] is not None else "-" for key, (_, form) in counts.items()]
 
 
 def _time(row: Row) -> tuple[str, str, str]:

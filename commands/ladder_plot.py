@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..compiler.errors import error
-from ..compiler.plan.ladder import ARTICLE, LECTURE, OWN
+from ..compiler.plan.ladder import ARTICLE, LECTURE, OWN, SOFTMAX
 from . import terminal
 from .output_file import Output
 
@@ -16,8 +16,13 @@ Row = dict[str, Any]
 FORMATS = {".svg": {"Date": None}, ".png": {"Software": None}, ".pdf": {"CreationDate": None}}
 """Allowed suffixes, each with the metadata to leave out, so that equal numbers give equal files."""
 INK, PALE, GRID, LINE = "#343a40", "#868e96", "#e9ecef", "#e03131"
-COLOURS = {LECTURE: "#4c6ef5", ARTICLE: "#12b886", OWN: "#fd7e14"}
-LABELS = {LECTURE: "lecture 9 of the CUDA-MODE course", ARTICLE: "OneFlow's article", OWN: "warpfold"}
+COLOURS = {LECTURE: "#4c6ef5", ARTICLE: "#12b886", SOFTMAX: "#12b886", OWN: "#fd7e14"}
+LABELS = {
+    LECTURE: "lecture 9 of the CUDA-MODE course",
+    ARTICLE: "OneFlow's article",
+    SOFTMAX: "OneFlow's article",
+    OWN: "warpfold",
+}
 
 
 @dataclass(frozen=True)
@@ -99,7 +104,9 @@ def _panels(report: Row) -> list[Panel]:
             "instructions an element, all threads (less is better; not a time)",
             lambda row: f"{row['instructions_per_element']:.1f}",
         ),
-        Panel(
+        Panel("moved", "bytes moved, of those that must", lambda row: f"{row['moved']:.2f} x")
+        if "moved" in report["rungs"][0]
+        else Panel(
             "branch_efficiency", "uniform branches (more is better)", lambda row: f"{row['branch_efficiency']:.1f} %"
         ),
         Panel("sectors_per_request", "sectors a request, bytes used", _sectors),

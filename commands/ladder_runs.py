@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from .checking import reference
 from .checking.evaluate import Evaluator, parts
 from .requests import inputs
 from .requests.request import Request
+
+if TYPE_CHECKING:
+    from ..runtime.emulator.profiler import Profile
 
 T = TypeVar("T")
 LAUNCHES, SECONDS = 21, 1.0
@@ -40,6 +43,7 @@ class Counts:
         bank_conflicts: wavefronts of shared memory beyond the least possible.
         barriers: barriers of CTAs and warps, counted once for each warp.
         instructions_per_element: PTX instructions of all threads per element.
+        sectors: 32-byte sectors of global memory that are read and written.
     """
 
     branch_efficiency: float
@@ -48,6 +52,7 @@ class Counts:
     bank_conflicts: int
     barriers: int
     instructions_per_element: float
+    sectors: int = 0
 
 
 @dataclass(frozen=True)
@@ -144,23 +149,14 @@ class Ground:
 
     def _count(self, work: Callable[[], None]) -> Counts:
         """The profile of one launch of every kernel."""
-        from ..runtime.emulator.profiler import Profiler, total
+        from ..runtime.emulator.profiler import Profiler
 
         self.backend.tool = tool = Profiler()
         try:
             work()
         finally:
             self.backend.tool = None
-        seen = total(tool.profiles)
-        loads = seen.traffic("global load")
-        return Counts(
-            branch_efficiency=100 * seen.branch_efficiency,
-            sectors_per_request=loads.sectors_per_request,
-            bytes_used=100 * loads.used,
-            bank_conflicts=seen.bank_conflicts,
-            barriers=seen.warp_instructions["barrier"],
-            instructions_per_element=seen.thread_instructions.total() / prod(self.arrays.shape),
-        )
+        return counts_of(tool.profiles, prod(self.arrays.shape))
 
     def _checks(self, ready: Prepared, results: Sequence[Any]) -> tuple[reference.Check, ...]:
         """Compares the results with NumPy's, which are computed once for all rungs."""
@@ -172,3 +168,20 @@ class Ground:
         depth = reference.depth(ready.choice.plan, ready.choice.run)
         got = [p for r in results for p in parts(r)]
         return tuple(reference.check(name, self._evaluator, xs, self.axes, got, depth))
+
+
+def counts_of(profiles: Sequence[Profile], elements: int) -> Counts:
+    """The counts of all launches of a rung."""
+    from ..runtime.emulator.profiler import total
+
+    seen = total(profiles)
+    loads = seen.traffic("global load")
+    return Counts(
+        branch_efficiency=100 * seen.branch_efficiency,
+        sectors_per_request=loads.sectors_per_request,
+        bytes_used=100 * loads.used,
+        bank_conflicts=seen.bank_conflicts,
+        barriers=seen.warp_instructions["barrier"],
+        instructions_per_element=seen.thread_instructions.total() / elements,
+        sectors=sum(found.sectors for what, found in seen.memory.items() if what.startswith("global")),
+    )

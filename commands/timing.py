@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+import time
 from typing import Any
 
 from ..compiler.errors import WarpfoldError
@@ -11,21 +13,38 @@ REPEATS = 3
 
 
 class Timed:
-    """A backend that records the device time of all launches."""
+    """A backend that records the device time of all launches.
 
-    def __init__(self, backend: Any) -> None:
-        self._backend = backend
+    Args:
+        backend: the backend.
+        runs: the most runs of each launch, of which the median counts; each begins with a flushed L2 cache. Without
+            them ``REPEATS`` runs follow each other, of which the least counts.
+        seconds: the time after which no further run of a launch begins.
+    """
+
+    def __init__(self, backend: Any, runs: int = 0, seconds: float = 0.0) -> None:
+        self._backend, self._runs, self._seconds = backend, runs, seconds
         self.microseconds = 0.0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._backend, name)
 
     def launch(self, compiled: Any, calls: Any, stream: int) -> None:
-        """Launches a few times, and adds the least time."""
-        spent = (
-            self._backend.elapsed(lambda: self._backend.launch(compiled, calls, stream), stream) for _ in range(REPEATS)
-        )
-        self.microseconds += min(spent)
+        """Launches a few times, and adds the time."""
+
+        def work() -> None:
+            self._backend.launch(compiled, calls, stream)
+
+        if not self._runs:
+            self.microseconds += min(self._backend.elapsed(work, stream) for _ in range(REPEATS))
+            return
+        work()  # loads the code
+        self._backend.synchronize(stream)
+        until, found = time.perf_counter() + self._seconds, list[float]()
+        while not found or (len(found) < self._runs and time.perf_counter() < until):
+            self._backend.flush(stream)
+            found.append(self._backend.elapsed(work, stream))
+        self.microseconds += statistics.median(found)
 
 
 def why(backend: Any, device: str) -> str:

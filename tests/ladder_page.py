@@ -23,9 +23,11 @@ from warpfold.commands.ladder import COUNTS, changes, counted
 from warpfold.commands.ladder_plot import Picture
 from warpfold.commands.ladder_runs import Ground
 from warpfold.commands.plan_cost import BANDWIDTH
+from warpfold.commands.programs import ladder as programs
+from warpfold.commands.requests.choose import request_of
 from warpfold.commands.requests.request import Request
 from warpfold.commands.terminal import duration
-from warpfold.compiler.plan.ladder import ARTICLE, LECTURE, RUNGS, Rung
+from warpfold.compiler.plan.ladder import ARTICLE, LECTURE, PROGRAM_RUNGS, RUNGS, SOFTMAX, Rung
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "tests" / "data" / "ladder.json"
@@ -34,7 +36,9 @@ PICTURES = ROOT / "docs" / "ladder"
 SIZE, LARGE, TAUGHT = 1 << 22, 1 << 28, 2048
 """Elements: of the page's numbers, of a second time, and of the lecture's."""
 BLOCK = re.compile(r"(<!-- ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
-SOURCES = {LECTURE: "lecture", ARTICLE: "article"}
+SOURCES = {LECTURE: "lecture", ARTICLE: "article", SOFTMAX: "article"}
+SOFTMAX_SHAPE = "1024x1024"
+"""That of ``warpfold ladder softmax``."""
 
 
 # --- numbers -----------------------------------------------------------------------------------------------------
@@ -65,6 +69,14 @@ def profiled(n: int, names: tuple[str, ...]) -> dict[str, dict[str, float]]:
     return {step.rung.name: {key: round(getattr(step.counts, key), 9) for key in COUNTS} for step in steps}
 
 
+def softmax() -> list[dict[str, Any]]:
+    """The rungs of a softmax as ``warpfold ladder softmax`` counts them."""
+    request = request_of("softmax", shapes=(SOFTMAX_SHAPE,))
+    found = programs.climbed(request, "emulator", PROGRAM_RUNGS)["rungs"]
+    assert all(row["passed"] and not row["refused"] for row in found)
+    return [{"rung": row["rung"], **{key: round(row[key], 9) for key in programs.COLUMNS}} for row in found]
+
+
 def rows(data: dict[str, Any]) -> list[dict[str, Any]]:
     """The rungs as ``warpfold ladder`` has them, from what was measured and counted."""
     times, counts = data["times"]["microseconds"][str(SIZE)], data["counts"][str(SIZE)]
@@ -84,6 +96,7 @@ def page(text: str, data: dict[str, Any]) -> str:
     """``text`` with its blocks written anew."""
     blocks = {"table": _table(data), "measured": _measured(data)}
     blocks |= {rung.name: _rung(i, rung, data) for i, rung in enumerate(RUNGS)}
+    blocks["softmax"] = _softmax(data)
     return BLOCK.sub(lambda m: m[1] + blocks[m[2]] + m[3], text)
 
 
@@ -135,6 +148,27 @@ def _rung(i: int, rung: Rung, data: dict[str, Any]) -> str:
     )  # fmt: skip
 
 
+def _softmax(data: dict[str, Any]) -> str:
+    """The rungs of a softmax: what each does, and its counts."""
+    titles = ("rung", "from", "what it does", *(title for title, _ in programs.COLUMNS.values()))
+    lines = [_line(*titles), "|" + "---|" * len(titles) + "\n"]
+    for rung, row in zip(PROGRAM_RUNGS, data["counts"]["softmax"], strict=True):
+        counts = counted(row, programs.COLUMNS)
+        lines.append(_line(f"`{rung.name}`", SOURCES.get(rung.source, "warpfold"), rung.idea, *counts))
+    return "".join(lines)
+
+
+def softmax_report(data: dict[str, Any]) -> dict[str, Any]:
+    """What ``warpfold ladder softmax --plot`` would draw."""
+    own = {"source": None, "refused": None, "microseconds": None, "gbs": None}
+    rows = [
+        {**own, **row, "source": rung.source}
+        for rung, row in zip(PROGRAM_RUNGS, data["counts"]["softmax"], strict=True)
+    ]
+    title = f"softmax of x f32 {SOFTMAX_SHAPE}"
+    return {"title": title, "device": "emulator of sm_90a", "memory_gbs": None, "profiled": title, "rungs": rows}
+
+
 def _plan(rung: Rung) -> Any:
     return Request("sum", shape=str(SIZE), dtype="i32" if "finish=atomic" in rung.options else "f32",
                    plan="" if rung.name == "default" else rung.name).planned("sm_90a").choice.plan  # fmt: skip
@@ -170,11 +204,13 @@ def main() -> None:
     data["counts"] = {
         str(TAUGHT): profiled(TAUGHT, ("simple", "fix-divergence")),
         str(SIZE): profiled(SIZE, tuple(rung.name for rung in RUNGS)),
+        "softmax": softmax(),
     }
     DATA.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), data), encoding="utf-8")
     drawings().main(str(PICTURES))
     Picture(str(PICTURES / "times.svg")).write(report(data))
+    Picture(str(PICTURES / "softmax.svg")).write(softmax_report(data))
 
 
 if __name__ == "__main__":

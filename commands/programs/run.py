@@ -21,7 +21,7 @@ from ...runtime.programs.plans import PreparedProgram, PreparedStep
 from .. import emit, levels, terminal
 from ..checking import program_bounds, reference
 from ..output_file import Output
-from ..requests.inputs import Array
+from ..requests.inputs import Array, aligned, empty
 from ..requests.program_request import ProgramRequest
 from ..results import result_facts, result_lines, save_results
 from ..timing import REPEATS, Timed, why
@@ -108,6 +108,14 @@ def perform(request: ProgramRequest, operands: Operands, out: tuple[Array, ...] 
     outcome = Outcome(prepared, operands, results, known, compile_s, run_s)
     outcome.device_us = _device_time(outcome)
     return outcome
+
+
+def on_backend(request: ProgramRequest, backend: Any) -> Outcome:
+    """Compiles and runs on a backend of the emulator, with arrays and results that lie as on a GPU."""
+    operands = runtime.operands_of([aligned(x) for x in request.arrays], "emulator")
+    operands.backend = backend
+    out = (empty(request.result_shape(i), o.dtype.numpy) for i, o in enumerate(request.program.outputs))
+    return perform(request, operands, tuple(out))
 
 
 def launched(operands: Operands, prepared: PreparedProgram) -> list[Array]:

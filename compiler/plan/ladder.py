@@ -1,4 +1,7 @@
-"""The ladder: plans with names, in the order in which two teaching sources present them, then warpfold's own plan.
+"""The ladders: plans with names, of a reduction and of a program that reads its rows again.
+
+The rungs of a reduction are in the order in which two teaching sources present them, those of a program from the most
+traffic with memory to the least; then comes warpfold's own plan.
 
 A rung is a set of fields of a plan; the planner chooses the others. A rung's name may be used wherever options of a
 plan are written (``--plan simple``, ``plan="simple,unroll=2"``). Rungs that finish with atomics serve only monoids that
@@ -13,6 +16,7 @@ from ..errors import error, near
 
 LECTURE = "lecture 9 of the CUDA-MODE course (Reductions)"
 ARTICLE = "OneFlow's article on the CUDA reduction"
+SOFTMAX = "OneFlow's article on a softmax kernel"
 OWN = "warpfold"
 
 _PLAIN = (
@@ -67,8 +71,25 @@ RUNGS = (
          "the lanes of a warp exchange registers, and only the warps meet in shared memory"),
     Rung("default", "", OWN, "what the planner chooses: wide accesses, several in flight, the machine full"),
 )  # fmt: skip
-"""All rungs, in the order of the sources."""
-_OPTIONS = {rung.name: rung.options for rung in RUNGS}
+"""The rungs of a reduction, in the order of the sources."""
+_CTA = "fast=reduced,lanes=32,warps=8,warps_kept=1,cluster=1"
+PROGRAM_RUNGS = (
+    Rung("two-kernels", "resident=none", OWN,
+         "one kernel folds each row, and a second one reads it again and writes the results"),
+    Rung("row-in-memory", f"{_CTA},resident=memory", SOFTMAX,
+         "one kernel, whose CTA owns a row and reads it again from memory in each phase"),
+    Rung("row-in-shared", f"{_CTA},resident=shared", SOFTMAX,
+         "the row waits in shared memory, so that memory is read once"),
+    Rung("row-in-cluster", "fast=reduced,lanes=32,warps=4,warps_kept=1,cluster=2,resident=shared", OWN,
+         "the CTAs of a cluster share a row, which may be longer than the shared memory of one"),
+    Rung("row-in-cta", f"{_CTA},resident=registers", OWN,
+         "the row waits in the registers of the threads that read it, without a copy"),
+    Rung("row-in-warp", "fast=reduced,lanes=32,warps=1,warps_kept=4,cluster=1,resident=registers", SOFTMAX,
+         "one warp has the whole row: its lanes meet by shuffles, and no thread waits at a barrier"),
+    Rung("default", "", OWN, "what the planner chooses for this length, this type and this many rows"),
+)  # fmt: skip
+"""The rungs of a program that reads its rows again."""
+_OPTIONS = {rung.name: rung.options for rung in (*RUNGS, *PROGRAM_RUNGS)}
 
 
 def expand(options: str) -> dict[str, str]:

@@ -286,7 +286,7 @@ def expected_of(key: str) -> str:
         return f"a number from 0 to {MOST_HELD}"
     if key in LARGEST:
         return "0, or " * (key in _MAY_BE_ZERO) + f"a power of two from 1 to {LARGEST[key]}"
-    return "one of " + " ".join(_CHOICES[key]) if key in _CHOICES else "a name"
+    return "one of " + " ".join(filter(None, _CHOICES[key])) if key in _CHOICES else "a name"
 
 
 @lru_cache(maxsize=4096)

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from ...compiler.dtypes import DType
 from ...compiler.errors import error
+from ...compiler.plan.ladder import expand
 from ...compiler.plan.plan import Determinism
 from ...compiler.planner import choose as planner
-from ...compiler.planner.resident.choose import names_residency, owning
+from ...compiler.planner.resident.choose import cuts, names_residency, owning
 from ...compiler.planner.task import Notes, Task
 from ...compiler.program.array_program import ArrayProgram, Fold
 from ...compiler.program.cuts import cut
@@ -109,6 +110,8 @@ def asked_of(steps: Steps, options: str) -> list[str]:
 
     Options that say where rows wait are those of the steps whose rows do.
     """
+    if cuts(options):
+        options = ",".join(f"{key}={value}" for key, value in expand(options).items() if key != "resident")
     folds = [bool(s.program.reduces) for s in steps.steps]
     waits = [own and s.program.reads_again for own, s in zip(folds, steps.steps, strict=True)]
     served = waits if any(waits) and names_residency(options) else folds
@@ -162,7 +165,7 @@ class StepPlanner:
         """The steps, and the task of each: rows that turn out to be too long for a cluster are cut at the grid.
 
         So are those of a step that writes values of rows alone, if one reduction then reads them once. None are where
-        ``options`` say where rows wait.
+        ``options`` say where rows wait, and all are where these say that none does.
         """
         long: frozenset[tuple[Dims, Dims]] = frozenset()
         while True:
@@ -173,7 +176,7 @@ class StepPlanner:
                 for step, task in zip(steps.steps, tasks, strict=True)
                 if step.program.reduces and step.program.reads_again
             ]
-            again = {(s.kept, s.reduced) for s, task in owning_steps if owning(task, Notes()) is None}
+            again = {(s.kept, s.reduced) for s, task in owning_steps if cuts(options) or owning(task, Notes()) is None}
             again |= {(s.kept, s.reduced) for s, _ in owning_steps if self._folds_once(s, steps, long)}
             if not again - long or names_residency(options):
                 return steps, tasks

@@ -170,6 +170,10 @@ def test_rows_of_any_length_may_wait_in_memory() -> None:
     assert "resident=memory" in text
     assert "passed" in text
     assert "one step: not cut" in call("explain", *words).stdout
+    assert "cut into 2 steps" in call("explain", "softmax", "--shape", "8x40", "--plan", "resident=none").stdout
+    two = call("run", "softmax", "--shape", "8x40", "--plan", "resident=none,warps=2", *ON).stdout
+    assert re.search(r"^plan 1 .*warps=2,", two, re.MULTILINE)
+    assert "passed" in two
     shown = fails("explain", "softmax", "--shape", "2x3000000", "--plan", "resident=shared")
     assert "WF426: resident=shared: each thread of a row would keep " in shown
     assert "WF427: sum reads each element once: no row waits" in fails("explain", "sum", "--plan", "resident=memory")

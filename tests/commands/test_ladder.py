@@ -240,7 +240,12 @@ def test_a_picture_is_written_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatc
 
 # --- the page ----------------------------------------------------------------------------------------------------
 def test_the_page_has_the_data_and_the_plans() -> None:
-    assert re.findall(r"<!-- ([\w-]+) -->", PAGE.replace("<!-- end -->", "")) == ["measured", "table", *NAMES]
+    assert re.findall(r"<!-- ([\w-]+) -->", PAGE.replace("<!-- end -->", "")) == [
+        "measured",
+        "table",
+        *NAMES,
+        "softmax",
+    ]
     assert ladder_page.page(PAGE, DATA) == PAGE, "run python tests/ladder_page.py"
 
 
@@ -256,6 +261,10 @@ def test_the_counts_are_what_the_profiler_counts() -> None:
     assert ladder_page.profiled(ladder_page.SIZE, names) == {n: DATA["counts"][str(ladder_page.SIZE)][n] for n in names}
     taught = DATA["counts"][str(ladder_page.TAUGHT)]
     assert ladder_page.profiled(ladder_page.TAUGHT, tuple(taught)) == taught
+
+
+def test_the_counts_of_a_softmax_are_what_the_profiler_counts() -> None:
+    assert ladder_page.softmax() == DATA["counts"]["softmax"]
 
 
 def test_a_picture_says_which_way_is_better() -> None:
@@ -278,6 +287,7 @@ def test_the_picture_of_times_is_of_the_size_of_the_lesson() -> None:
 def test_the_pictures_are_what_the_emulator_does(tmp_path: Path) -> None:
     ladder_page.drawings().main(str(tmp_path))
     ladder_plot.Picture(str(tmp_path / "times.svg")).write(ladder_page.report(DATA))
+    ladder_plot.Picture(str(tmp_path / "softmax.svg")).write(ladder_page.softmax_report(DATA))
     expected = {path.name: path.read_bytes() for path in ladder_page.PICTURES.iterdir()}
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == expected
 
@@ -299,8 +309,11 @@ def test_the_commands_of_the_page_run(monkeypatch: pytest.MonkeyPatch, tmp_path:
     """Those that run all rungs on fewer elements. What ``explain`` prints is compared above."""
     monkeypatch.chdir(tmp_path)
     found = re.findall(r"^    warpfold (.*?)(?:   .*)?$", PAGE, re.MULTILINE)
-    assert len(found) == 6
+    assert len(found) == 8
     for line in found:
         words = shlex.split(line)
-        words += ["--size", "1000"] if words[0] == "ladder" and "--size" not in words else []
+        if words[:2] == ["ladder", "softmax"]:
+            words += ["--shape", "64x256"]
+        elif words[0] == "ladder" and "--size" not in words:
+            words += ["--size", "1000"]
         assert CliRunner().invoke(cli, words, catch_exceptions=False).exit_code == 0, line

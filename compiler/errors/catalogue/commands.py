@@ -105,6 +105,10 @@ ENTRIES: Entries = {
             "{name} is a monoid, whose laws need no {option}",
             "write --dtype alone; to run it, use warpfold run",
         ),
+        "WF847": (
+            "{name} is a reduction: the rungs of PROGRAM are for rows that are read again",
+            "write warpfold ladder --op {op}, or name a program such as softmax",
+        ),
         "WF891": ("no pass is called {name!r}{near}", "warpfold-opt --list-passes names warpfold's own passes"),
         "WF892": ("the pass pipeline does not parse: {reason}", "write builtin.module(pass,gpu.module(pass),...)"),
         "WF893": (

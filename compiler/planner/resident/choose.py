@@ -17,6 +17,7 @@ from ...plan.plan import MOST_HELD, Access, Plan, check
 from ...space.geometry import Dim
 from .. import sittings
 from ..options import named
+from ..powers_of_two import floor2
 from ..table import threshold
 from ..task import Choice, Notes, Task
 from . import columns, rows
@@ -63,7 +64,8 @@ def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
     else:
         accesses_of_row = max(1, task.geometry.n_reduced)
     if chosen.resident == "memory":
-        return replace(chosen, held=0, unroll=chosen.unroll if "unroll" in named(wanted) else UNROLL)
+        each = floor2(accesses_of_row // (chosen.positions * chosen.cluster))
+        return replace(chosen, held=0, unroll=chosen.unroll if "unroll" in named(wanted) else min(UNROLL, each))
     held = plan.held
     if task.program.reduces:
         while chosen.cluster > 1 and accesses_of_row <= chosen.positions * (chosen.cluster - 1):
@@ -101,7 +103,12 @@ def owning(task: Task, notes: Notes, wanted: str = "") -> Plan | None:
 
 def names_residency(wanted: str) -> bool:
     """Whether options say where rows wait."""
-    return not {"resident", "held"}.isdisjoint(expand(wanted))
+    return not {"resident", "held"}.isdisjoint(expand(wanted)) and not cuts(wanted)
+
+
+def cuts(wanted: str) -> bool:
+    """Whether options say that no row waits: folds and uses of their results are kernels of their own."""
+    return expand(wanted).get("resident") == "none"
 
 
 def _is_by_columns(task: Task) -> bool:

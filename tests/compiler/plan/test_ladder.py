@@ -8,7 +8,7 @@ import pytest
 from tasks import simple
 
 from warpfold.compiler.errors import PlanError
-from warpfold.compiler.plan.ladder import RUNGS, Rung, expand
+from warpfold.compiler.plan.ladder import PROGRAM_RUNGS, RUNGS, Rung, expand
 from warpfold.compiler.plan.plan import Plan, check
 from warpfold.compiler.planner.choose import choose
 from warpfold.compiler.target import TARGETS
@@ -23,6 +23,14 @@ def test_the_rungs_are_those_of_the_two_sources() -> None:
         "single-pass-atomic", "shuffle", "default",
     ]  # fmt: skip
     assert all(rung.idea and rung.source for rung in RUNGS)
+
+
+def test_the_rungs_of_a_program_say_where_rows_wait() -> None:
+    waits = [expand(rung.name).get("resident") for rung in PROGRAM_RUNGS]
+    assert waits == ["none", "memory", "shared", "shared", "registers", "registers", None]
+    assert [expand(rung.name).get("cluster") for rung in PROGRAM_RUNGS] == [None, "1", "1", "2", "1", "1", None]
+    assert all(rung.idea and rung.source for rung in PROGRAM_RUNGS)
+    assert len({rung.name for rung in (*RUNGS, *PROGRAM_RUNGS)}) == len(RUNGS) + len(PROGRAM_RUNGS) - 1  # default
 
 
 @pytest.mark.parametrize("rung", PINNED, ids=lambda r: r.name)

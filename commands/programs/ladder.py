@@ -1,0 +1,105 @@
+"""``warpfold ladder PROGRAM``: a program whose rows wait in one place after another, timed and profiled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...compiler.errors import PlanError, error
+from ...compiler.plan.ladder import PROGRAM_RUNGS, Rung
+from ...runtime.backends.emulator_backend import EmulatorBackend
+from ...runtime.backends.select import backend_for
+from ...runtime.emulator.profiler import Profiler
+from ...runtime.emulator.traffic import SECTOR
+from ...runtime.programs.run import operands_of
+from .. import terminal
+from ..ladder import COUNTS, PROFILED, Columns, Row, chosen, machine, reported, rows
+from ..ladder_runs import LAUNCHES, SECONDS, Counts, Step, counts_of
+from ..requests.choose import AnyRequest
+from ..requests.inputs import aligned
+from ..requests.program_request import ProgramRequest
+from ..timing import Timed
+from . import run, traffic
+from .words import Words
+
+COLUMNS: Columns = {"moved": ("bytes moved", "{:.2f} x"), **COUNTS}
+"""The columns: first the bytes that global memory moves, as a multiple of those that must move."""
+
+
+@dataclass(frozen=True)
+class ProgramCounts(Counts):
+    """The profile of a rung.
+
+    Attributes:
+        moved: bytes of the sectors of global memory, as a multiple of those of arrays and results.
+    """
+
+    moved: float = 0.0
+
+
+def ladder(request: AnyRequest, *, device: str, names: Sequence[str], plot: str | None, json: bool) -> bool:
+    """Runs, shows and draws the rungs; returns whether every result was right.
+
+    Raises:
+        ArgumentError: WF832 for a name that no rung has, WF847 for a reduction.
+        FileError: WF505, WF830 or WF831 for a picture that cannot be written, before anything runs.
+    """
+    if not isinstance(request, ProgramRequest):
+        raise error("WF847", name=request.name, op=request.op)
+    rungs = chosen(names, PROGRAM_RUNGS)
+    return reported(lambda: climbed(request, device, rungs), COLUMNS, plot, json=json)
+
+
+def climbed(request: ProgramRequest, device: str, rungs: Sequence[Rung]) -> Row:
+    """All that the command found, as plain values."""
+    backend: Any = backend_for((), device)
+    on_gpu = backend.name == "cuda"
+    profiles = not on_gpu or max(x.size for x in request.arrays) <= PROFILED
+    steps = []
+    for rung in rungs:
+        with terminal.progress(rung.name):
+            steps.append(_climb(request, rung, device if on_gpu else "", profiles=profiles))
+    nbytes = sum(traffic.least(Words(request, request.planned(backend.target.arch).prepared)))
+    found = rows(steps, nbytes if on_gpu else None, COLUMNS)
+    profiled = request.title() if profiles else "nothing"
+    return {"op": request.op, "title": request.title(), **machine(backend), "profiled": profiled, "rungs": found}
+
+
+def _climb(request: ProgramRequest, rung: Rung, device: str, *, profiles: bool) -> Step:
+    """One rung: profiled on the emulator, and timed on ``device``, if there is one."""
+    asked = replace(request, plan="" if rung.name == "default" else rung.name)
+    step = Step(rung)
+    try:
+        if profiles:
+            step = _profiled(asked, step)
+        if device:
+            step = _timed(asked, step, device)
+    except PlanError as e:
+        return Step(rung, refused=e.message)
+    return step
+
+
+def _profiled(request: ProgramRequest, step: Step) -> Step:
+    backend = EmulatorBackend()
+    backend.tool = tool = Profiler()
+    outcome = run.on_backend(request, backend)
+    found = counts_of(tool.profiles, max(x.size for x in request.arrays))
+    must = sum(traffic.least(Words(request, outcome.prepared)))
+    counts = ProgramCounts(**vars(found), moved=found.sectors * SECTOR / max(1, must))
+    return _with(step, request, outcome, counts=counts)
+
+
+def _timed(request: ProgramRequest, step: Step, device: str) -> Step:
+    operands = operands_of([aligned(x) for x in request.arrays], device)
+    timer: Any = Timed(operands.backend, runs=LAUNCHES, seconds=SECONDS)
+    operands.backend = timer
+    outcome = run.perform(request, operands)
+    return _with(step, request, outcome, microseconds=timer.microseconds)
+
+
+def _with(step: Step, request: ProgramRequest, outcome: run.Outcome, **more: Any) -> Step:
+    """A step with the plan, the checks and what else one run found."""
+    plans = [s.prepared.choice.plan for s in outcome.prepared.steps]
+    checks = (*step.checks, *run.checks(request, outcome))
+    return replace(step, plan=plans[0], checks=checks, **more)
