@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from .group import INTERRUPTED, WRONG
-from .options import examples, of_arrays, request_of, seed_option
+from .options import determinism_option, examples, of_arrays, plan_option, request_of, seed_option
 
 
 @click.command(
@@ -57,8 +57,14 @@ def tune(op: str, seed: int, determinism: Any, seconds: float, forget: bool, jso
         "warpfold bench --cases row.sum.f32.12345x678 --peers none",
         "warpfold bench --cases fused --only 'softmax*' --seconds 300",
         "warpfold bench --cases softmax.bf16.100x5000,layernorm.f32.4096x1000",
+        "warpfold bench layer_norm --shape 4096x1024 --shape 1024 --shape 1024 --dtype bf16",
     ),
 )
+@click.argument("program", metavar="[PROGRAM]", default="")
+@of_arrays
+@plan_option
+@determinism_option
+@seed_option
 @click.option(
     "--cases",
     default="",
@@ -76,15 +82,28 @@ def tune(op: str, seed: int, determinism: Any, seconds: float, forget: bool, jso
 @click.option("--seconds", type=float, help="Time after which no further case begins.")
 @click.option("--out", metavar="FILE", help="Write the measurements as JSON, after every case.")
 @click.option("--plot", metavar="FILE", help="Draw it: a .svg, .png or .pdf file.")
-def bench(
-    cases: str, only: str, peers: str, seconds: float | None, out: str | None, plot: str | None
-) -> None:  # fmt: skip
+def bench(program: str, cases: str, only: str, peers: str, seconds: float | None, out: str | None, plot: str | None,
+          **what: Any) -> None:  # fmt: skip
     """Time reductions or programs by warpfold and its peers on a GPU, after checking each result against float64.
+
+    With PROGRAM (softmax, FILE.py:NAME, ...) time the steps of that program alone, on arrays that the options describe,
+    beside a copy of the bytes that it must move.
 
     Times are device times, with the L2 cache flushed before each call, beside the measured ceilings of the GPU: a plain
     read for reductions, a copy of the same bytes for programs (softmax, norms, losses); see benchmarks/README.md. The
     column of a peer that is missing or fails says why. Ctrl-C keeps what was measured.
     """
+    if program:
+        from ..commands.programs.bench import bench as of_program
+
+        for option, value in {"--cases": cases, "--peers": peers, "--plot": plot, "--seconds": seconds}.items():
+            if value:
+                from ..compiler.errors import error
+
+                raise error("WF849", option=option, op=program)
+        if not of_program(request_of(program, **what), out=out):
+            click.get_current_context().exit(WRONG)
+        return
     from ..commands.bench import bench as command
 
     if not command.bench(cases, only, peers, seconds, out, plot):

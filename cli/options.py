@@ -70,15 +70,12 @@ determinism_option = click.option(
     "atomics.",
 )  # fmt: skip
 
-of_what = _together(
-    click.argument("op", metavar="OP"),
-    of_arrays,
-    click.option(
-        "--plan", default="", metavar="KEY=VALUE,...",
-        help="Fields of the plan to set, in the form that explain prints; or the name of a rung of ladder.",
-    ),
-    determinism_option,
+plan_option = click.option(
+    "--plan", default="", metavar="KEY=VALUE,...",
+    help="Fields of the plan to set, in the form that explain prints; or the name of a rung of ladder.",
 )  # fmt: skip
+
+of_what = _together(click.argument("op", metavar="OP"), of_arrays, plan_option, determinism_option)
 """OP, its arrays, and its plan."""
 
 

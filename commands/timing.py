@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from ..compiler.errors import WarpfoldError
+from ..runtime.tuning.measure import Timing, timed
 
 REPEATS = 3
 """Runs of each launch, of which the fastest counts."""
@@ -45,6 +46,39 @@ class Timed:
             self._backend.flush(stream)
             found.append(self._backend.elapsed(work, stream))
         self.microseconds += statistics.median(found)
+
+
+class StepTimer:
+    """A backend that times the launches that it is asked for, each after a flush of the L2 cache.
+
+    Args:
+        backend: the backend.
+        runs: the timed runs of a launch.
+        only: the number of the launch to time; None for all. Others are made once.
+
+    Attributes:
+        timings: the device time of each timed launch, by its number.
+    """
+
+    def __init__(self, backend: Any, runs: int, only: int | None = None) -> None:
+        self._backend, self._runs, self._only = backend, runs, only
+        self._seen = 0
+        self.timings: dict[int, Timing] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._backend, name)
+
+    def launch(self, compiled: Any, calls: Any, stream: int) -> None:
+        """Launches the kernels of the next step."""
+
+        def work() -> None:
+            self._backend.launch(compiled, calls, stream)
+
+        number, self._seen = self._seen, self._seen + 1
+        if self._only in (None, number):
+            self.timings[number] = timed(self._backend, [work], stream=stream, runs=self._runs)
+        else:
+            work()
 
 
 def why(backend: Any, device: str) -> str:

@@ -91,8 +91,13 @@ def run(request: ProgramRequest, *, output: str | None, device: str, json: bool,
     return outcome.passed
 
 
-def perform(request: ProgramRequest, operands: Operands, out: tuple[Array, ...] | None = None) -> Outcome:
-    """Compiles and runs on the backend of ``operands``, into ``out`` if that is given, without checks."""
+def perform(
+    request: ProgramRequest, operands: Operands, out: tuple[Array, ...] | None = None, *, timed: bool = True
+) -> Outcome:
+    """Compiles and runs on the backend of ``operands``, into ``out`` if that is given, without checks.
+
+    With ``timed`` the kernels run again to be timed, if the backend has a clock.
+    """
     with terminal.progress("compiling"):
         started = time.perf_counter()
         runtime.allocate(operands, request.program, out)
@@ -106,7 +111,7 @@ def perform(request: ProgramRequest, operands: Operands, out: tuple[Array, ...] 
         results = launched(operands, prepared)
         run_s = time.perf_counter() - started
     outcome = Outcome(prepared, operands, results, known, compile_s, run_s)
-    outcome.device_us = _device_time(outcome)
+    outcome.device_us = _device_time(outcome) if timed else None
     return outcome
 
 

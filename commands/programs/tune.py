@@ -19,11 +19,12 @@ from ...compiler.planner.task import Choice
 from ...runtime.programs import run as runtime
 from ...runtime.programs.plans import PreparedProgram
 from ...runtime.tuning.autotune import ROUGH, RUNS, Tried, beats, require_gpu
-from ...runtime.tuning.measure import Timing, timed
+from ...runtime.tuning.measure import Timing
 from ...runtime.tuning.trials import near
 from .. import levels, terminal
 from ..requests.inputs import Array, aligned
 from ..requests.program_request import ProgramRequest
+from ..timing import StepTimer
 from . import run
 from .words import Words
 
@@ -34,30 +35,6 @@ CHANGES = 2
 """Greatest number of fields that differ from the best plan so far."""
 SHOWN = 12
 """Greatest number of plans that are shown of a step, beside the planner's own."""
-
-
-class StepTimer:
-    """A backend that times one of the launches that it is asked for, and makes all."""
-
-    def __init__(self, backend: Any, number: int, runs: int) -> None:
-        self._backend, self._number, self._runs = backend, number, runs
-        self._seen = 0
-        self.timing: Timing | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._backend, name)
-
-    def launch(self, compiled: Any, calls: Any, stream: int) -> None:
-        """Launches the kernels of the next step."""
-
-        def work() -> None:
-            self._backend.launch(compiled, calls, stream)
-
-        if self._seen == self._number:
-            self.timing = timed(self._backend, [work], stream=stream, runs=self._runs)
-        else:
-            work()
-        self._seen += 1
 
 
 @dataclass
@@ -126,14 +103,13 @@ class Search:
 
     def _time(self, number: int, choice: Choice, runs: int) -> tuple[list[Array], Timing]:
         """The results of the program with this plan of a step, and the device time of the step."""
-        timer = StepTimer(self.backend, number, runs)
+        timer = StepTimer(self.backend, runs, only=number)
         self.operands.backend = timer
         try:
             results = run.launched(self.operands, _with(self.prepared, number, choice))
         finally:
             self.operands.backend = self.backend
-        assert timer.timing is not None
-        return [r.copy() for r in results], timer.timing
+        return [r.copy() for r in results], timer.timings[number]
 
 
 def _with(prepared: PreparedProgram, number: int, choice: Choice) -> PreparedProgram:

@@ -109,6 +109,14 @@ ENTRIES: Entries = {
             "{name} is a reduction: the rungs of PROGRAM are for rows that are read again",
             "write warpfold ladder --op {op}, or name a program such as softmax",
         ),
+        "WF848": (
+            "{name} is a reduction: the cases of the benchmark name reductions",
+            "write warpfold bench --cases row.sum.f32.4096x1024, or name a program",
+        ),
+        "WF849": (
+            "{option} chooses among the cases of the benchmark, and {op} is a program of your own",
+            "leave one out",
+        ),
         "WF891": ("no pass is called {name!r}{near}", "warpfold-opt --list-passes names warpfold's own passes"),
         "WF892": ("the pass pipeline does not parse: {reason}", "write builtin.module(pass,gpu.module(pass),...)"),
         "WF893": (

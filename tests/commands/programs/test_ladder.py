@@ -94,7 +94,6 @@ def test_a_gpu_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("warpfold.runtime.backends.cuda_backend.find", lambda: [0])
     monkeypatch.setattr("warpfold.runtime.backends.cuda_backend.backend", lambda _: Timed())
     monkeypatch.setattr(ladder, "LAUNCHES", 5)
-    monkeypatch.setattr(run, "_device_time", lambda _: None)
     rows = report(*SMALL[:-2], "--rung", "two-kernels", "--rung", "row-in-cta")["rungs"]
     assert [row["microseconds"] for row in rows] == [14.0, 7.0]  # of two steps, and of one
     assert rows[1]["speedup"] == 2.0

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from stand_in_gpu import stand_in  # noqa: F401 - a fixture
 
 from warpfold.cli import cli
+from warpfold.commands import timing
 from warpfold.commands.programs import tune
 from warpfold.compiler.errors import error
 from warpfold.runtime.tuning.measure import Timing
@@ -35,7 +36,7 @@ def costing(gpu: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[An
 
         def timed(self: Any, number: int, choice: Any, runs: int) -> Any:
             monkeypatch.setattr(
-                tune, "timed", lambda _b, calls, **_: (calls[0](), Timing(*[of(choice.plan)] * 3, runs))[1]
+                timing, "timed", lambda _b, calls, **_: (calls[0](), Timing(*[of(choice.plan)] * 3, runs))[1]
             )
             return time(self, number, choice, runs)
 
