@@ -2,7 +2,7 @@
 
 Everything runs on the emulator. Rows are the indices of a dim that no fold goes over: they are put in another order,
 fewer of them are computed, and arrays are moved off their alignment. A row must have the same bits then if the plan is
-portable; another plan may give other bits.
+portable and a CTA owns the row; another plan may give other bits.
 """
 
 from __future__ import annotations
@@ -68,12 +68,19 @@ class Spread:
 
 
 class Trials:
-    """Runs one program on an emulator of its own."""
+    """Runs one program on an emulator of its own.
+
+    Attributes:
+        plans: the plan of each step.
+        owns_rows: whether a CTA or a cluster owns each row: the tree of a plain reduction depends on their number.
+    """
 
     def __init__(self, request: ProgramRequest) -> None:
         self.request = request
         self.backend = EmulatorBackend()
-        self.plans = self._plans(request.plan)
+        prepared = self._prepared(request.arrays, request.plan)[1]
+        self.plans = [s.prepared.choice.plan for s in prepared.steps]
+        self.owns_rows = all(s.step.program.reads_again for s in prepared.steps)
 
     def _plans(self, options: str) -> list[Plan]:
         """The plan of each step under ``options``."""
@@ -146,7 +153,8 @@ def measure(request: ProgramRequest, seeds: int) -> Spread:
     )
     labels = [name or "result" for name in leaf_names(request.program.structure)]
     plans = [levels.plan_words(p) for p in trials.plans]
-    found = Spread(plans, labels, schedules, orders, tried, promised=request.determinism == "portable")
+    promised = request.determinism == "portable" and trials.owns_rows
+    found = Spread(plans, labels, schedules, orders, tried, promised=promised)
     for words, change in _places(request).items():
         with terminal.progress(words):
             found.rows[words] = _placed(trials, change, by_plan[0], exact)

@@ -40,6 +40,7 @@ def branching(x, w):
 FACTOR = 2
 """
 ON = ("--device", "emulator")
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -303,3 +304,20 @@ def test_an_artifact_of_a_program_runs_without_the_program(tmp_path: Path) -> No
     call("compile", "softmax", "--shape", "4x40", "--emit", "artifact", "-o", tmp_path / "x.warpfold")
     x = np.random.default_rng(0).standard_normal((4, 40)).astype(np.float32)
     np.testing.assert_allclose(wf.load(tmp_path / "x.warpfold")(x, device="emulator"), softmax(x), rtol=1e-5)
+
+
+# --- the pages ---------------------------------------------------------------------------------------------------
+def test_the_commands_of_the_page_of_programs_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("x.npy", np.random.default_rng(0).standard_normal((64, 1000)).astype(np.float32))
+    found = re.findall(r"^    warpfold (.*)$", (DOCS / "programs.md").read_text(encoding="utf-8"), re.MULTILINE)
+    smaller = {"ladder": ("--shape", "64x256"), "spread": ("--seeds", "1", "--plan", "lanes=32,cluster=1,vector=1")}
+    assert {line.split()[0] for line in found} == {"run", "explain", "compile", "check", "spread", "ladder"}
+    for line in found:
+        words = line.split()
+        assert call(*words, *smaller.get(words[0], ())).stdout
+
+
+def test_the_command_of_the_readme_runs() -> None:
+    (line,) = re.findall(r"^`warpfold (explain [^`]*)`", (DOCS.parent / "README.md").read_text(encoding="utf-8"), re.M)
+    assert "a row waits in" in call(*line.split()).stdout
