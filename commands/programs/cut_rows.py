@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...compiler.planner.resident.choose import owning
+from ...compiler.planner.resident.choose import cuts, owning
 from ...compiler.planner.task import Notes
 from ...compiler.program.cuts import cut
 from ...compiler.program.steps import Step
@@ -39,7 +39,9 @@ def cut_rows(request: ProgramRequest, prepared: PreparedProgram, arch: str) -> d
         if not _owns(step) or rows in owned(prepared):
             continue
         notes = Notes()
-        if not task.geometry.n_reduced:
+        if cuts(request.plan):
+            found[rows] = CutRows("asked for: resident=none")
+        elif not task.geometry.n_reduced:
             found[rows] = CutRows("the rows have no elements")
         elif owning(task, notes) is None:
             why = f"no CTA or cluster owns a row of {task.geometry.n_reduced:,} elements"

@@ -22,6 +22,8 @@ BITS: dict[Determinism, str] = {
     "none": "its row and the plan; where the plan says finish=atomic, also on the order in which CTAs end",
 }
 """What the bits of a result depend on."""
+CUT = "its elements, their number and their type, and on how many rows there are, since a reduction folds the row"
+"""What they depend on where a portable program is cut."""
 
 
 def explain(request: ProgramRequest, arch: str) -> None:
@@ -34,7 +36,7 @@ def explain(request: ProgramRequest, arch: str) -> None:
     terminal.section("buffers between steps", terminal.columns(words.buffers()))
     terminal.section("specialised to", _specialised(words))
     terminal.show()
-    terminal.facts([*_bytes(words, arch), ("bits", f"those of a result depend on {BITS[request.determinism]}")])
+    terminal.facts([*_bytes(words, arch), ("bits", f"those of a result depend on {_bits(words)}")])
     cuts = cut_rows(request, words.prepared, arch)
     for number, own in enumerate(words.prepared.steps):
         folds = own.step.program.reduces
@@ -94,6 +96,12 @@ def _bytes(words: Words, arch: str) -> list[tuple[str, object]]:
     if len(steps) > 1:
         found.append(("", ", ".join(f"step {i} {terminal.size(own)}" for i, own in enumerate(steps, 1))))
     return found
+
+
+def _bits(words: Words) -> str:
+    """What the bits of a result depend on."""
+    owned = all(own.step.program.reads_again for own in words.prepared.steps)
+    return CUT if words.request.determinism == "portable" and not owned else BITS[words.request.determinism]
 
 
 def _step(words: Words, number: int, cut: CutRows | None) -> None:

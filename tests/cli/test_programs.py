@@ -171,7 +171,9 @@ def test_rows_of_any_length_may_wait_in_memory() -> None:
     assert "resident=memory" in text
     assert "passed" in text
     assert "one step: not cut" in call("explain", *words).stdout
-    assert "cut into 2 steps" in call("explain", "softmax", "--shape", "8x40", "--plan", "resident=none").stdout
+    cut = call("explain", "softmax", "--shape", "8x40", "--plan", "resident=none").stdout
+    assert "cut into 2 steps" in cut
+    assert "cut at the grid: asked for: resident=none" in cut
     two = call("run", "softmax", "--shape", "8x40", "--plan", "resident=none,warps=2", *ON).stdout
     assert re.search(r"^plan 1 .*warps=2,", two, re.MULTILINE)
     assert "passed" in two
@@ -227,6 +229,19 @@ def test_explain_says_where_a_row_waits() -> None:
     assert re.search(r"^  phase 2 +folds SUM\S* along x.1, with the results of phases before$", text, re.MULTILINE)
     assert "bits          those of a result depend on its row and the plan" in text
     assert "Python behind the step" in text
+
+
+@pytest.mark.parametrize(
+    ("determinism", "shape", "text"),
+    [
+        ("run", "8x40", "its row and the plan, which follows from shapes, strides, alignment, types and the machine"),
+        ("portable", "8x40", "its row alone: the elements, their number and their type"),
+        ("portable", "2x3000000", "and on how many rows there are, since a reduction folds the row"),
+        ("none", "8x40", "where the plan says finish=atomic, also on the order in which CTAs end"),
+    ],
+)
+def test_explain_says_what_bits_depend_on(determinism: str, shape: str, text: str) -> None:
+    assert text in call("explain", "softmax", "--shape", shape, "--determinism", determinism).stdout
 
 
 def test_explain_says_why_a_program_is_cut() -> None:
