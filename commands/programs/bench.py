@@ -29,13 +29,14 @@ def bench(request: AnyRequest, *, out: str | None) -> bool:
     """Measures and prints, and writes the numbers to ``out``; returns whether the results are right.
 
     Raises:
-        ArgumentError: WF848 for a reduction, which the cases of the benchmark name.
+        ArgumentError: WF836 for arrays without elements, WF848 for a reduction, which the cases of the benchmark name.
         BackendError: WF742 without a GPU.
     """
     if not isinstance(request, ProgramRequest):
         raise error("WF848", name=request.name)
     output = Output(out, request.paths) if out else None
     _ = request.program  # errors of the request are raised on any machine
+    request.expect_elements()
     backend: Any = gpu("warpfold bench", "what kernels do there, warpfold profile counts anywhere")
     operands = operands_of([aligned(x) for x in request.arrays], "cuda")
     timer: Any = StepTimer(backend, RUNS)

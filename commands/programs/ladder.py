@@ -42,11 +42,12 @@ def ladder(request: AnyRequest, *, device: str, names: Sequence[str], plot: str 
     """Runs, shows and draws the rungs; returns whether every result was right.
 
     Raises:
-        ArgumentError: WF832 for a name that no rung has, WF847 for a reduction.
+        ArgumentError: WF832 for a name that no rung has, WF836 for arrays without elements, WF847 for a reduction.
         FileError: WF505, WF830 or WF831 for a picture that cannot be written, before anything runs.
     """
     if not isinstance(request, ProgramRequest):
         raise error("WF847", name=request.name, op=request.op)
+    request.expect_elements()
     rungs = chosen(names, PROGRAM_RUNGS)
     return reported(lambda: climbed(request, device, rungs), COLUMNS, plot, json=json)
 

@@ -154,8 +154,7 @@ def tune(request: ProgramRequest, *, seconds: float, json: bool) -> bool:
     require_gpu()
     if not seconds > 0:
         raise error("WF835", seconds=seconds)
-    if any(0 in a.shape for a in request.kinds):
-        raise error("WF836", shape=next(a.shape for a in request.kinds if 0 in a.shape))
+    request.expect_elements()
     search = Search(request)
     words, found, whole = Words(request, search.prepared), list[Found](), True
     until = time.perf_counter() + seconds

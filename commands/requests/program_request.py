@@ -166,6 +166,16 @@ class ProgramRequest:
         """The shape of a result."""
         return self.program.outputs[number].shape(self.sizes)
 
+    def expect_elements(self) -> None:
+        """Checks that there is something to time.
+
+        Raises:
+            ArgumentError: WF836 for an array without elements.
+        """
+        for a in self.kinds:
+            if 0 in a.shape:
+                raise error("WF836", shape=a.shape)
+
     def title(self) -> str:
         """The program in words: ``softmax of x f32 4096x1024 with axis=-1``."""
         arrays = ", ".join(

@@ -32,9 +32,9 @@ def overridden(task: Task, plan: Plan, parts: int, options: str, notes: Notes) -
     Raises:
         PlanError: WF402 to WF421, and WF427 for a residency, where that cannot be served.
     """
-    for key in ("resident", "held"):
-        if key in expand(options):
-            raise error("WF427", name=task.program.name, key=key)
+    for key, value in expand(options).items():
+        if key in ("resident", "held"):
+            raise error("WF427", name=task.program.name, key=key, value=value)
     later = Notes()
     chosen = _changed(task, plan, options, later)
     shared = ctas_of(task, chosen)

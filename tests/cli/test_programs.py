@@ -179,7 +179,8 @@ def test_rows_of_any_length_may_wait_in_memory() -> None:
     assert "passed" in two
     shown = fails("explain", "softmax", "--shape", "2x3000000", "--plan", "resident=shared")
     assert "WF426: resident=shared: each thread of a row would keep " in shown
-    assert "WF427: sum reads each element once: no row waits" in fails("explain", "sum", "--plan", "resident=memory")
+    shown = fails("explain", "sum", "--plan", "resident=memory")
+    assert "WF427: sum reads each element once, so that no row waits: resident=memory is for rows that are" in shown
 
 
 # --- compile -----------------------------------------------------------------------------------------------------

@@ -91,8 +91,8 @@ ENTRIES: Entries = {
             "give the row more threads (lanes, warps, cluster), or choose resident=memory",
         ),
         "WF427": (
-            "{name} reads each element once: no row waits, and {key} says nothing of it",
-            "leave out resident and held",
+            "{name} reads each element once, so that no row waits: {key}={value} is for rows that are read again",
+            "leave out {key}",
         ),
         "WF424": (
             "the threads of a row keep {needed} access(es) each, and held={held} asks for another number",

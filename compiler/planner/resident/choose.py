@@ -55,10 +55,12 @@ def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
 
     Raises:
         PlanError: WF424 where ``wanted`` asks for another number of accesses, WF425 for a field that all such plans
-            have alike, WF426 for more accesses than a thread keeps.
+            have alike, WF426 for more accesses than a thread keeps, WF427 where no row waits.
     """
     chosen = plan.with_options(wanted)
     _check_served(task, chosen)
+    if not task.program.reduces:
+        return _mapped(task, chosen)
     if chosen.fast == "reduced":
         accesses_of_row = rows.count_of(task, chosen.vector)
     else:
@@ -66,17 +68,23 @@ def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
     if chosen.resident == "memory":
         each = floor2(accesses_of_row // (chosen.positions * chosen.cluster))
         return replace(chosen, held=0, unroll=chosen.unroll if "unroll" in named(wanted) else min(UNROLL, each))
-    held = plan.held
-    if task.program.reduces:
-        while chosen.cluster > 1 and accesses_of_row <= chosen.positions * (chosen.cluster - 1):
-            chosen = replace(chosen, cluster=chosen.cluster // 2)  # or a CTA would own nothing
-        held = -(-accesses_of_row // (chosen.positions * chosen.cluster))
+    while chosen.cluster > 1 and accesses_of_row <= chosen.positions * (chosen.cluster - 1):
+        chosen = replace(chosen, cluster=chosen.cluster // 2)  # or a CTA would own nothing
+    held = -(-accesses_of_row // (chosen.positions * chosen.cluster))
     if "held" in named(wanted) and chosen.held != held:
         raise error("WF424", held=chosen.held, needed=held)
     if held > MOST_HELD:
         raise error("WF426", resident=chosen.resident, held=held, most=MOST_HELD)
     notes.because(f"asked for: {wanted}")
     return replace(chosen, held=held)
+
+
+def _mapped(task: Task, plan: Plan) -> Plan:
+    """The plan of a program without a fold, of which each thread makes ``held`` accesses that nothing joins."""
+    for key, only in (("resident", "registers"), ("cluster", Plan().cluster)):
+        if getattr(plan, key) != only:
+            raise error("WF427", name=task.program.name, key=key, value=getattr(plan, key))
+    return plan
 
 
 def _check_served(task: Task, plan: Plan) -> None:

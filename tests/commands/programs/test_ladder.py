@@ -112,6 +112,7 @@ def test_the_command_draws(tmp_path: Path) -> None:
         (("sum",), "WF847: sum is a reduction: the rungs of PROGRAM are for rows that are read again\n  help: write "
                    "warpfold ladder --op sum"),
         (("softmaks",), "WF801: "),
+        (("softmax", "--shape", "0x8"), "WF836: an array of shape (0, 8)"),
         (("softmax", "--plot", "ladder.txt"), "WF830: ladder.txt is no picture"),
     ],
 )  # fmt: skip

@@ -94,3 +94,12 @@ def test_rows_of_any_length_are_walked_in_memory_if_asked_for() -> None:
         PlanError, match=r"WF426: resident=registers: .* would keep 2048 accesses, and keeps at most 64"
     ):
         choose(task_of(softmax(), [x, x], (0,), TARGETS["sm_90a"]), "resident=registers")
+
+
+@pytest.mark.parametrize("asked", ["resident=memory", "cluster=2"])
+def test_a_program_without_a_fold_has_no_rows_that_wait(asked: str) -> None:
+    x = np.zeros((4, 1024), np.float32)
+    task = task_of(scaled(KEPT), [x, x[:1], x[:, :1], x], (0,))
+    assert choose(task, "lanes=8,held=4").plan.held == 4
+    with pytest.raises(PlanError, match=f"WF427: scaled reads each element once, so that no row waits: {asked}"):
+        choose(task, asked)
