@@ -229,6 +229,8 @@ def test_explain_says_where_a_row_waits() -> None:
     assert int(held[1]) * int(held[2]) * 4 == 1024
     assert re.search(r"^  phase 2 +folds SUM\S* along x.1, with the results of phases before$", text, re.MULTILINE)
     assert "bits          those of a result depend on its row and the plan" in text
+    assert "  - resident=shared: registers hold the row, without a copy" in text
+    assert "  - resident=memory: each of 2 phase(s) would read the row again" in text
     assert "Python behind the step" in text
 
 

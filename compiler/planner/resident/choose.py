@@ -44,10 +44,18 @@ def choose(task: Task, wanted: str = "") -> Choice:
         raise error("WF423", name=task.program.name, elements=task.geometry.n_reduced)
     if wanted:
         plan = _overridden(task, plan, wanted, notes)
+    elif task.program.reduces:
+        notes.rejected += _other_residencies(task, plan)
     facts = _facts(task, plan)
     waiting = waiting_bytes(plan, facts, task.program.inputs)
     check(plan, task.target, sum(t.itemsize for t in task.program.states), waiting)
     return Choice(plan, facts, _launch(task, plan), [reason for reason, _ in notes.reasons], notes.rejected)
+
+
+def _other_residencies(task: Task, plan: Plan) -> list[tuple[str, str]]:
+    """Why a row waits nowhere farther from the threads."""
+    copied = [("resident=shared", "registers hold the row, without a copy")] * (plan.resident == "registers")
+    return [*copied, ("resident=memory", f"each of {len(task.program.reduces)} phase(s) would read the row again")]
 
 
 def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:

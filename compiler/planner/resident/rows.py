@@ -48,6 +48,8 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     count = count_of(task, vector)
     if count <= ROW_THREADS * MOST:
         return _kept(vector, count, _threads(task, count), notes)
+    each = ceil(count / ROW_THREADS)
+    notes.rejected.append(("resident=registers", f"{each} accesses in each of {ROW_THREADS} threads: at most {MOST}"))
     return _shared(task, vector, count, notes)
 
 

@@ -103,3 +103,14 @@ def test_a_program_without_a_fold_has_no_rows_that_wait(asked: str) -> None:
     assert choose(task, "lanes=8,held=4").plan.held == 4
     with pytest.raises(PlanError, match=f"WF427: scaled reads each element once, so that no row waits: {asked}"):
         choose(task, asked)
+
+
+@pytest.mark.parametrize(
+    ("columns", "rejected"),
+    [(1024, ["resident=shared", "resident=memory"]), (20000, ["resident=registers", "resident=memory"])],
+)
+def test_other_places_to_wait_are_rejected_with_reasons(columns: int, rejected: list[str]) -> None:
+    x = np.lib.stride_tricks.as_strided(np.zeros(4, np.float32), (1000, columns), (columns * 4, 4))
+    found = choose(task_of(softmax(), [x, x], (0,), TARGETS["sm_90a"])).rejected
+    assert [what for what, _ in found] == rejected
+    assert found[-1][1] == "each of 2 phase(s) would read the row again"
