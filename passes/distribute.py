@@ -98,8 +98,8 @@ from .distribution.kernel import Kernel
 from .distribution.occupancy import least_ctas
 from .distribution.padded_rows import padded_place
 from .distribution.periods import PeriodWalk, period_place
-from .distribution.phases import distribute_phases
 from .distribution.place import first_place
+from .distribution.resident.phases import distribute_phases
 from .distribution.runs import RunWalk
 from .distribution.staggered_columns import staggered_place
 from .distribution.tile_copies import tile_walk

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from ...compiler.planner.resident.choose import cuts, owning
 from ...compiler.planner.task import Notes
-from ...compiler.program.cuts import cut
-from ...compiler.program.steps import Step
+from ...compiler.program.cuts.cut import cut
+from ...compiler.program.cuts.steps import Step
 from ...compiler.target import target
 from ...runtime.programs.plans import Machine, PreparedProgram, StepPlanner
 from ..requests.program_request import ProgramRequest

@@ -11,7 +11,7 @@ import numpy as np
 from ...compiler.errors import error
 from ...compiler.laws.check import warn_thoroughly
 from ...compiler.program.array_program import ArrayProgram, Fold
-from ...compiler.program.cuts import rewritten
+from ...compiler.program.cuts.cut import rewritten
 from ...compiler.program.graph import Expr
 from ...compiler.program.tracing import leaf_names
 from ...runtime.calls.operands import Operands

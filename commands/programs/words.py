@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
-from ...compiler.program.steps import Operand, Step
+from ...compiler.program.cuts.steps import Operand, Step
 from ...compiler.program.tracing import leaf_names
 from ...runtime.programs.plans import PreparedProgram
 from .. import terminal

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..plan.plan import Determinism
 from ..program.array_program import ArrayProgram
-from ..program.steps import Steps
+from ..program.cuts.steps import Steps
 from .artifact import Artifact
 
 

@@ -14,8 +14,8 @@ from .. import files
 from ..errors import error
 from ..plan.plan import Determinism
 from ..program.array_program import ArrayProgram, Output, Split, View
+from ..program.cuts.steps import Buffer, Operand, Step, Steps
 from ..program.graph import Program, walk
-from ..program.steps import Buffer, Operand, Step, Steps
 from ..target import TARGETS
 from . import artifact_file, graph_json
 from . import json_fields as read

@@ -2,7 +2,7 @@
 
 A *value* varies along a set of the program's dims, which is its space: an element of ``x[row][col]`` along both, a
 weight ``w[col]`` along one, a number along none. An elementwise result varies along the dims of all its operands. A
-fold takes dims away, and using its result on elements gives them back. ``program/cuts.py`` makes kernels of it.
+fold takes dims away, and using its result on elements gives them back. ``program/cuts/cut.py`` makes kernels of it.
 
 The softmax of the rows of ``x[4096][1000]``, with the dims 0 and 1::
 

@@ -16,7 +16,7 @@ from ..errors import error
 from ..lazy import lazy
 
 if TYPE_CHECKING:
-    from ..program.steps import Step
+    from ..program.cuts.steps import Step
 
 MOST_DIMS = 8
 """The most dims in which the arrays of a step of an array program may lie."""

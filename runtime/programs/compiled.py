@@ -15,9 +15,9 @@ from ...compiler.plan.plan import Plan
 from ...compiler.planner import choose as planner
 from ...compiler.planner.task import Choice, Task
 from ...compiler.program.array_program import ArrayProgram
+from ...compiler.program.cuts.steps import Operand
 from ...compiler.program.frames import outermost, shown
 from ...compiler.program.rewrites.narrowing import narrowed
-from ...compiler.program.steps import Operand
 from ...compiler.program.tracing import Traced, leaf_names
 from ...compiler.target import target
 from ..arrays.torch_compile import opaque

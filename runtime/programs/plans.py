@@ -15,10 +15,10 @@ from ...compiler.planner import choose as planner
 from ...compiler.planner.resident.choose import cuts, names_residency, owning
 from ...compiler.planner.task import Notes, Task
 from ...compiler.program.array_program import ArrayProgram, Fold
-from ...compiler.program.cuts import cut
+from ...compiler.program.cuts.cut import cut
+from ...compiler.program.cuts.steps import Operand, Step, Steps
 from ...compiler.program.graph import REDUCED, walk
 from ...compiler.program.rewrites.narrowing import narrowed
-from ...compiler.program.steps import Operand, Step, Steps
 from ...compiler.program.storage import parts
 from ...compiler.program.tracing import Traced
 from ...compiler.space.geometry import memory_order, step_geometry

@@ -10,8 +10,8 @@ from ...compiler.errors import error
 from ...compiler.plan.plan import Determinism
 from ...compiler.postorder import postorder
 from ...compiler.program.array_program import ArrayProgram, Output
+from ...compiler.program.cuts.steps import Operand, Step
 from ...compiler.program.graph import REDUCED
-from ...compiler.program.steps import Operand, Step
 from ...compiler.space.geometry import memory_order
 from ..arrays import conversion
 from ..arrays.overlap import share

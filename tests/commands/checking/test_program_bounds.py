@@ -14,7 +14,7 @@ import warpfold as wf
 from warpfold.commands.checking import array_values, program_bounds, reference
 from warpfold.commands.checking.program_bounds import bounded
 from warpfold.compiler.dtypes import BF16, F8E4M3FN, F8E5M2, F16
-from warpfold.compiler.program.cuts import rewritten
+from warpfold.compiler.program.cuts.cut import rewritten
 from warpfold.compiler.program.library.programs.table import FUNCTIONS
 
 RNG = np.random.default_rng(0)

@@ -13,8 +13,8 @@ import numpy as np
 
 from tests.compiler import graph_numpy
 from warpfold.compiler.program.array_program import ArrayProgram, Output, View
+from warpfold.compiler.program.cuts.steps import Operand, Step, Steps
 from warpfold.compiler.program.graph import ELEMENT, KEPT, REDUCED, SCALAR, Expr, MonoidGraph, walk
-from warpfold.compiler.program.steps import Operand, Step, Steps
 
 Array = np.ndarray[Any, Any]
 Leaf = Callable[[Expr, Sequence[Array]], Array | None]

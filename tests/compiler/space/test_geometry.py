@@ -13,9 +13,9 @@ from layouts import Layout, layouts, offsets_of, plain, strides_of, walked
 
 from warpfold.compiler.dtypes import F32
 from warpfold.compiler.errors import ArgumentError, DTypeError
+from warpfold.compiler.program.cuts.steps import Operand, Step
 from warpfold.compiler.program.graph import ELEMENT, KEPT, Expr, Program
 from warpfold.compiler.program.library.monoids import MAX
-from warpfold.compiler.program.steps import Operand, Step
 from warpfold.compiler.space.geometry import Dim, Geometry, collapse, memory_order, normalize_axes, step_geometry
 from warpfold.runtime.view import contiguous as row_major
 from warpfold.runtime.view import dense

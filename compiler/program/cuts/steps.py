@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from ..dtypes import DType
-from .graph import Program
+from ...dtypes import DType
+from ..graph import Program
 
 
 class Operand(NamedTuple):

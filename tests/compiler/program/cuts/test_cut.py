@@ -13,11 +13,11 @@ from tests.compiler.program.made_programs import Maker, batch_norm, random_progr
 from warpfold.commands.checking.array_values import evaluate
 from warpfold.compiler.dtypes import F32, F64
 from warpfold.compiler.program.array_program import ArrayProgram
-from warpfold.compiler.program.cuts import cut
+from warpfold.compiler.program.cuts.cut import cut
+from warpfold.compiler.program.cuts.phases import Owns
+from warpfold.compiler.program.cuts.steps import Buffer, Operand, Steps
 from warpfold.compiler.program.graph import ELEMENT, KEPT, REDUCED
 from warpfold.compiler.program.library.monoids import MAX, SUM
-from warpfold.compiler.program.phases import Owns
-from warpfold.compiler.program.steps import Buffer, Operand, Steps
 
 Dims = tuple[int, ...]
 

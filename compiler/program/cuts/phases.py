@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..lazy import lazy
-from ..postorder import postorder
-from .array_program import ArrayProgram, Fold
-from .graph import Expr, Space
+from ...lazy import lazy
+from ...postorder import postorder
+from ..array_program import ArrayProgram, Fold
+from ..graph import Expr, Space
 from .steps import Operand
 
 Owns = Callable[[tuple[int, ...], tuple[int, ...]], bool]

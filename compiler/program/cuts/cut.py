@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .analysis.vertex_cut import vertex_cut
-from .array_program import ArrayProgram
-from .graph import Expr
+from ..array_program import ArrayProgram
+from ..graph import Expr
+from ..rewrites.online import online
+from ..rewrites.two_pass import two_pass
 from .phases import Group, Owns, above_results, folds_below, grouped
-from .rewrites.online import online
-from .rewrites.two_pass import two_pass
 from .step_programs import Buffers, named, step_of
 from .steps import Steps
+from .vertex_cut import vertex_cut
 
 SIZE = 1 << 10
 """What a dim counts as when values are compared whose sizes are unknown."""

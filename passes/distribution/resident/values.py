@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...compiler.ir.dialect.base import element
-from ...compiler.ir.mlir import ir
-from ...compiler.postorder import postorder
-from .kernel import Kernel, load_attributes
-from .place import Place
-from .reader import Reader, operands_of
+from ....compiler.ir.dialect.base import element
+from ....compiler.ir.mlir import ir
+from ....compiler.postorder import postorder
+from ..kernel import Kernel, load_attributes
+from ..place import Place
+from ..reader import Reader, operands_of
 
 
 @dataclass(frozen=True, eq=False)

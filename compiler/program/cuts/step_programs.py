@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ..dtypes import DType
-from ..postorder import postorder
-from .array_program import ArrayProgram, Fold
-from .graph import ELEMENT, KEPT, REDUCED, SCALAR, Expr, Program, Space, union
+from ...dtypes import DType
+from ...postorder import postorder
+from ..array_program import ArrayProgram, Fold
+from ..graph import ELEMENT, KEPT, REDUCED, SCALAR, Expr, Program, Space, union
+from ..storage import parts
+from ..tracing import product
 from .phases import Group, Written
 from .steps import Buffer, Operand, Step
-from .storage import parts
-from .tracing import product
 
 
 @dataclass

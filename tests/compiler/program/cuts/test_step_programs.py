@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tests.compiler.program.made_programs import Maker, softmax
 from warpfold.compiler.dtypes import F32, F64, I64
-from warpfold.compiler.program.cuts import cut
+from warpfold.compiler.program.cuts.cut import cut
+from warpfold.compiler.program.cuts.steps import Buffer, Operand
 from warpfold.compiler.program.graph import ELEMENT, KEPT, REDUCED
 from warpfold.compiler.program.library.monoids import SUM
 from warpfold.compiler.program.library.reductions import sum as total
-from warpfold.compiler.program.steps import Buffer, Operand
 from warpfold.compiler.program.tracing import program
 
 

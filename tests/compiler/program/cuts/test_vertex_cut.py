@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 
-from warpfold.compiler.program.analysis.vertex_cut import vertex_cut
+from warpfold.compiler.program.cuts.vertex_cut import vertex_cut
 
 
 def _separates(chosen: set[int], edges: list[tuple[int, int]], sources: list[int], sinks: list[int]) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.compiler.program.made_programs import Maker, softmax
+from warpfold.compiler.program.cuts.phases import grouped
 from warpfold.compiler.program.library.monoids import MAX, SUM
-from warpfold.compiler.program.phases import grouped
 
 
 def test_each_phase_uses_those_before_it() -> None:

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...compiler.ir.combine import unpack
-from ...compiler.ir.mlir import arith
+from ....compiler.ir.combine import unpack
+from ....compiler.ir.mlir import arith
+from ..kernel import Kernel
+from ..meeting import meet_in_cluster, meet_in_cta
+from ..place import Place, Tile, first_place
 from .held_row import HeldRow
-from .kernel import Kernel
-from .meeting import meet_in_cluster, meet_in_cta
-from .place import Place, Tile, first_place
 from .row_accesses import RowAccesses
 from .walked_row import WalkedRow
 

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...compiler.ir.combine import pack, with_shape
-from ...compiler.ir.dialect.base import element, state_type
-from ...compiler.ir.mlir import arith
-from ...compiler.plan.layout import layout_of
-from .kernel import Kernel
+from ....compiler.ir.combine import pack, with_shape
+from ....compiler.ir.dialect.base import element, state_type
+from ....compiler.ir.mlir import arith
+from ....compiler.plan.layout import layout_of
+from ..kernel import Kernel
 from .row_accesses import RowAccesses, is_shifted, wide
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...compiler.ir.build import bytes_of, memory_type
-from ...compiler.ir.combine import splat, width, with_shape
-from ...compiler.ir.dialect.base import element
-from ...compiler.ir.mlir import arith, gpu, ir, vector
-from ...compiler.plan.layout import layout_of
-from .kernel import Kernel, load_attributes
-from .place import Place, lead_of
-from .reader import Reader, extent, numbering
+from ....compiler.ir.build import bytes_of, memory_type
+from ....compiler.ir.combine import splat, width, with_shape
+from ....compiler.ir.dialect.base import element
+from ....compiler.ir.mlir import arith, gpu, ir, vector
+from ....compiler.plan.layout import layout_of
+from ..kernel import Kernel, load_attributes
+from ..place import Place, lead_of
+from ..reader import Reader, extent, numbering
+from ..walk import Chunk, chunk_of
 from .values import Values
-from .walk import Chunk, chunk_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...compiler.ir.mlir import ir
-from ...compiler.plan.layout import layout_of
-from .kernel import Kernel
+from ....compiler.ir.mlir import ir
+from ....compiler.plan.layout import layout_of
+from ..kernel import Kernel
+from ..span import Span, end_in_range, reduce_span
 from .row_accesses import RowAccesses, wide
-from .span import Span, end_in_range, reduce_span
 
 
 @dataclass(frozen=True, eq=False)
