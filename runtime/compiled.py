@@ -97,12 +97,9 @@ class Compiled:
             FileError: WF505 when the file cannot be written.
             BackendError: WF606 or WF607 when ptxas, which makes cubins, is missing or fails.
         """
-        made = dict(self.artifact.cubins)
-        for arch in cubins:
-            from .ptxas import assemble
+        from .ptxas import with_cubins  # not imported to run a kernel
 
-            made[arch] = assemble(self.artifact.ptx, arch).cubin
-        artifact_file.save(replace(self.artifact, cubins=made), path)
+        artifact_file.save(with_cubins(self.artifact, cubins), path)
 
     @opaque
     def __call__(

@@ -8,10 +8,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+from ..compiler.driver.artifact import Artifact
 from ..compiler.errors import error
 
 _WHEELS = ("cuda_nvcc", "cuda_nvdisasm", "cuda_cuobjdump")  # folders of the CUDA 12 packages; newer packages share cu13
@@ -88,6 +90,15 @@ def assemble(ptx: str, arch: str) -> Assembly:
         if done.returncode or not result.is_file():
             raise _refused(tool, arch, done.stdout + done.stderr, source)
         return Assembly(result.read_bytes(), report(done.stdout + done.stderr))
+
+
+def with_cubins(artifact: Artifact, archs: Sequence[str]) -> Artifact:
+    """``artifact`` with machine code for these architectures too.
+
+    Raises:
+        BackendError: as ``assemble``.
+    """
+    return replace(artifact, cubins={**artifact.cubins, **{a: assemble(artifact.ptx, a).cubin for a in archs}})
 
 
 def report(text: str) -> dict[str, Usage]:

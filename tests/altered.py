@@ -14,10 +14,10 @@ from warpfold.compiler.driver.artifact_file import MAGIC
 VALUES = (None, True, -1, 0, 1, 2, 33, 2**31, 2**63, 10**30, 0.5, "", "x", "f64", "main", [], {}, [0, 0], [[[]]])
 
 
-def sealed(j: Any) -> bytes:
-    """A whole file with a checksum of its own."""
-    body = json.dumps(j).encode()
-    return MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
+def sealed(j: Any, magic: bytes = MAGIC) -> bytes:
+    """A whole file with a checksum of its own; ``j`` may be the text of its JSON."""
+    body = j if isinstance(j, bytes) else json.dumps(j).encode()
+    return magic + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
 
 def paths(j: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -41,24 +41,25 @@ class UnsoundError(ValueError):
     """Two parts of an artifact that do not fit together."""
 
 
-def _expect(holds: object, problem: str) -> None:
+def expect(holds: object, problem: str) -> None:
+    """Raises ``UnsoundError`` with ``problem`` unless ``holds`` is true."""
     if not holds:
         raise UnsoundError(problem)
 
 
 def expect_sound(a: Artifact) -> None:
     """Raises ``UnsoundError`` where parts of an artifact do not fit together."""
-    _expect(a.arch in TARGETS, f"arch is {a.arch!r}: expected one of {' '.join(TARGETS)}")
+    expect(a.arch in TARGETS, f"arch is {a.arch!r}: expected one of {' '.join(TARGETS)}")
     mains = [k for k in a.kernels if k.role == "main"]
-    _expect(len(mains) == 1, f"it has {len(mains)} main kernels: expected one")
+    expect(len(mains) == 1, f"it has {len(mains)} main kernels: expected one")
     reads = bool(a.inputs and a.state) or a.plan.resident  # a step without folds has no state, and may read nothing
-    _expect(a.outputs and reads, "it has no inputs, no outputs or no state")
+    expect(a.outputs and reads, "it has no inputs, no outputs or no state")
     _facts(a, a.main.facts)
     _plan(a, a.plan)
     expected = outlines(a.name, a.main.facts, a.plan, len(a.state))
     names = [k.name for k in a.kernels]
     asked = [o.name for o in expected]
-    _expect(names == asked, f"it has the kernels {' '.join(names)}: expected {' '.join(asked)}")
+    expect(names == asked, f"it has the kernels {' '.join(names)}: expected {' '.join(asked)}")
     for kernel, outline in zip(a.kernels, expected, strict=True):
         _kernel(a, kernel, outline)
     _code(a)
@@ -70,7 +71,7 @@ def expect_whole(a: Artifact) -> None:
 
     An entry of the cache is compared with what its caller would compile instead.
     """
-    _expect(a.arrays and a.results, "it lacks the types of its arrays and results, like an entry of the cache")
+    expect(a.arrays and a.results, "it lacks the types of its arrays and results, like an entry of the cache")
     _program(a, outlines(a.name, a.main.facts, a.plan, len(a.state)))
 
 
@@ -84,19 +85,19 @@ def _plan(a: Artifact, plan: Plan) -> None:
 
 def _facts(a: Artifact, facts: Facts) -> None:
     ranks = (facts.kept_rank, facts.reduced_rank)
-    _expect(
+    expect(
         all(1 <= n <= RANKS for n in ranks),
         f"it has {ranks[0]} kept and {ranks[1]} reduced dims: expected 1 to {RANKS} of each",
     )
-    _expect(facts.index_bits in (32, 64), f"index_bits is {facts.index_bits}: expected 32 or 64")
+    expect(facts.index_bits in (32, 64), f"index_bits is {facts.index_bits}: expected 32 or 64")
     fits = len(facts.access) == len(a.inputs) and set(facts.access) <= set(get_args(Access))
-    _expect(fits, f"access is {' '.join(facts.access)!r}: expected one for each of {len(a.inputs)} input(s)")
-    _expect(facts.numbers in ("", "up", "down"), f"numbers is {facts.numbers!r}: expected up, down or nothing")
-    _expect(
+    expect(fits, f"access is {' '.join(facts.access)!r}: expected one for each of {len(a.inputs)} input(s)")
+    expect(facts.numbers in ("", "up", "down"), f"numbers is {facts.numbers!r}: expected up, down or nothing")
+    expect(
         list(facts.waiting) == sorted({i for i in facts.waiting if i < len(a.inputs)}),
         f"waiting is {facts.waiting}: expected rising numbers of inputs",
     )
-    _expect(
+    expect(
         not facts.block or (len(facts.block) == 2 and all(facts.block)),
         f"block is {facts.block}: expected two positive numbers",
     )
@@ -105,14 +106,14 @@ def _facts(a: Artifact, facts: Facts) -> None:
 def _kernel(a: Artifact, kernel: CompiledKernel, outline: Outline) -> None:
     """One kernel against what the plan and the facts of the main one ask for."""
     name, main = kernel.name, kernel.role == "main"
-    _expect(kernel.role == outline.role, f"the role of {name} is {kernel.role}: expected {outline.role}")
-    _expect(kernel.facts == outline.facts, f"the facts of {name} do not match its main kernel")
-    _expect(main or kernel.plan == outline.plan, f"the plan of {name} does not match its main kernel")
+    expect(kernel.role == outline.role, f"the role of {name} is {kernel.role}: expected {outline.role}")
+    expect(kernel.facts == outline.facts, f"the facts of {name} do not match its main kernel")
+    expect(main or kernel.plan == outline.plan, f"the plan of {name} does not match its main kernel")
     states = len(a.state)
     inputs = len(a.inputs) if main else states
     outputs = states if kernel.role == "init" else len(a.outputs)
     known = [_params(inputs, outputs, states, outline, i, c) for i in (False, main) for c in (False, True)]
-    _expect(kernel.params in known, f"the parameters of {name} do not match its plan and facts")
+    expect(kernel.params in known, f"the parameters of {name} do not match its plan and facts")
 
 
 def _params(inputs: int, outputs: int, states: int, o: Outline, indexed: bool, counted: bool) -> tuple[Param, ...]:
@@ -121,25 +122,25 @@ def _params(inputs: int, outputs: int, states: int, o: Outline, indexed: bool, c
 
 def _code(a: Artifact) -> None:
     """The entries of the PTX: names, parameters, threads, clusters and shared memory."""
-    _expect(a.ptx.isascii() and "\0" not in a.ptx, "its PTX is not ASCII text")
-    _expect(re.search(rf"^\.target {a.arch}\b", a.ptx, re.M), f"its PTX is not for {a.arch}")
+    expect(a.ptx.isascii() and "\0" not in a.ptx, "its PTX is not ASCII text")
+    expect(re.search(rf"^\.target {a.arch}\b", a.ptx, re.M), f"its PTX is not for {a.arch}")
     found = list(_ENTRY.finditer(a.ptx))
     names, expected = " ".join(sorted(e[1] for e in found)), " ".join(sorted(k.name for k in a.kernels))
-    _expect(names == expected, f"its PTX has the kernels {names}: expected {expected}")
+    expect(names == expected, f"its PTX has the kernels {names}: expected {expected}")
     ends = [e.start() for e in found[1:]] + [len(a.ptx)]
     by_name = {e[1]: (e, a.ptx[e.end() : end]) for e, end in zip(found, ends, strict=True)}
     for kernel in a.kernels:
         entry, body = by_name[kernel.name]
         word = f"u{kernel.facts.index_bits}"
         types = ["u64" if p.role in POINTERS else word for p in kernel.params]
-        _expect(_PARAM.findall(entry[2]) == types, f"the parameters of {kernel.name} do not match its PTX")
-        _expect(
+        expect(_PARAM.findall(entry[2]) == types, f"the parameters of {kernel.name} do not match its PTX")
+        expect(
             _THREADS.findall(entry[3]) == [str(kernel.plan.threads)],
             f"the threads of {kernel.name} do not match its PTX",
         )
         clusters = [str(kernel.plan.cluster)] if kernel.plan.cluster > 1 else []
-        _expect(_CLUSTER.findall(entry[3]) == clusters, f"the clusters of {kernel.name} do not match its PTX")
-        _expect(
+        expect(_CLUSTER.findall(entry[3]) == clusters, f"the clusters of {kernel.name} do not match its PTX")
+        expect(
             sum(map(int, _SHARED.findall(body))) <= STATIC_SHARED,
             f"the PTX of {kernel.name} has more than {STATIC_SHARED} bytes of shared memory",
         )
@@ -149,47 +150,49 @@ def _program(a: Artifact, expected: Sequence[Outline]) -> None:
     """The tensor program: for each kernel its types, its facts and its plan."""
     functions = {f[1]: f for f in re.finditer(_FUNCTION, a.source)}
     states = [re.findall(_TENSOR, line[1]) for line in re.finditer(_STATE, a.source)]
-    _expect(len(functions) == len(states) == len(expected), "its program does not have one function for each kernel")
-    _expect(all(s == _spelled(a.state) for s in states), "its state does not match its program")
+    expect(len(functions) == len(states) == len(expected), "its program does not have one function for each kernel")
+    expect(all(s == _spelled(a.state) for s in states), "its state does not match its program")
     for o in expected:
         function = functions.get(o.name)
-        _expect(function is not None, f"its program has no function {o.name}")
+        expect(function is not None, f"its program has no function {o.name}")
         assert function is not None
         text = f'fold.facts = {_attributes(o.facts)}, fold.plan = {_attributes(o.plan)}, fold.target = "{a.arch}"'
-        _expect(text in function[4], f"the facts, the plan or the target of {o.name} do not match its program")
+        expect(text in function[4], f"the facts, the plan or the target of {o.name} do not match its program")
         inputs, outputs = a.inputs if o.role == "main" else a.state, a.state if o.role == "init" else a.outputs
         types = [re.findall(_TENSOR, function[2]), re.findall(_TENSOR, function[3])]
-        _expect(types == [_spelled(inputs), _spelled(outputs)], f"the types of {o.name} do not match its program")
+        expect(types == [_spelled(inputs), _spelled(outputs)], f"the types of {o.name} do not match its program")
 
 
 def _interface(a: Artifact) -> None:
     """The arrays that the caller passes, and the results that it gets."""
     arrays = tuple(p for t in a.arrays for p in parts(t))
     results = (*(p for t in a.results for p in parts(t)), *(BOOL for _ in a.checks))
-    _expect(not a.arrays or arrays == a.inputs, "its arrays do not match its inputs")
-    _expect(not a.results or results == a.outputs, "its results do not match its outputs")
-    _expect(set(a.checks) <= set(CHECKS), f"checks is {a.checks}: expected some of {' '.join(CHECKS)}")
-    _expect(
+    expect(not a.arrays or arrays == a.inputs, "its arrays do not match its inputs")
+    expect(not a.results or results == a.outputs, "its results do not match its outputs")
+    expect(set(a.checks) <= set(CHECKS), f"checks is {a.checks}: expected some of {' '.join(CHECKS)}")
+    expect(
         not a.masked or (len(a.arrays) > 1 and a.arrays[-1] == BOOL), "masked is true, but the last array is not a mask"
     )
-    _expect(a.most is None or a.most > 0, "most is 0: expected a positive number")
+    expect(a.most is None or a.most > 0, "most is 0: expected a positive number")
     axis = a.axis or ()
-    _expect(len(set(axis)) == len(axis) and all(n < RANKS for n in axis), f"axis is {axis}: expected different axes")
-    leaves = _leaves(a.structure)
-    _expect(
-        not a.results or leaves == list(range(len(a.results))), "its structure does not name each result once, in order"
-    )
+    expect(len(set(axis)) == len(axis) and all(n < RANKS for n in axis), f"axis is {axis}: expected different axes")
+    expect_each(a.structure, len(a.results) or len(leaves(a.structure)))
 
 
-def _leaves(structure: Any) -> list[int]:
+def expect_each(structure: Any, results: int) -> None:
+    """Raises ``UnsoundError`` unless a structure names each of its results once, in order."""
+    expect(leaves(structure) == list(range(results)), "its structure does not name each result once, in order")
+
+
+def leaves(structure: Any) -> list[int]:
     """The results of a structure, in order."""
     if isinstance(structure, int):
         return [structure]
-    _expect(type(structure) is tuple and list(map(type, structure)) == [str, tuple, tuple], "its structure is invalid")
+    expect(type(structure) is tuple and list(map(type, structure)) == [str, tuple, tuple], "its structure is invalid")
     _, fields, members = structure
     named = len(fields) == len(members) == len(set(fields)) and all(map(_is_field, fields))
-    _expect(named or not fields, f"its structure has the fields {fields}")
-    return [leaf for member in members for leaf in _leaves(member)]
+    expect(named or not fields, f"its structure has the fields {fields}")
+    return [leaf for member in members for leaf in leaves(member)]
 
 
 def _is_field(name: Any) -> bool:

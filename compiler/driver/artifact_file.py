@@ -1,17 +1,13 @@
-"""An artifact as the bytes of a file: a line with the SHA-256 of what follows, then JSON.
+"""An artifact as the bytes of a file of JSON with a checksum: PTX, cubins, launch recipe, plan and provenance.
 
-The JSON holds PTX, cubins, launch recipe, plan and provenance.
-
-A file that is cut short, altered or foreign fails the checksum. One with a checksum made anew is still read field by
-field, by type and by bounds, and must fit together (``artifact_checks.py``): it is refused before anything is launched.
+Every field is checked by type and by bounds, and all must fit together (``artifact_checks.py``): a file is refused
+before anything of it is launched.
 """
 
 from __future__ import annotations
 
 import base64
 import copyreg
-import hashlib
-import json
 from collections.abc import Callable
 from dataclasses import asdict, fields
 from typing import Any
@@ -22,6 +18,7 @@ from ..plan.abi import Facts, Param
 from ..plan.abi import Role as ParamRole
 from ..plan.kernels import Role
 from ..plan.plan import Determinism, Plan
+from . import checksummed_json
 from . import json_fields as read
 from .artifact import Artifact, CompiledKernel
 from .artifact_checks import UnsoundError, expect_sound, expect_whole
@@ -43,8 +40,7 @@ def save(artifact: Artifact, path: files.Name) -> None:
 
 def to_bytes(artifact: Artifact) -> bytes:
     """The bytes of an artifact's file, which ``parse`` reads."""
-    body = json.dumps(to_json(artifact), separators=(",", ":")).encode()
-    return MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
+    return checksummed_json.to_bytes(MAGIC, to_json(artifact))
 
 
 def to_json(artifact: Artifact) -> dict[str, Any]:
@@ -94,18 +90,13 @@ def parse(data: bytes, path: object) -> Artifact:
     Raises:
         FileError: WF502, WF503, WF510, as ``load``.
     """
-    head, _, body = data.partition(b"\n")
-    if not head.startswith(MAGIC):
-        raise error("WF502", path=path)
-    if head[len(MAGIC) :].decode("ascii", "replace") != hashlib.sha256(body).hexdigest():
-        raise error("WF503", path=path)
-    try:
-        found = from_json(json.loads(body))
-        expect_sound(found)
-    except UnsoundError as e:
-        raise error("WF510", path=path, problem=e) from e
-    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as e:  # of another format
-        raise error("WF502", path=path) from e
+    return checksummed_json.parse(MAGIC, data, path, _sound)
+
+
+def _sound(j: Any) -> Artifact:
+    """The artifact whose fields these are, the parts of which fit together."""
+    found = from_json(j)
+    expect_sound(found)
     return found
 
 

@@ -1,30 +1,25 @@
-"""A compiled program of arrays as the bytes of a file: a line with the SHA-256 of what follows, then JSON.
+"""A compiled program of arrays as the bytes of a file of JSON with a checksum.
 
-As of an artifact's file, every field is checked by type and bounds, and all must fit together: the kernels of a step
-are those that its kernel program, its facts and its plan give.
+As of an artifact's file, every field is checked by type and by bounds, and all must fit together
+(``program_checks.py``).
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from typing import Any, get_args
+import copyreg
+from typing import Any
 
 from .. import files
-from ..errors import error
 from ..plan.plan import Determinism
 from ..program.array_program import ArrayProgram, Output, Split, View
-from ..program.cuts.steps import Buffer, Operand, Step, Steps
-from ..program.graph import Program, walk
-from ..target import TARGETS
-from . import artifact_file, graph_json
+from ..program.cuts.steps import Buffer, Operand, OperandKind, Step, Steps
+from ..program.graph import Program
+from . import artifact_file, checksummed_json, graph_json
 from . import json_fields as read
-from .artifact import Artifact, without_code
-from .artifact_checks import CHECKS, UnsoundError, expect_sound
 from .program_artifact import ProgramArtifact
+from .program_checks import expect_sound
 
 MAGIC = b"warpfold program 1 "
-KINDS = get_args(Operand.__annotations__["kind"]) or ("view", "output", "buffer")
 
 
 def save(found: ProgramArtifact, path: files.Name) -> None:
@@ -39,8 +34,7 @@ def save(found: ProgramArtifact, path: files.Name) -> None:
 
 def to_bytes(found: ProgramArtifact) -> bytes:
     """The bytes of a compiled program's file, which ``parse`` reads."""
-    body = json.dumps(_to_json(found), separators=(",", ":")).encode()
-    return MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
+    return checksummed_json.to_bytes(MAGIC, _to_json(found))
 
 
 def parse(data: bytes, path: object) -> ProgramArtifact:
@@ -50,19 +44,18 @@ def parse(data: bytes, path: object) -> ProgramArtifact:
         FileError: WF502 not a file of this format, WF503 cut short or altered, WF510 one whose parts do not fit
             together.
     """
-    head, _, body = data.partition(b"\n")
-    if not head.startswith(MAGIC):
-        raise error("WF502", path=path)
-    if head[len(MAGIC) :].decode("ascii", "replace") != hashlib.sha256(body).hexdigest():
-        raise error("WF503", path=path)
-    try:
-        found = _from_json(json.loads(body))
-        _expect_sound(found)
-    except UnsoundError as e:
-        raise error("WF510", path=path, problem=e) from e
-    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as e:  # of another format
-        raise error("WF502", path=path) from e
+    return checksummed_json.parse(MAGIC, data, path, _sound)
+
+
+def _sound(j: Any) -> ProgramArtifact:
+    """The program whose fields these are, the parts of which fit together."""
+    found = _from_json(j)
+    expect_sound(found)
     return found
+
+
+# A pickle holds the bytes of the file, which are checked when they are read.
+copyreg.pickle(ProgramArtifact, lambda found: (parse, (to_bytes(found), "a pickle")))
 
 
 # --- fields ----------------------------------------------------------------------------------------------------------
@@ -187,55 +180,4 @@ def _buffer(name: str, j: Any) -> Buffer:
 
 def _operand(name: str, j: Any) -> Operand:
     kind, number = read.of(name, j, list)
-    if kind not in KINDS:
-        raise UnsoundError(f"{name} is {read.shown(kind)}: expected one of {' '.join(KINDS)}")
-    return Operand(kind, read.number(name, number))
-
-
-# --- whether it fits together ----------------------------------------------------------------------------------------
-def _expect_sound(found: ProgramArtifact) -> None:
-    """Raises ``UnsoundError`` where parts of a compiled program do not fit together."""
-    p, steps = found.program, found.steps
-    dims = len(p.dims)
-    used = [d for s in steps.steps for d in (*s.kept, *s.reduced, *s.counted, *s.numbered)]
-    used += [d for b in steps.buffers for d in b.dims]
-    used += [d for axes in (*(v.axes for v in p.views), *(o.axes for o in p.outputs)) for d in axes if d is not None]
-    _expect(all(d < dims for d in used), f"it names a dim beyond its {dims}")
-    _expect(all(p.dims), "a dim has no axis")
-    _expect(all(sum(o.joined) == len(o.axes) for o in p.outputs if o.joined), "a result joins other axes than it has")
-    _expect(set(p.checks) <= set(CHECKS), f"checks is {p.checks}: expected some of {' '.join(CHECKS)}")
-    pairs = [*(pair for axes in p.dims for pair in axes), *((array, axis) for array, axis, _ in p.sizes)]
-    arrays = len(p.arrays)
-    _expect(all(a < arrays for a, _ in pairs) and all(v.array < arrays for v in p.views), "it names no array of its")
-    _expect(len(found.names) == len(found.ones) == arrays, "it has another number of names than of arrays")
-    own = all(s.array < arrays and s.axis < len(found.ones[s.array]) and s.sizes for s in p.splits)
-    _expect(own, "it splits no axis of an array")
-    ranks = [len(x) + sum(len(s.sizes) - 1 for s in p.splits if s.array == i) for i, x in enumerate(found.ones)]
-    _expect(all(axis < ranks[a] for a, axis in pairs), "it names no axis of an array")
-    _expect(all(len(v.axes) == ranks[v.array] for v in p.views), "a view has other axes than its array")
-    counts = {"view": len(p.views), "output": len(p.outputs), "buffer": len(steps.buffers)}
-    written: set[Operand] = set()
-    _expect(len(steps.steps) == len(found.kernels) > 0, "it has another number of kernels than of steps")
-    for step, a in zip(steps.steps, found.kernels, strict=True):
-        _expect(all(o.number < counts[o.kind] for o in (*step.inputs, *step.outputs)), "it names no operand of its")
-        _expect(all(o.kind == "view" or o in written for o in step.inputs), "a step reads what no step has written")
-        _expect(all(o.kind != "view" for o in step.outputs), "a step writes an array that it only reads")
-        written |= set(step.outputs)
-        _expect_kernels(step, a)
-    _expect(all(Operand("output", i) in written for i in range(counts["output"])), "no step writes a result")
-
-
-def _expect_kernels(step: Step, a: Artifact) -> None:
-    """Checks the kernels of a step against its kernel program."""
-    expect_sound(a)
-    _expect(len(step.inputs) == len(step.program.inputs), "a step has another number of arrays than its program")
-    _expect(len(step.outputs) == len(step.program.outputs), "a step has another number of results than its program")
-    read_nodes = [(e.value, e.dtype) for e in walk(step.program.outputs) if e.op == "input"]
-    _expect(set(read_nodes) <= set(enumerate(step.program.inputs)), "a step reads an array of another type")
-    own = without_code(step.program, a.main.facts, a.plan, TARGETS[a.arch], a.key)
-    _expect(a.without_code() == own, f"the kernels of {a.name} do not match its program")
-
-
-def _expect(holds: object, problem: str) -> None:
-    if not holds:
-        raise UnsoundError(problem)
+    return Operand(read.choice(name, kind, OperandKind), read.number(name, number))

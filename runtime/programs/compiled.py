@@ -52,9 +52,9 @@ class CompiledProgram:
         plans = "; ".join(f"{k.name}: {plan_words(k.plan)}" for k in a.kernels)
         return f"<warpfold.CompiledProgram: {a.program.name} of {types}, for {a.kernels[0].arch}; {plans}>"
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type[CompiledProgram], tuple[ProgramArtifact]]:
         """Pickles the artifact only: remembered calls belong to this process."""
-        return _of_bytes, (program_file.to_bytes(self._artifact),)
+        return CompiledProgram, (self._artifact,)
 
     @property
     def artifact(self) -> ProgramArtifact:
@@ -93,7 +93,9 @@ class CompiledProgram:
             FileError: WF505 when the file cannot be written.
             BackendError: WF606 or WF607 when ptxas, which makes cubins, is missing or fails.
         """
-        kernels = tuple(_with_cubins(k, cubins) for k in self._artifact.kernels)
+        from ..ptxas import with_cubins  # not imported to run a kernel
+
+        kernels = tuple(with_cubins(k, cubins) for k in self._artifact.kernels)
         program_file.save(replace(self._artifact, kernels=kernels), path)
 
     @opaque
@@ -181,21 +183,6 @@ def _axes_of(a: ProgramArtifact, array: int, names: Mapping[tuple[int, int], str
         sizes = split.get(axis, (int(one),))
         yield "*".join(str(n) if n else names.get((array, place + i), "?") for i, n in enumerate(sizes))
         place += len(sizes)
-
-
-def _with_cubins(kernels: Artifact, cubins: Sequence[str]) -> Artifact:
-    """The kernels with machine code for these architectures."""
-    made = dict(kernels.cubins)
-    for arch in cubins:
-        from ..ptxas import assemble
-
-        made[arch] = assemble(kernels.ptx, arch).cubin
-    return replace(kernels, cubins=made)
-
-
-def _of_bytes(data: bytes) -> CompiledProgram:
-    """A compiled program from a pickle."""
-    return CompiledProgram(program_file.parse(data, "a pickle"))
 
 
 def compiled(planned: Planned) -> CompiledProgram:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -16,6 +15,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from altered import sealed
 
 import warpfold as wf
 from warpfold.compiler.driver import artifact_file
@@ -162,11 +162,6 @@ def test_cubins_are_added_for_the_architectures_asked_for(tmp_path: Path) -> Non
     found = artifact_file.load(tmp_path / "k.warpfold")
     assert sorted(found.cubins) == ["sm_80", "sm_86"]
     assert all(code.startswith(b"\x7fELF") for code in found.cubins.values())
-
-
-def sealed(body: bytes) -> bytes:
-    """An artifact file with a valid checksum, whatever its content."""
-    return artifact_file.MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
 
 def with_no_kernels(file: bytes) -> bytes:

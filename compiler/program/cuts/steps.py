@@ -13,6 +13,8 @@ from typing import Literal, NamedTuple
 from ...dtypes import DType
 from ..graph import Program
 
+OperandKind = Literal["view", "output", "buffer"]
+
 
 class Operand(NamedTuple):
     """An array that a step reads or writes.
@@ -23,7 +25,7 @@ class Operand(NamedTuple):
         number: the number of the view, the result or the buffer.
     """
 
-    kind: Literal["view", "output", "buffer"]
+    kind: OperandKind
     number: int
 
 

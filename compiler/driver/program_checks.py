@@ -1,0 +1,59 @@
+"""Whether the parts of a compiled program of arrays fit together, checked for every file before anything is launched.
+
+Every step reads only what an earlier one has written, every result is written, and the kernels of a step are those that
+its kernel program, its facts and its plan give.
+"""
+
+from __future__ import annotations
+
+from ..program.cuts.steps import Operand, Step
+from ..program.graph import walk
+from ..target import TARGETS
+from . import artifact_checks
+from .artifact import Artifact, without_code
+from .artifact_checks import CHECKS, expect, expect_each
+from .program_artifact import ProgramArtifact
+
+
+def expect_sound(found: ProgramArtifact) -> None:
+    """Raises ``UnsoundError`` where parts of a compiled program do not fit together."""
+    p, steps = found.program, found.steps
+    dims = len(p.dims)
+    used = [d for s in steps.steps for d in (*s.kept, *s.reduced, *s.counted, *s.numbered)]
+    used += [d for b in steps.buffers for d in b.dims]
+    used += [d for axes in (*(v.axes for v in p.views), *(o.axes for o in p.outputs)) for d in axes if d is not None]
+    expect(all(d < dims for d in used), f"it names a dim beyond its {dims}")
+    expect(all(p.dims), "a dim has no axis")
+    expect_each(p.structure, len(p.outputs))
+    expect(all(sum(o.joined) == len(o.axes) for o in p.outputs if o.joined), "a result joins other axes than it has")
+    expect(set(p.checks) <= set(CHECKS), f"checks is {p.checks}: expected some of {' '.join(CHECKS)}")
+    pairs = [*(pair for axes in p.dims for pair in axes), *((array, axis) for array, axis, _ in p.sizes)]
+    arrays = len(p.arrays)
+    expect(all(a < arrays for a, _ in pairs) and all(v.array < arrays for v in p.views), "it names no array of its")
+    expect(len(found.names) == len(found.ones) == arrays, "it has another number of names than of arrays")
+    own = all(s.array < arrays and s.axis < len(found.ones[s.array]) and s.sizes for s in p.splits)
+    expect(own, "it splits no axis of an array")
+    ranks = [len(x) + sum(len(s.sizes) - 1 for s in p.splits if s.array == i) for i, x in enumerate(found.ones)]
+    expect(all(axis < ranks[a] for a, axis in pairs), "it names no axis of an array")
+    expect(all(len(v.axes) == ranks[v.array] for v in p.views), "a view has other axes than its array")
+    counts = {"view": len(p.views), "output": len(p.outputs), "buffer": len(steps.buffers)}
+    written: set[Operand] = set()
+    expect(len(steps.steps) == len(found.kernels) > 0, "it has another number of kernels than of steps")
+    for step, a in zip(steps.steps, found.kernels, strict=True):
+        expect(all(o.number < counts[o.kind] for o in (*step.inputs, *step.outputs)), "it names no operand of its")
+        expect(all(o.kind == "view" or o in written for o in step.inputs), "a step reads what no step has written")
+        expect(all(o.kind != "view" for o in step.outputs), "a step writes an array that it only reads")
+        written |= set(step.outputs)
+        _expect_kernels(step, a)
+    expect(all(Operand("output", i) in written for i in range(counts["output"])), "no step writes a result")
+
+
+def _expect_kernels(step: Step, a: Artifact) -> None:
+    """Checks the kernels of a step against its kernel program."""
+    artifact_checks.expect_sound(a)
+    expect(len(step.inputs) == len(step.program.inputs), "a step has another number of arrays than its program")
+    expect(len(step.outputs) == len(step.program.outputs), "a step has another number of results than its program")
+    read_nodes = [(e.value, e.dtype) for e in walk(step.program.outputs) if e.op == "input"]
+    expect(set(read_nodes) <= set(enumerate(step.program.inputs)), "a step reads an array of another type")
+    own = without_code(step.program, a.main.facts, a.plan, TARGETS[a.arch], a.key)
+    expect(a.without_code() == own, f"the kernels of {a.name} do not match its program")
