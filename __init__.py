@@ -19,7 +19,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     **dict.fromkeys(("Sym",), ".compiler.program.symbols"),
-    **dict.fromkeys(("fold",), ".compiler.program.accumulation"),
+    **dict.fromkeys(("fold",), ".compiler.program.public_fold"),
     **dict.fromkeys(("cast", *ELEMENTWISE, *COMPOSITIONS), ".runtime.programs.elementwise"),
     **dict.fromkeys(MONOIDS, ".compiler.program.library.monoids"),
     **dict.fromkeys(REDUCTIONS, ".runtime.named_reductions"),

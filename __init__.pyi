@@ -17,9 +17,6 @@ from .compiler.laws.check import (
 from .compiler.plan.plan import (
     Plan as Plan,
 )
-from .compiler.program.accumulation import (
-    fold as fold,
-)
 from .compiler.program.dtype_names import (
     dtype as dtype,
 )
@@ -43,6 +40,9 @@ from .compiler.program.library.monoids import (
 from .compiler.program.monoid import (
     Monoid as Monoid,
     monoid as monoid,
+)
+from .compiler.program.public_fold import (
+    fold as fold,
 )
 from .compiler.program.symbols import (
     Sym as Sym,

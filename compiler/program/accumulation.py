@@ -18,12 +18,12 @@ from ..dtypes import BOOL, DType, accumulator, compute
 from ..errors import Location, TraceError, WarpfoldWarning, error
 from .complexes import Complex
 from .dtype_names import dtype as as_dtype
-from .fold import folded, in_reduction, record_use, typed_values
+from .fold import folded, record_use, typed_values
 from .frames import caller
 from .graph import Expr, walk
 from .monoid import Monoid, missing_return
 from .signatures import defined
-from .symbols import Sym, is_array
+from .symbols import Sym
 from .values import Value, split
 from .values import cast as convert
 
@@ -50,34 +50,9 @@ def cast(x: Any, t: object) -> Any:
     return found.alike(replace(found.expr, chosen=True))
 
 
-def fold(m: Monoid, *values: Any, initial: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """Reduces ``values`` (one per value of the monoid's state) over the reduced axes, inside a tensor program.
-
-    A monoid that computes accumulates as the built-in sums do: integers and bools in 64 bits, halves in f32. Where
-    ``wf.cast`` chose the type of a value, that type stays.
-
-    Args:
-        m: the monoid.
-        values: what each element contributes; Python numbers take the type of the first symbolic value.
-        initial: a state to begin with, on the left of all elements: a number, or a tuple with one per value.
-        axis: for symbolic arrays the axes that are reduced: None for all, an int, or several.
-        keepdims: for symbolic arrays, whether results keep the reduced axes, with size 1.
-
-    Returns:
-        The final state: a scalar of the ``kept`` space, or a tuple of them; of symbolic arrays, arrays.
-
-    Raises:
-        ArgumentError: WF130 when ``m`` is no monoid, WF133 when a mask needs an initial value, WF136 when ``initial``
-            is none of the state.
-        TraceError: WF210 for a wrong count of values, WF211 when they are reduced already, WF279 for axes of elements.
-    """
-    if any(map(is_array, values)) and (axis is not None or not in_reduction()):
-        from .arrays.folding import fold_over
-
-        return fold_over(m, values, initial, axis, keepdims=keepdims)
-    if axis is not None or keepdims:
-        raise error("WF279", option="keepdims" if axis is None else f"axis={axis}", where=caller())
-    taken: Sequence[Any] = values
+def fold_elements(m: Monoid, values: Sequence[Any], initial: Any = None) -> Any:
+    """Reduces ``values`` over the reduced axes of a tensor program, as ``wf.fold`` does."""
+    taken = values
     if isinstance(m, Monoid):
         if m.lift is None:
             record_use(m, typed_values(values))

@@ -7,19 +7,16 @@ then vary twice along it, as ``x + x.T`` of a square array would, the smaller va
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ...errors import WarpfoldError, error
 from ..frames import caller
 from ..graph import Expr
+from .array_value import ArrayValue
 from .dims import Axes, Dims, bits
 from .renaming import renamed
 
-if TYPE_CHECKING:
-    from .sym_array import SymArray
 
-
-def broadcast(values: Sequence[SymArray]) -> tuple[list[Expr], Axes]:
+def broadcast(values: Sequence[ArrayValue]) -> tuple[list[Expr], Axes]:
     """The expressions of the values along shared dims, and the axes of their common shape.
 
     Raises:
@@ -36,7 +33,7 @@ def broadcast(values: Sequence[SymArray]) -> tuple[list[Expr], Axes]:
     return [exprs[i] for i in range(len(values))], shared
 
 
-def along(value: SymArray, axes: Axes) -> Expr:
+def along(value: ArrayValue, axes: Axes) -> Expr:
     """The expression of ``value`` along the dims of ``axes``, to whose shape it broadcasts.
 
     Raises:
@@ -51,7 +48,7 @@ def along(value: SymArray, axes: Axes) -> Expr:
     return expr
 
 
-def _along(value: SymArray, shared: Axes, dims: Dims, values: Sequence[SymArray]) -> tuple[Expr, Axes]:
+def _along(value: ArrayValue, shared: Axes, dims: Dims, values: Sequence[ArrayValue]) -> tuple[Expr, Axes]:
     """The expression of ``value`` along the dims of ``shared`` where both have an axis, and the axes of both."""
     own: Axes = (None,) * (len(shared) - value.ndim) + value.axes
     for i, (s, d) in enumerate(zip(shared, own, strict=True)):
@@ -85,14 +82,14 @@ def _names(shared: Axes, own: Axes, dims: Dims) -> dict[int, int]:
     return names
 
 
-def _mismatch(axis: int, values: Sequence[SymArray], value: SymArray, size: int) -> WarpfoldError:
+def _mismatch(axis: int, values: Sequence[ArrayValue], value: ArrayValue, size: int) -> WarpfoldError:
     """The error for an axis of ``value``, counted from the end, that has not the ``size`` of another value."""
     other = next((v for v in values if v.sizes[axis:][:1] == (size,)), value)
     facts = {"first": other.described(), "second": value.described(), "size": size, "found": value.sizes[axis]}
     return error("WF254", shapes=f"{other.sizes} and {value.sizes}", axis=axis, where=caller(), **facts)
 
 
-def _unlike(value: SymArray, axes: Axes) -> WarpfoldError:
+def _unlike(value: ArrayValue, axes: Axes) -> WarpfoldError:
     """The error for a value that does not broadcast to a shape."""
     shape = tuple(1 if d is None else value.dims.sizes[d] for d in axes)
     return error("WF255", value=value.described(), found=value.sizes, expected=shape, where=caller())

@@ -17,7 +17,6 @@ from ..fold import HUGE, Scope, current_scope, fold, leaving_out, not_a_number, 
 from ..frames import caller
 from ..library.monoids import ANY
 from ..library.reductions import FUNCTIONS
-from ..monoid import Monoid
 from ..signatures import keywords
 from ..spelling import unknown
 from ..symbols import sym
@@ -97,19 +96,6 @@ def positions(axis: AxisArgument, shape: Axes, value: SymArray) -> tuple[int, ..
             raise error("WF256", where=caller(), **facts)
         found.append(position % rank)
     return tuple(found)
-
-
-def fold_over(m: Monoid, values: Sequence[Any], initial: Any, axis: AxisArgument, *, keepdims: bool) -> Any:
-    """``wf.fold`` of symbolic arrays over axes."""
-    from ..accumulation import fold as fold_elements
-
-    given = [i for i, v in enumerate(values) if isinstance(v, SymArray)]
-
-    def program(*xs: Any) -> Any:
-        own = dict(zip(given, xs, strict=True))
-        return fold_elements(m, *(own.get(i, v) for i, v in enumerate(values)), initial=initial)
-
-    return reduced(m.name, program, [values[i] for i in given], axis, keepdims=keepdims, params={})
 
 
 def named(name: str) -> Callable[..., Any]:

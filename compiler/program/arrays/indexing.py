@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...dtypes import BOOL
 from ...errors import error
 from ..frames import caller
 from ..functions import where
 from ..symbols import is_array, sym
+from .array_value import ArrayValue
+from .dims import Axes
 
-if TYPE_CHECKING:
-    from .sym_array import SymArray
 
-
-def indexed(x: SymArray, index: object) -> SymArray:
-    """``x[index]`` for None, ``...`` and full slices.
+def indexed(x: ArrayValue, index: object) -> Axes:
+    """The axes of ``x[index]`` for None, ``...`` and full slices.
 
     Raises:
         TraceError: WF262 for an index that selects elements, WF257 for more axes than there are.
@@ -36,10 +35,10 @@ def indexed(x: SymArray, index: object) -> SymArray:
             axes += [next(rest) for _ in range(x.ndim - named)]
         else:
             axes.append(None if k is None else next(rest))
-    return x.relabeled(tuple(axes))
+    return tuple(axes)
 
 
-def assigned(x: SymArray, index: Any, value: Any, *, shared: bool) -> SymArray:
+def assigned(x: ArrayValue, index: Any, value: Any, *, shared: bool) -> ArrayValue:
     """``x`` after ``x[index] = value``: the value where a bool array of its shape is true.
 
     Raises:

@@ -1,13 +1,23 @@
-"""The methods of symbolic arrays: functions of this package under the names that arrays of other libraries have."""
+"""The methods of symbolic arrays: functions of this package under the names that arrays of other libraries have.
+
+They use symbolic arrays, so the class cannot name them: importing this module attaches them to it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from .. import functions
 from . import elementwise, namespace
 from .folding import named
+from .sym_array import SymArray
+
+
+def _namespace(_: SymArray, *, api_version: str | None = None) -> ModuleType:  # noqa: ARG001 - the standard's
+    """The functions of the Array API standard on symbolic arrays."""
+    return namespace
 
 
 def _reshaped(x: Any, *shape: Any, copy: object = None) -> Any:
@@ -21,4 +31,8 @@ METHODS: dict[str, Callable[..., Any]] = {
 } | {
     "squeeze": namespace.squeeze, "transpose": namespace.permute_dims, "conj": elementwise.conj, "clip": namespace.clip,
     "round": functions.round, "reshape": _reshaped,
+    "__array_namespace__": _namespace,
 }  # fmt: skip
+
+for name, method in METHODS.items():
+    setattr(SymArray, name, method)

@@ -1,8 +1,10 @@
-"""Symbolic arrays: running a function of whole arrays on them gives its expression graph."""
+"""Symbolic arrays: running a function of whole arrays on them gives its expression graph.
+
+Their methods, and the functions of the Array API standard, lie above them: ``methods.py`` attaches them.
+"""
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Any, NoReturn
 
 from ...dtypes import BOOL, F32, DType
@@ -12,70 +14,25 @@ from ..frames import caller
 from ..graph import Expr, union
 from ..symbols import Sym
 from . import types
+from .array_value import ArrayValue
 from .broadcasting import broadcast
-from .dims import Axes, Dims, bits
-from .sizes import Shape, Size, shape_of, size_of
+from .dims import Axes, Dims
+from .indexing import assigned, indexed
 
 
-class SymArray(Sym):
-    """A symbolic array: supports Python's operators and warpfold's functions, with NumPy's broadcasting and types.
+class SymArray(ArrayValue):
+    """A symbolic array: supports Python's operators and warpfold's functions, with NumPy's broadcasting and types."""
 
-    Attributes:
-        expr: its elements, in the type in which they are computed.
-        axes: for each axis the dim along which it lies; None for an axis of size 1.
-        dims: the dims of its tracing.
-    """
-
-    __slots__ = ("_axes", "_dtype", "_shared", "dims")
+    __slots__ = ("_shared",)
 
     def __init__(self, expr: Expr, axes: Axes, dims: Dims, dtype: DType | None = None) -> None:
-        super().__init__(types.in_computed(expr))
-        self._axes, self.dims, self._dtype, self._shared = axes, dims, dtype or expr.dtype, False
-        dims.vary(bits(axes))
-
-    # --- what it is ---
-    @property
-    def axes(self) -> Axes:
-        return self.dims.axes(self._axes)
-
-    @property
-    def dtype(self) -> DType:
-        """The element type; half types and 8-bit floats are computed in f32."""
-        return self._dtype
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self._axes)
-
-    @property
-    def shape(self) -> Shape:
-        """The size of each axis: a number that stays symbolic until a decision depends on it."""
-        return shape_of(self.axes, self.dims)
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The sizes of the axes in this tracing, for messages and for what holds for all sizes of their kind."""
-        return tuple(1 if d is None else self.dims.sizes[d] for d in self.axes)
-
-    @property
-    def size(self) -> Size | int:
-        """The number of elements."""
-        space = bits(self.axes)
-        return size_of(space, self.dims) if space else 1
+        super().__init__(expr, axes, dims, dtype)
+        self._shared = False
 
     @property
     def device(self) -> str:
         """Where a traced value is: nowhere; for functions of the Array API, which pass it on."""
         return "traced"
-
-    def described(self) -> str:
-        """What messages call it: the parameter of the function, or the line that made it."""
-        names = [self.dims.names[self.dims.views[e.value][0]] for e in _leaves(self.expr)]  # type: ignore[call-overload]
-        if len(names) == 1:
-            return names[0]
-        line = self.expr.where and self.expr.where.text.strip()
-        return f"the value of {line!r}" if line else "a value"
 
     # --- how nodes are made of it ---
     def made(self, op: str, t: DType, args: tuple[Sym, ...], value: object) -> SymArray:
@@ -160,9 +117,7 @@ class SymArray(Sym):
         return self.relabeled((*self._axes[:-2], self._axes[-1], self._axes[-2]))
 
     def __getitem__(self, index: object) -> SymArray:
-        from .indexing import indexed
-
-        return indexed(self, index)
+        return self.relabeled(indexed(self, index))
 
     # --- what it cannot do ---
     def __iter__(self) -> NoReturn:
@@ -174,8 +129,6 @@ class SymArray(Sym):
         return int(self.shape[0])
 
     def __setitem__(self, index: object, value: object) -> None:
-        from .indexing import assigned
-
         found = assigned(self, index, value, shared=self._shared)
         self.expr, self._axes = found.expr, found._axes
 
@@ -190,26 +143,9 @@ class SymArray(Sym):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        from .methods import METHODS
-
-        if name in METHODS:
-            return METHODS[name].__get__(self)
-        known = sorted({*METHODS, *(n for n in dir(type(self)) if not n.startswith("_"))})
+        known = [n for n in dir(type(self)) if not n.startswith("_")]
         raise error("WF261", name=name, near=near(name, known), known=" ".join(known), where=caller())
-
-    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
-        """The functions of the Array API standard on symbolic arrays."""
-        from . import namespace
-
-        return namespace
 
     def __repr__(self) -> str:
         sizes = ", ".join(str(n) for n in self.shape)
         return f"SymArray({self.expr.op}: {self.dtype.name}[{sizes}])"
-
-
-def _leaves(e: Expr) -> list[Expr]:
-    """The ``input`` node of a value that only reads an array."""
-    while e.op == "cast":
-        (e,) = e.args
-    return [e] if e.op == "input" else []

@@ -16,7 +16,7 @@ from ..signatures import defined, parameters
 from ..symbols import Sym
 from ..tracing import structure_of
 from ..values import Value
-from . import types
+from . import methods, types  # noqa: F401 - gives symbolic arrays their methods
 from .dims import Axes, Dims, bits
 from .numbering import Numbered
 from .over_axes import Outside
