@@ -1,4 +1,7 @@
-"""Exchange of states between lanes: the butterfly that ends the warp stage and the inter-warp stage."""
+"""Exchange of states between lanes: the butterfly, in which lanes at distances 1, 2, 4, ... combine their states.
+
+Three passes end in it: ``lower-warp-shuffle``, ``lower-interwarp-accumulate`` and ``lower-cluster-reduce``.
+"""
 
 from __future__ import annotations
 

@@ -42,7 +42,11 @@ gpu.module @device {
     // CHECK-NEXT: %[[OURS:.*]] = scf.if %[[FIRST]] -> (f32) {
     // CHECK-NEXT:   %[[OWN:.*]] = arith.andi %[[LANE]], %c31_i32
     // CHECK-COUNT-4: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> f32
-    // CHECK-COUNT-5: gpu.shuffle xor
+    // CHECK:        gpu.shuffle xor %{{.*}}, %c1_i32, %c32_i32 : f32
+    // CHECK:        gpu.shuffle xor %{{.*}}, %c2_i32, %c32_i32 : f32
+    // CHECK:        gpu.shuffle xor %{{.*}}, %c4_i32, %c32_i32 : f32
+    // CHECK:        gpu.shuffle xor %{{.*}}, %c8_i32, %c32_i32 : f32
+    // CHECK:        gpu.shuffle xor %{{.*}}, %c16_i32, %c32_i32 : f32
     // CHECK:      } else {
     // CHECK-NEXT:   scf.yield %[[X]] : f32
     // CHECK-NEXT: }

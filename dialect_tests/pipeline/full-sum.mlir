@@ -110,9 +110,14 @@ func.func @sum(%x: tensor<?xf32>) -> tensor<f32> attributes {
 // THREAD-NEXT:    "fold.warp_reduce"(%[[SUM]])
 // THREAD-NOT:     fold.thread_reduce
 
-// 4. lower-warp-shuffle: five shuffles, five additions.
+// 4. lower-warp-shuffle: five shuffles, five additions. The distance doubles, so that in the end all 32 lanes have met.
 //
-// WARP-COUNT-5:   gpu.shuffle xor
+// WARP:           gpu.shuffle xor %{{.*}}, %c1_i32, %c32_i32 : f32
+// WARP:           gpu.shuffle xor %{{.*}}, %c2_i32, %c32_i32 : f32
+// WARP:           gpu.shuffle xor %{{.*}}, %c4_i32, %c32_i32 : f32
+// WARP:           gpu.shuffle xor %{{.*}}, %c8_i32, %c32_i32 : f32
+// WARP:           gpu.shuffle xor %{{.*}}, %c16_i32, %c32_i32 : f32
+// WARP-NOT:       gpu.shuffle
 // WARP:           %[[SUM:.*]] = arith.addf
 // WARP:           "fold.shared_store"({{.*}}, %[[SUM]])
 // WARP-NOT:       fold.warp_reduce

@@ -139,7 +139,11 @@ func.func @layer_norm(%x: tensor<?x?xf32>, %w: tensor<?x?xf32>, %b: tensor<?x?xf
 // 3. lower-warp-shuffle: a butterfly of 32 lanes for each fold.
 //
 // WARP:             gpu.func @layer_norm
-// WARP-COUNT-5:     gpu.shuffle xor
+// WARP:             gpu.shuffle xor %{{.*}}, %c1_i32, %c32_i32 : f32
+// WARP:             gpu.shuffle xor %{{.*}}, %c2_i32, %c32_i32 : f32
+// WARP:             gpu.shuffle xor %{{.*}}, %c4_i32, %c32_i32 : f32
+// WARP:             gpu.shuffle xor %{{.*}}, %c8_i32, %c32_i32 : f32
+// WARP:             gpu.shuffle xor %{{.*}}, %c16_i32, %c32_i32 : f32
 // WARP-NOT:         gpu.shuffle
 // WARP:             "fold.shared_store"
 // WARP-COUNT-5:     gpu.shuffle xor

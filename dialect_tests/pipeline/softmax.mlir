@@ -139,7 +139,9 @@ func.func @softmax(%x: tensor<?x?xf32>) -> tensor<?x?xf32> attributes {
 // 4. lower-warp-shuffle: three shuffles a phase, for 8 lanes. No op of the fold dialect is left.
 //
 // WARP:             gpu.func @softmax
-// WARP-COUNT-3:     gpu.shuffle xor
+// WARP:             gpu.shuffle xor %{{.*}}, %c1_i32, %c32_i32 : f32
+// WARP:             gpu.shuffle xor %{{.*}}, %c2_i32, %c32_i32 : f32
+// WARP:             gpu.shuffle xor %{{.*}}, %c4_i32, %c32_i32 : f32
 // WARP:             math.exp
 // WARP-COUNT-3:     gpu.shuffle xor
 // WARP:             arith.divf
