@@ -26,8 +26,9 @@ plan is chosen; here are the numbers by which it is.
 
 A *threshold* is one number; of a list by bytes of an element, `4: 12` is the number for elements of 4 bytes. Of a
 *table*, the first row that the size does not exceed decides. *Set* names the day and the commit that set the number,
-and the entry of [the log](log/README.md) that reports the measurement, all on NVIDIA H200s; where none is named, no
-measurement is recorded. `python benchmarks/measure_table.py TABLE` measures a table anew.
+and the entry of [the log](log/README.md) that reports the measurement, on NVIDIA H200s or on the GPU that the entry
+names; where none is named, no measurement is recorded. `python benchmarks/measure_table.py TABLE` measures a table
+anew.
 
 A *wide* or 16-byte access is the widest there is, and rows count those even where they are read by narrower ones.
 *Long* combines take 16 instructions or more, *very long* ones 20. *Numbered* elements are those of argmin and argmax.

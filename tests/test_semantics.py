@@ -261,6 +261,15 @@ def test_portable_bits() -> None:
     assert len(found) == 1
 
 
+def test_portable_rows() -> None:
+    x = normal(1100, 140)
+    softmax = partial(wf.softmax, axis=1, determinism="portable", device="emulator")
+    many = softmax(x)
+    assert all(softmax(x[i : i + 1]).tobytes() == many[i].tobytes() for i in range(9))
+    sums = [plan_for("sum", (n, 2**16), axis=1, determinism="portable").choice for n in (1, 5000)]
+    assert sums[0].run.split > sums[1].run.split
+
+
 def test_floats_by_atomics() -> None:
     x = normal(5000)
     got = total(x, determinism="none", plan="finish=atomic")

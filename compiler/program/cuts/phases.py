@@ -17,7 +17,10 @@ from ..graph import Expr, Space
 from .steps import Operand
 
 Owns = Callable[[tuple[int, ...], tuple[int, ...]], bool]
-"""Whether a CTA or a cluster may own the elements of each result, given the kept and the reduced dims."""
+"""Whether a CTA or a cluster may own the elements of each result, given the kept and the reduced dims.
+
+The planner decides: ``owning`` in ``compiler/planner/resident/choose.py``.
+"""
 
 
 class Written(NamedTuple):

@@ -43,7 +43,7 @@ def along(name: str, value: Array, x: Array, axis: AxisArgument) -> Array:
         axis: axes of ``x``.
 
     Raises:
-        TraceError: WF254 for other sizes, WF269 for a value that stretches ``x``.
+        TraceError: WF254 (from ``arrays/broadcasting.py``) for other sizes, WF269 for a value that stretches ``x``.
     """
     places = sorted(positions(axis, x.axes, x))
     own = placed(value, x.ndim, places) if value.ndim == len(places) else value
