@@ -26,7 +26,7 @@ _MACHINERY = (*(str(_ROOT / part) + os.sep for part in ("compiler", "runtime")),
 """Files whose frames are between the user's line and ``caller``."""
 _OURS = (*_MACHINERY, *(str(_ROOT / part) + os.sep for part in ("cli", "commands", "passes")))
 _BUILT_IN = str(_ROOT / "compiler" / "program" / "library") + os.sep
-"""The built-in reductions: their lines count like those of a user's reductions."""
+"""Built-in reductions and programs: nodes name their lines, as they name a user's; errors name the user's alone."""
 _LIBRARIES = LIBRARIES | {"cuda", "ml_dtypes", "mlir", "numba_cuda_mlir"}
 _REMEDIES: tuple[tuple[type[Exception], str], ...] = (
     (NameError, "define the name before the call, or make it a parameter: def f(x, *, name=1.0)"),
@@ -51,13 +51,18 @@ def _is_machinery(file: str) -> bool:
     return file.startswith(_MACHINERY) and not file.startswith(_BUILT_IN)
 
 
+def is_built_in(place: Location) -> bool:
+    """Whether a line is one of a built-in reduction or program."""
+    return place.file.startswith(_BUILT_IN)
+
+
 def shown(e: Exception) -> Exception:
     """``e`` for a public function to raise: with a source line, and without our frames.
 
     An exception that has no code and passed through no function of the user is a bug of ours, and keeps all its frames.
     """
-    if isinstance(e, WarpfoldError) and (e.location is None or e.location.file.startswith(_BUILT_IN)):
-        e.locate(caller() or e.location)  # a mistake that shows in a built-in function is its caller's
+    if isinstance(e, WarpfoldError) and (e.location is None or is_built_in(e.location)):
+        e.locate(caller() or e.location)
     if os.environ.get("WARPFOLD_TRACEBACK") == "full" or not (isinstance(e, WarpfoldError) or users_line(e)):
         return e
     link: BaseException | None = e
@@ -83,7 +88,8 @@ def outermost(function: Callable[P, R]) -> Callable[P, R]:
 class Tracing:
     """A context for tracing a user's function, which adds the user's line to what it raises.
 
-    Coded errors without a line get it. Python's own exceptions keep their type and get a note (WF241).
+    Coded errors without a line get it, and so do those that name a line of a built-in function: the mistake is its
+    caller's. Python's own exceptions keep their type and get a note (WF241).
     """
 
     def __init__(self, name: str) -> None:
@@ -94,11 +100,12 @@ class Tracing:
 
     def __exit__(self, _: object, e: BaseException | None, __: object) -> None:
         place = users_line(e) if isinstance(e, Exception) else None
-        if e is None or place is None:
-            return
         if isinstance(e, WarpfoldError):
-            e.locate(e.location or place)
-        elif not any(n.startswith("WF241") for n in getattr(e, "__notes__", ())):
+            if e.location is None or is_built_in(e.location):
+                e.locate(place)
+        elif (
+            e is not None and place is not None and not any(n.startswith("WF241") for n in getattr(e, "__notes__", ()))
+        ):
             remedy = next((r for kind, r in _REMEDIES if isinstance(e, kind)), _REMEDY)
             e.add_note(error("WF241", name=self.name, kind=type(e).__name__, remedy=remedy, where=place).render())
 

@@ -120,8 +120,7 @@ ENTRIES: Entries = {
             "only axes of size 1 stretch, and new axes stand in front",
         ),
         "WF256": (
-            "axis {axis} is not an axis of {value}, which has {rank} of them: expected None, or distinct integers from "
-            "-{rank} to {rank} - 1",
+            "axis {axis} is not an axis of {value}, which has {rank} of them: expected {expected}",
             "count axes from 0, or from -1 backwards; keepdims=True keeps the axes of what was reduced before",
         ),
         "WF257": (

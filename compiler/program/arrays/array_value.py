@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...dtypes import DType
+from ..frames import is_built_in
 from ..graph import Expr
 from ..symbols import Sym
 from . import types
@@ -57,12 +58,14 @@ class ArrayValue(Sym):
         return size_of(space, self.dims) if space else 1
 
     def described(self) -> str:
-        """What messages call it: the parameter of the function, or the line that made it."""
+        """What messages call it: the parameter of the function, or the user's line that made it."""
         names = [self.dims.names[self.dims.views[e.value][0]] for e in _leaves(self.expr)]  # type: ignore[call-overload]
         if len(names) == 1:
             return names[0]
-        line = self.expr.where and self.expr.where.text.strip()
-        return f"the value of {line!r}" if line else "a value"
+        place = self.expr.where
+        if place is None or not place.text or is_built_in(place):
+            return "a value"
+        return f"the value of {place.text.strip()!r}"
 
 
 def _leaves(e: Expr) -> list[Expr]:

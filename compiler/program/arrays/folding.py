@@ -11,7 +11,7 @@ from operator import index
 from typing import Any
 
 from ...dtypes import BOOL
-from ...errors import error
+from ...errors import WarpfoldError, error
 from ..dtype_names import dtype as as_dtype
 from ..fold import HUGE, Scope, current_scope, fold, leaving_out, not_a_number, scope
 from ..frames import caller
@@ -92,10 +92,15 @@ def positions(axis: AxisArgument, shape: Axes, value: SymArray) -> tuple[int, ..
     for a in axis if isinstance(axis, tuple | list) else (axis,):
         position = None if isinstance(a, bool) or not hasattr(a, "__index__") else index(a)
         if position is None or not -rank <= position < rank or position % rank in found:
-            facts = {"axis": axis, "value": value.described(), "rank": rank}
-            raise error("WF256", where=caller(), **facts)
+            raise no_axis(axis, rank, value)
         found.append(position % rank)
     return tuple(found)
+
+
+def no_axis(axis: object, rank: int, value: SymArray) -> WarpfoldError:
+    """The error for axes that ``value``, of so many axes, has not."""
+    expected = f"None, or distinct integers from {-rank} to {rank - 1}" if rank else "None"
+    return error("WF256", axis=axis, value=value.described(), rank=rank, expected=expected, where=caller())
 
 
 def named(name: str) -> Callable[..., Any]:

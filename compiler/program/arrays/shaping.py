@@ -10,7 +10,7 @@ from ...errors import error
 from ..frames import caller
 from .broadcasting import along, broadcast
 from .dims import Axes, Dims, dims_of
-from .folding import AxisArgument, positions
+from .folding import AxisArgument, no_axis, positions
 from .sizes import Size
 from .sym_array import SymArray
 
@@ -43,7 +43,7 @@ def permute_dims(x: SymArray, axes: Sequence[int] | None = None) -> SymArray:
         return x.T
     order = positions(tuple(axes), x.axes, x)
     if len(order) != x.ndim:
-        raise error("WF256", axis=tuple(axes), value=x.described(), rank=x.ndim, where=caller())
+        raise no_axis(tuple(axes), x.ndim, x)
     return x.relabeled(tuple(x.axes[i] for i in order))
 
 

@@ -167,3 +167,37 @@ def test_a_chained_exception_is_shown_without_our_frames() -> None:
     e = raised(lambda: wf.sum(Odd()))
     assert isinstance(e.__cause__, ValueError)
     assert ours(e.__cause__) == []
+
+
+W, TARGETS = np.ones(7, np.float32), np.zeros(2, np.int64)
+OF_LIBRARY: list[tuple[str, Callable[..., Any]]] = [
+    ("WF254", lambda x, w, _: wf.layer_norm(x, w)), ("WF254", lambda x, w, _: wf.rms_norm(x, w)),
+    ("WF254", lambda x, w, _: wf.add_layer_norm(x, x, w)), ("WF270", lambda x, w, _: wf.batch_norm(x, w)),
+    ("WF273", lambda x, *_: wf.group_norm(x, 2)), ("WF256", lambda x, *_: wf.softmax(x, axis=7)),
+    ("WF256", lambda x, *_: wf.normalize(x, axis=(0, 0))), ("WF254", lambda x, w, t: wf.cross_entropy(x, t, w)),
+    ("WF272", lambda x, *_: wf.quantize(x, dtype="f32")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "function"), OF_LIBRARY)
+def test_a_mistake_that_shows_in_a_program_of_the_library_is_its_callers(
+    code: str, function: Callable[..., Any]
+) -> None:
+    """Called with arrays, and inside another program, where the line of the outer call says less."""
+    for call in (function, wf.program(function)):
+        e = raised(lambda call=call: call(X, W, TARGETS))  # type: ignore[misc]
+        assert isinstance(e, wf.WarpfoldError)
+        assert e.code == code
+        assert e.location is not None
+        assert (e.location.file, e.location.line) == (__file__, function.__code__.co_firstlineno)
+
+
+def test_messages_quote_no_line_of_the_library() -> None:
+    """Their values are made on lines of the library's, which users do not know."""
+
+    @wf.program
+    def added(x: Any, y: Any) -> Any:
+        return wf.softmax(x) + y
+
+    text = str(raised(lambda: added(X, W)))
+    assert "axis -1 has size 3 in a value and size 7 in y" in text
