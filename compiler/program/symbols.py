@@ -6,14 +6,15 @@ is computed. Types follow NumPy's promotion, with Python numbers weak as in NumP
 
 from __future__ import annotations
 
-import math
 import operator
+from abc import ABC, abstractmethod
 from typing import Any
 
-from ..dtypes import BF16, BOOL, F16, F32, F64, I64, STORED, DType, dtype, promote
+from ..dtypes import BF16, BOOL, F16, F32, F64, I64, STORED, DType, promote
 from ..errors import Location, WarpfoldError, error
+from . import constants
 from .frames import caller
-from .graph import SCALAR, Expr, union
+from .graph import Expr, union
 from .refusals import Symbolic
 from .spelling import instead
 
@@ -23,14 +24,14 @@ def _numpys(function: Any) -> WarpfoldError:
     return error("WF217", name=function.__name__, remedy=instead(function.__name__), where=caller())
 
 
-class SymNumber:
+class SymNumber(ABC):
     """A Python number that is symbolic, such as the size of an array; like a Python number it is weak."""
 
     __slots__ = ()
 
+    @abstractmethod
     def symbolic(self, like: DType | None) -> Sym:
         """This number as a value, in the type that a Python number beside ``like`` takes."""
-        raise NotImplementedError
 
 
 class Sym(Symbolic):
@@ -223,27 +224,8 @@ def is_array(x: object) -> bool:
 
 
 def constant(value: bool | int | float, t: DType, where: Location | None = None) -> Sym:
-    """``value`` as a constant of type ``t``; a mistake is shown at ``where``, or else at the user's running line.
-
-    Raises:
-        TraceError: WF204 when an integer type cannot hold it.
-    """
-    if t.is_float:
-        return Sym(Expr("const", (), t, SCALAR, _float(value)))
-    if t == BOOL:
-        return Sym(Expr("const", (), t, SCALAR, bool(value)))
-    if (isinstance(value, float) and not value.is_integer()) or not t.lowest <= value <= t.highest:
-        facts = {"value": value, "dtype": t.name, "lowest": t.lowest, "highest": t.highest}
-        raise error("WF204", where=where or caller(), **facts)
-    return Sym(Expr("const", (), t, SCALAR, int(value)))
-
-
-def _float(value: bool | int | float) -> float:
-    """``value`` as a float; whole numbers beyond the range of floats are infinite."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
+    """``value`` as a constant of type ``t``, see ``constants.constant``."""
+    return Sym(constants.constant(value, t, where))
 
 
 def _is_complex(*values: Any) -> bool:
@@ -259,17 +241,7 @@ def sym(value: Any, like: DType | None = None) -> Sym:
         return value.symbolic(like)
     if _is_complex(value):
         raise error("WF206", op="for real numbers", dtype=value.dtype.name, where=caller())
-    if type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0 and hasattr(value, "item"):
-        value, like = value.item(), dtype(value.dtype)
-    if not isinstance(value, bool | int | float):
-        raise error("WF205", kind=type(value).__name__, where=caller())
-    if like is None:
-        like = BOOL if isinstance(value, bool) else I64 if isinstance(value, int) else F64
-    if isinstance(value, float) and not like.is_float:
-        like = F64
-    if like == BOOL and not isinstance(value, bool):
-        like = I64
-    return constant(value, like)
+    return Sym(constants.weak(value, like))
 
 
 def node(op: str, t: DType, *args: Sym, value: object = None) -> Sym:
