@@ -19,7 +19,10 @@ from ..compiler import files
 from ..compiler.dtypes import DType, dtype
 from ..compiler.errors import error
 from ..runtime.calls.operands import Operands
+from ..runtime.prepare import Prepared
+from ..runtime.programs.plans import PreparedProgram
 from . import results, run, terminal
+from .outcome import Outcome
 from .output_file import Output
 from .programs import run as programs
 from .requests import inputs, launch_arguments, launch_syntax
@@ -77,7 +80,7 @@ class Watched:
         elements: size of the largest array of an OP or of a FILE.ptx.
         nbytes: bytes of an OP's inputs and results; None for a FILE.ptx, whose arrays may be either.
         arrays: the arrays by name after all launches; ``named`` are those that a launch names.
-        outcome: plan and results of a reduction, or those of a program; None for a FILE.ptx.
+        prepared: the plan of a reduction, or those of a program; None for a FILE.ptx.
     """
 
     title: str
@@ -85,7 +88,7 @@ class Watched:
     nbytes: int | None
     arrays: dict[str, Array] = field(default_factory=dict)
     named: tuple[str, ...] = ()
-    outcome: run.Outcome | programs.Outcome | None = None
+    prepared: Prepared | PreparedProgram | None = None
 
 
 def watch(work: Work, tool: Tool | None, *, json: bool = False) -> Watched:
@@ -138,7 +141,7 @@ def _operation(work: Work, tool: Tool | None) -> Watched:
 
     request, backend = work.request, EmulatorBackend()
     backend.tool, backend.max_steps = tool, work.max_steps
-    outcome: run.Outcome | programs.Outcome
+    outcome: Outcome[Prepared] | Outcome[PreparedProgram]
     xs = request.arrays
     if isinstance(request, ProgramRequest):
         outcome = programs.on_backend(request, backend)
@@ -149,7 +152,7 @@ def _operation(work: Work, tool: Tool | None) -> Watched:
         outcome = run.perform(request, arrays, keepdims=False)
     named = {f"input {i}": x for i, x in enumerate(xs)} | {f"result {i}": r for i, r in enumerate(outcome.results)}
     nbytes = sum(x.nbytes for x in named.values())
-    return Watched(request.title(), max(x.size for x in xs), nbytes, named, outcome=outcome)
+    return Watched(request.title(), max(x.size for x in xs), nbytes, named, prepared=outcome.prepared)
 
 
 class _Aligned(Operands):

@@ -12,10 +12,11 @@ from ..compiler.errors import Location
 from ..runtime.emulator.profiler import CLASSES, Line, Profile, Profiler, total
 from ..runtime.emulator.ptx.demangle import demangle
 from ..runtime.emulator.traffic import SECTOR
-from ..runtime.prepare import artifact
-from . import run, terminal
+from ..runtime.prepare import Prepared, artifact
+from . import terminal
 from .emulated import Watched, Work, watch
 from .ideals import Counts, ideals
+from .programs.run import launching
 
 HOTTEST = 12
 """Number of PTX lines that ``--lines`` shows for each launch."""
@@ -83,12 +84,12 @@ def _launches(watched: Watched, profiles: list[Profile]) -> list[Seen]:
 
 def _least(watched: Watched, launches: int) -> Sequence[Counts | None]:
     """The ideals of each launch, where they are known: those of a reduction, and of steps that are one."""
-    if watched.outcome is None:
+    if watched.prepared is None:
         return [None] * launches
-    if isinstance(watched.outcome, run.Outcome):
-        return ideals(watched.outcome.ready, artifact(watched.outcome.ready))
+    if isinstance(watched.prepared, Prepared):
+        return ideals(watched.prepared, artifact(watched.prepared))
     found: list[Counts | None] = []
-    for ready in (step.prepared for step in watched.outcome.launched):
+    for ready in (step.prepared for step in launching(watched.prepared)):
         made = artifact(ready)
         found += [None] * len(made.kernels) if ready.program.reads_again else ideals(ready, made)
     return found

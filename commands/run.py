@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,40 +21,13 @@ from ..runtime.resolve import params_of
 from . import emit, levels, terminal
 from .checking import reference
 from .checking.evaluate import Evaluator, parts
+from .outcome import Outcome, device_time
 from .output_file import Output
 from .programs.run import run as run_program
 from .requests.program_request import ProgramRequest
-from .requests.request import Array, Request
+from .requests.request import Request
 from .results import result_facts, result_lines, save_results
-from .timing import REPEATS, Timed, why
-
-
-@dataclass
-class Outcome:
-    """One run.
-
-    Attributes:
-        ready, arrays: the prepared reduction and its operands.
-        results: NumPy arrays.
-        cached: whether the kernels came from the cache.
-        compile_s, run_s: host times in seconds; the second includes copies and the wait for the result.
-        device_us: device time of the kernels in microseconds; None on the emulator.
-        checks: one per result; empty with ``--no-check``.
-    """
-
-    ready: Prepared
-    arrays: Operands
-    results: list[Array]
-    cached: bool
-    compile_s: float
-    run_s: float
-    device_us: float | None = None
-    checks: list[reference.Check] = field(default_factory=list)
-
-    @property
-    def passed(self) -> bool:
-        """Whether every result is right."""
-        return all(c.passed for c in self.checks)
+from .timing import why
 
 
 def run(
@@ -83,7 +55,7 @@ def run(
     if check:
         with terminal.progress("checking against NumPy"):
             _check(request, outcome)
-        for m, types in outcome.ready.traced.used:
+        for m, types in outcome.prepared.traced.used:
             warn_thoroughly(m, types)
     if target is not None and outcome.passed:
         target.write(lambda f: save_results(f, _labels(outcome), outcome.results))
@@ -94,7 +66,7 @@ def run(
     return outcome.passed
 
 
-def perform(request: Request, arrays: Operands, keepdims: bool) -> Outcome:
+def perform(request: Request, arrays: Operands, keepdims: bool) -> Outcome[Prepared]:
     """Compiles and runs on the backend of ``arrays``, without checks."""
     with terminal.progress("compiling"), request.users_code():
         started = time.perf_counter()
@@ -107,7 +79,7 @@ def perform(request: Request, arrays: Operands, keepdims: bool) -> Outcome:
         run_s = time.perf_counter() - started
     results = [np.asarray(r) for r in got]
     outcome = Outcome(ready, arrays, results, cached, compile_s, run_s)
-    outcome.device_us = _device_time(outcome, compiled)
+    outcome.device_us = device_time(arrays, lambda: _launch(arrays, compiled, ready))
     return outcome
 
 
@@ -131,19 +103,8 @@ def _compile(ready: Prepared) -> tuple[Artifact, bool]:
     return artifact(ready), found
 
 
-def _device_time(outcome: Outcome, compiled: Artifact) -> float | None:
-    """The least device time of a few runs of the kernels; None for a backend without a clock."""
-    arrays = outcome.arrays
-    if not hasattr(arrays.backend, "elapsed") or 0 in arrays.inputs[0].shape:
-        return None
-    timed: Any = Timed(arrays.backend)
-    arrays.backend = timed
-    _launch(arrays, compiled, outcome.ready)
-    return float(timed.microseconds)
-
-
-def _check(request: Request, outcome: Outcome) -> None:
-    ready = outcome.ready
+def _check(request: Request, outcome: Outcome[Prepared]) -> None:
+    ready = outcome.prepared
     axes = normalize_axes(request.axis, request.arrays[0].ndim)
     inputs = [p for x in request.arrays for p in parts(x)]
     evaluator = Evaluator(ready.program, inputs, axes, random=not request.files)
@@ -161,43 +122,32 @@ def _depth(ready: Prepared) -> int:
     return reference.depth(ready.choice.plan, ready.choice.run, ready.geometry.times, left.n_reduced if left else 1)
 
 
-def _labels(outcome: Outcome) -> list[str]:
+def _labels(outcome: Outcome[Prepared]) -> list[str]:
     """The name of each result; empty for a single one."""
-    return leaf_names(outcome.ready.traced.structure)
+    return leaf_names(outcome.prepared.traced.structure)
 
 
-def _show(request: Request, outcome: Outcome, device: str, output: str | None) -> None:
-    plan, run_ = outcome.ready.choice.plan, outcome.ready.choice.run
+def _show(request: Request, outcome: Outcome[Prepared], device: str, output: str | None) -> None:
+    plan, run_ = outcome.prepared.choice.plan, outcome.prepared.choice.run
     lines: list[tuple[str, object]] = [
         ("run", f"{request.title()} ({request.kind()[2]})"),
-        ("on", why(outcome.arrays.backend, device)),
+        ("on", why(outcome.operands.backend, device)),
     ]
-    lines += result_lines(_labels(outcome), outcome.ready.traced.results, outcome.results, outcome.checks)
+    lines += result_lines(_labels(outcome), outcome.prepared.traced.results, outcome.results, outcome.checks)
     lines.append(("plan", levels.plan_words(plan)))
-    lines.append(("stages", levels.stage_words(outcome.ready)))
+    lines.append(("stages", levels.stage_words(outcome.prepared)))
     lines.append(("grid", f"{run_.tiles} x {run_.split} CTA(s) of {plan.threads} threads"))
-    made = "found in the cache" if outcome.cached else "made now"
-    lines.append(("compile", f"{terminal.duration(outcome.compile_s)} ({made})"))
-    lines.append(("run", f"{terminal.duration(outcome.run_s)} (host clock, from arrays to result)"))
-    if outcome.device_us:
-        moved = sum(x.nbytes for x in (*request.arrays, *outcome.results)) / outcome.device_us / 1e3
-        device_time = terminal.duration(outcome.device_us / 1e6)
-        lines.append(("kernels", f"{device_time} (device clock, least of {REPEATS}), {moved:.4g} GB/s"))
-    if output:
-        lines.append(("written", output if outcome.passed else "nothing, since the check failed"))
+    lines += [*outcome.times(request.arrays), *outcome.written(output)]
     terminal.facts(lines)
 
 
-def _facts(request: Request, outcome: Outcome, device: str, output: str | None) -> dict[str, object]:
+def _facts(request: Request, outcome: Outcome[Prepared], device: str, output: str | None) -> dict[str, object]:
     """All output as plain values."""
     shape, types, source = request.kind()
-    results = result_facts(_labels(outcome), outcome.ready.traced.results, outcome.results, outcome.checks)
+    results = result_facts(_labels(outcome), outcome.prepared.traced.results, outcome.results, outcome.checks)
     return {
         "op": request.op, "name": request.name, "shape": list(shape), "dtypes": [t.name for t in types],
         "source": source, "axis": None if request.axis is None else list(request.axis),
-        "backend": outcome.arrays.backend.name, "why": why(outcome.arrays.backend, device),
-        "passed": outcome.passed if outcome.checks else None,
-        "results": results, **emit.plan_facts(outcome.ready),
-        "compile_ms": outcome.compile_s * 1e3, "cached": outcome.cached, "run_ms": outcome.run_s * 1e3,
-        "kernels_us": outcome.device_us, "output": output if outcome.passed else None,
+        "results": results, **emit.plan_facts(outcome.prepared),
+        **outcome.facts(device, output),
     }  # fmt: skip

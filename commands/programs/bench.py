@@ -64,7 +64,7 @@ def _copy(backend: Any, must: int) -> Timing:
 
 
 def _facts(
-    request: ProgramRequest, outcome: run.Outcome, timings: dict[int, Timing], copy: Timing, must: int, device: str
+    request: ProgramRequest, outcome: run.Ran, timings: dict[int, Timing], copy: Timing, must: int, device: str
 ) -> dict[str, Any]:
     """All that was measured, as plain values."""
     steps = [

@@ -98,7 +98,7 @@ def _changed(arrays: list[Array], change: Callable[[Array], Array]) -> list[Arra
     return [change(x.astype(np.float64)).astype(x.dtype) if _is_float(x) and x.size == most else x for x in arrays]
 
 
-def _checked(request: ProgramRequest, outcome: run.Outcome, arrays: list[Array], name: str) -> list[Checked]:
+def _checked(request: ProgramRequest, outcome: run.Ran, arrays: list[Array], name: str) -> list[Checked]:
     """How each result of one run compares with f64."""
     program = run.as_cut(outcome.prepared)
     likely = name == "as given" and not request.paths

@@ -99,7 +99,7 @@ def _timed(request: ProgramRequest, step: Step, device: str) -> Step:
     return _with(step, request, outcome, microseconds=timer.microseconds)
 
 
-def _with(step: Step, request: ProgramRequest, outcome: run.Outcome, **more: Any) -> Step:
+def _with(step: Step, request: ProgramRequest, outcome: run.Ran, **more: Any) -> Step:
     """A step with the plan, the checks and what else one run found."""
     plans = [s.prepared.choice.plan for s in outcome.prepared.steps]
     checks = (*step.checks, *run.checks(request, outcome))

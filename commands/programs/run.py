@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import IO, Any
 
 import numpy as np
@@ -20,50 +20,18 @@ from ...runtime.programs import run as runtime
 from ...runtime.programs.plans import PreparedProgram, PreparedStep
 from .. import emit, levels, terminal
 from ..checking import program_bounds, reference
+from ..outcome import Outcome, device_time
 from ..output_file import Output
 from ..requests.inputs import Array, aligned, empty
 from ..requests.program_request import ProgramRequest
 from ..results import result_facts, result_lines, save_results
-from ..timing import REPEATS, Timed, why
+from ..timing import why
 from .cut_rows import owned
 from .words import Words
 
 NPZ = ".npz"
-
-
-@dataclass
-class Outcome:
-    """One run.
-
-    Attributes:
-        prepared: the steps and their plans.
-        operands: the arrays, with the backend.
-        results: NumPy arrays.
-        cached: whether all kernels came from the cache.
-        compile_s, run_s: host times in seconds; the second includes copies and the wait for the results.
-        device_us: device time of the kernels in microseconds; None on the emulator.
-        checks: one per result; empty with ``--no-check``.
-    """
-
-    prepared: PreparedProgram
-    operands: Operands
-    results: list[Array]
-    cached: bool
-    compile_s: float
-    run_s: float
-    device_us: float | None = None
-    checks: list[reference.Check] = field(default_factory=list)
-
-    @property
-    def launched(self) -> list[PreparedStep]:
-        """The steps that launch kernels: those that have rows, and elements if they fold nothing."""
-        sized = [(s, s.prepared.geometry) for s in self.prepared.steps]
-        return [s for s, g in sized if g.n_kept and (g.n_reduced or s.step.program.reduces)]
-
-    @property
-    def passed(self) -> bool:
-        """Whether every result is right."""
-        return all(c.passed for c in self.checks)
+Ran = Outcome[PreparedProgram]
+"""One run of a program."""
 
 
 def run(request: ProgramRequest, *, output: str | None, device: str, json: bool, check: bool) -> bool:
@@ -93,7 +61,7 @@ def run(request: ProgramRequest, *, output: str | None, device: str, json: bool,
 
 def perform(
     request: ProgramRequest, operands: Operands, out: tuple[Array, ...] | None = None, *, timed: bool = True
-) -> Outcome:
+) -> Ran:
     """Compiles and runs on the backend of ``operands``, into ``out`` if that is given, without checks.
 
     With ``timed`` the kernels run again to be timed, if the backend has a clock.
@@ -110,12 +78,13 @@ def perform(
         started = time.perf_counter()
         results = launched(operands, prepared)
         run_s = time.perf_counter() - started
-    outcome = Outcome(prepared, operands, results, known, compile_s, run_s)
-    outcome.device_us = _device_time(outcome) if timed else None
+    outcome = Ran(prepared, operands, results, known, compile_s, run_s)
+    if timed:
+        outcome.device_us = device_time(operands, lambda: launched(operands, prepared))
     return outcome
 
 
-def on_backend(request: ProgramRequest, backend: Any) -> Outcome:
+def on_backend(request: ProgramRequest, backend: Any) -> Ran:
     """Compiles and runs on a backend of the emulator, with arrays and results that lie as on a GPU."""
     operands = runtime.operands_of([aligned(x) for x in request.arrays], "emulator")
     operands.backend = backend
@@ -135,20 +104,13 @@ def launched(operands: Operands, prepared: PreparedProgram) -> list[Array]:
     return [np.asarray(r) for r in runtime.run(operands, prepared._replace(program=flat))]
 
 
-def _device_time(outcome: Outcome) -> float | None:
-    """The device time of all steps, each the least of a few runs; None for a backend without a clock."""
-    operands = outcome.operands
-    if not hasattr(operands.backend, "elapsed") or any(0 in v.shape for v in operands.inputs):
-        return None
-    backend: Any = operands.backend
-    timed: Any = Timed(backend)
-    operands.backend = timed
-    launched(operands, outcome.prepared)
-    operands.backend = backend
-    return float(timed.microseconds)
+def launching(prepared: PreparedProgram) -> list[PreparedStep]:
+    """The steps that launch kernels: those that have rows, and elements if they fold nothing."""
+    sized = [(s, s.prepared.geometry) for s in prepared.steps]
+    return [s for s, g in sized if g.n_kept and (g.n_reduced or s.step.program.reduces)]
 
 
-def checks(request: ProgramRequest, outcome: Outcome) -> list[reference.Check]:
+def checks(request: ProgramRequest, outcome: Ran) -> list[reference.Check]:
     """How each result compares with the program evaluated in f64."""
     prepared = outcome.prepared
     program = as_cut(prepared)
@@ -181,12 +143,12 @@ def depth_of(prepared: PreparedProgram, program: ArrayProgram) -> program_bounds
     return of_fold
 
 
-def _labels(outcome: Outcome) -> list[str]:
+def _labels(outcome: Ran) -> list[str]:
     """The name of each result; empty for a single one."""
     return leaf_names(outcome.prepared.program.structure)
 
 
-def _save(f: IO[bytes], several: bool, request: ProgramRequest, outcome: Outcome) -> None:
+def _save(f: IO[bytes], several: bool, request: ProgramRequest, outcome: Ran) -> None:
     """The results: in an ``.npz`` file an array each, else as ``save_results`` writes them."""
     if several:
         names = [label or request.name for label in _labels(outcome)]
@@ -195,7 +157,7 @@ def _save(f: IO[bytes], several: bool, request: ProgramRequest, outcome: Outcome
         save_results(f, _labels(outcome), outcome.results)
 
 
-def _show(request: ProgramRequest, outcome: Outcome, device: str, output: str | None) -> None:
+def _show(request: ProgramRequest, outcome: Ran, device: str, output: str | None) -> None:
     lines: list[tuple[str, object]] = [
         ("run", f"{request.title()} ({request.source})"),
         ("on", why(outcome.operands.backend, device)),
@@ -208,27 +170,16 @@ def _show(request: ProgramRequest, outcome: Outcome, device: str, output: str | 
         lines.append((f"stages{tail}", levels.stage_words(own.prepared)))
         grid = f"{choice.run.tiles} x {choice.run.split} CTA(s) of {choice.plan.threads} threads"
         lines.append((f"grid{tail}", grid))
-    made = "found in the cache" if outcome.cached else "made now"
-    lines.append(("compile", f"{terminal.duration(outcome.compile_s)} ({made})"))
-    lines.append(("run", f"{terminal.duration(outcome.run_s)} (host clock, from arrays to result)"))
-    if outcome.device_us:
-        moved = sum(x.nbytes for x in (*request.arrays, *outcome.results)) / outcome.device_us / 1e3
-        spent = terminal.duration(outcome.device_us / 1e6)
-        lines.append(("kernels", f"{spent} (device clock, least of {REPEATS}), {moved:.4g} GB/s"))
-    if output:
-        lines.append(("written", output if outcome.passed else "nothing, since the check failed"))
+    lines += [*outcome.times(request.arrays), *outcome.written(output)]
     terminal.facts(lines)
 
 
-def _facts(request: ProgramRequest, outcome: Outcome, device: str, output: str | None) -> dict[str, object]:
+def _facts(request: ProgramRequest, outcome: Ran, device: str, output: str | None) -> dict[str, object]:
     """All output as plain values."""
     types = [o.dtype for o in request.results]
     return {
         "op": request.op, "name": request.name, "title": request.title(), "source": request.source,
-        "backend": outcome.operands.backend.name, "why": why(outcome.operands.backend, device),
-        "passed": outcome.passed if outcome.checks else None,
         "results": result_facts(_labels(outcome), types, outcome.results, outcome.checks),
         **emit.program_facts(Words(request, outcome.prepared)),
-        "compile_ms": outcome.compile_s * 1e3, "cached": outcome.cached, "run_ms": outcome.run_s * 1e3,
-        "kernels_us": outcome.device_us, "output": output if outcome.passed else None,
+        **outcome.facts(device, output),
     }  # fmt: skip

@@ -12,7 +12,7 @@ from warpfold.commands.profile import metrics
 from warpfold.commands.requests.request import Request
 from warpfold.compiler.plan.ladder import RUNGS
 from warpfold.runtime.emulator.profiler import Profile, Profiler
-from warpfold.runtime.prepare import artifact
+from warpfold.runtime.prepare import Prepared, artifact
 
 NARROW = ("20000x3 0", "5000x20 0")
 """Rows of 12 and 80 bytes, which sectors do not end with."""
@@ -23,9 +23,9 @@ Launches = list[tuple[Profile, Counter[str]]]
 
 def _profiled(op: str, shape: str, axis: str | None = None, dtype: str = "f32", plan: str = "") -> Launches:
     tool = Profiler()
-    outcome = watch(Work(Request(op, shape=shape, dtype=dtype, axis_text=axis, plan=plan)), tool).outcome
-    assert outcome is not None
-    return list(zip(tool.profiles, ideals(outcome.ready, artifact(outcome.ready)), strict=True))
+    prepared = watch(Work(Request(op, shape=shape, dtype=dtype, axis_text=axis, plan=plan)), tool).prepared
+    assert isinstance(prepared, Prepared)
+    return list(zip(tool.profiles, ideals(prepared, artifact(prepared)), strict=True))
 
 
 def test_the_counts_of_a_sum_by_many_ctas() -> None:
