@@ -119,7 +119,7 @@ def test_mypy_accepts_a_program_and_reports_mistakes(programs: Path) -> None:
 
 
 def test_pyright_accepts_a_program_and_reports_mistakes(programs: Path) -> None:
-    pytest.importorskip("pyright")
+    pytest.importorskip("pyright", reason="pyright is not installed")
     settings = {"extraPaths": ["path"], "include": ["*.py"], "typeCheckingMode": "standard"}
     (programs / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
     words = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable, "-p", str(programs)]

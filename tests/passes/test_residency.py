@@ -4,43 +4,16 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
+from access_kernels import POINTER, ROWS, THREADS, Kind, check
+from access_kernels import kernel as made
 from kernel_harness import compile_text, place, ptx_of_text
 
-from warpfold.runtime.emulator import Memory, sanitize
-from warpfold.runtime.emulator.machine.address_map import POISON
+from warpfold.runtime.emulator import Memory
 from warpfold.runtime.emulator.profiler import profile
-
-THREADS = 64
-ROWS = 3
-POINTER = "!llvm.ptr<1>"
-
-
-class Kind(NamedTuple):
-    """How a kernel accesses the elements: its access, their axis, their type, elements of an access."""
-
-    access: str
-    axis: str
-    type: str
-    width: int
-
-    @property
-    def item(self) -> int:
-        """Bytes of an element."""
-        return int(self.type[1:]) // 8
-
-    @property
-    def step(self) -> int:
-        """Elements between a thread's accesses."""
-        return THREADS * (self.width if self.axis == "reduced" else 1)
-
-    def slots_bytes(self, slots: int) -> int:
-        """Bytes of the slots of a CTA."""
-        return slots * THREADS * self.width * self.item
-
 
 KINDS = [
     Kind("aligned", "reduced", "i32", 4), Kind("aligned", "reduced", "i8", 16), Kind("aligned", "reduced", "i64", 4),
@@ -58,56 +31,32 @@ def kernel(name: str, kind: Kind, slots: int, *, whole: bool = False, twice: boo
 
     ``twice`` holds the row two times, and adds the second to three times the first.
     """
-    access, axis, t, width = kind
-    by_rows, shifted = axis == "reduced", access == "shifted"
-    fragment = t if width == 1 else f"vector<{width}x{t}>"
-    attributes = f'kept_rank = 1, reduced_rank = 1, axis = "{axis}", access = "{access}"'
-    shape = f"step = {kind.step}, slots = {slots}, threads = {THREADS}, vector = {width}, item = {kind.item}"
-    extent, of_extent = (", %extent", ", i32") if shifted else ("", "")
-    lead = f"""%lead = "fold.lead"(%x, %kept, %row) {{kept_rank = 1, reduced_rank = 0, lanes = {width},
-          bytes = {kind.item}}} : ({POINTER}, i32, i32) -> i32"""
+    shape = f"step = {kind.step}, slots = {slots}, threads = {THREADS}, vector = {kind.width}, item = {kind.item}"
+    extent, of_extent = (", %extent", ", i32") if kind.access == "shifted" else ("", "")
 
     def hold(name: str) -> str:
         return f"""
         %{name} = "fold.hold"(%x, %kept, %begin, %first, %n, %t, %row, %element{extent})
-          {{{attributes}, {shape}, whole = {str(whole).lower()}}}
+          {{{kind.attributes}, {shape}, whole = {str(whole).lower()}}}
           : ({POINTER}, i32, i32, i32, i32, i32, i32, i32{of_extent}) -> !llvm.ptr<3>"""
 
-    again = f"""
-          %w = "fold.held"(%again, %number) {{threads = {THREADS}}} : (!llvm.ptr<3>, i32) -> {fragment}
-          %result = arith.addi %product, %w : {fragment}"""
-    return f"""
-      gpu.func @{name}(%x: {POINTER}, %y: {POINTER}, %n: i32, %row: i32, %element: i32, %extent: i32)
-          kernel attributes {{known_block_size = array<i32: {THREADS}, 1, 1>}} {{
-        %tid = gpu.thread_id x
-        %bid = gpu.block_id x
-        %t = arith.index_cast %tid : index to i32
-        %b = arith.index_cast %bid : index to i32
-        %first = arith.constant 0 : i32
-        %on = arith.constant true
-        %of_thread = arith.constant {width if by_rows else 1} : i32
-        %of_cta = arith.constant {1 if by_rows else width} : i32
-        %own = arith.muli %t, %of_thread : i32
-        %kept = arith.muli %b, %of_cta : i32
-        {lead if shifted else "%lead = arith.constant 0 : i32"}
-        %begin = arith.subi %own, %lead : i32
-        {hold("slots")}
+    before = f"""{hold("slots")}
         {hold("again") if twice else ""}
-        %log = arith.constant {kind.step.bit_length() - 1} : i32
-        "fold.thread_map"(%begin, %n{", %first" if shifted else ""}) ({{
-        ^bb0(%r: i32):
-          %distance = arith.subi %r, %begin : i32
+        %log = arith.constant {kind.step.bit_length() - 1} : i32"""
+    again = f"""%w = "fold.held"(%again, %number) {{threads = {THREADS}}} : (!llvm.ptr<3>, i32) -> {kind.fragment}
+          %result = arith.addi %product, %w : {kind.fragment}"""
+    value = f"""%distance = arith.subi %r, %begin : i32
           %number = arith.shrui %distance, %log : i32
-          %v = "fold.held"(%slots, %number) {{threads = {THREADS}}} : (!llvm.ptr<3>, i32) -> {fragment}
-          %three = arith.constant {"dense<3>" if width > 1 else 3} : {fragment}
-          %product = arith.muli %v, %three : {fragment}
-          {again if twice else ""}
-          "fold.element_store"({"%result" if twice else "%product"}, %y, %kept, %r, %first, %n, %on, %row, %element)
-            {{{attributes}, whole = false}} : ({fragment}, {POINTER}, i32, i32, i32, i32, i1, i32, i32) -> ()
-          "fold.yield"() : () -> ()
-        }}) {{step = {kind.step}, unroll = 1}} : (i32, i32{", i32" if shifted else ""}) -> ()
-        gpu.return
-      }}"""
+          %v = "fold.held"(%slots, %number) {{threads = {THREADS}}} : (!llvm.ptr<3>, i32) -> {kind.fragment}
+          %three = {kind.constant(3)}
+          %{"product" if twice else "result"} = arith.muli %v, %three : {kind.fragment}
+          {again if twice else ""}"""
+    return made(name, kind, value, before=before)
+
+
+def slots_bytes(kind: Kind, slots: int) -> int:
+    """Bytes of the slots of a CTA."""
+    return slots * THREADS * kind.width * kind.item
 
 
 def in_module(text: str, arch: str = "sm_90a") -> str:
@@ -120,12 +69,8 @@ def compiled(slots: int, arch: str) -> Any:
     return compile_text(in_module("\n".join(texts), arch))
 
 
-def identify(kind: Kind) -> str:
-    return f"{kind.access} {kind.axis} {kind.type} {kind.width}"
-
-
 @pytest.mark.parametrize(("slots", "arch"), [*((slots, "sm_90a") for slots in SLOTS), (3, "sm_75")])
-@pytest.mark.parametrize("kind", KINDS, ids=identify)
+@pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_each_thread_reads_what_it_copied(kind: Kind, slots: int, arch: str) -> None:
     """Rows that fill all slots, some, or none; with accesses that either end of the row cuts, or the array's ends."""
     width, full = (kind.width if kind.axis == "reduced" else 1), kind.step * slots
@@ -140,35 +85,17 @@ def test_each_thread_reads_what_it_copied(kind: Kind, slots: int, arch: str) -> 
 def _check(
     module: Any, name: str, kind: Kind, slots: int, n: int, lead: int = 0, *, holds: int = 1, factor: int = 3
 ) -> None:
-    """Runs a kernel over three rows, or the columns of three accesses; rows begin ``lead`` elements on and on."""
-    dtype, apart = np.dtype(f"i{kind.item}"), 2 if kind.access == "strided" else 1
-    if kind.axis == "reduced":
-        row, element, kept = n * apart + lead, apart, ROWS
-    else:
-        row, element, kept = apart, ROWS * kind.width * apart, ROWS * kind.width
-    places = np.add.outer(np.arange(kept) * row, np.arange(n) * element)
-    size = int(places.max()) + 1 if n else 1
-    x = np.random.default_rng(n).integers(-100, 100, size).astype(dtype)
-    wanted = np.full(x.nbytes, POISON, np.uint8).view(dtype)
-    memory, skew = Memory(), lead * dtype.itemsize
-    read, _ = place(memory, x, skew)
-    written, found_bytes = place(memory, wanted, skew, initialised=False)
-    args = [read, written, n, row, element, size]
-    shared = holds * kind.slots_bytes(slots)
-    found = sanitize(module, name, (ROWS, 1, 1), (THREADS, 1, 1), args, memory, shared_bytes=shared)
-    assert not found, found[0]
-    wanted[places] = x[places] * factor
-    np.testing.assert_array_equal(found_bytes.view(dtype), wanted)
+    check(module, name, kind, n, lead, lambda x: x * factor, shared=holds * slots_bytes(kind, slots))
 
 
-@pytest.mark.parametrize("kind", [KINDS[0], KINDS[2], KINDS[6], KINDS[14]], ids=identify)
+@pytest.mark.parametrize("kind", [KINDS[0], KINDS[2], KINDS[6], KINDS[14]], ids=str)
 def test_the_slots_of_two_holds_lie_apart(kind: Kind) -> None:
     module = compile_text(in_module(kernel("k", kind, 5, twice=True)))
     for n in (1, kind.step) if kind.width == 1 else (kind.width, kind.step * 4 + kind.width):
         _check(module, "k", kind, 5, n, holds=2, factor=4)
 
 
-@pytest.mark.parametrize("kind", [k for k in KINDS if k.access == "aligned"], ids=identify)
+@pytest.mark.parametrize("kind", [k for k in KINDS if k.access == "aligned"], ids=str)
 def test_whole_accesses_are_copied_without_asking(kind: Kind) -> None:
     text = in_module(kernel("k", kind, 4, whole=True))
     _check(compile_text(text), "k", kind, 4, 4 * kind.step)
@@ -179,7 +106,7 @@ def test_whole_accesses_are_copied_without_asking(kind: Kind) -> None:
 def test_more_than_48_kib_may_wait() -> None:
     kind = KINDS[0]
     _check(compile_text(in_module(kernel("k", kind, 64))), "k", kind, 64, kind.step * 64)
-    assert kind.slots_bytes(64) == 64 << 10
+    assert slots_bytes(kind, 64) == 64 << 10
 
 
 @pytest.mark.parametrize(
@@ -198,7 +125,7 @@ def test_a_target_without_async_copies_loads_and_stores() -> None:
     assert "cp.async" not in ptx_of_text(in_module(kernel("k", KINDS[0], 8), "sm_75"))
 
 
-@pytest.mark.parametrize("kind", [k for k in KINDS if k.axis == "reduced"], ids=identify)
+@pytest.mark.parametrize("kind", [k for k in KINDS if k.axis == "reduced"], ids=str)
 def test_no_bank_conflicts(kind: Kind) -> None:
     """Of reads and of stores; the copy engine's writes go to the same addresses as the reads."""
     module = compile_text(in_module(kernel("k", kind, 2)))
@@ -206,7 +133,7 @@ def test_no_bank_conflicts(kind: Kind) -> None:
     x = np.zeros(n * apart * ROWS, f"i{kind.item}")
     memory = Memory()
     args = [place(memory, x)[0], place(memory, x)[0], n, n * apart, apart, x.size]
-    shared = kind.slots_bytes(2)
+    shared = slots_bytes(kind, 2)
     found = profile(module, "k", (ROWS, 1, 1), (THREADS, 1, 1), args, memory, shared_bytes=shared)
     assert found.banks("load").requests
     assert not found.bank_conflicts

@@ -445,7 +445,7 @@ def test_a_number_may_be_an_array_of_rank_0(of: Any, kind: Any) -> None:
 
 
 def test_a_number_may_be_a_tensor_of_rank_0() -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     assert wf.sum(torch.ones(3), initial=torch.tensor(2.0)) == 5
     assert wf.sum(torch.ones(3, dtype=torch.int32), initial=torch.tensor(2)) == 5
     with pytest.raises(wf.WarpfoldError, match="WF136"):

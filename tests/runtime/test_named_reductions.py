@@ -19,7 +19,7 @@ B = RNG.standard_normal((3, 7))
 @pytest.mark.parametrize("axis", [None, 0, 1])
 @pytest.mark.parametrize("kind", ["f4", "f8"])
 def test_factors_of_exponentials(axis: Any, kind: str) -> None:
-    special = pytest.importorskip("scipy.special")
+    special = pytest.importorskip("scipy.special", reason="SciPy is not installed")
     x, b = X.astype(kind), (B + 1).astype(kind)
     b[:, 2] = 0
     expected = special.logsumexp(x.astype(np.float64), axis=axis, b=b.astype(np.float64))

@@ -374,7 +374,7 @@ def test_ids_may_be_of_any_library_and_along_any_axis() -> None:
     np.testing.assert_array_equal(wf.segment_reduce(x, "sum", ids=ids, axis=1), expected)
     np.testing.assert_array_equal(wf.segment_reduce(x, what="sum", ids=tuple(ids), axis=-1), expected)
     np.testing.assert_array_equal(wf.segment_reduce(x, None, "sum", ids=np.array(ids), axis=1), expected)
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     got = wf.segment_reduce(torch.tensor(x), "sum", ids=torch.tensor(ids), axis=1)
     np.testing.assert_array_equal(got.numpy(), expected)
 

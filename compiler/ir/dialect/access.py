@@ -57,6 +57,15 @@ def check_layout(op: Any, fixed: int, strides: int) -> None:
     expect(found == wanted, op, f"{wanted} layout operands for ranks {kept} and {reduced}", found)
 
 
+def check_read(op: Any, accesses: Sequence[str], indices: int) -> None:
+    """Checks a read of elements: a pointer, so many indices, the layout, and what ``access`` adds to that."""
+    access = str_attr(op, "access", accesses)
+    check_pointer(op, 0, SHARED if access in IN_TILE else GLOBAL)
+    check_index(op, *range(1, 1 + indices))
+    check_layout(op, 1 + indices + AFTER_LAYOUT.get(access, 0), 1)
+    str_attr(op, "axis", AXES)
+
+
 class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
     """Reads a fragment: ``fold.load base, kept, reduced, layout... {kept_rank, reduced_rank, axis, access}``.
 
@@ -93,11 +102,7 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
 
     @coded
     def verify_invariants(op: Any) -> None:  # noqa: N805
-        access = str_attr(op, "access", ACCESS)
-        check_pointer(op, 0, SHARED if access in IN_TILE else GLOBAL)
-        check_index(op, 1, 2)
-        check_layout(op, 3 + AFTER_LAYOUT.get(access, 0), 1)
-        str_attr(op, "axis", AXES)
+        check_read(op, ACCESS, 2)
         check_fragment(op, op.results[0].type)
 
 
@@ -127,11 +132,7 @@ class ElementLoadOp(Fold.Operation, name="element_load"):  # type: ignore[misc]
 
     @coded
     def verify_invariants(op: Any) -> None:  # noqa: N805
-        access = str_attr(op, "access", ELEMENT_ACCESS)
-        check_pointer(op, 0, GLOBAL)
-        check_index(op, 1, 2, 3, 4)
-        check_layout(op, 5 + AFTER_LAYOUT.get(access, 0), 1)
-        str_attr(op, "axis", AXES)
+        check_read(op, ELEMENT_ACCESS, 4)
         check_fragment(op, op.results[0].type)
 
 

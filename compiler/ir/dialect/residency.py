@@ -10,9 +10,8 @@ from typing import Any
 from ..build import bytes_of, memory_type
 from ..combine import width
 from ..mlir import ext
-from .access import AFTER_LAYOUT, AXES, ELEMENT_ACCESS, check_layout
+from .access import ELEMENT_ACCESS, check_read
 from .base import (
-    GLOBAL,
     SHARED,
     Fold,
     bool_attr,
@@ -25,7 +24,6 @@ from .base import (
     expect,
     int_attr,
     power_of_two,
-    str_attr,
 )
 
 HELD_ACCESS = ELEMENT_ACCESS[:3]
@@ -63,12 +61,8 @@ class HoldOp(Fold.Operation, name="hold"):  # type: ignore[misc]
 
     @coded
     def verify_invariants(op: Any) -> None:  # noqa: N805
-        access = str_attr(op, "access", HELD_ACCESS)
-        check_pointer(op, 0, GLOBAL)
-        check_index(op, 1, 2, 3, 4, 5)
-        check_layout(op, 6 + AFTER_LAYOUT.get(access, 0), 1)
+        check_read(op, HELD_ACCESS, 5)
         check_results(op, [SHARED])
-        str_attr(op, "axis", AXES)
         power_of_two(op, "step", 1 << 30)
         slots = int_attr(op, "slots")
         expect(slots > 0, op, "one slot at least", slots)

@@ -144,11 +144,6 @@ def _layout(kernel: Kernel, operand: int) -> list[Any]:
     return found + kernel.dims("kept_stride", operand, kept) + kernel.dims("reduced_stride", operand, reduced)
 
 
-def _wide(value: Any, lanes: int) -> Any:
-    """A value as a fragment of ``lanes`` elements."""
-    return value if width(value.type) == lanes else vector.broadcast(with_shape(value.type, lanes), value)
-
-
 def _lead(kernel: Kernel, place: Place) -> Any:
     """How many elements the row begins after a boundary, in the first array with shifted rows."""
     names = (*kernel.facts.access, *kernel.facts.stores)

@@ -155,7 +155,7 @@ def test_every_program_is_public_and_pickles() -> None:
 
 
 def test_tensors_of_pytorch() -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     x = torch.from_numpy(X).bfloat16()
     found = wf.layer_norm(x, torch.ones(50))
     assert found.dtype == torch.bfloat16

@@ -39,8 +39,7 @@ def test_every_operation_has_a_small_case() -> None:
 @pytest.mark.parametrize("name", SMALL)
 def test_warpfold_passes_the_check(name: str) -> None:
     this = trial(case(name), "cpu")
-    if isinstance(this.ours, str):
-        pytest.skip(f"{this.ours} yet")
+    assert not isinstance(this.ours, str), this.ours
     error, right = this.check(this.ours[0](), True)
     assert right, f"off by {error}"
 

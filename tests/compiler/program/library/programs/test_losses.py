@@ -74,7 +74,7 @@ def test_cross_entropy_with_every_option(
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("shape", [(6, 5), (6, 5, 2, 3), (5,)])
 def test_cross_entropy_as_pytorch(shape: Any, weighted: bool, smoothing: float, reduction: str) -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     x = RNG.standard_normal(shape)
     target = RNG.integers(0, 5, (*shape[:-1][:1], *shape[2:]))
     target[target == 3] = -100
@@ -93,7 +93,7 @@ def test_cross_entropy_as_pytorch(shape: Any, weighted: bool, smoothing: float, 
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_nll_loss_as_pytorch(weighted: bool, reduction: str) -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     weight = W if weighted else None
     expected = torch.nn.functional.nll_loss(
         torch.from_numpy(X).double(), torch.from_numpy(T), reduction=reduction,
@@ -135,7 +135,7 @@ def test_targets_of_bytes_are_compared_with_the_number_of_classes_as_a_whole() -
 @pytest.mark.parametrize("target", [0, 1])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_special_rows_as_pytorch(row: list[float], target: int, smoothing: float) -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     x, t = np.array([row]), np.array([target])
     expected = torch.nn.functional.cross_entropy(
         torch.from_numpy(x), torch.from_numpy(t), reduction="none", label_smoothing=smoothing

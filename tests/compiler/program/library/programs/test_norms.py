@@ -69,7 +69,7 @@ def test_rms_norm_over_any_axes(axes: Any, shape: Any, weighted: Any, parts: int
 
 
 def test_defaults_are_pytorchs() -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     f, small = torch.nn.functional, X * np.float32(1e-3)
     for x in (small, small.astype(np.float64)):
         wide_x = torch.from_numpy(x).double()
@@ -91,7 +91,7 @@ def test_residuals_give_the_norm_and_the_sum() -> None:
 
 @pytest.mark.parametrize("row", [[3.0, 3.0, 3.0], [5.0], [0.0, 0.0], [np.nan, 1.0], [np.inf, 1.0], [-np.inf, -np.inf]])
 def test_special_rows_as_pytorch(row: list[float]) -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     x = np.array(row, np.float64)
     for ours, its in ((layer_norm, torch.nn.functional.layer_norm), (rms_norm, torch.nn.functional.rms_norm)):
         np.testing.assert_allclose(
@@ -133,8 +133,8 @@ def test_weights_of_other_shapes() -> None:
 @pytest.mark.parametrize("channel", [0, 1, -1])
 @pytest.mark.parametrize("parts", range(4))
 def test_batch_norm_as_pytorch(channel: int, parts: int) -> None:
-    f = pytest.importorskip("torch").nn.functional
-    tensor = pytest.importorskip("torch").from_numpy
+    f = pytest.importorskip("torch", reason="PyTorch is not installed").nn.functional
+    tensor = pytest.importorskip("torch", reason="PyTorch is not installed").from_numpy
     n = X.shape[channel]
     weight, bias = (RNG.standard_normal(n) if parts & bit else None for bit in (1, 2))
     mean, var = RNG.standard_normal(n), RNG.random(n)
@@ -170,7 +170,7 @@ def test_running_statistics_that_do_not_fit() -> None:
 
 @pytest.mark.parametrize("parts", range(4))
 def test_instance_norm_as_pytorch(parts: int) -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     weight, bias = (RNG.standard_normal(4) if parts & bit else None for bit in (1, 2))
     own = [None if v is None else torch.from_numpy(v) for v in (weight, bias)]
     x = torch.from_numpy(X).double()
@@ -185,7 +185,7 @@ def test_instance_norm_as_pytorch(parts: int) -> None:
 @pytest.mark.parametrize("groups", [1, 2, 3, 6])
 @pytest.mark.parametrize("parts", range(4))
 def test_group_norm_as_pytorch(groups: int, parts: int) -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     x = RNG.standard_normal((2, 6, 3, 2)).astype(np.float32)
     weight, bias = (RNG.standard_normal(6) if parts & bit else None for bit in (1, 2))
     own = [None if v is None else torch.from_numpy(v) for v in (weight, bias)]
@@ -208,7 +208,7 @@ def test_group_norm_serves_any_number_of_channels_that_the_groups_divide() -> No
 @pytest.mark.parametrize("p", [2.0, 1.0, 0.0, 3.0, 0.5, np.inf, -np.inf])
 @pytest.mark.parametrize("axis", [1, -1, (0, 2)])
 def test_normalize_as_pytorch(p: float, axis: Any) -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     expected = torch.nn.functional.normalize(torch.from_numpy(X).double(), p=p, dim=axis).numpy()
     np.testing.assert_allclose(values(normalize, {"x": X}, p=p, axis=axis)[0], expected, rtol=1e-9)
 
@@ -220,7 +220,7 @@ def test_normalize_leaves_zeros() -> None:
 @pytest.mark.parametrize("correction", [0, 1])
 @pytest.mark.parametrize("axis", [0, -1, None])
 def test_standardize_as_scipys_zscore(axis: Any, correction: int) -> None:
-    stats = pytest.importorskip("scipy.stats")
+    stats = pytest.importorskip("scipy.stats", reason="SciPy is not installed")
     expected = stats.zscore(X.astype(np.float64), axis=axis, ddof=correction)
     found = values(standardize, {"x": X}, axis=axis, correction=correction, eps=0.0)[0]
     np.testing.assert_allclose(found, expected, rtol=1e-9)

@@ -51,7 +51,7 @@ def test_over_any_axes_with_bias_and_mask(
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("axis", [-1, 0, 1])
 def test_as_pytorch(name: str, axis: int) -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     expected = getattr(torch.nn.functional, name)(torch.from_numpy(X).double(), dim=axis).numpy()
     np.testing.assert_allclose(values(FUNCTIONS[name], {"x": X}, axis=axis)[0], expected, rtol=1e-12)
 
@@ -59,7 +59,7 @@ def test_as_pytorch(name: str, axis: int) -> None:
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
 @pytest.mark.parametrize("axis", [None, -1, (0, 2)])
 def test_as_scipy(name: str, axis: Any) -> None:
-    special = pytest.importorskip("scipy.special")
+    special = pytest.importorskip("scipy.special", reason="SciPy is not installed")
     expected = getattr(special, name)(X.astype(np.float64), axis=axis)
     np.testing.assert_allclose(values(FUNCTIONS[name], {"x": X}, axis=axis)[0], expected, rtol=1e-12)
 
@@ -69,7 +69,7 @@ def test_as_scipy(name: str, axis: Any) -> None:
     "row", [[-INF, -INF], [INF, 1.0], [NAN, 1.0], [-INF, 1.0], [3e38, -3e38], [5.0], [2.0, 2.0, 2.0], [-3e38, -3e38]]
 )
 def test_special_rows_as_pytorch(name: str, row: list[float]) -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     x = np.array(row, np.float32)
     expected = getattr(torch.nn.functional, name)(torch.from_numpy(x).double(), dim=-1).numpy()
     np.testing.assert_allclose(values(FUNCTIONS[name], {"x": x})[0], expected, rtol=1e-7, atol=1e-300)
