@@ -1,7 +1,8 @@
 """Fast readers of GPU arrays, for calls whose launches are repeated.
 
 Arrays of one *kind* are reduced by the same launches: they differ only in their addresses, by multiples of 16 bytes.
-Arrays of PyTorch's and CuPy's own classes have a kind. All others, such as host arrays and subclasses, have none.
+Arrays of PyTorch's and CuPy's own classes have a kind, PyTorch's parameters of modules too. All others, such as host
+arrays and subclasses, have none.
 """
 
 from __future__ import annotations
@@ -14,8 +15,17 @@ from typing import Any, NamedTuple
 
 from .pytorch import recorder
 
-Check = Callable[..., bool]
-"""A test whether arrays have the kinds that it was made for, up to their addresses."""
+
+class Check(NamedTuple):
+    """A test whether arrays have the kinds that it was made for, up to their addresses.
+
+    Attributes:
+        text: the test as a Python expression of the arrays ``x0``, ``x1``, ...
+        names: the values of its other names.
+    """
+
+    text: str
+    names: dict[str, Any]
 
 
 class Reader(NamedTuple):
@@ -36,22 +46,23 @@ class Reader(NamedTuple):
     check: Callable[[Sequence[Any]], Check | None]
 
 
-def reader_of(x: object) -> Reader | None:
-    """The reader for ``x``; None for a class without one."""
-    kind = type(x)
-    if kind not in _READERS:
+class _Readers(dict[type, Reader | None]):
+    """The reader for each class; None for a class without one. They are made when they are looked up."""
+
+    def __missing__(self, kind: type) -> Reader | None:
         make = _MAKERS.get((kind.__module__.partition(".")[0], kind.__name__))
-        if make is None:
-            return None
-        _READERS[kind] = make()
-    return _READERS[kind]
+        found = self[kind] = make and make()
+        return found
+
+
+READERS = _Readers()
 
 
 def kinds_of(xs: Sequence[object]) -> list[Hashable] | None:
     """The kind of each array, which leaves out the caller's stream; None if an array has no kind."""
     found = []
     for x in xs:
-        reader = _READERS.get(type(x)) or reader_of(x)
+        reader = READERS[type(x)]
         if reader is None:
             return None
         try:
@@ -62,6 +73,7 @@ def kinds_of(xs: Sequence[object]) -> list[Hashable] | None:
 
 
 # --- PyTorch -----------------------------------------------------------------------------------------------------
+@cache
 def _torch() -> Reader:
     torch = sys.modules["torch"]
     return Reader(_torch_kind, torch.Tensor.data_ptr, _torch_stream, _torch_empty, _torch_check)
@@ -71,7 +83,7 @@ def _torch_kind(x: Any) -> Hashable:
     torch = sys.modules["torch"]
     if torch.autograd.forward_ad._current_level >= 0:
         raise RuntimeError("it may carry a tangent")
-    if recorder(torch):
+    if recorder(torch) or _modes(torch)():
         raise RuntimeError("a recipe would not be recorded")
     tracked = x.requires_grad and torch.is_grad_enabled()
     return x.dtype, x.shape, x.stride(), x.get_device(), x.data_ptr() & 15, x.is_neg(), x.is_conj(), tracked
@@ -86,27 +98,31 @@ def _torch_stream(x: Any) -> Callable[[], int]:
     return lambda device=x.device: int(torch.cuda.current_stream(device).cuda_stream)  # type: ignore[misc]
 
 
+def _modes(torch: Any) -> Callable[[], int]:
+    """The function that counts the modes that see PyTorch's operations; always 0 where PyTorch does not tell."""
+    return getattr(torch._C, "_len_torch_dispatch_stack", int)
+
+
 def _torch_empty(like: Any) -> Callable[[], Any]:
-    """Makes empty tensors like ``like``; ``torch.empty`` costs twice as much, since each call reads its device."""
+    """Makes empty tensors like ``like``, in calls of known kinds, which are outside of modes.
+
+    ``torch.empty_strided`` costs twice as much as the allocator of code that PyTorch's compiler generates, since each
+    call reads its device. That allocator uses the current device.
+    """
     torch = sys.modules["torch"]
     shape, strides, dtype, device = tuple(like.shape), tuple(like.stride()), like.dtype, like.device
     public = partial(torch.empty_strided, shape, strides, dtype=dtype, device=device)
     number = like.get_device()
-    try:  # as in code that PyTorch's compiler generates: on the current device, without modes
-        allocate = torch._C._dynamo.guards._empty_strided_cuda
-        current, modes = torch._C._cuda_getDevice, torch._C._len_torch_dispatch_stack
-        overrides = torch._C._len_torch_function_stack
-
-        def empty() -> Any:
-            if modes() or overrides() or current() != number:
-                return public()
-            return allocate(shape, strides, dtype)
-
-        made = empty()
+    try:
+        quick = partial(torch._C._dynamo.guards._empty_strided_cuda, shape, strides, dtype)
+        current, alone = torch._C._cuda_getDevice, torch.cuda.device_count() == 1
+        made = quick() if current() == number else public()
         alike = (made.shape, made.stride(), made.dtype, made.device) == (like.shape, strides, dtype, device)
     except (AttributeError, TypeError, RuntimeError):
         return public
-    return empty if alike else public
+    if not alike:
+        return public
+    return quick if alone else lambda: quick() if current() == number else public()
 
 
 def _torch_check(xs: Sequence[Any]) -> Check | None:
@@ -114,26 +130,18 @@ def _torch_check(xs: Sequence[Any]) -> Check | None:
     guards = _torch_guards()
     if guards is None:
         return None
-    sizes, strides = [list(x.shape) for x in xs], [list(x.stride()) for x in xs]
-    alike, tensor = guards(*xs, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides).check, type(xs[0])
     torch = sys.modules["torch"]
-    dual, modes = torch.autograd.forward_ad, torch._C._len_torch_dispatch_stack  # tangents; recording modes
-
-    # A nested tensor has no strides; comparing them aborts the process.
-    def one(x: Any) -> bool:
-        return type(x) is tensor and not x.is_nested and alike(x) and dual._current_level < 0 and not modes()
-
-    def two(x: Any, y: Any) -> bool:
-        same = type(x) is type(y) is tensor and not x.is_nested and not y.is_nested and alike(x, y)
-        return same and dual._current_level < 0 and not modes()
-
-    def several(*ys: Any) -> bool:
-        same = all(type(y) is tensor and not y.is_nested for y in ys) and alike(*ys)
-        return same and dual._current_level < 0 and not modes()
-
-    if len(xs) == 1:
-        return one
-    return two if len(xs) == 2 else several
+    sizes, strides = [list(x.shape) for x in xs], [list(x.stride()) for x in xs]
+    names = {
+        **{f"class{i}": type(x) for i, x in enumerate(xs)},
+        "alike": guards(*xs, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides).check,
+        "dual": torch.autograd.forward_ad, "modes": _modes(torch),
+    }  # fmt: skip
+    # A nested tensor has no strides; comparing them aborts the process. Tangents and recording modes are not compared.
+    dense = [f"type(x{i}) is class{i} and not x{i}.is_nested" for i in range(len(xs))]
+    alike = f"alike({', '.join(f'x{i}' for i in range(len(xs)))})"
+    tests = (*dense, alike, "dual._current_level < 0", "not modes()")
+    return Check(" and ".join(tests), names)
 
 
 @cache
@@ -178,5 +186,6 @@ def _cupy_empty(like: Any) -> Callable[[], Any]:
     return lambda: cupy.ndarray(shape, dtype, cupy.cuda.alloc(nbytes), strides)
 
 
-_MAKERS: dict[tuple[str, str], Callable[[], Reader]] = {("torch", "Tensor"): _torch, ("cupy", "ndarray"): _cupy}
-_READERS: dict[type, Reader] = {}
+_MAKERS: dict[tuple[str, str], Callable[[], Reader]] = {
+    ("torch", "Tensor"): _torch, ("torch", "Parameter"): _torch, ("cupy", "ndarray"): _cupy,
+}  # fmt: skip

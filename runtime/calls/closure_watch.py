@@ -6,7 +6,7 @@ While each variable holds the same object, and none of the objects can change, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from itertools import repeat
 from operator import attrgetter, is_
@@ -41,45 +41,40 @@ class Watch(CaptureWalk):
     """
 
     def __init__(self, what: object) -> None:
-        self._held: list[dict[str, Any]] = []
-        self._names_held: list[str] = []
-        self._values: list[Any] = []
-        self._cells: list[CellType] = []
-        self._contents: list[Any] = []
-        self._rest: list[tuple[Callable[[], Any], Any]] = []
+        self._cells, self._fields, self._held, self._rest = _Variables(), _Variables(), _Variables(), _Variables()
         super().__init__(what)
-        self.empty = not (self._held or self._cells or self._rest)
+        kinds = (
+            (self._cells, partial(map, _CONTENTS, self._cells.owners)),
+            (self._fields, partial(map, getattr, self._fields.owners, self._fields.names)),
+            (self._held, partial(map, dict.get, self._held.owners, self._held.names, repeat(_ABSENT))),
+            (self._rest, partial(map, _get, self._rest.owners, self._rest.names)),
+        )
+        self._read = [(now, kind.values) for kind, now in kinds if kind.values]
+        self.empty = not self._read
 
     def same(self) -> bool:
         """Whether every variable still holds the same object."""
         try:
-            return (
-                all(map(is_, map(_CONTENTS, self._cells), self._contents))
-                and all(map(is_, map(dict.get, self._held, self._names_held, repeat(_ABSENT)), self._values))
-                and (not self._rest or all(read() is value for read, value in self._rest))
-            )
+            for now, values in self._read:
+                if not all(map(is_, now(), values)):
+                    return False
         except ValueError:  # a cell was emptied
             return False
+        return True
 
     def held(self, cell: CellType) -> None:
         try:
-            self._contents.append(cell.cell_contents)
+            self._cells.add(cell, "", cell.cell_contents)
         except ValueError:
             raise ChangeableError from None
-        self._cells.append(cell)
 
     def defaults(self, function: FunctionType) -> None:
         for name in ("__defaults__", "__kwdefaults__"):
-            self._rest.append((partial(getattr, function, name), getattr(function, name)))
+            self._fields.add(function, name, getattr(function, name))
 
     def looked_up(self, place: Mapping[str, Any], name: str) -> None:
-        found = place.get(name, _ABSENT)
-        if isinstance(place, dict):
-            self._held.append(place)
-            self._names_held.append(name)
-            self._values.append(found)
-        else:  # a class, whose dict is not accessible
-            self._rest.append((partial(place.get, name, _ABSENT), found))
+        kind = self._held if isinstance(place, dict) else self._rest  # a class, whose dict is not accessible
+        kind.add(place, name, place.get(name, _ABSENT))
 
     def plain(self, value: Any) -> None:
         if isinstance(value, np.ndarray):
@@ -89,3 +84,21 @@ class Watch(CaptureWalk):
         raise ChangeableError
 
     opaque = changeable
+
+
+class _Variables:
+    """Variables that are read in one way: their owners, their names, and what they held."""
+
+    def __init__(self) -> None:
+        self.owners: list[Any] = []
+        self.names: list[str] = []
+        self.values: list[Any] = []
+
+    def add(self, owner: Any, name: str, value: Any) -> None:
+        self.owners.append(owner)
+        self.names.append(name)
+        self.values.append(value)
+
+
+def _get(place: Mapping[str, Any], name: str) -> Any:
+    return place.get(name, _ABSENT)

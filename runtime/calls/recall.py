@@ -19,7 +19,7 @@ import numpy as np
 
 from ...compiler.dtypes import DType
 from ...compiler.program.tracing import Structure
-from ..arrays.fast_readers import Check, kinds_of, reader_of
+from ..arrays.fast_readers import READERS, Check, kinds_of
 from ..backends.backend import closing
 from .closure_watch import Watch, watch_of
 from .recipe import MISS, Guard, QueuedCall, Recipe, recipe_of
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 KEPT = 1024
 """Greatest number of kinds of calls that one function remembers; the oldest is dropped first."""
+RECENT = 8
+"""Greatest number of recipes of one key that are tried before the kinds of the arrays are read: eight failed tests take
+as long as that."""
 STREAMS = 64
 """Greatest number of streams for which a kind of call has recipes."""
 
@@ -61,12 +64,10 @@ class Entry:
         recipe = self.recipe()
         return MISS if recipe is None else recipe(*arrays, known=True)
 
-    def guard(self, stream: int) -> Guard:
-        """The tests that the recipe for ``stream`` starts with; none if it is only found by kinds."""
-        if self.check is None:
-            return {}
-        own = {"check": self.check, "stream": self.stream, "number": stream, "elsewhere": self.again}
-        return own if self.watch.empty else own | {"same": self.watch.same}
+    def guard(self, stream: int) -> Guard | None:
+        """The tests that the recipe for ``stream`` starts with; None if it is only found by kinds."""
+        same = None if self.watch.empty else self.watch.same
+        return self.check and Guard(self.check, same, self.stream, stream, self.again)
 
 
 class Memo:
@@ -78,6 +79,7 @@ class Memo:
 
     def __init__(self) -> None:
         self.last: dict[Hashable, Recipe] = {}
+        self._recent: dict[Hashable, tuple[Recipe, ...]] = {}
         self._table: dict[Hashable, Entry] = {}
         self._lock = threading.Lock()
         _memos.add(self)
@@ -102,6 +104,9 @@ class Memo:
         """The result of a call for which the latest recipe does not apply; takes the arguments of ``__call__``."""
         if key is NO_KEY:
             return slow()
+        found = self.recent(key, arrays)
+        if found is not MISS:
+            return found
         kinds = kinds_of(arrays)
         if kinds is None:
             return slow()  # not inside an except, which would chain to the user's own errors
@@ -114,10 +119,20 @@ class Memo:
                 return found
         return self._learn(full, what, arrays, slow)
 
+    def recent(self, key: Hashable, arrays: Sequence[Any]) -> Any:
+        """The result of one of the recipes before the latest, for arrays of other kinds; ``MISS`` if none applies."""
+        latest = self.last.get(key)
+        for recipe in self._recent.get(key, ()):
+            if recipe is not latest and (found := recipe(*arrays)) is not MISS:
+                self.last[key] = recipe
+                return found
+        return MISS
+
     def clear(self) -> None:
         """Forgets all calls."""
         with self._lock:
             self.last.clear()
+            self._recent.clear()
             self._table.clear()
 
     def _learn(self, key: tuple[Hashable, ...], what: Any, arrays: tuple[Any, ...], slow: Callable[[], Any]) -> Any:
@@ -150,13 +165,15 @@ class Memo:
             self._table.pop(key, None)
             self._table[key] = entry
             self._latest(key[0], entry, recipe)
-            for kept in (self._table, self.last):
+            for kept in (self._table, self.last, self._recent):
                 if len(kept) > KEPT:
                     kept.pop(next(iter(tuple(kept))), None)  # in one step: a call may add to it meanwhile
 
     def _latest(self, key: Hashable, entry: Entry, recipe: Recipe) -> None:
         if entry.check is not None:
             self.last[key] = recipe
+            others = (r for r in self._recent.get(key, ()) if r is not recipe)
+            self._recent[key] = (recipe, *others)[:RECENT]
 
 
 _memos: WeakSet[Memo] = WeakSet()
@@ -173,7 +190,7 @@ closing.append(forget)
 
 def _checks(arrays: Sequence[Any]) -> tuple[Check | None, Callable[[], int]]:
     """The fast test for the kinds of ``arrays``, and the function that returns the stream of the first."""
-    readers = [reader_of(x) for x in arrays]
+    readers = [READERS[type(x)] for x in arrays]
     first = readers[0]
     assert first is not None
     return first.check(arrays) if all(r is first for r in readers) else None, first.stream(arrays[0])

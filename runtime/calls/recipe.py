@@ -6,12 +6,12 @@ The source is straight-line code for the given arrays and kernels: a loop over t
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...compiler.program.tracing import Structure, tuple_type
-from ..arrays.fast_readers import reader_of
+from ..arrays.fast_readers import READERS, Check
 from ..backends.kernel_calls import Start
 from ..backends.launch_buffers import WORD, argument
 
@@ -48,22 +48,39 @@ class QueuedCall(NamedTuple):
     same: frozenset[tuple[int, int]] = frozenset()
 
 
-Guard = Mapping[str, Any]
-"""Functions and values, by name, with which a recipe tests whether it applies to arrays of unknown kinds.
+class Guard(NamedTuple):
+    """Tests with which a recipe starts, to know whether it applies to arrays of unknown kinds.
 
-- ``check``: tests the kinds of the arrays.
-- ``same``: tests the variables that functions read, if there are any.
-- ``stream`` and ``number``: ``stream()`` must equal ``number``.
-- ``elsewhere``: repeats the call on another stream.
-"""
+    Attributes:
+        check: tests the kinds of the arrays.
+        same: tests the variables that functions read; None if there are none.
+        stream, number: ``stream()`` must equal ``number``.
+        elsewhere: repeats the call on another stream.
+    """
+
+    check: Check
+    same: Callable[[], bool] | None
+    stream: Callable[[], int]
+    number: int
+    elsewhere: Callable[..., Any]
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """The tests of the arrays and of the variables, as Python expressions."""
+        return (self.check.text,) if self.same is None else (self.check.text, "same()")
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """The names in the tests, with their values."""
+        return self.check.names | {name: getattr(self, name) for name in ("same", "stream", "number", "elsewhere")}
 
 
-def recipe_of(call: QueuedCall, arrays: tuple[Any, ...], guard: Guard) -> Recipe | None:
+def recipe_of(call: QueuedCall, arrays: tuple[Any, ...], guard: Guard | None) -> Recipe | None:
     """The recipe that repeats ``call`` on arrays of the kinds of ``arrays``; None if launches alone do not suffice."""
     views = (*call.arrays.inputs, *call.arrays.outputs)
     backend: Any = call.arrays.backend
     made = [v.owner for v in views[len(arrays) :]]
-    readers = [reader_of(x) for x in (*arrays, *made)]
+    readers = [READERS[type(x)] for x in (*arrays, *made)]
     direct = all(v.owner is x and v.device == backend.device for v, x in zip(views, (*arrays, *made), strict=True))
     if not direct or None in readers or (call.shared and backend.captures(call.arrays.stream)):
         return None
@@ -85,13 +102,12 @@ def recipe_of(call: QueuedCall, arrays: tuple[Any, ...], guard: Guard) -> Recipe
         values |= {f"added{k}_{word}": added for word, _, added in found if added}
     captures = call.shared and backend.can_capture(call.arrays.stream)
     values |= _Spare(backend, call.launches, captures).values()
-    values |= guard
+    values |= guard.names if guard else {}
     shape = tuple(tuple((word, array, added != 0) for word, array, added in found) for found in words_of)
     pairs = tuple((o, i) for o, _, _, i in spans)
     aligned = tuple(v.address % 16 == 0 for v in views)
     held = tuple(0 not in v.shape for v in views[: len(arrays)])
-    tests = tuple(test for test in ("check", "same") if test in guard)
-    text = _text(held, aligned, pairs, shape, captures, result, tests, same)
+    text = _text(held, aligned, pairs, shape, captures, result, guard.tests if guard else (), same)
     return _compiled(text, tuple(values))(**values)
 
 
@@ -175,7 +191,7 @@ def _text(
         kernels: for each kernel its address arguments: index of the word, array, and whether bytes are added.
         captures: whether a graph may capture the stream; a graph has a workspace of its own.
         result: the source of the returned value.
-        tests: the tests of the guard, of ``check`` and ``same``; none without a guard.
+        tests: the tests of the guard, as Python expressions; none without a guard.
         same: pairs of a result array and the input that it must be.
     """
     given, every = len(held), range(len(aligned))
@@ -196,8 +212,10 @@ def _text(
 
 def _guarding(tests: tuple[str, ...], names: str) -> list[str]:
     """The lines that test the guard: ``MISS`` for other kinds, and the recipe of the right stream."""
-    found = " or ".join({"check": f"not check({names})", "same": "not same()"}[test] for test in tests)
-    return ["if not known:", f"    if {found}: return MISS", f"    if stream() != number: return elsewhere({names})"]
+    met = " and ".join(tests)
+    return [
+        "if not known:", f"    if not ({met}): return MISS", f"    if stream() != number: return elsewhere({names})"
+    ]  # fmt: skip
 
 
 def _moved(aligned: Sequence[bool], which: Sequence[int]) -> list[str]:

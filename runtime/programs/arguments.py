@@ -97,7 +97,7 @@ def arguments_of(
     labels = [p.name for p in positional] + [""] * len(xs)
     given = tuple(slot(label, x, array=True) for label, x in zip(labels, xs, strict=False))
     by_position = {p.name for p in positional}
-    named = tuple((key, slot(key, how[key], array=key in by_position)) for key in sorted(how))
+    named = tuple(sorted((key, slot(key, value, array=key in by_position)) for key, value in how.items()))
     if not arrays:
         raise error("WF124", name=name, expected="at least 1", found=0)
     return Arguments(given, named), arrays

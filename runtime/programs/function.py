@@ -7,7 +7,7 @@ cut into steps and planned (``plans.py``), and run (``run.py``).
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeVar
 
@@ -19,11 +19,13 @@ from ...compiler.program.signatures import defined, parameters
 from ...compiler.program.symbols import is_array
 from ...compiler.target import DEFAULT
 from ..api import check_options, plan_text
+from ..arrays.fast_readers import READERS
 from ..arrays.torch_compile import opaque
-from ..calls.recall import FIXED, NO_KEY, Memo
+from ..calls.recall import NO_KEY, Memo
 from ..calls.recipe import MISS
 from . import run
-from .arguments import Arguments, Baked, arguments_of
+from .arguments import Arguments, arguments_of
+from .keys import has_key
 from .traces import Traces
 
 if TYPE_CHECKING:
@@ -82,22 +84,48 @@ class ArrayFunction(Generic[P, R]):
             ArgumentError, DTypeError, TraceError, PlanError, CompileError, BackendError: each has a code; the codes are
                 in ``compiler/errors/catalogue/``.
         """
-        key: Any = len(xs) if out is None else ~len(xs)
-        for item in how.items():  # the path of most calls; ``_key`` makes the same key
-            key = key, item, type(item[1])
+        # The path of most calls: arrays, and a key of everything else that the launches depend on.
+        key: Any = len(xs)
+        arrays = []
+        for x in xs:
+            kind = type(x)
+            if READERS[kind]:
+                arrays.append(x)
+            else:
+                key = key, len(arrays), x, kind
+        for item in how.items():
+            kind = type(item[1])
+            if READERS[kind]:
+                arrays.append(item[1])
+                key = key, item[0]
+            else:
+                key = key, item, kind
+        if type(out) is tuple:
+            arrays += out
+            key = key, len(out)
+        elif out is not None:
+            arrays.append(out)
+            key = key, None
         try:
             recipe = self._last.get(key)
         except TypeError:  # a parameter without a hash
             recipe = None
         if recipe is not None:
-            found = recipe(*xs) if out is None else recipe(*xs, out)
+            found = recipe(*arrays)
+            if found is MISS:
+                found = self._memo.recent(key, arrays)
             if found is not MISS:
                 return found
-        if any(map(is_array, (*xs, *how.values()))):
+        return self._missed(key, arrays, xs, how, out)
+
+    def _missed(self, key: Any, arrays: Sequence[Any], xs: Sequence[Any], how: Mapping[str, Any], out: Any) -> Any:
+        """A call that no recent recipe repeats."""
+        given = (*xs, *how.values())
+        if any(map(is_array, given)):
             return self._inline(xs, how, out)
         try:
-            call = _Call.of(self.function, xs, how, out)
-            return self._memo.missed(call.key(how), self.function, call.all_arrays, lambda: self._run(call))
+            own = key if has_key(given) else NO_KEY
+            return self._memo.missed(own, self.function, tuple(arrays), lambda: self._run(xs, how, out))
         except Exception as e:
             raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
 
@@ -145,8 +173,9 @@ class ArrayFunction(Generic[P, R]):
             raise error("WF188", name=getattr(self.function, "__name__", "a program"), options=", ".join(OPTIONS))
         return self.function(*xs, **how)
 
-    def _run(self, call: _Call) -> Any:
+    def _run(self, xs: Sequence[Any], how: Mapping[str, Any], out: Any) -> Any:
         """A call in full, without a look at earlier ones."""
+        call = _Call.of(self.function, xs, how, out)
         operands = run.operands_of(call.arrays, call.device)
         traced = self._traces.get(call.arguments, [ArrayArg(v.dtype, v.shape) for v in operands.inputs])
         run.allocate(operands, traced, call.out)
@@ -177,46 +206,6 @@ class _Call(NamedTuple):
         plan = plan_text(given["plan"])
         own = {name: value for name, value in how.items() if name not in DEFAULTS}
         return cls(*arguments_of(function, xs, own), out, given["device"], plan, given["determinism"])
-
-    @property
-    def all_arrays(self) -> tuple[Any, ...]:
-        """The arrays, then those for results."""
-        outs = () if self.out is None else self.out if type(self.out) is tuple else (self.out,)
-        return (*self.arrays, *outs)
-
-    def key(self, how: Mapping[str, Any]) -> Hashable:
-        """What the launches depend on besides the arrays.
-
-        Where all arguments by position are arrays, and all others are plain, it is what ``__call__`` looks up.
-        """
-        a, several = self.arguments, type(self.out) is tuple
-        baked = [s.value for s in (*a.positional, *(s for _, s in a.named)) if isinstance(s, Baked)]
-        if not all(map(_never_changes, baked)):
-            return NO_KEY
-        if not a.in_order or several or not all(map(_is_told_apart, baked)):
-            return a, len(self.out) if several else self.out is None, self.device, self.plan, self.determinism
-        key: Any = len(a.positional) if self.out is None else ~len(a.positional)
-        for item in how.items():
-            key = key, item, type(item[1])
-        return key  # type: ignore[no-any-return]
-
-
-def _never_changes(value: object) -> bool:
-    """Whether a parameter is a number, a text, a type, or a tuple of these."""
-    return (
-        all(map(_never_changes, value)) if type(value) is tuple else isinstance(value, FIXED) or _is_torch_type(value)
-    )
-
-
-def _is_torch_type(value: object) -> bool:
-    return (type(value).__module__, type(value).__name__) == ("torch", "dtype")
-
-
-def _is_told_apart(value: object) -> bool:
-    """Whether no other value of the type of ``value`` is equal, as 0.0 and -0.0 are, or (1,) and (True,)."""
-    if type(value) is tuple:
-        return all(type(v) is int for v in value)
-    return not isinstance(value, float | complex) or value != 0
 
 
 @outermost

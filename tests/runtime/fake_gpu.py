@@ -243,7 +243,9 @@ def gpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Gpu:
     monkeypatch.setitem(sys.modules, "torch", made.module(request.param))
     monkeypatch.setattr(cuda_backend, "backend", made.backends.__getitem__)
     monkeypatch.setattr(fast_readers, "_torch_guards", lambda: Guards if request.param else None)
-    monkeypatch.setattr(fast_readers, "_READERS", {})
+    monkeypatch.setattr(fast_readers, "_torch", fast_readers._torch.__wrapped__)
+    fast_readers.READERS.clear()
     recall.forget()
     yield made  # type: ignore[misc]
     recall.forget()
+    fast_readers.READERS.clear()

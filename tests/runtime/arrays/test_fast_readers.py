@@ -13,7 +13,7 @@ from fake_gpu import Gpu, Guards, Tensor, gpu
 
 import warpfold as wf
 from warpfold.runtime.arrays import fast_readers
-from warpfold.runtime.arrays.fast_readers import kinds_of, reader_of
+from warpfold.runtime.arrays.fast_readers import READERS, kinds_of
 
 __all__ = ["gpu"]
 ROWS = np.arange(60, dtype=np.float32).reshape(5, 12)
@@ -42,7 +42,7 @@ def test_arrays_without_a_kind(gpu: Gpu) -> None:
 
     x = gpu.tensor(ROWS)
     for other in (ROWS, [1.0], 3, None, Sub(x.a), "text"):
-        assert reader_of(other) is None
+        assert READERS[type(other)] is None
         assert kinds_of([x, other]) is None
     Sparse.__name__ = "Tensor"
     assert kinds_of([Sparse(x.a)]) is None
@@ -50,7 +50,7 @@ def test_arrays_without_a_kind(gpu: Gpu) -> None:
 
 def test_the_stream_is_the_threads_own(gpu: Gpu) -> None:
     x = gpu.tensor(ROWS)
-    stream = reader_of(x).stream(x)  # type: ignore[union-attr]
+    stream = READERS[type(x)].stream(x)  # type: ignore[union-attr]
     for number in (0, 7):
         gpu.stream.use(number)
         assert stream() == number
@@ -93,6 +93,13 @@ def test_guards_are_used_where_they_do_what_is_expected(
     assert (fast_readers._torch_check([empty((2, 3))]) is not None) == used
 
 
+def checked(xs: Any) -> Any:
+    """The test for the kinds of ``xs`` as a function."""
+    check = fast_readers._torch_check(xs)
+    assert check is not None
+    return eval(f"lambda {', '.join(f'x{i}' for i in range(len(xs)))}: {check.text}", check.names)
+
+
 def test_a_nested_tensor_never_meets_a_guard(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     """PyTorch's guard asks it for strides, which ends the process."""
 
@@ -106,7 +113,7 @@ def test_a_nested_tensor_never_meets_a_guard(gpu: Gpu, monkeypatch: pytest.Monke
     nested.is_nested = True
     for n in (1, 2, 3):
         first, *more = [gpu.tensor(ROWS) for _ in range(n)]
-        check: Any = fast_readers._torch_check([first, *more])
+        check = checked([first, *more])
         assert check(first, *more)
         for other in (nested, ROWS, None):
             assert not check(*more, other)
@@ -117,20 +124,23 @@ def test_recorded_tensors_take_the_slow_path(gpu: Gpu, monkeypatch: pytest.Monke
     torch: Any = sys.modules["torch"]
     for n in (1, 2, 3):
         xs = [gpu.tensor(ROWS) for _ in range(n)]
-        check: Any = fast_readers._torch_check(xs)
-        for modes in (0, 1) if check is not None else ():
+        for modes in (0, 1):
             monkeypatch.setattr(torch, "modes", modes)
-            assert check(*xs) == (modes == 0)
+            assert (kinds_of(xs) is None) == modes
+            if fast_readers._torch_check(xs) is not None:
+                assert checked(xs)(*xs) == (modes == 0)
+    monkeypatch.setattr(torch, "modes", 0)
     assert kinds_of(xs) is not None
     monkeypatch.setattr(torch.jit, "is_tracing", lambda: True)
     assert kinds_of(xs) is None
 
 
-def test_results_are_made_quickly_on_the_current_device_outside_of_modes(
-    gpu: Gpu, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("devices", [1, 2])
+def test_results_are_made_quickly_on_the_current_device(
+    gpu: Gpu, monkeypatch: pytest.MonkeyPatch, devices: int
 ) -> None:
     torch: Any = sys.modules["torch"]
-    state, used = {"device": 0, "modes": 0, "overrides": 0}, list[str]()
+    state, used = {"device": 0}, list[str]()
 
     def quick(shape: Any, strides: Any, dtype: Any) -> Tensor:
         used.append("quick")
@@ -141,20 +151,19 @@ def test_results_are_made_quickly_on_the_current_device_outside_of_modes(
     monkeypatch.setattr(torch, "_C", types.SimpleNamespace(
         _dynamo=types.SimpleNamespace(guards=types.SimpleNamespace(_empty_strided_cuda=quick)),
         _cuda_getDevice=lambda: state["device"],
-        _len_torch_dispatch_stack=lambda: state["modes"],
-        _len_torch_function_stack=lambda: state["overrides"],
     ))  # fmt: skip
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: devices, raising=False)
     monkeypatch.setattr(Tensor, "__eq__", lambda a, b: a is b)
     like.device = gpu.tensor(ROWS).device
     empty = fast_readers._torch_empty(like)
-    for changed in ({}, {"device": 1}, {"modes": 1}, {"overrides": 1}):
+    for device in range(devices):
         used.clear()
-        state.update({"device": 0, "modes": 0, "overrides": 0} | changed)
+        state["device"] = device
         made = empty()
         assert (made.number, made.shape, made.dtype) == (0, (5, 12), like.dtype)
-        assert used == ([] if changed else ["quick"])
+        assert used == ([] if device else ["quick"])
+    state["device"] = 0
     torch._C._dynamo.guards._empty_strided_cuda = lambda *_: gpu.tensor(np.zeros(3))
-    state.update({"device": 0, "modes": 0, "overrides": 0})
     assert fast_readers._torch_empty(like)().shape == (5, 12)
 
 

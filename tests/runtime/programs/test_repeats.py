@@ -34,7 +34,9 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "axes": lambda x: softmax(x, axis=(0, 1)),
     "a float": lambda x: layer_norm(x, x[0], eps=1e-3),
     "by name": lambda x: layer_norm(x, w=x[0], b=x[1]),
+    "by name, other order": lambda x: layer_norm(x, b=x[1], w=x[0]),
     "a number": lambda x: scaled(x, 2.0),
+    "a number between arrays": lambda x: wf.group_norm(x, 4, x[0], x[1]),
     "several steps": several,
     "two results": lambda x: both(x, x),
     "an option": lambda x: softmax(x, determinism="portable"),
@@ -61,6 +63,60 @@ def test_a_warm_call_launches_and_does_nothing_else(gpu: Gpu, what: str) -> None
     assert set(warm) == {LAUNCH}
     recall.forget()
     _same(found, call(other))
+
+
+def functions_of(call: Callable[[], Any]) -> set[str]:
+    """The functions of the package, and recipes, that a call enters outside of the driver."""
+    folders = tuple(str(Path(wf.__file__).with_name(name)) for name in ("runtime", "compiler"))
+    found, inside = set[str](), [0]
+
+    def enter(frame: Any, event: str, _: Any) -> None:
+        code = frame.f_code
+        if code.co_name == "at_cuLaunchKernelEx":
+            inside[0] += {"call": 1, "return": -1}.get(event, 0)
+        ours = code.co_filename.startswith(folders) or code.co_name == "recipe"
+        if event == "call" and not inside[0] and ours:
+            found.add(code.co_name)
+
+    sys.setprofile(enter)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return found
+
+
+@pytest.mark.parametrize("gpu", [True], indirect=True)
+@pytest.mark.parametrize("what", [*CALLS, "results given", "parameters of a module"])
+def test_a_warm_call_enters_a_recipe_and_little_else(gpu: Gpu, what: str) -> None:
+    x, w = gpu.tensor(ROWS), [gpu.tensor(ROWS[i]) for i in range(2)]
+    outs = gpu.tensor(ROWS), gpu.tensor(ROWS)
+    given: dict[str, Callable[[], Any]] = {
+        "by name": lambda: layer_norm(x, w=w[0], b=w[1]),
+        "results given": lambda: both(x, y, out=outs),
+        "two results": lambda: both(x, y),
+        "parameters of a module": lambda: layer_norm(x, *(Parameter(v.a) for v in w)),
+    }
+    y = gpu.tensor(ROWS)
+    call = given.get(what) or (lambda: CALLS[what](x))
+    call()
+    call()  # makes a buffer for arguments
+    assert functions_of(call) - {"same"} == {"__call__", "recipe"}
+
+
+class Parameter(Tensor):
+    """A minimal ``torch.nn.Parameter``."""
+
+    __module__ = "torch.nn.parameter"
+
+
+@pytest.mark.parametrize("gpu", [True], indirect=True)
+def test_calls_that_take_turns_are_all_repeated(gpu: Gpu) -> None:
+    xs = [gpu.tensor(ROWS[: n + 1]) for n in range(5)]
+    wanted = [softmax(x) for x in [*xs, *xs]]
+    for x, w in zip(xs, wanted, strict=False):
+        assert functions_of(lambda x=x: softmax(x)) <= {"__call__", "recipe", "recent", "same"}  # type: ignore[misc]
+        _same(softmax(x), w)
 
 
 def test_zeros_of_either_sign_are_told_apart(gpu: Gpu) -> None:

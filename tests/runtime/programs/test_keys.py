@@ -1,0 +1,35 @@
+"""Which arguments may be part of the key of a call."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from fake_gpu import Gpu, gpu
+
+from warpfold.runtime.programs.keys import has_key
+
+__all__ = ["gpu"]
+
+
+@pytest.mark.parametrize("value", [1, True, 1.5, 2j, "f32", None, np.float32, np.dtype("f4"), (1, 2), ()])
+def test_values_that_never_change_have_a_key(value: object) -> None:
+    assert has_key([value])
+
+
+@pytest.mark.parametrize(
+    "value", [0.0, -0.0, 0j, (1.0,), (True, 2), [1], np.float64(1), np.ones(2), object(), lambda: None]
+)
+def test_values_that_change_or_equal_others_have_none(value: object) -> None:
+    assert not has_key([1, value])
+
+
+def test_arrays_with_a_kind_have_a_key(gpu: Gpu) -> None:
+    x: Any = gpu.tensor(np.ones(3, np.float32))
+    assert has_key([x, 2])
+    assert not has_key([x, np.ones(3)])
