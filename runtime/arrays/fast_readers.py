@@ -140,7 +140,10 @@ def _torch_check(xs: Sequence[Any]) -> Check | None:
     # A nested tensor has no strides; comparing them aborts the process. Tangents and recording modes are not compared.
     dense = [f"type(x{i}) is class{i} and not x{i}.is_nested" for i in range(len(xs))]
     alike = f"alike({', '.join(f'x{i}' for i in range(len(xs)))})"
-    tests = (*dense, alike, "dual._current_level < 0", "not modes()")
+    tests = [*dense, alike, "dual._current_level < 0", "not modes()"]
+    if any(x.requires_grad for x in xs):  # the guard does not compare whether gradients are recorded
+        tests.append(f"graded() is {torch.is_grad_enabled()}")
+        names["graded"] = torch.is_grad_enabled
     return Check(" and ".join(tests), names)
 
 

@@ -20,7 +20,8 @@ from ..resolve import hashable
 
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 """The kinds of parameters that take one argument by position."""
-_ARRAYS = ("shape", "__dlpack__", "__array__", "__array_interface__", "__cuda_array_interface__")
+_ARRAYS = ("__dlpack__", "__array__", "__array_interface__", "__cuda_array_interface__", "shape")
+"""What arrays have. The shape is asked for last: a nested tensor of PyTorch raises then."""
 
 
 class Baked(NamedTuple):

@@ -246,6 +246,19 @@ def test_a_function_at_the_address_of_another_is_a_different_one(gpu: Gpu) -> No
 
 
 # --- errors --------------------------------------------------------------------------------------------------------
+def test_a_call_without_gradients_is_not_repeated_where_they_are_recorded(
+    gpu: Gpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, recorded = gpu.tensor(np.ones((2, 3), np.float32)), [False]
+    x.requires_grad = True
+    monkeypatch.setattr(sys.modules["torch"], "is_grad_enabled", lambda: recorded[0])
+    for _ in range(2):
+        np.testing.assert_array_equal(wf.sum(x, 1).a, [3, 3])
+    recorded[0] = True
+    with pytest.raises(ArgumentError, match="WF165"):
+        wf.sum(x, 1)
+
+
 def test_errors_come_as_before_after_a_warm_call(gpu: Gpu) -> None:
     x, out = gpu.tensor(ROWS), gpu.tensor(np.zeros(5, np.float32))
     for _ in range(3):
