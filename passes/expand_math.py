@@ -118,9 +118,9 @@ _INTRINSICS = {
 would turn them into calls of a library that nothing links, and upstream's expansion of minimumf takes -0 and +0 as
 equal."""
 _FAST = {
-    "math.exp2": "llvm.nvvm.ex2.approx", "math.log2": "llvm.nvvm.lg2.approx.f", "math.sin": "llvm.nvvm.sin.approx.f",
+    "math.exp2": "llvm.nvvm.ex2.approx.ftz", "math.log2": "llvm.nvvm.lg2.approx.f", "math.sin": "llvm.nvvm.sin.approx.f",
     "math.cos": "llvm.nvvm.cos.approx.f", "math.rsqrt": "llvm.nvvm.rsqrt.approx.f",
-    "math.sqrt": "llvm.nvvm.sqrt.approx.f", "math.exp": "llvm.nvvm.ex2.approx", "math.log": "llvm.nvvm.lg2.approx.f",
+    "math.sqrt": "llvm.nvvm.sqrt.approx.f", "math.exp": "llvm.nvvm.ex2.approx.ftz", "math.log": "llvm.nvvm.lg2.approx.f",
     "math.tanh": "llvm.tanh",
 }  # fmt: skip
 """Instructions that approximate a function of f32. LLVM has no name for the one of tanh: it uses it when afn is set."""

@@ -123,8 +123,8 @@ def checks(request: ProgramRequest, outcome: Ran) -> list[reference.Check]:
 
 def as_cut(prepared: PreparedProgram) -> ArrayProgram:
     """The program with its folds as the steps have them."""
-    rows = owned(prepared)
-    return rewritten(prepared.program, lambda kept, reduced: (kept, reduced) in rows)
+    rows, portable = owned(prepared), any(s.prepared.task.is_portable for s in prepared.steps)
+    return rewritten(prepared.program, lambda kept, reduced: (kept, reduced) in rows, portable=portable)
 
 
 def depth_of(prepared: PreparedProgram, program: ArrayProgram) -> program_bounds.Depth:

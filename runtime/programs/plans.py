@@ -184,7 +184,8 @@ class StepPlanner:
 
     def _steps(self, long: frozenset[tuple[Dims, Dims]]) -> Steps:
         """The steps where rows along the ``long`` dims are cut at the grid."""
-        return _steps(self.program, long, frozenset(d for d, n in enumerate(self.sizes) if n == 0), self.order)
+        empty = frozenset(d for d, n in enumerate(self.sizes) if n == 0)
+        return _steps(self.program, long, empty, self.order, self.determinism == "portable")
 
     def _folds_once(self, step: Step, steps: Steps, long: frozenset[tuple[Dims, Dims]]) -> bool:
         """Whether a step of values of rows reads its elements once, in a reduction, if no CTA owns the rows."""
@@ -236,10 +237,18 @@ class StepPlanner:
 
 @lru_cache(maxsize=1024)
 def _steps(
-    program: ArrayProgram, long: frozenset[tuple[Dims, Dims]], empty: frozenset[int], order: Sequence[int]
+    program: ArrayProgram,
+    long: frozenset[tuple[Dims, Dims]],
+    empty: frozenset[int],
+    order: Sequence[int],
+    portable: bool,
 ) -> Steps:
     """The steps of a program, of whose rows those along ``long`` dims, and those without elements, are cut."""
-    return cut(program, lambda kept, reduced: (kept, reduced) not in long and empty.isdisjoint(reduced), order)
+
+    def owns(kept: Dims, reduced: Dims) -> bool:
+        return (kept, reduced) not in long and empty.isdisjoint(reduced)
+
+    return cut(program, owns, order, portable=portable)
 
 
 def _along_dims(spec: ArraySpec, axes: Sequence[int | None], sizes: Dims) -> ArraySpec:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from ..array_program import ArrayProgram
 from ..graph import Expr
+from ..rewrites.approximations import approximated
 from ..rewrites.online import online
 from ..rewrites.two_pass import two_pass
 from .phases import Group, Owns, above_results, folds_below, grouped
@@ -22,7 +23,7 @@ SIZE = 1 << 10
 """What a dim counts as when values are compared whose sizes are unknown."""
 
 
-def cut(program: ArrayProgram, owns: Owns, order: Sequence[int] | None = None) -> Steps:
+def cut(program: ArrayProgram, owns: Owns, order: Sequence[int] | None = None, *, portable: bool = False) -> Steps:
     """The steps of ``program``.
 
     Args:
@@ -31,8 +32,9 @@ def cut(program: ArrayProgram, owns: Owns, order: Sequence[int] | None = None) -
             ``reduced`` dims of each row. It is asked for the dims of folds.
         order: the dims as they lie in memory, outermost first; by default in order of their numbers. Steps without
             folds share the innermost ones among threads.
+        portable: whether results have the same bits on every GPU.
     """
-    program = rewritten(program, owns)
+    program = rewritten(program, owns, portable=portable)
     groups = grouped(program, owns, range(len(program.dims)) if order is None else order)
     homes = _homes(program, groups)
     buffers = Buffers(program)
@@ -46,11 +48,15 @@ def cut(program: ArrayProgram, owns: Owns, order: Sequence[int] | None = None) -
     return Steps(named(program.name, [*buffers.steps, *steps]), tuple(buffers.all))
 
 
-def rewritten(program: ArrayProgram, owns: Owns) -> ArrayProgram:
-    """``program`` with folds joined where that saves a read, and split where that takes fewer instructions."""
+def rewritten(program: ArrayProgram, owns: Owns, *, portable: bool) -> ArrayProgram:
+    """``program`` with folds joined where that saves a read, and split where that takes fewer instructions.
+
+    Exponentials of halves are approximate, unless the program is ``portable``.
+    """
     dims_of = program.dims_of
     program = online(program, lambda *dims: not owns(*map(dims_of, dims)))
-    return two_pass(program, lambda *dims: owns(*map(dims_of, dims)))
+    program = two_pass(program, lambda *dims: owns(*map(dims_of, dims)))
+    return program if portable else approximated(program)
 
 
 def _homes(program: ArrayProgram, groups: Sequence[Group]) -> dict[str, int]:

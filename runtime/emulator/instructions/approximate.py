@@ -1,7 +1,7 @@
 """The approximate functions, and rcp with its rounded forms.
 
-Each is computed in float64 and rounded once. The result is within the bounds that the ISA states for the GPU's own
-approximation, but its bits differ.
+ex2 of f32 has the GPU's bits. The others are computed in float64 and rounded once: the result is within the bounds that
+the ISA states for the GPU's own approximation, but its bits differ.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..numerics.exponential import exp2, exp2_flushed
 from ..numerics.floats import Kernel, arithmetic, canonical, narrow_bf16, narrow_f16, widen, with_flush
 from ..numerics.rounding import BF16, F16
 from ..ptx.types import Array
@@ -53,6 +54,18 @@ def _approximate(function: Function, types: str) -> Builder:
     return build
 
 
+_exp2_of_f64: Builder = _approximate(np.exp2, "f32 f16 f16x2 bf16 bf16x2")
+
+
+def _exp2(form: Form) -> Op:
+    if form.type("f32 f16 f16x2 bf16 bf16x2") != "f32":
+        built = _exp2_of_f64(form)
+        assert isinstance(built, Op)
+        return built
+    form.pick("approx")
+    return form.pure(exp2_flushed if form.flag("ftz") else exp2, "f32", "f32")
+
+
 def _reciprocal(x: Array) -> Array:
     return 1.0 / x
 
@@ -76,7 +89,7 @@ def _approximate_rcp(form: Form) -> Op:
 TABLE: dict[str, Builder] = {
     "rcp": _rcp,
     "rsqrt": _approximate(_rsqrt, "f32 f64"),
-    "ex2": _approximate(np.exp2, "f32 f16 f16x2 bf16 bf16x2"),
+    "ex2": _exp2,
     "lg2": _approximate(np.log2, "f32"),
     "sin": _approximate(np.sin, "f32"),
     "cos": _approximate(np.cos, "f32"),
