@@ -1525,6 +1525,16 @@ def test_one_rounding_of_halves() -> None:
             assert (function(x) == exact.astype(kind)).mean() > 0.99
 
 
+def test_exponentials_of_halves() -> None:
+    for kind in HALVES:
+        x = (4 * normal(4, 400)).astype(kind)
+        exact = np.exp(x.astype(F64) - x.astype(F64).max(1, keepdims=True)).sum(1)
+        found = wf.cross_entropy(x, np.argmax(x, axis=1), reduction="none").astype(F64)
+        np.testing.assert_allclose(np.exp(found), exact, rtol=2.0**-20)
+        kernels = {how: wf.softmax.compile(x, determinism=how).artifact.kernels for how in ("run", "portable")}
+        assert {how: "ex2.approx.ftz.f32" in k.ptx for how, (k,) in kernels.items()} == {"run": True, "portable": False}
+
+
 def test_empty_rows_of_built_in_programs() -> None:
     for function in (softmax, layer_norm, rms_norm, on_emulator("standardize")):
         assert function(normal(3, 0)).shape == (3, 0)

@@ -1,8 +1,8 @@
 """Approximate exponentials where elements have 16 bits or fewer.
 
-An exponential of f32 takes 14 instructions, and the GPU's own approximation of 2^x one. Its relative error, 2^-22, is far
-below the last bit of a half, so elements of halves show no difference. A softmax of halves is then bound by the memory,
-and not by instructions.
+An exponential of f32 takes 14 instructions, and the GPU's own approximation of 2^x one. Its relative error, 2^-22, is
+far below the last bit of a half, so elements of halves show no difference. A softmax of halves is then bound by the
+memory, and not by instructions.
 
 The emulator has the approximation bit for bit (``runtime/emulator/numerics/exponential.py``). NVIDIA does not promise
 these bits for all GPUs, so portable programs keep the exponential of instructions that round correctly.
@@ -34,7 +34,7 @@ def approximated(program: ArrayProgram) -> ArrayProgram:
 
 
 def _widths(roots: Sequence[Expr]) -> dict[str, int]:
-    """For each node the bits of the widest elements that it is made of; truth values and single numbers do not count."""
+    """For each node the bits of the widest elements below it; truth values and single numbers do not count."""
     found: dict[str, int] = {}
     for e in walk(tuple(roots)):
         own = e.dtype.bits if e.op == "input" and e.space != SCALAR and e.dtype != BOOL else 0

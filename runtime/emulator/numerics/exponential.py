@@ -82,5 +82,5 @@ def exp2_flushed(x: Array) -> Array:
 def exp2(x: Array) -> Array:
     """``ex2.approx.f32``: below -126 the square of 2^(x / 2)."""
     small = x < np.float32(-126)
-    found = exp2_flushed(np.where(small, x * np.float32(0.5), x))
-    return np.where(small, found * found, found)
+    root = exp2_flushed(np.where(small, np.ldexp(x, -1), x))
+    return np.multiply(root, root, out=root, where=small)

@@ -1,5 +1,6 @@
-"""Measures the digests of 2^x on a GPU: ``python tests/runtime/emulator/exp2_digests.py tests/runtime/emulator/data/exp2.json``.
+"""Measures the digests of 2^x on a GPU: ``python tests/runtime/emulator/exp2_digests.py FILE``.
 
+The tests read ``tests/runtime/emulator/data/exp2.json``.
 For each instruction, sign and exponent the CRC-32 of the results of all 2^23 arguments, in order. Needs CuPy.
 """
 
