@@ -100,6 +100,8 @@ class CaptureWalk:
             if not is_own(value):
                 yield from self._variables(value)
             self.function(value)
+        elif is_own(type(value)) and hasattr(value, "__wrapped__"):  # a program of arrays, which keeps its traces
+            yield value.__wrapped__
         elif isinstance(
             value, MethodType | BuiltinFunctionType | functools.partial | property | staticmethod | classmethod
         ):
@@ -133,9 +135,6 @@ class CaptureWalk:
             self._open(namespace)
 
     def _object(self, value: Any) -> Iterator[Any]:
-        if is_own(type(value)) and hasattr(value, "__wrapped__"):  # a program of arrays, which keeps its traces
-            yield value.__wrapped__
-            return
         cls, fields = type(value), _fields(value)
         frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
         if frozen or (is_own(cls) and hasattr(value, "function")):  # as a monoid, or one of its functions

@@ -85,8 +85,18 @@ def _torch_kind(x: Any) -> Hashable:
         raise RuntimeError("it may carry a tangent")
     if recorder(torch) or _modes(torch)():
         raise RuntimeError("a recipe would not be recorded")
-    tracked = x.requires_grad and torch.is_grad_enabled()
-    return x.dtype, x.shape, x.stride(), x.get_device(), x.data_ptr() & 15, x.is_neg(), x.is_conj(), tracked
+    tracked = x.requires_grad and (torch.is_grad_enabled(), "gradients")
+    lies = x.shape, x.stride(), x.get_device(), x.data_ptr() & 15
+    return type(x), x.dtype, *lies, x.is_neg(), x.is_conj(), tracked, _dispatch(torch, x)
+
+
+def _dispatch(torch: Any, x: Any) -> Hashable:
+    """What PyTorch dispatches on, which its guards compare: other keys in inference mode, and with autocast."""
+    try:
+        here = torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()
+        return tuple(keys.raw_repr() for keys in (torch._C._dispatch_keys(x), *here))
+    except AttributeError:
+        return None
 
 
 def _torch_stream(x: Any) -> Callable[[], int]:

@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 KEPT = 1024
 """Greatest number of kinds of calls that one function remembers; the oldest is dropped first."""
-RECENT = 8
-"""Greatest number of recipes of one key that are tried before the kinds of the arrays are read: eight failed tests take
-as long as that."""
 STREAMS = 64
 """Greatest number of streams for which a kind of call has recipes."""
 
@@ -79,7 +76,7 @@ class Memo:
 
     def __init__(self) -> None:
         self.last: dict[Hashable, Recipe] = {}
-        self._recent: dict[Hashable, tuple[Recipe, ...]] = {}
+        self._of_shape: dict[Hashable, Recipe] = {}
         self._table: dict[Hashable, Entry] = {}
         self._lock = threading.Lock()
         _memos.add(self)
@@ -104,9 +101,6 @@ class Memo:
         """The result of a call for which the latest recipe does not apply; takes the arguments of ``__call__``."""
         if key is NO_KEY:
             return slow()
-        found = self.recent(key, arrays)
-        if found is not MISS:
-            return found
         kinds = kinds_of(arrays)
         if kinds is None:
             return slow()  # not inside an except, which would chain to the user's own errors
@@ -115,24 +109,28 @@ class Memo:
         if entry is not None and (recipe := entry.recipe()) is not None:
             found = recipe(*arrays, known=True)
             if found is not MISS:
-                self._latest(key, entry, recipe)
+                self._latest(key, arrays, entry, recipe)
                 return found
         return self._learn(full, what, arrays, slow)
 
     def recent(self, key: Hashable, arrays: Sequence[Any]) -> Any:
-        """The result of one of the recipes before the latest, for arrays of other kinds; ``MISS`` if none applies."""
-        latest = self.last.get(key)
-        for recipe in self._recent.get(key, ()):
-            if recipe is not latest and (found := recipe(*arrays)) is not MISS:
-                self.last[key] = recipe
-                return found
-        return MISS
+        """The result of the latest recipe for arrays of this shape and type; ``MISS`` if it does not apply.
+
+        So layers of several shapes may take turns: a shape is read faster than a kind.
+        """
+        recipe = self._of_shape.get((key, arrays[0].shape, arrays[0].dtype))
+        if recipe is None or recipe is self.last.get(key):
+            return MISS
+        found = recipe(*arrays)
+        if found is not MISS:
+            self.last[key] = recipe
+        return found
 
     def clear(self) -> None:
         """Forgets all calls."""
         with self._lock:
             self.last.clear()
-            self._recent.clear()
+            self._of_shape.clear()
             self._table.clear()
 
     def _learn(self, key: tuple[Hashable, ...], what: Any, arrays: tuple[Any, ...], slow: Callable[[], Any]) -> Any:
@@ -164,16 +162,15 @@ class Memo:
             entry.recipes[stream] = recipe
             self._table.pop(key, None)
             self._table[key] = entry
-            self._latest(key[0], entry, recipe)
-            for kept in (self._table, self.last, self._recent):
+            self._latest(key[0], arrays, entry, recipe)
+            for kept in (self._table, self.last, self._of_shape):
                 if len(kept) > KEPT:
                     kept.pop(next(iter(tuple(kept))), None)  # in one step: a call may add to it meanwhile
 
-    def _latest(self, key: Hashable, entry: Entry, recipe: Recipe) -> None:
+    def _latest(self, key: Hashable, arrays: Sequence[Any], entry: Entry, recipe: Recipe) -> None:
         if entry.check is not None:
             self.last[key] = recipe
-            others = (r for r in self._recent.get(key, ()) if r is not recipe)
-            self._recent[key] = (recipe, *others)[:RECENT]
+            self._of_shape[key, arrays[0].shape, arrays[0].dtype] = recipe
 
 
 _memos: WeakSet[Memo] = WeakSet()

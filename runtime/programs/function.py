@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 from ...compiler.errors import error
@@ -39,19 +39,39 @@ OPTIONS = ("out", *DEFAULTS)
 """The arguments of every call."""
 
 
-class ArrayFunction(Generic[P, R]):
-    """A program of arrays, from ``wf.program``.
+class ArrayFunction(partial[R], Generic[P, R]):
+    """A program of arrays, from ``wf.program``; a call runs it on arrays of any library.
+
+    It is a ``partial`` of its calls, without arguments: CPython calls ``__call__`` of a class through a tuple and a
+    dict, which costs 0.7 us.
+
+    Args of a call:
+        xs: arrays and parameters, as the function takes them. Numbers of Python are compiled into the kernels; arrays
+            of rank 0 are arguments of them.
+        out: an array (or one per result) to write into. It may be an input, in whole, for a result that is computed
+            from it element by element.
+        how: further arguments by name, and these of every call:
+            ``device``: ``auto`` (CUDA if a driver and a GPU are found, else the emulator), ``cuda`` or ``emulator``;
+            ``plan``: fields of the plan to set, as ``key=value,...``;
+            ``determinism``: as in ``wf.reduce``.
+
+    It returns arrays of the first array's library, nested as the function returns them. It raises ArgumentError,
+    DTypeError, TraceError, PlanError, CompileError or BackendError: each has a code; the codes are in
+    ``compiler/errors/catalogue/``.
 
     Attributes:
         function: the Python function, which also runs as it stands.
     """
 
-    def __init__(self, function: Callable[P, R]) -> None:
-        update_wrapper(self, function)
-        self.function = function
-        self._traces = Traces(function)
-        self._memo = Memo()
-        self._last = self._memo.last
+    function: Callable[P, R]
+    _traces: Traces
+
+    def __new__(cls, function: Callable[P, R]) -> ArrayFunction[P, R]:
+        calls = _Calls(function)
+        made = super().__new__(cls, _entry(calls))
+        update_wrapper(made, function)
+        made.function, made._traces = function, calls.traces
+        return made
 
     def __repr__(self) -> str:
         return (
@@ -61,73 +81,6 @@ class ArrayFunction(Generic[P, R]):
     def __reduce__(self) -> Any:
         """By the name of the function, under which a module holds the program."""
         return self.function.__qualname__
-
-    @opaque
-    def __call__(self, *xs: Any, out: Any = None, **how: Any) -> Any:
-        """Runs the program on arrays of any library.
-
-        Args:
-            xs: arrays and parameters, as the function takes them. Numbers of Python are compiled into the kernels;
-                arrays of rank 0 are arguments of them.
-            out: an array (or one per result) to write into. It may be an input, in whole, for a result that is
-                computed from it element by element.
-            how: further arguments by name, and these of every call:
-                ``device``: ``auto`` (CUDA if a driver and a GPU are found, else the emulator), ``cuda`` or
-                ``emulator``;
-                ``plan``: fields of the plan to set, as ``key=value,...``;
-                ``determinism``: as in ``wf.reduce``.
-
-        Returns:
-            Arrays of the first array's library, nested as the function returns them.
-
-        Raises:
-            ArgumentError, DTypeError, TraceError, PlanError, CompileError, BackendError: each has a code; the codes are
-                in ``compiler/errors/catalogue/``.
-        """
-        # The path of most calls: arrays, and a key of everything else that the launches depend on.
-        key: Any = len(xs)
-        arrays = []
-        for x in xs:
-            kind = type(x)
-            if READERS[kind]:
-                arrays.append(x)
-            else:
-                key = key, len(arrays), x, kind
-        for item in how.items():
-            kind = type(item[1])
-            if READERS[kind]:
-                arrays.append(item[1])
-                key = key, item[0]
-            else:
-                key = key, item, kind
-        if type(out) is tuple:
-            arrays += out
-            key = key, len(out)
-        elif out is not None:
-            arrays.append(out)
-            key = key, None
-        try:
-            recipe = self._last.get(key)
-        except TypeError:  # a parameter without a hash
-            recipe = None
-        if recipe is not None:
-            found = recipe(*arrays)
-            if found is MISS:
-                found = self._memo.recent(key, arrays)
-            if found is not MISS:
-                return found
-        return self._missed(key, arrays, xs, how, out)
-
-    def _missed(self, key: Any, arrays: Sequence[Any], xs: Sequence[Any], how: Mapping[str, Any], out: Any) -> Any:
-        """A call that no recent recipe repeats."""
-        given = (*xs, *how.values())
-        if any(map(is_array, given)):
-            return self._inline(xs, how, out)
-        try:
-            own = key if has_key(given) else NO_KEY
-            return self._memo.missed(own, self.function, tuple(arrays), lambda: self._run(xs, how, out))
-        except Exception as e:
-            raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
 
     def compile(self, *xs: Any, arch: str = DEFAULT.arch, **how: Any) -> CompiledProgram:
         """Compiles the program; needs no GPU.
@@ -163,6 +116,30 @@ class ArrayFunction(Generic[P, R]):
         call = _Call.of(self.function, *as_arrays(xs, how))
         return planned(call.arguments, call.arrays, self._traces, arch, call.plan, call.determinism)
 
+
+class _Calls:
+    """The calls of one program.
+
+    Attributes:
+        function: the Python function.
+        traces: its traces.
+        memo: the recipes of earlier calls.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function, self.traces, self.memo = function, Traces(function), Memo()
+
+    def missed(self, key: Any, arrays: Sequence[Any], xs: Sequence[Any], how: Mapping[str, Any], out: Any) -> Any:
+        """A call that no recent recipe repeats."""
+        given = (*xs, *how.values())
+        if any(map(is_array, given)):
+            return self._inline(xs, how, out)
+        try:
+            own = key if has_key(given) else NO_KEY
+            return self.memo.missed(own, self.function, tuple(arrays), lambda: self._run(xs, how, out))
+        except Exception as e:
+            raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
+
     def _inline(self, xs: Sequence[Any], how: Mapping[str, Any], out: Any) -> Any:
         """The function on symbolic arrays, as a part of the program that is traced.
 
@@ -177,9 +154,51 @@ class ArrayFunction(Generic[P, R]):
         """A call in full, without a look at earlier ones."""
         call = _Call.of(self.function, xs, how, out)
         operands = run.operands_of(call.arrays, call.device)
-        traced = self._traces.get(call.arguments, [ArrayArg(v.dtype, v.shape) for v in operands.inputs])
+        traced = self.traces.get(call.arguments, [ArrayArg(v.dtype, v.shape) for v in operands.inputs])
         run.allocate(operands, traced, call.out)
         return run.run(operands, run.prepare(operands, traced, call.plan, call.determinism))
+
+
+def _entry(calls: _Calls) -> Callable[..., Any]:
+    """The function that a call of a program enters: ``ArrayFunction`` says what it takes."""
+    last, recent, missed = calls.memo.last, calls.memo.recent, calls.missed
+
+    @opaque
+    def call(*xs: Any, out: Any = None, **how: Any) -> Any:
+        key: Any = len(xs)  # everything but the arrays that the launches depend on
+        arrays = []
+        for x in xs:
+            kind = type(x)
+            if READERS[kind]:
+                arrays.append(x)
+            else:
+                key = key, len(arrays), x, kind
+        for item in how.items():
+            kind = type(item[1])
+            if READERS[kind]:
+                arrays.append(item[1])
+                key = key, item[0]
+            else:
+                key = key, item, kind
+        if type(out) is tuple:
+            arrays += out
+            key = key, len(out)
+        elif out is not None:
+            arrays.append(out)
+            key = key, None
+        try:
+            recipe = last.get(key)
+        except TypeError:  # a parameter without a hash
+            recipe = None
+        if recipe is not None:
+            found = recipe(*arrays)
+            if found is MISS:
+                found = recent(key, arrays)
+            if found is not MISS:
+                return found
+        return missed(key, arrays, xs, how, out)
+
+    return call
 
 
 class _Call(NamedTuple):

@@ -19,6 +19,12 @@ __all__ = ["gpu"]
 ROWS = np.arange(60, dtype=np.float32).reshape(5, 12)
 
 
+class Parameter(Tensor):
+    """A minimal ``torch.nn.Parameter``."""
+
+    __module__ = "torch.nn.parameter"
+
+
 def test_arrays_of_one_kind(gpu: Gpu) -> None:
     x = gpu.tensor(ROWS)
     alike = gpu.tensor(ROWS * 2)
@@ -26,6 +32,7 @@ def test_arrays_of_one_kind(gpu: Gpu) -> None:
     gradient = gpu.tensor(ROWS)
     gradient.requires_grad = True
     others = [
+        Parameter(x.a),
         x[:4], x[:, ::2], Tensor(x.a.T), gpu.tensor(ROWS.astype(np.int32)), gpu.tensor(ROWS, offset=4), gradient,
         gpu.tensor(ROWS, device=1), Tensor(x.a, neg=True),
     ]  # fmt: skip

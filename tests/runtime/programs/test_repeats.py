@@ -101,7 +101,7 @@ def test_a_warm_call_enters_a_recipe_and_little_else(gpu: Gpu, what: str) -> Non
     call = given.get(what) or (lambda: CALLS[what](x))
     call()
     call()  # makes a buffer for arguments
-    assert functions_of(call) - {"same"} == {"__call__", "recipe"}
+    assert functions_of(call) - {"same"} == {"call", "recipe"}
 
 
 class Parameter(Tensor):
@@ -115,7 +115,7 @@ def test_calls_that_take_turns_are_all_repeated(gpu: Gpu) -> None:
     xs = [gpu.tensor(ROWS[: n + 1]) for n in range(5)]
     wanted = [softmax(x) for x in [*xs, *xs]]
     for x, w in zip(xs, wanted, strict=False):
-        assert functions_of(lambda x=x: softmax(x)) <= {"__call__", "recipe", "recent", "same"}  # type: ignore[misc]
+        assert functions_of(lambda x=x: softmax(x)) <= {"call", "recipe", "recent", "same"}  # type: ignore[misc]
         _same(softmax(x), w)
 
 
