@@ -4,9 +4,9 @@
     python benchmarks/accuracy_programs.py --device cpu --shapes 4x100         on the emulator
 
 The error of an element is its distance from the result in float64, in ulps of that result: the distance of its
-neighbours in the type of the array. The script prints and keeps the worst and the mean over all elements, and the worst
-in ulps of the greatest result of the row: where terms cancel, a result near zero has a great error in its own ulps by
-any method.
+neighbours in the type of the array. The script prints and keeps the worst and the mean over all elements, in ulps of
+each and in ulps of the greatest result of the row. Where terms cancel, a result near zero has a great error in its own
+ulps by any method, and a few of them make up the mean; so the means in ulps of the row are compared.
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ from warpfold.compiler.errors import WarpfoldError
 FORMAT, VERSION = "warpfold accuracy", 1
 PROGRAMS = ("softmax", "log_softmax", "layernorm", "rmsnorm", "cross_entropy")
 DTYPES = ("f32", "bf16", "f16")
-SHAPES = ("4096x1000", "64x32768")
+SHAPES = ("16384x1000", "1024x32768")
 LEAST, MOST, OFFSET = -8, 4, 1000.0
 """The binary exponents of the factors of wide elements, and what is added to normal ones for a large offset."""
-LEVEL = 1.01
-"""Our mean error over PyTorch's above which ours is greater by more than chance."""
+LEVEL = 1.05
+"""Our mean error over PyTorch's above which ours is greater by more than chance: all elements of a row share the
+rounding of its sums, so there are as many samples as rows."""
 
 DISTRIBUTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "normal": lambda x, _: x,
@@ -49,19 +50,23 @@ DISTRIBUTIONS: dict[str, Callable[[Any, Any], Any]] = {
 normal elements about 1000."""
 
 
+MEASURES = ("worst", "mean", "worst_of_row", "mean_of_row")
+
+
 @dataclass(frozen=True)
 class Errors:
     """The errors of one result, in ulps.
 
     Attributes:
         worst, mean: over all elements, in ulps of each.
-        worst_of_row: the worst in ulps of the greatest result of its row.
+        worst_of_row, mean_of_row: in ulps of the greatest result of its row.
         word: why there are no errors.
     """
 
     worst: float | None = None
     mean: float | None = None
     worst_of_row: float | None = None
+    mean_of_row: float | None = None
     word: str = ""
 
 
@@ -82,8 +87,8 @@ class Row:
 
     @property
     def behind(self) -> bool:
-        """Whether warpfold's mean error is greater than PyTorch's by more than chance."""
-        ours, theirs = self.ours.mean, self.torch.mean
+        """Whether warpfold's mean error in ulps of rows is greater than PyTorch's by more than chance."""
+        ours, theirs = self.ours.mean_of_row, self.torch.mean_of_row
         return ours is not None and theirs is not None and ours > LEVEL * theirs
 
 
@@ -93,7 +98,7 @@ def errors(found: Any, exact: Any, t: DType) -> Errors:
     off = (found.double().reshape(rows.shape) - rows).abs_()
     own = off / ulp(rows, t)
     of_row = off / ulp(rows.abs().amax(-1, keepdim=True), t)
-    return Errors(float(own.max()), float(own.mean()), float(of_row.max()))
+    return Errors(*(float(v) for errors in (own, of_row) for v in (errors.max(), errors.mean())))
 
 
 def ulp(x: Any, t: DType) -> Any:
@@ -124,9 +129,9 @@ def _errors(make: Callable[[], Callable[..., Any]], arrays: tuple[Any, ...], exa
 
 def table(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
     """Titles and cells; a star marks a mean error that is greater than PyTorch's."""
-    titles = ["case", "inputs", "worst", "torch", "mean", "torch", "worst of row", "torch", ""]
+    titles = ["case", "inputs", "worst", "torch", "mean", "torch", "worst of row", "torch", "mean of row", "torch", ""]
     return titles, [
-        [r.case, r.inputs, *(_number(getattr(one, name)) for name in ("worst", "mean", "worst_of_row")
+        [r.case, r.inputs, *(_number(getattr(one, name)) for name in MEASURES
                              for one in (r.ours, r.torch)), "*" if r.behind else r.ours.word]
         for r in rows
     ]  # fmt: skip
@@ -152,7 +157,7 @@ def main(out: str | None, device: str, shapes: str) -> None:
     rows = [row for case in cases for row in measured(torch, case, device)]
     terminal.table(*table(rows))
     behind = [r for r in rows if r.behind]
-    terminal.show(f"\nmean error greater than PyTorch's in {len(behind)} of {len(rows)} rows, marked by *")
+    terminal.show(f"\nmean error of rows greater than PyTorch's in {len(behind)} of {len(rows)} rows, marked by *")
     if output:
         machine = {
             "device": torch.cuda.get_device_name() if device == "cuda" else "the emulator, and PyTorch on the CPU",
