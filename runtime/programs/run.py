@@ -133,10 +133,18 @@ def _in_place(prepared: PreparedProgram, output: int, array: int) -> bool:
 
 
 def _reads_before(step: Step, output: Operand, inputs: set[int]) -> bool:
-    """Whether a step writes an output for each element, and reads some of its inputs for no output after that."""
+    """Whether a step writes an output for each element, and has read some of its inputs there before.
+
+    A thread makes all results of an element before it writes one. That keeps loads before the store only if the output
+    is computed from what they read; else no later output may need it.
+    """
     written = step.program.outputs[step.outputs.index(output) :]
+    if not written[0].space & REDUCED:
+        return False
+    own = postorder(written[:1], lambda e: () if e.op in ("result", "reduce") else e.args)
     later = postorder(written[1:], lambda e: () if e.op == "result" else e.args)
-    return bool(written[0].space & REDUCED) and not any(e.op == "input" and e.value in inputs for e in later)
+    own_inputs, later_inputs = ({e.value for e in found if e.op == "input"} for found in (own, later))
+    return not inputs & later_inputs - own_inputs
 
 
 def _why_not(result: View, v: View) -> str:

@@ -88,11 +88,15 @@ class HeldRow:
         return [arith.select(live, v, i) for v, i in zip(found, phase.neutral(phase.plan.vector), strict=True)]
 
     def store(self) -> None:
-        """Writes the results."""
+        """Writes the results: of each access all are made before one is written, which may take an input's place."""
         self.begin_phase()
+        elements = []
         for number, result in enumerate(self.row.kernel.results):
-            if not self.row.values.varies(result):
+            if self.row.values.varies(result):
+                elements.append((number, result))
+            else:
                 self.row.store_kept(number, self.fragment(result, 0))
-                continue
-            for j, r in enumerate(self.starts):
-                self.row.store(number, self.fragment(result, j), r, whole=self.is_whole(j))
+        for j, r in enumerate(self.starts):
+            made = [(number, self.fragment(result, j)) for number, result in elements]
+            for number, value in made:
+                self.row.store(number, value, r, whole=self.is_whole(j))

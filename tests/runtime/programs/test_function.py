@@ -96,6 +96,11 @@ def two(x: Any, w: Any) -> Any:
 
 
 @wf.program
+def multiples(x: Any, y: Any) -> Any:
+    return y * 2.0, x * 3.0
+
+
+@wf.program
 def centred(x: Any) -> Any:
     """Rows, then columns, of the array itself."""
     return x - wf.mean(x, axis=1, keepdims=True) * wf.mean(x * wf.sum(x, axis=0), axis=1, keepdims=True)
@@ -135,6 +140,16 @@ def test_an_array_is_written_in_place() -> None:
     close(y, wide - wide.mean(1, keepdims=True) * (wide * wide.sum(0)).mean(1, keepdims=True))
 
 
+@pytest.mark.parametrize("places", [(0, 1), (1, 0), (0, None), (None, 0)])
+def test_two_results_take_the_places_of_what_both_need(places: tuple[int | None, ...]) -> None:
+    arrays = X.copy(), X[::-1].copy()
+    expected = two(*(a.copy() for a in arrays))
+    two(*arrays, out=tuple(np.empty_like(X) if i is None else arrays[i] for i in places))
+    for i, e in zip(places, expected, strict=True):
+        if i is not None:
+            np.testing.assert_array_equal(arrays[i], e)
+
+
 def test_results_go_into_given_arrays() -> None:
     x = RNG.normal(size=(3, 4, 5, 6)).astype(np.float32)
     outs = np.empty_like(x), np.empty(4, np.float32), np.empty((2, 4), np.float32)[1]
@@ -150,7 +165,7 @@ def test_results_go_into_given_arrays() -> None:
         (lambda x: softmax(x[:3], out=x[1:4]), "WF186: out shares memory with input 0: it is not the same elements"),
         (lambda x: softmax(x, out=x[::-1]), "WF186: out shares memory with input 0: it is not the same elements"),
         (lambda x: turned(x[:, :6], out=x[:, :6]), "WF186: .*: what is there is needed for other elements"),
-        (lambda x: two(x, W, out=(x, x.copy())), "WF186: .*: what is there is needed for other elements"),
+        (lambda x: multiples(x, X, out=(x, x.copy())), "WF186: .*: what is there is needed for other elements"),
         (lambda x: softmax(x, out=x[:5]), r"WF108: out has shape \(5, 50\): expected \(6, 50\)"),
         (lambda x: softmax(x, out=x.astype(np.float64)), "WF109"),
         (lambda x: softmax(x, out=(x, x)), r"WF125: out holds 2 array\(s\)"),

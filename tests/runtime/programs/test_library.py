@@ -89,15 +89,20 @@ def test_results_may_take_the_place_of_the_input(name: str) -> None:
     assert into.tobytes() == x.tobytes() == apart.tobytes()
 
 
-def test_both_results_of_a_residual_norm_have_places() -> None:
-    x, residual = X.copy(), X[::-1].copy()
-    expected = wf.add_rms_norm(x, residual)
-    out = (np.empty_like(X), residual)
-    found = wf.add_rms_norm(x, residual, out=out)
-    assert found[0] is out[0]
-    assert found[1] is residual
-    np.testing.assert_array_equal(out[0], expected[0])
-    np.testing.assert_array_equal(residual, expected[1])
+@pytest.mark.parametrize(
+    "plan", ["", "resident=shared", "resident=shared,cluster=2", "resident=memory", "resident=none"]
+)
+@pytest.mark.parametrize("function", [wf.add_rms_norm, wf.add_layer_norm])
+def test_both_results_of_a_residual_norm_take_the_places_of_both_arrays(function: Any, plan: str) -> None:
+    how = {"plan": plan} if plan else {}
+    expected = function(X, X[::-1], **how)
+    for order in ((0, 1), (1, 0)):
+        arrays = X.copy(), X[::-1].copy()
+        out = arrays[order[0]], arrays[order[1]]
+        found = function(*arrays, out=out, **how)
+        for f, o, e in zip(found, out, expected, strict=True):
+            assert f is o
+            np.testing.assert_array_equal(f, e)
 
 
 @pytest.mark.parametrize("function", ["softmax", "layer_norm", "rms_norm", "log_softmax"])
