@@ -1,4 +1,4 @@
-"""How many distinct cases every test runs: at least 5,000 together, and each test checks that it ran its own."""
+"""How many distinct cases every test runs: at least 5,000 of reductions and 2,000 of programs; each test checks its own."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from .case import Case
+from .program_strategies import FUNCTIONS as LIBRARY
 from .strategies import FUNCTIONS
 from .user_monoids import SUBJECTS
 
@@ -19,9 +20,14 @@ _HEAVY = {"describe": 0.5, "logsumexp": 0.6, "dot": 0.4}
 PLAIN = {f: int(60 * _HEAVY.get(f, 1)) for f in FUNCTIONS}
 WITH_ARGUMENTS = {f: int(50 * _HEAVY.get(f, 1)) for f in FUNCTIONS}
 MONOIDS = dict.fromkeys(SUBJECTS, 32)
+LEAST_OF_PROGRAMS = 2_000
+PROGRAMS = dict.fromkeys(LIBRARY, 60)
+"""Calls of each program of the library."""
+RANDOM, RUN = 1_000, 120
+"""Random programs of arrays: those that are evaluated whole and in steps, and those that run."""
 
 
-def search(name: str, strategy: st.SearchStrategy[Case], distinct: int, check: Callable[[Case], Any]) -> None:
+def search(name: str, strategy: st.SearchStrategy[Any], distinct: int, check: Callable[[Any], Any]) -> None:
     """Runs ``check`` on ``distinct`` distinct cases, the same on every run; one that fails is made small."""
     seen: set[Any] = set()
     failed = False
@@ -32,7 +38,7 @@ def search(name: str, strategy: st.SearchStrategy[Case], distinct: int, check: C
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
     @given(strategy)
-    def run(case: Case) -> None:
+    def run(case: Any) -> None:
         nonlocal failed
         # Once one failed, nothing is left out: the search for a smaller one would take it for a case that passes.
         if not failed and (case.key in seen or len(seen) == distinct):

@@ -195,9 +195,8 @@ def _batch_norm(c: Call) -> list[Result]:
     eps = c.params.get("eps", 1e-5)
     if c.params.get("training"):
         m = _moments(c, c.x, others)
-        mean = np.where(np.isfinite(m.mean), m.mean, np.nan)  # infinities cancel in the differences from it
         statistics = [Result(v.squeeze(others), o.squeeze(others), c.wide) for v, o in
-                      ((mean, m.off_mean), (m.var, m.off_var))]  # fmt: skip
+                      ((m.mean, m.off_mean), (m.var, m.off_var))]  # fmt: skip
         return [_scaled(c, m, eps, (channel,), c.result), *statistics]
     mean, var = (c.along(name, (channel,)) for name in ("running_mean", "running_var"))
     assert mean is not None
