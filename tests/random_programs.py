@@ -5,7 +5,9 @@ Arrays hold small integers as f64, and every operation is exact on them, so that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -44,6 +46,30 @@ class RandomProgram:
     def __repr__(self) -> str:
         steps = "\n".join(f"  {operation.__name__} {operands}" for operation, operands in self.steps)
         return f"shapes {[a.shape for a in self.arrays]}\n{steps}\n  return {self.returned}"
+
+
+def positional(program: RandomProgram) -> Callable[..., Any]:
+    """A function that calls the program, with a parameter for each of its arrays."""
+
+    def function(*arrays: Value) -> tuple[Value, ...]:
+        return program(*arrays)
+
+    kind = inspect.Parameter.POSITIONAL_ONLY
+    names = [inspect.Parameter(f"x{i}", kind) for i in range(len(program.arrays))]
+    function.__signature__ = inspect.Signature(names)  # type: ignore[attr-defined]
+    return function
+
+
+def distinct(count: int, most: int = 9) -> Iterator[tuple[int, RandomProgram]]:
+    """The first ``count`` programs that differ in shapes or operations, and their seeds."""
+    seen: set[str] = set()
+    for seed in itertools.count():
+        if len(seen) == count:
+            return
+        program = random_program(Random(seed), most)
+        if repr(program) not in seen:
+            seen.add(repr(program))
+            yield seed, program
 
 
 def named(name: str, operation: Callable[..., Value]) -> Callable[..., Value]:
@@ -105,19 +131,37 @@ def _where(rng: Random, values: Sequence[Value]) -> Any:
     return named("where", lambda xp, c, x, y: xp.where(c > 0, x, y)), numbers
 
 
+FOLDS = ("sum", "max", "min", "prod", "any", "count_nonzero")
+
+
+def _axes(rng: Random, rank: int) -> Any:
+    """Axes of a fold: often the last one, so that several folds are over the same."""
+    some = tuple(rng.sample(range(rank), rng.randint(0, rank)))
+    return rng.choice((some, None, *((-1, -1) if rank else ())))
+
+
+def _fold(xp: Any, name: str, x: Value, axis: Any, keep: bool) -> Value:
+    found = xp.astype(getattr(xp, name)(x, axis=axis, keepdims=keep), xp.float64)
+    return xp.clip(found, -LARGEST, LARGEST)
+
+
 def _reduction(rng: Random, values: Sequence[Value]) -> Any:
     a = _operand(rng, values)
-    rank = values[a].ndim
-    name = rng.choice(("sum", "max", "min", "prod", "any", "count_nonzero"))
-    axes = tuple(rng.sample(range(rank), rng.randint(0, rank)))
-    axis = rng.choice((axes, None))
-    keep = rng.random() < 0.5
+    name, axis, keep = rng.choice(FOLDS), _axes(rng, values[a].ndim), rng.random() < 0.5
+    return named(f"{name} {axis} {keep}", lambda xp, x: _fold(xp, name, x, axis, keep)), (a,)
+
+
+def _used(rng: Random, values: Sequence[Value]) -> Any:
+    """A fold whose result is used on the elements."""
+    a = _operand(rng, values)
+    name, axis = rng.choice(FOLDS), _axes(rng, values[a].ndim)
+    use = rng.choice(("subtract", "multiply", "maximum", "less"))
 
     def operation(xp: Any, x: Value) -> Value:
-        found = xp.astype(getattr(xp, name)(x, axis=axis, keepdims=keep), xp.float64)
-        return xp.clip(found, -LARGEST, LARGEST)
+        found = getattr(xp, use)(x, _fold(xp, name, x, axis, keep=True))
+        return xp.astype(found, xp.float64) if use == "less" else xp.clip(found, -LARGEST, LARGEST)
 
-    return named(f"{name} {axis} {keep}", operation), (a,)
+    return named(f"{use} {name} {axis}", operation), (a,)
 
 
 def _argument(rng: Random, values: Sequence[Value]) -> Any:
@@ -197,7 +241,7 @@ def _divided(rng: Random, values: Sequence[Value]) -> Any:
 
 
 KINDS: list[Callable[[Random, Sequence[Value]], Any]] = [
-    *[_binary] * 5, *[_reduction] * 4, *[_expanded] * 2, *[_permuted] * 2, *[_joined] * 2, *[_divided] * 2, _argument,
-    _numbered, _sized, _squeezed, _stretched, _where,
+    *[_binary] * 5, *[_reduction] * 3, *[_used] * 4, *[_expanded] * 2, *[_permuted] * 2, *[_joined] * 2,
+    *[_divided] * 2, _argument, _numbered, _sized, _squeezed, _stretched, _where,
 ]  # fmt: skip
 """The kinds of operations, each as often as it is chosen."""

@@ -1,4 +1,4 @@
-"""How many distinct cases every test runs: at least 5,000 of reductions and 2,000 of programs; each test checks its own."""
+"""How many distinct cases run: at least 5,000 of reductions and 2,000 of programs; each test checks its own number."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from zlib import crc32
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from .case import Case
 from .program_strategies import FUNCTIONS as LIBRARY
 from .strategies import FUNCTIONS
 from .user_monoids import SUBJECTS

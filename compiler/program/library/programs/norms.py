@@ -245,7 +245,8 @@ def _moments(x: Array, axis: AxisArgument, where: Array = None, correction: floa
     What the rounded mean lacks is the mean of the differences from it, which the fold of their squares gives as well.
     So a row of equal elements has the variance 0, and a great offset costs no digits (Chan, Golub, LeVeque,
     "Algorithms for computing the sample variance", 1983). Where the mean is less than the deviation, it is precise
-    enough, and the differences are not: elements of one binade lose the same low bits of the mean. Then it lacks nothing.
+    enough, and the differences are less so: elements of one binade lose the same low bits of the mean. It then lacks
+    nothing.
     """
     rounded = xp.mean(x, axis, keepdims=True, where=where)
     near = x - rounded
