@@ -48,9 +48,9 @@ def online(program: ArrayProgram, cut: Callable[[Space, Space], bool]) -> ArrayP
 
 def _found(program: ArrayProgram, cut: Callable[[Space, Space], bool]) -> Iterator[Swaps]:
     """The replacements of each later fold that one of the rules serves."""
-    for later in program.folds:
-        if operation(_fold(later).monoid) == "add" and cut(later.space, _fold(later).over):
-            yield from filter(None, (rule(later) for rule in _RULES))
+    sums = [e for e in program.folds if operation(_fold(e).monoid) == "add" and cut(e.space, _fold(e).over)]
+    for rule in _RULES:
+        yield from filter(None, map(rule, sums))
 
 
 def _log_sum_exp(later: Expr) -> Swaps | None:
@@ -79,7 +79,7 @@ def _log_sum_exp(later: Expr) -> Swaps | None:
 
 
 def _welford(later: Expr) -> Swaps | None:
-    """Of a mean and then a sum of squared differences from it."""
+    """Of a mean and then a sum of squared differences from it; the mean of no elements is NaN, and not Welford's 0."""
     (square,) = later.args
     if square.op != "mul" or square.args[0] != square.args[1] or square.args[0].op != "sub":
         return None
@@ -92,7 +92,8 @@ def _welford(later: Expr) -> Swaps | None:
     zero = Expr("const", (), later.dtype, SCALAR, 0.0)
     n, m, squares = _joined(WELFORD, (replace(zero, value=1.0), x, zero), later)
     total = Expr("mul", (m, n), later.dtype, later.space)
-    return {mean.digest: m, mean.args[0].digest: total, _result(later).digest: squares}
+    some = where(Sym(n) > 0.0, Sym(m), math.nan)
+    return {mean.digest: some.expr, mean.args[0].digest: total, _result(later).digest: squares}
 
 
 def _balance(later: Expr) -> Swaps | None:
@@ -112,7 +113,8 @@ def _of_mean(mean: Expr, later: Expr) -> Expr | None:
     return _earlier(mean.args[0], later, "add") if mean.op == "div" else None
 
 
-_RULES: tuple[Callable[[Expr], Swaps | None], ...] = (_log_sum_exp, _welford, _balance)
+_RULES: tuple[Callable[[Expr], Swaps | None], ...] = (_balance, _log_sum_exp, _welford)
+"""In order: ``_balance`` knows a mean by its division, which ``_welford`` takes away."""
 
 
 def _fold(e: Expr) -> Fold:
