@@ -135,8 +135,8 @@ PASS = Pass(
     "lower-global-access",
     _run,
     (
-        "fold.load", "fold.element_load", "fold.element_store", "fold.block_load", "fold.store", "fold.live",
-        "fold.lead", "fold.position",
+        "fold.load", "fold.element_load", "fold.element_store", "fold.block_load", "fold.store",
+        "fold.live", "fold.lead", "fold.position",
     ),
     "choose vector loads, peeled steps and masked tails; compute addresses",
 )  # fmt: skip

@@ -21,6 +21,7 @@ def test_each_pass_that_lowers_a_stage_has_a_level() -> None:
         "lower-thread-map",
         "lower-global-access",
         "lower-residency",
+        "lower-gather",
         "expand-math",
     }
     assert {one.name for one in PASSES} - others == design_picture.level_of_passes().keys()

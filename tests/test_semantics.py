@@ -1476,10 +1476,23 @@ def test_assignment_in_programs() -> None:
             run_program(lambda x, array=array: array(x).__setitem__(array(x) > 0, 7), x)
 
 
-def test_one_element_of_a_row() -> None:
-    x, places = normal(3, 4), np.array([[1], [-1], [4]])
+def test_elements_at_positions() -> None:
+    x, places = normal(3, 4), np.array([[1, 0], [-1, -4], [4, -5]])
     found = run_program(lambda x, i: x.__array_namespace__().take_along_axis(x, i, axis=1), x, places)
-    assert found.tolist() == [[x[0, 1]], [x[1, 3]], [0]]
+    assert found.tolist() == [[x[0, 1], x[0, 0]], [x[1, 3], x[1, 0]], [0, 0]]
+    same = run_program(lambda x, i: x.__array_namespace__().take(x, i, axis=0), x, np.array([2, -3, 3]))
+    assert same.tolist() == [x[2].tolist(), x[0].tolist(), [0] * 4]
+
+
+def test_sums_of_one_element() -> None:
+    def one(x: Any, t: Any) -> Any:
+        numbers = x.__array_namespace__().arange(x.shape[1])
+        return wf.sum(wf.where(numbers == t[:, None], wf.exp(x), 0), axis=1)
+
+    x = normal(5, 4)
+    x[:, 1], x[:, 2] = np.nan, np.inf
+    found = run_program(one, x, np.array([0, 1, 2, -1, 4]))
+    np.testing.assert_allclose(found, [np.exp(x[0, 0]), np.nan, np.inf, 0, 0], rtol=1e-6)
 
 
 def test_constant_results() -> None:

@@ -73,6 +73,8 @@ class Values:
         """The value of a node, whose operands have theirs."""
         if e.op == "input":
             return self._input(e)
+        if e.op == "gather":
+            return self._gather(*(self.values[a.digest] for a in e.args))
         if e.op == "result":
             return self.states[e.args[0].digest][e.value]  # type: ignore[call-overload, no-any-return]
         if e.op == "count":
@@ -85,14 +87,25 @@ class Values:
         return found.astype(e.dtype.numpy).astype(found.dtype) if rounds else found
 
     def _input(self, e: Expr) -> Array:
-        """The elements of a view along the dims of the program."""
+        """The elements of a view along the dims of the program, and along a last axis where one is gathered."""
         view = self.program.views[e.value]  # type: ignore[call-overload]
         x = self.arrays[view.array]
         places = sorted((d, i) for i, d in enumerate(view.axes) if d is not None)
         moved = x.transpose([i for _, i in places] + [i for i, d in enumerate(view.axes) if d is None])
         own = [d for d, _ in places]
         full = [n if d in own else 1 for d, n in enumerate(self.sizes)]
-        return np.asarray(moved.reshape(full), self._kind(e.dtype))
+        last = [] if view.gathered is None else [x.shape[view.gathered]]
+        return np.asarray(moved.reshape(full + last), self._kind(e.dtype))
+
+    def _gather(self, rows: Array, index: Array) -> Array:
+        """The element of each row at its index; 0 where there is none."""
+        exists = (index >= 0) & (index < rows.shape[-1])
+        if not exists.any():
+            return np.zeros(np.broadcast_shapes(rows.shape[:-1], index.shape), rows.dtype)
+        shape = np.broadcast_shapes(rows.shape[:-1], index.shape)
+        places = np.broadcast_to(np.where(exists, index, 0), shape)[..., None]
+        found = np.take_along_axis(np.broadcast_to(rows, (*shape, rows.shape[-1])), places, -1)[..., 0]
+        return np.where(exists, found, np.zeros((), rows.dtype))
 
     def _iota(self, e: Expr) -> Array:
         """The number of each element in row-major order of some dims."""

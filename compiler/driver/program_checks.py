@@ -6,6 +6,10 @@ its kernel program, its facts and its plan give.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from ..dtypes import I64
+from ..program.array_program import View
 from ..program.cuts.steps import Operand, Step
 from ..program.graph import walk
 from ..target import TARGETS
@@ -36,6 +40,8 @@ def expect_sound(found: ProgramArtifact) -> None:
     ranks = [len(x) + sum(len(s.sizes) - 1 for s in p.splits if s.array == i) for i, x in enumerate(found.ones)]
     expect(all(axis < ranks[a] for a, axis in pairs), "it names no axis of an array")
     expect(all(len(v.axes) == ranks[v.array] for v in p.views), "a view has other axes than its array")
+    own = all(v.gathered is None or v.axes[v.gathered : v.gathered + 1] == (None,) for v in p.views)
+    expect(own, "a view gathers along no axis of its own")
     counts = {"view": len(p.views), "output": len(p.outputs), "buffer": len(steps.buffers)}
     written: set[Operand] = set()
     expect(len(steps.steps) == len(found.kernels) > 0, "it has another number of kernels than of steps")
@@ -44,8 +50,19 @@ def expect_sound(found: ProgramArtifact) -> None:
         expect(all(o.kind == "view" or o in written for o in step.inputs), "a step reads what no step has written")
         expect(all(o.kind != "view" for o in step.outputs), "a step writes an array that it only reads")
         written |= set(step.outputs)
+        _expect_gathers(step, p.views)
         _expect_kernels(step, a)
     expect(all(Operand("output", i) in written for i in range(counts["output"])), "no step writes a result")
+
+
+def _expect_gathers(step: Step, views: Sequence[View]) -> None:
+    """Checks that a step gathers from views with a gathered axis, and only gathers from these."""
+    nodes = list(walk(step.program.outputs))
+    found = [e.args for e in nodes if e.op == "gather"]
+    sound = all(len(args) == 2 and args[0].op == "input" and args[1].dtype == I64 for args in found)
+    expect(sound, "a gather is of no array, or has no index of type i64")
+    own = {i for i, o in enumerate(step.inputs) if o.kind == "view" and views[o.number].gathered is not None}
+    expect(own == step.program.gathered, "a step gathers from other arrays than its views say")
 
 
 def _expect_kernels(step: Step, a: Artifact) -> None:

@@ -164,8 +164,9 @@ def _pairs(name: str, j: Any) -> tuple[tuple[int, int], ...]:
 
 
 def _view(name: str, j: Any) -> View:
-    array, axes = read.of(name, j, list)
-    return View(read.number(name, array), _axes(name, axes))
+    array, axes, gathered = read.of(name, j, list)
+    own = None if gathered is None else read.number(name, gathered)
+    return View(read.number(name, array), _axes(name, axes), own)
 
 
 def _split(name: str, j: Any) -> Split:

@@ -116,6 +116,11 @@ class _Emitter:
             return ir.Operation.create("fold.iota", [self.tensor(mlir_type(e.dtype), ELEMENT)], [], attributes).results[
                 0
             ]
+        if e.op == "gather":
+            source, index = e.args
+            operands = [self.values[source.digest], self.at(index, self.spaces[e.digest])]
+            result = self.tensor(mlir_type(e.dtype), self.spaces[e.digest])
+            return ir.Operation.create("fold.gather", [result], operands).results[0]
         if e.op == "broadcast":
             return self.at(e.args[0], e.space)
         if e.op == "reduce":

@@ -22,7 +22,7 @@ Role = Literal[
     "input", "output", "partial", "counter", "exchange", "n_kept", "n_reduced", "chunk", "count", "kept_size",
     "reduced_size", "kept_stride", "reduced_stride", "index_stride", "index_base", "row_begin", "row_end", "row_origin",
     "row_count", "row_stride", "tile_results", "tile_pitch", "tile_length", "tile_extent", "period_rows",
-    "times", "copies", "copy_stride", "gap",
+    "times", "copies", "copy_stride", "gap", "gather_size", "gather_stride",
 ]  # fmt: skip
 ROWS: tuple[Role, ...] = ("row_begin", "row_end", "row_origin", "row_count")
 """The arrays that describe ragged rows: each row's first element, the one after its last, the one with number 0, and
@@ -32,6 +32,8 @@ SCALARS: tuple[Role, ...] = ("n_kept", "n_reduced", "chunk", "count")
 TILE: tuple[Role, ...] = ("tile_pitch", "tile_length", "tile_extent")
 """The numbers that describe an input that CTAs copy, in elements: the distance from one CTA's first element to the next
 CTA's, the length of a CTA's copy, and the length of the whole input."""
+GATHERED: tuple[Role, ...] = ("gather_size", "gather_stride")
+"""The size and the stride of the axis along which indices choose elements of an input."""
 NUMBER_BITS = 24
 """Bits of a word that an 8-bit element leaves to its number."""
 
@@ -56,7 +58,8 @@ class Facts:
             begin their rows at the boundary before. ``strided``: single elements. ``tile``: vectors that start anywhere
             in the CTA's copy in shared memory. ``tile_strided``: single elements of that copy. ``whole``: all elements
             of a thread's results, in aligned vectors. ``uniform``: one element that is the same along the access.
-            ``kept``: one element for each result, of an input without reduced dims.
+            ``kept``: one element for each result, of an input without reduced dims. ``gathered``: single elements, at
+            indices along one more axis of the array.
         store_vector: whether each thread's results are neighbours and aligned in every output.
         ragged: whether arrays say where each row begins and ends.
         repeats: whether the launch says how often elements and results are repeated.
@@ -123,7 +126,17 @@ class Param:
     @property
     def name(self) -> str:
         """The parameter's name in IR and messages."""
-        several = ("input", "output", "partial", "exchange", "kept_stride", "reduced_stride", "copy_stride", *TILE)
+        several = (
+            "input",
+            "output",
+            "partial",
+            "exchange",
+            "kept_stride",
+            "reduced_stride",
+            "copy_stride",
+            *GATHERED,
+            *TILE,
+        )
         letter = f"{self.operand}" if self.role in several else ""
         dim = f"_{self.dim}" if self.role.endswith(("size", "stride")) else ""
         return f"{self.role}{letter}{dim}"
@@ -206,6 +219,7 @@ def params(
         found += [Param("row_stride", 0, d) for d in range(kept_rank)]
     found += [Param("tile_results")] if plan.tile_bytes else []
     found += [Param(role, i) for i, access in enumerate(facts.access) if access in IN_TILE for role in TILE]
+    found += [Param(role, i) for i, access in enumerate(facts.access) if access == "gathered" for role in GATHERED]
     if facts.repeats and finishes:
         found += [Param("times"), Param("copies"), *(Param("copy_stride", inputs + i) for i in range(outputs))]
     return tuple(found)
@@ -224,6 +238,9 @@ def value(param: Param, geometry: Geometry, run: Launch, count: int) -> int:
     if param.role.startswith("cop"):
         copies = geometry.copies or Dim(1, (0,) * len(geometry.offsets))
         return copies.size if param.role == "copies" else copies.strides[param.operand]
+    if param.role in GATHERED:
+        own = next(g for g in geometry.gathered if g.operand == param.operand)
+        return own.size if param.role == "gather_size" else own.stride
     axis = geometry.kept if param.role.startswith(("kept", "row")) else geometry.reduced
     dim = axis[param.dim]
     if param.role == "index_stride":

@@ -15,6 +15,8 @@ The softmax of the rows of ``x[4096][1000]``, with the dims 0 and 1::
 Beside the elementwise operations the nodes are:
 
 - ``input``: the elements of a view; its value is the number of the view, and its space the dims of the view;
+- ``gather``: an element of a view with a gathered axis: its arguments are the ``input`` of that view, and the index
+  along the axis, an i64. It is 0 for an index that is not from 0 to the size of the axis - 1;
 - ``const``: a constant, in space 0;
 - ``fold``: a reduction; its value is a ``Fold``, its arguments are one per value of the monoid's state;
 - ``result``: one value of the state of its argument, a ``fold``; its value is the position in the state;
@@ -85,10 +87,13 @@ class View(NamedTuple):
         array: the number of the array.
         axes: for each axis of the array the dim along which it lies; None for an axis of size 1, which is broadcast.
             An array that is read in two orders, such as ``x`` and ``x.mT``, has two views.
+        gathered: the axis along which indices choose elements, see ``gather``; None for an array that is read whole.
+            It lies along no dim.
     """
 
     array: int
     axes: tuple[int | None, ...]
+    gathered: int | None = None
 
 
 class Output(NamedTuple):

@@ -37,8 +37,9 @@ class Expr:
     """One node.
 
     Attributes:
-        op: ``input``, ``param``, ``const``, ``iota``, ``count``, ``reduce``, ``result``, ``broadcast`` (its
-            argument along more dims) or an elementwise operation.
+        op: ``input``, ``gather`` (the element of an input at an index along an axis that is no dim of the program),
+            ``param``, ``const``, ``iota``, ``count``, ``reduce``, ``result``, ``broadcast`` (its argument along more
+            dims) or an elementwise operation.
         args: the nodes it reads.
         dtype: the element type of its value (of the first value, for ``reduce``).
         space: where the value lives.
@@ -161,8 +162,13 @@ class Program:
 
     @lazy
     def reads_again(self) -> bool:
-        """Whether it is not one reduction: it folds again, uses what it reduced on elements, or never folds."""
-        return len(self.reduces) != 1 or any(o.space & REDUCED for o in self.outputs)
+        """Whether it is more than one reduction: it folds again or never, gathers, or uses results on elements."""
+        return len(self.reduces) != 1 or any(o.space & REDUCED for o in self.outputs) or bool(self.gathered)
+
+    @lazy
+    def gathered(self) -> frozenset[int]:
+        """The inputs of which indices choose elements."""
+        return frozenset(e.args[0].value for e in walk(self.outputs) if e.op == "gather")  # type: ignore[misc]
 
     @lazy
     def input_spaces(self) -> tuple[Space, ...]:

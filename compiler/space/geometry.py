@@ -49,6 +49,14 @@ class Dim(NamedTuple):
         return all(own == inner.size * s for own, s in pairs)
 
 
+class Gathered(NamedTuple):
+    """An axis along which indices choose elements of an operand: its size, and its stride in elements."""
+
+    operand: int
+    size: int
+    stride: int
+
+
 @dataclass(frozen=True)
 class Geometry:
     """The collapsed iteration space.
@@ -61,6 +69,7 @@ class Geometry:
         copies: a kept dim along which all results are equal; None where there is none.
         after: of a plan whose lanes lie along both axes, the results and what of each its second kernel reduces.
         gap: of a plan that reads rows with the gaps between them, the columns at a row's end that nobody asked for.
+        gathered: the axes along which indices choose elements, each of an operand.
     """
 
     kept: tuple[Dim, ...]
@@ -71,6 +80,7 @@ class Geometry:
     copies: Dim | None = None
     after: Geometry | None = None
     gap: int = 0
+    gathered: tuple[Gathered, ...] = ()
 
     @lazy
     def n_kept(self) -> int:
@@ -121,6 +131,9 @@ class Geometry:
         low = high = self.offsets[operand]
         for d in (*self.kept, *self.reduced, *([self.copies] if self.copies else [])):
             reach = d.strides[operand] * (d.size - 1)
+            low, high = low + min(0, reach), high + max(0, reach)
+        for axis in self.gathered:
+            reach = axis.stride * (axis.size - 1) if axis.operand == operand else 0
             low, high = low + min(0, reach), high + max(0, reach)
         return low, high
 

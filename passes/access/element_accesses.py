@@ -32,7 +32,7 @@ def lower_element_load(op: Any) -> None:
             last = arith.subi(end, integer(end.type, lanes if access == "aligned" else 1))
             value = _at(op, base, kept, arith.minsi(arith.maxsi(reduced, first), last), access, t)
         elif access == "uniform":
-            value = splat(load(base, offset(op, kept, _clamped(reduced, first, end), LOAD), element(t)), width(t))
+            value = splat(load(base, offset(op, kept, clamped(reduced, first, end), LOAD), element(t)), width(t))
         else:
             value = _apart(op, base, kept, reduced)
         replace(op, [value])
@@ -75,11 +75,12 @@ def _apart(op: Any, base: Any, kept: Any, reduced: Any) -> Any:
     first, end = list(op.operands)[3:LOAD]
     t = op.results[0].type
     indices = [arith.addi(reduced, integer(reduced.type, j)) if j else reduced for j in range(width(t))]
-    where = [offset(op, kept, _clamped(r, first, end), LOAD) for r in indices]
+    where = [offset(op, kept, clamped(r, first, end), LOAD) for r in indices]
     return fragment([load(base, w, element(t)) for w in where])
 
 
-def _clamped(r: Any, first: Any, end: Any) -> Any:
+def clamped(r: Any, first: Any, end: Any) -> Any:
+    """The index in [first, end) that is nearest to ``r``."""
     return arith.minsi(arith.maxsi(r, first), arith.subi(end, integer(end.type, 1)))
 
 

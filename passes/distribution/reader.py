@@ -113,8 +113,11 @@ class Reader:
 
 
 def operands_of(v: Any) -> Sequence[Any]:
-    """What a value of the program is made of."""
-    return () if isinstance(v, ir.BlockArgument) else list(v.owner.operation.operands)
+    """What a value of the program is made of: of a gather the indices, since it reads the array itself."""
+    if isinstance(v, ir.BlockArgument):
+        return ()
+    op = v.owner.operation
+    return list(op.operands)[op.name == "fold.gather" :]
 
 
 def numbering(kernel: Kernel, number: Callable[[Any], Any]) -> Numbering:

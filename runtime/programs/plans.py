@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from math import prod
 from typing import NamedTuple
@@ -19,9 +20,10 @@ from ...compiler.program.cuts.cut import cut
 from ...compiler.program.cuts.steps import Operand, Step, Steps
 from ...compiler.program.graph import REDUCED, walk
 from ...compiler.program.rewrites.narrowing import narrowed
+from ...compiler.program.rewrites.one_hot import gathered
 from ...compiler.program.storage import parts
 from ...compiler.program.tracing import Traced
-from ...compiler.space.geometry import memory_order, step_geometry
+from ...compiler.space.geometry import Gathered, memory_order, step_geometry
 from ...compiler.target import Target
 from .. import tuned_plans
 from ..backends.kernel_calls import placed
@@ -65,7 +67,7 @@ class PreparedProgram(NamedTuple):
     """The steps of a program with their plans.
 
     Attributes:
-        program: the program.
+        program: the program, with gathers.
         steps: the steps, in order.
         buffers: for each buffer its offset in the workspace.
         nbytes: the bytes of all buffers.
@@ -102,7 +104,7 @@ def prepare_program(
         ArgumentError: WF104 for an empty fold without an identity, WF185 for arrays that lie in too many dims.
         PlanError: WF403 and others where ``options`` cannot be served.
     """
-    return StepPlanner(program, arrays, outputs, machine, determinism).prepared(options)
+    return StepPlanner(gathered(program), arrays, outputs, machine, determinism).prepared(options)
 
 
 def asked_of(steps: Steps, options: str) -> list[str]:
@@ -133,10 +135,13 @@ class StepPlanner:
         self.sizes = program.sizes_of([a.shape for a in arrays])
         check_empty(program, [a.shape for a in arrays], self.sizes)
         self.operands: dict[Operand, ArraySpec] = {}
+        self.axes: dict[int, tuple[int, int]] = {}
         for i, view in enumerate(program.views):
             a = arrays[view.array]
             layout = program.apart(view.array, a.shape, a.strides)
             assert layout is not None
+            if (axis := view.gathered) is not None:
+                self.axes[i] = layout.shape[axis], layout.strides[axis]
             self.operands[Operand("view", i)] = _along_dims(a._replace(**layout._asdict()), view.axes, self.sizes)
         for i, (output, spec) in enumerate(zip(program.outputs, outputs, strict=True)):
             own = spec._replace(**output.apart(self.sizes, spec.strides)._asdict())
@@ -189,7 +194,7 @@ class StepPlanner:
 
     def _folds_once(self, step: Step, steps: Steps, long: frozenset[tuple[Dims, Dims]]) -> bool:
         """Whether a step of values of rows reads its elements once, in a reduction, if no CTA owns the rows."""
-        if any(o.space & REDUCED for o in step.program.outputs):
+        if len(step.program.reduces) == 1 or any(o.space & REDUCED for o in step.program.outputs):
             return False
         return self._read(self._steps(long | {(step.kept, step.reduced)})) < LITTLE_MORE * self._read(steps)
 
@@ -212,6 +217,7 @@ class StepPlanner:
         """What the planner is asked for a step."""
         specs = [self._operand(o, steps) for o in (*step.inputs, *step.outputs)]
         geometry = step_geometry(step, self.sizes, [s.strides for s in specs])
+        geometry = replace(geometry, gathered=self._gathered(step))
         program = step.program
         if not program.reads_again:
             found, most = narrowed(program)
@@ -219,6 +225,11 @@ class StepPlanner:
             geometry = without_repeats(program, geometry, len(step.inputs))
         addresses = tuple(s.address for s in specs)
         return Task(program, geometry, addresses, self.machine.target, self.machine.sms, self.determinism)
+
+    def _gathered(self, step: Step) -> tuple[Gathered, ...]:
+        """The axes along which indices choose elements of the arrays that a step reads."""
+        found = enumerate(step.inputs)
+        return tuple(Gathered(i, *self.axes[o.number]) for i, o in found if o.kind == "view" and o.number in self.axes)
 
     def _operand(self, operand: Operand, steps: Steps) -> ArraySpec:
         """An array of a step, with its strides along all dims of the program."""

@@ -180,9 +180,8 @@ ENTRIES: Entries = {
             "pass the real and the imaginary part as two arrays: x.real, x.imag",
         ),
         "WF244": (
-            "indices of shape {shape} choose along axis {axis} of an array with {rank} axes: expected as many axes, "
-            "and size 1 along this one",
-            "insert the axis, as indices[:, None] does; for several elements of a row write several such calls",
+            "indices have {found}: expected integers with {rank} axes",
+            "insert an axis, as indices[:, None] does, or cast them, as wf.cast(indices, 'i64') does",
         ),
         "WF273": (
             "{value} of shape {found} cannot be read in shape {expected}",

@@ -136,6 +136,40 @@ class ElementLoadOp(Fold.Operation, name="element_load"):  # type: ignore[misc]
         check_fragment(op, op.results[0].type)
 
 
+class GatherLoadOp(Fold.Operation, name="gather_load"):  # type: ignore[misc]
+    """Reads elements at indices along one more axis of the array.
+
+    ``fold.gather_load base, kept, reduced, first, end, indices, size, stride, layout... {kept_rank, reduced_rank,
+    axis}``: element j of the fragment is that of a ``fold.element_load`` with strided access, moved by ``stride`` for
+    each of ``indices[j]``. It is 0, and nothing is read for it, where ``indices[j]`` is not in [0, size).
+    """
+
+    base: ext.Operand[Any]
+    kept: ext.Operand[Any]
+    reduced: ext.Operand[Any]
+    first: ext.Operand[Any]
+    end: ext.Operand[Any]
+    indices: ext.Operand[Any]
+    size: ext.Operand[Any]
+    stride: ext.Operand[Any]
+    layout: Sequence[ext.Operand[Any]]
+    fragment: ext.Result[Any]
+    kept_rank: Any
+    reduced_rank: Any
+    axis: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        check_pointer(op, 0, GLOBAL)
+        check_index(op, 1, 2, 3, 4, 6, 7)
+        check_layout(op, 8, 1)
+        str_attr(op, "axis", AXES)
+        indices, found = op.operands[5].type, op.results[0].type
+        check_fragment(op, found)
+        expect(str(element(indices)) == "i64", op, "indices of type i64", str(element(indices)))
+        expect(width(indices) == width(found), op, f"{width(found)} indices", width(indices))
+
+
 class ElementStoreOp(Fold.Operation, name="element_store"):  # type: ignore[misc]
     """Writes a fragment of elements.
 

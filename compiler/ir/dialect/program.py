@@ -13,6 +13,7 @@ from .base import (
     bool_attr,
     check_combine,
     check_isolated,
+    check_result,
     check_yield,
     coded,
     element,
@@ -94,6 +95,30 @@ class IotaOp(Fold.Operation, name="iota"):  # type: ignore[misc]
         expect(isinstance(t, ir.RankedTensorType), op, "a ranked tensor result", str(t))
         expect(isinstance(element(t), ir.IntegerType), op, "integer elements", str(element(t)))
         _dims(op, ir.RankedTensorType(t).rank)
+
+
+class GatherOp(Fold.Operation, name="gather"):  # type: ignore[misc]
+    """Elements of an array at indices along an axis of it that is no dim of its tensor: ``fold.gather x, i``.
+
+    Only gathers read the array ``x``, an argument of the function. An element whose index is not from 0 to the size of
+    the axis - 1 is 0.
+    """
+
+    source: ext.Operand[Any]
+    index: ext.Operand[Any]
+    result_: ext.Result[Any]
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        source, index = op.operands[0], op.operands[1].type
+        expect(isinstance(source, ir.BlockArgument), op, "an argument of the function as operand 0", "another value")
+        users = {use.owner.name for use in source.uses}
+        expect(users == {"fold.gather"}, op, "an array that only gathers read", ", ".join(sorted(users)))
+        expect(isinstance(index, ir.RankedTensorType), op, "a tensor of indices as operand 1", str(index))
+        expect(str(element(index)) == "i64", op, "indices of type i64", str(element(index)))
+        rank = ir.RankedTensorType(source.type).rank
+        expect(rank <= index.rank, op, f"indices of rank {rank} or more", f"rank {index.rank}")
+        check_result(op, ir.RankedTensorType.get(list(index.shape), element(source.type)))
 
 
 class CountOp(Fold.Operation, name="count"):  # type: ignore[misc]

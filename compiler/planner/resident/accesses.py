@@ -28,7 +28,10 @@ def spaces(task: Task) -> tuple[Space, ...]:
 
 def elements_of(task: Task) -> list[int]:
     """The operands with a value for each element of each row; those along the reduced dims alone if there are none."""
-    found = [i for i, space in enumerate(spaces(task)) if space == ELEMENT and _moves(task, i)]
+    own = [(i, space) for i, space in enumerate(spaces(task)) if i not in task.program.gathered]
+    found = [i for i, space in own if space == ELEMENT and _moves(task, i)] or [
+        i for i, space in own if space & REDUCED
+    ]
     return found or [i for i, space in enumerate(spaces(task)) if space & REDUCED]
 
 
@@ -49,6 +52,8 @@ def accesses(task: Task, axis: str, vector: int, *, shifts: bool = True) -> tupl
 
 
 def _access(task: Task, operand: int, space: Space, axis: str, vector: int, shift: frozenset[int]) -> Access:
+    if operand in task.program.gathered:
+        return "gathered"
     if space & REDUCED == 0:
         return "kept"
     if operand in shift:

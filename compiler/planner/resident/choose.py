@@ -159,7 +159,7 @@ def _facts(task: Task, plan: Plan) -> Facts:
 def _waiting(task: Task, found: Sequence[Access]) -> tuple[int, ...]:
     """The inputs with a value for each element of each row: those along the row alone are read again, from caches."""
     inputs = len(task.program.inputs)
-    return tuple(i for i in elements_of(task) if i < inputs and found[i] not in ("uniform", "kept"))
+    return tuple(i for i in elements_of(task) if i < inputs and found[i] not in ("uniform", "kept", "gathered"))
 
 
 def _launch(task: Task, plan: Plan) -> Launch:

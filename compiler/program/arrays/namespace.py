@@ -21,7 +21,7 @@ from .creation import arange, asarray, astype, full, full_like, ones, ones_like,
 from .folding import call_built_in
 from .folding import named as _named
 from .reshaping import reshape
-from .selection import take_along_axis, tril, triu
+from .selection import take, take_along_axis, tril, triu
 from .shaping import broadcast_arrays, broadcast_to, expand_dims, matrix_transpose, moveaxis, permute_dims, squeeze
 from .type_functions import can_cast, finfo, iinfo, isdtype, result_type
 
@@ -72,7 +72,7 @@ __all__ = [
     "matrix_transpose", "max", "mean", "min", "moveaxis", "multiply", "nan", "negative", "newaxis", "not_equal",
     "ones", "ones_like", "permute_dims", "pi", "positive", "pow", "prod", "remainder", "reshape", "result_type",
     "squeeze",
-    "std", "subtract", "sum", "take_along_axis", "tril", "triu", "uint8", "uint16", "uint32", "uint64", "var",
+    "std", "subtract", "sum", "take", "take_along_axis", "tril", "triu", "uint8", "uint16", "uint32", "uint64", "var",
     "vecdot", "zeros", "zeros_like",
 ]  # fmt: skip
 

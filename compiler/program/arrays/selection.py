@@ -10,28 +10,54 @@ from ..functions import where
 from ..library import reductions
 from .creation import arange
 from .folding import positions, reduced
+from .shaping import expand_dims
 from .sym_array import SymArray
 
 
 def take_along_axis(x: SymArray, indices: SymArray, /, *, axis: int = -1) -> SymArray:
-    """The element of ``x`` at one position along ``axis``, for every row along it.
+    """The elements of ``x`` at positions along ``axis``.
 
     Args:
         x: the array.
-        indices: integers, with size 1 along ``axis``; negative ones count from the end. A position that does not exist
-            gives 0.
+        indices: integers with as many axes as ``x``; along ``axis`` there may be any number of them, and along the
+            others they broadcast with ``x``. Negative ones count from the end. A position that does not exist gives 0.
         axis: the axis along which elements are chosen.
 
+    Returns:
+        An array with the size of ``indices`` along ``axis``.
+
     Raises:
-        TraceError: WF244 for several indices along the axis.
+        TraceError: WF244 for indices of another rank, or that are no integers.
     """
     (place,) = positions(axis, x.axes, x)
-    if indices.ndim != x.ndim or indices.axes[place] is not None:
-        raise error("WF244", shape=tuple(indices.shape), axis=place, rank=x.ndim, where=caller())
+    if indices.ndim != x.ndim or not indices.dtype.is_integer:
+        found = f"rank {indices.ndim} and type {indices.dtype}"
+        raise error("WF244", found=found, rank=x.ndim, where=caller())
+    return _taken(x, expand_dims(indices, axis=place), place)
+
+
+def take(x: SymArray, indices: SymArray, /, *, axis: int = -1) -> SymArray:
+    """The elements of ``x`` at ``indices``, an array of one axis, along ``axis``; see ``take_along_axis``.
+
+    Raises:
+        TraceError: WF244 for indices of another rank, or that are no integers.
+    """
+    (place,) = positions(axis, x.axes, x)
+    if indices.ndim != 1 or not indices.dtype.is_integer:
+        found = f"rank {indices.ndim} and type {indices.dtype}"
+        raise error("WF244", found=found, rank=1, where=caller())
+    return _taken(x, indices.relabeled((*indices.axes, *(None,) * (x.ndim - 1 - place))), place)
+
+
+def _taken(x: SymArray, indices: SymArray, place: int) -> SymArray:
+    """The elements of ``x`` at ``indices``, which have one more axis behind the one at ``place``.
+
+    Each is the sum of the products of a row with ones and zeros, which ``rewrites/one_hot.py`` reads as one element.
+    """
     n: Any = x.shape[place]
-    numbers = arange(n)[(slice(None), *(None,) * (x.ndim - 1 - place))]
-    chosen: Any = where(numbers == where(indices < 0, indices + n, indices), x, 0)
-    found: Any = reduced("take_along_axis", reductions.sum, (chosen,), place, keepdims=True, params={"dtype": x.dtype})
+    numbers = arange(n)[(slice(None), *(None,) * (x.ndim - place))]
+    chosen: Any = where(numbers == where(indices < 0, indices + n, indices), expand_dims(x, axis=place + 1), 0)
+    found: Any = reduced("take", reductions.sum, (chosen,), place, params={"dtype": x.dtype})
     return found  # type: ignore[no-any-return]
 
 

@@ -44,7 +44,8 @@ def cut(program: ArrayProgram, owns: Owns, order: Sequence[int] | None = None, *
         for e in found:
             groups[homes[e.digest]].written += buffers.written(e)
         crossing.insert(0, found)
-    steps = [step_of(program, g, found, buffers) for g, found in zip(groups, crossing, strict=True)]
+    pairs = zip(groups, crossing, strict=True)
+    steps = [step_of(program, g, found, buffers) for g, found in pairs if g.phases or g.written]
     return Steps(named(program.name, [*buffers.steps, *steps]), tuple(buffers.all))
 
 
@@ -60,16 +61,21 @@ def rewritten(program: ArrayProgram, owns: Owns, *, portable: bool) -> ArrayProg
 
 
 def _homes(program: ArrayProgram, groups: Sequence[Group]) -> dict[str, int]:
-    """For each value that depends on a fold the first step after which all these folds are known."""
-    number = {digest: i for i, g in enumerate(groups) for digest in g.own}
-    below = folds_below(program.roots)
-    return {digest: max(number[f] for f in folds) for digest, folds in below.items() if folds}
+    """For each value that depends on a fold the first step after which all these folds are known.
+
+    What a plain step gathers is known after the step that does so for it.
+    """
+    number = {digest: i for i, g in enumerate(groups) for digest in (*g.own, *(e.digest for e in g.first))}
+    below = folds_below(program.roots, gathers=True)
+    known = {digest: [number[f] for f in folds if f in number] for digest, folds in below.items()}
+    return {digest: max(steps) for digest, steps in known.items() if steps}
 
 
 def _crossing(group: Group, groups: Sequence[Group], homes: Mapping[str, int]) -> list[Expr]:
     """The values that a step reads from buffers: the cheapest ones that separate it from the folds of earlier steps."""
     nodes = list(above_results(group.roots))
     sources = [e for e in nodes if e.op == "result" and not group.folds(e)]
+    sources += () if group.owned else group.gathers
     if not sources:
         return []
     weights = {e: _weight(e) for e in nodes if _can_cross(e, group, groups, homes)}
@@ -80,7 +86,7 @@ def _crossing(group: Group, groups: Sequence[Group], homes: Mapping[str, int]) -
 def _can_cross(e: Expr, group: Group, groups: Sequence[Group], homes: Mapping[str, int]) -> bool:
     """Whether an earlier step than ``group`` can write ``e`` for each of its rows."""
     home = groups[homes[e.digest]] if e.digest in homes else group
-    return home is not group and e.space == home.kept and home.makes(e)
+    return home is not group and e.space == home.space and home.makes(e)
 
 
 def _weight(e: Expr) -> int:

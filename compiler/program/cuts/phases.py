@@ -47,6 +47,7 @@ class Group:
         phases: its folds; those of a phase use none of the others' results.
         order: the reduced dims, outermost first, where the elements are combined in their order; else empty.
         written: what it writes.
+        first: of a step without folds, the elements that it gathers for a later one.
     """
 
     kept: Space
@@ -55,6 +56,12 @@ class Group:
     owned: bool = True
     phases: tuple[tuple[Expr, ...], ...] = ()
     written: list[Written] = field(default_factory=list)
+    first: tuple[Expr, ...] = ()
+
+    @property
+    def space(self) -> Space:
+        """The dims of what it writes for later steps: those of its rows, or without folds of its elements."""
+        return self.kept if self.phases else self.kept | self.reduced
 
     @lazy
     def own(self) -> frozenset[str]:
@@ -64,7 +71,13 @@ class Group:
     @property
     def is_plain(self) -> bool:
         """Whether it is one reduction, whose results no element uses: a step for the planner of reductions."""
-        return len(self.phases) == 1 and not any(map(self.is_full, self.written))
+        return len(self.phases) == 1 and not any(map(self.is_full, self.written)) and not (self.owned and self.gathers)
+
+    @lazy
+    def gathers(self) -> tuple[Expr, ...]:
+        """The elements that it gathers and folds."""
+        folded = [a for phase in self.phases for f in phase for a in f.args]
+        return tuple(e for e in above_results(folded) if e.op == "gather")
 
     def is_full(self, written: Written) -> bool:
         """Whether a value is written for each element, and not for each row."""
@@ -81,9 +94,9 @@ class Group:
 
         A plain step makes expressions of its results, of constants and of its count alone.
         """
-        if e.space & ~self.kept:
+        if e.space & ~self.space:
             return False
-        leaves = [x for x in above_results((e,)) if not x.args or x.op == "result"]
+        leaves = [x for x in above_results((e,)) if not x.args or x.op in ("result", "gather")]
         return not self.is_plain or all(
             x.op == "const" or (x.op == "count" and x.value == self.reduced) or self.folds(x) for x in leaves
         )
@@ -98,11 +111,14 @@ def above_results(roots: Sequence[Expr]) -> Iterator[Expr]:
     return postorder(roots, lambda e: () if e.op == "result" else e.args)
 
 
-def folds_below(roots: Sequence[Expr]) -> dict[str, frozenset[str]]:
-    """For each node below ``roots`` the digests of the folds that it depends on; a fold depends on itself."""
+def folds_below(roots: Sequence[Expr], *, gathers: bool = False) -> dict[str, frozenset[str]]:
+    """For each node below ``roots`` the digests of the folds that it depends on, and of the ``gathers`` if asked for.
+
+    A fold depends on itself.
+    """
     found: dict[str, frozenset[str]] = {}
     for e in postorder(roots, lambda e: e.args):
-        own = frozenset((e.digest,)) if e.op == "fold" else frozenset()
+        own = frozenset((e.digest,)) if e.op == "fold" or (gathers and e.op == "gather") else frozenset()
         found[e.digest] = own.union(*(found[a.digest] for a in e.args))
     return found
 
@@ -114,6 +130,8 @@ def space_of(axes: Sequence[int | None]) -> Space:
 
 def grouped(program: ArrayProgram, owns: Owns, order: Sequence[int]) -> list[Group]:
     """What the steps of ``program`` compute and write, in order.
+
+    A step of a plain reduction gathers nothing: a map does so before it.
 
     Args:
         program: the program.
@@ -130,7 +148,8 @@ def grouped(program: ArrayProgram, owns: Owns, order: Sequence[int]) -> list[Gro
             first = max((step_of[f] for f in below[w.value.digest]), default=0)
             group = next((g for g in groups[first:] if serves(g, w)), None)
             (left if group is None else group.written).append(w)
-    return groups + _maps(left, order)
+    maps = _maps(left, order)
+    return [x for g in groups for x in (*_gathering(g, order), g)] + maps
 
 
 # --- folds -----------------------------------------------------------------------------------------------------------
@@ -205,15 +224,24 @@ def _maps(left: Sequence[Written], order: Sequence[int]) -> list[Group]:
     groups: dict[Space, Group] = {}
     for w in left:
         alike = [x for x in left if x.space == w.space]
-        reduced = _shared(alike, [d for d in order if w.space >> d & 1])
+        reduced = _shared([x.value for x in alike], [d for d in order if w.space >> d & 1])
         groups.setdefault(w.space, Group(w.space & ~reduced, reduced)).written.append(w)
     return list(groups.values())
 
 
-def _shared(written: Sequence[Written], dims: Sequence[int]) -> Space:
+def _gathering(group: Group, order: Sequence[int]) -> list[Group]:
+    """The steps without folds before a plain step: they can write what it makes of the elements that it gathers."""
+    found: dict[Space, Group] = {}
+    for e in group.gathers if not group.owned else ():
+        alike = tuple(x for x in group.gathers if x.space == e.space)
+        reduced = _shared(alike, [d for d in order if e.space >> d & 1])
+        found.setdefault(e.space, Group(e.space & ~reduced, reduced, first=alike))
+    return list(found.values())
+
+
+def _shared(values: Sequence[Expr], dims: Sequence[int]) -> Space:
     """The innermost ``dims`` along which the same arrays vary: threads share these."""
-    nodes = above_results([w.value for w in written])
-    spaces = [e.space for e in nodes if e.op in ("input", "result")]
+    spaces = [e.space for e in above_results(values) if e.op in ("input", "result")]
     found: Space = 0
     for d in reversed(dims):
         if any(space >> d & 1 != space >> dims[-1] & 1 for space in spaces):

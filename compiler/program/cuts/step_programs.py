@@ -133,6 +133,8 @@ class _Translation:
         if e.op == "iota":
             return self._number(e)
         args = tuple(self.made[a.digest] for a in e.args)
+        if e.op == "gather":
+            return Expr("gather", args, e.dtype, union(a.space or KEPT for a in args), None, e.where)
         return Expr(e.op, args, e.dtype, union(a.space for a in args), e.value, e.where, e.chosen)
 
     def _input(self, operand: Operand, e: Expr) -> Expr:

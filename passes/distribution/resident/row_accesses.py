@@ -43,7 +43,7 @@ class RowAccesses:
             lead = _lead(kernel, place)
             begin, chunk = arith.subi(begin, lead), _earlier(kernel, chunk, lead)
         reader = Reader(kernel, kernel.arg("count") if kernel.counted else None, (), numbering(kernel, lambda r: r))
-        return cls(kernel, place, chunk, begin, Values(kernel, place, reader))
+        return cls(kernel, place, chunk, begin, Values(kernel, place, reader, chunk))
 
     def load(self, operand: int, t: Any, r: Any, *, whole: bool) -> Any:
         """The elements of an input in the access at ``r``, which lies in the row as a ``whole``, or else maybe not."""
@@ -125,7 +125,7 @@ def is_shifted(kernel: Kernel) -> bool:
 def is_cut(kernel: Kernel) -> bool:
     """Whether an end of the row may cut an access."""
     names = (*kernel.facts.access, *kernel.facts.stores)
-    return is_shifted(kernel) or not {"aligned", "uniform", "kept"}.issuperset(names)
+    return is_shifted(kernel) or not {"aligned", "uniform", "kept", "gathered"}.issuperset(names)
 
 
 def _earlier(kernel: Kernel, chunk: Chunk, lead: Any) -> Chunk:

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ....compiler.ir.combine import width
 from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import ir
 from ....compiler.postorder import postorder
 from ..kernel import Kernel, load_attributes
 from ..place import Place
 from ..reader import Reader, operands_of
+from ..walk import Chunk
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,12 +25,14 @@ class Values:
         kernel: the kernel.
         place: the thread's place.
         reader: how elements are numbered and counted.
+        chunk: the elements of the row that the CTA owns.
         kept: for each tensor of the kept dims its fragment, and for each scalar its value.
     """
 
     kernel: Kernel
     place: Place
     reader: Reader
+    chunk: Chunk
     kept: dict[Any, Any] = field(default_factory=dict)
 
     def fragment(self, tensor: Any, own: dict[Any, Any], r: Any, load: Any) -> Any:
@@ -42,6 +46,8 @@ class Values:
             if isinstance(v, ir.BlockArgument):
                 number = ir.BlockArgument(v).arg_number
                 value = self.load_kept(number, v) if per_result else load(number, element(v.type))
+            elif v.owner.name == "fold.gather":
+                value = self.gathered(v, known[v.owner.operands[1]], None if per_result else r)
             else:
                 lanes = self.place.plan.vector_kept if per_result else self.place.plan.vector
                 value = self.reader.node(v.owner, lanes if _is_tensor(v) else 1, known, r)
@@ -57,6 +63,20 @@ class Values:
     def varies(self, v: Any) -> bool:
         """Whether a tensor has the reduced dims."""
         return _is_tensor(v) and ir.RankedTensorType(v.type).rank > self.kernel.facts.kept_rank
+
+    def gathered(self, v: Any, indices: Any, r: Any) -> Any:
+        """The elements of an array at indices: those of the access at ``r``, or one a result."""
+        kernel, zero = self.kernel, self.kernel.number(0)
+        operand = ir.BlockArgument(v.owner.operands[0]).arg_number
+        kept, reduced = range(kernel.facts.kept_rank), range(0 if r is None else kernel.facts.reduced_rank)
+        layout = kernel.dims("kept_size", 0, kept[1:]) + kernel.dims("reduced_size", 0, reduced[1:])
+        layout += kernel.dims("kept_stride", operand, kept) + kernel.dims("reduced_stride", operand, reduced)
+        row = [zero, zero, kernel.number(1)] if r is None else [r, self.chunk.first, self.chunk.limit]
+        axis = [kernel.arg("gather_size", operand), kernel.arg("gather_stride", operand)]
+        operands = [kernel.arg("input", operand), self.place.start, *row, indices, *axis, *layout]
+        along = "kept" if r is None else kernel.plan.fast
+        attributes = {"kept_rank": len(kept), "reduced_rank": len(reduced), "axis": along}
+        return kernel.make("fold.gather_load", element(v.type), operands, attributes, width(indices.type))
 
     def load_kept(self, operand: int, v: Any) -> Any:
         """The values of an input per result."""

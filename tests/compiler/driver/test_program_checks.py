@@ -28,7 +28,15 @@ def groups(x: Any, w: Any) -> Any:
     return {"y": y, "total": wf.sum(x)}
 
 
-PROGRAMS: dict[str, tuple[Any, tuple[Any, ...]]] = {"softmax": (wf.softmax, (X,)), "groups": (groups, (X, X[0]))}
+@wf.program
+def chosen(x: Any, t: Any) -> Any:
+    """A share of the softmax of each row: a step that gathers."""
+    return wf.softmax(x).__array_namespace__().take_along_axis(wf.softmax(x), t[:, None], axis=1)
+
+
+PROGRAMS: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "softmax": (wf.softmax, (X,)), "groups": (groups, (X, X[0])), "chosen": (chosen, (X, np.arange(6))),
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +93,8 @@ def _set(*path: Any) -> Callable[[Any], None]:
         (_set("dims", 0, []), "WF510"),
         (_set("dims", 0, [[7, 0]]), "WF510"),
         (_set("dims", 0, [[0, 9]]), "WF510"),
-        (_set("views", 0, [0, [0]]), "WF510"),
+        (_set("views", 0, [0, [0], None]), "WF510"),
+        (_set("views", 0, [0, [0, 1], 1]), "WF510"),
         (_set("names", ["x", "y"]), "WF510"),
         (_set("steps", 0, "kept", [5]), "WF510"),
         (_set("steps", 0, "inputs", 0, ["buffer", 0]), "WF510"),

@@ -55,11 +55,15 @@ def _step(step: Step, held: dict[Operand, Array], sizes: tuple[int, ...]) -> lis
         if e.op == "input":
             value = held[step.inputs[e.value]]  # type: ignore[call-overload]
             assert value.dtype == e.dtype.numpy == step.program.inputs[e.value].numpy  # type: ignore[call-overload]
+            if value.ndim > len(sizes):
+                return value
             varies = {d for d, n in enumerate(value.shape) if n > 1}
             assert varies <= set(full)
             assert e.space == ELEMENT if is_plain else not varies & set(step.reduced) or e.space & REDUCED
             assert e.space == ELEMENT or not varies & set(step.kept) or e.space & KEPT
             return value
+        if e.op == "gather":
+            return _gathered(*args)
         if e.op == "count":
             return np.asarray(prod(sizes[d] for d in step.counted))
         if e.op == "iota":
@@ -101,13 +105,26 @@ def _full(value: Any, sizes: tuple[int, ...]) -> Array:
 
 
 def _of_view(view: View, arrays: Sequence[Array], sizes: tuple[int, ...]) -> Array:
-    """An array with the axes of all dims."""
+    """An array with the axes of all dims, and then the one that is gathered."""
+    if view.gathered is not None:
+        last = np.moveaxis(arrays[view.array], view.gathered, 0)
+        axes = view.axes[: view.gathered] + view.axes[view.gathered + 1 :]
+        each = [_of_view(View(0, axes), [x], sizes) for x in last]
+        return np.stack(each, axis=-1) if each else np.zeros((*(1 for _ in sizes), 0), last.dtype)
     dims = [d for d in view.axes if d is not None]
     own = arrays[view.array].reshape(
         [n for n, d in zip(arrays[view.array].shape, view.axes, strict=True) if d is not None]
     )
     ordered = own.transpose(sorted(range(len(dims)), key=lambda i: dims[i]))
     return ordered.reshape([n if d in dims else 1 for d, n in enumerate(sizes)])
+
+
+def _gathered(rows: Array, index: Array) -> Array:
+    """The element of each row at its index, and 0 where there is none."""
+    found: Array = np.zeros((), rows.dtype)
+    for i in range(rows.shape[-1]):
+        found = np.where(index == i, rows[..., i], found)
+    return np.broadcast_to(found, np.broadcast_shapes(rows.shape[:-1], index.shape))
 
 
 def _of_axes(value: Array, output: Output, sizes: tuple[int, ...]) -> Array:

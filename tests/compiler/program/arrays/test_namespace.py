@@ -140,7 +140,7 @@ def test_products_along_an_axis() -> None:
 MISSING = {
     "Device", "argsort", "broadcast_shapes", "complex128", "complex64", "concat", "cumulative_prod", "cumulative_sum",
     "diff", "eye", "flip", "from_dlpack", "imag", "isin", "linspace", "matmul", "meshgrid", "nextafter", "nonzero",
-    "repeat", "roll", "searchsorted", "sort", "stack", "take", "tensordot", "tile", "unique_all",
+    "repeat", "roll", "searchsorted", "sort", "stack", "tensordot", "tile", "unique_all",
     "unique_counts", "unique_inverse", "unique_values", "unstack",
 }  # fmt: skip
 """What the standard has and programs have not: complex numbers, and functions that move elements."""

@@ -45,7 +45,7 @@ def test_a_weight_is_a_view_along_the_dim_of_the_columns() -> None:
     w, b = X[0].astype(BFLOAT16), X[1]
     program = traced(layer_norm, X, w, b)
     assert program.dims == (((0, 0),), ((0, 1), (1, 0), (2, 0)))
-    assert [tuple(v) for v in program.views] == [(0, (0, 1)), (1, (1,)), (2, (1,))]
+    assert [v[:2] for v in program.views] == [(0, (0, 1)), (1, (1,)), (2, (1,))]
 
 
 def test_layer_norm() -> None:
@@ -185,7 +185,7 @@ def test_what_the_results_do_not_use_is_no_part_of_the_program() -> None:
 
 def test_views_are_numbered_in_the_order_of_the_arrays() -> None:
     program = traced(lambda x, y: (y, y.T + x, x), SQUARE, SQUARE)
-    assert [tuple(v) for v in program.views] == [(0, (0, 1)), (1, (1, 0))]
+    assert [v[:2] for v in program.views] == [(0, (0, 1)), (1, (1, 0))]
 
 
 def test_a_program_pickles_without_its_monoids() -> None:

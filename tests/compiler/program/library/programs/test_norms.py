@@ -111,7 +111,7 @@ def test_results_have_the_type_of_the_elements(norm: Any) -> None:
 
 
 def test_a_weight_is_read_along_the_axes_that_are_normalised() -> None:
-    assert [tuple(v) for v in program(layer_norm, {"x": X, "weight": X[:, :, 0]}, axis=(0, 1)).views][1] == (1, (0, 1))
+    assert [v[:2] for v in program(layer_norm, {"x": X, "weight": X[:, :, 0]}, axis=(0, 1)).views][1] == (1, (0, 1))
 
 
 def test_a_weight_that_broadcasts() -> None:
