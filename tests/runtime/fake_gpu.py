@@ -243,9 +243,13 @@ def gpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Gpu:
     monkeypatch.setitem(sys.modules, "torch", made.module(request.param))
     monkeypatch.setattr(cuda_backend, "backend", made.backends.__getitem__)
     monkeypatch.setattr(fast_readers, "_torch_guards", lambda: Guards if request.param else None)
-    monkeypatch.setattr(fast_readers, "_torch", fast_readers._torch.__wrapped__)
-    fast_readers.READERS.clear()
-    recall.forget()
+    _forget()
     yield made  # type: ignore[misc]
+    _forget()
+
+
+def _forget() -> None:
+    """Forgets all calls, and the PyTorch that earlier ones met, which is another one here."""
     recall.forget()
+    fast_readers._torch.cache_clear()
     fast_readers.READERS.clear()
