@@ -145,8 +145,10 @@ def _facts(task: Task, plan: Plan) -> Facts:
     run = _launch(task, plan)
     covered = run.split * (run.chunk if run.split > 1 else plan.held * layout_of(plan).span("reduced"))
     numbers = max(reach, g.n_kept + plan.slots, g.n_reduced + covered)
+    kept_rank, reduced_rank = task.ranks
     return Facts(
-        *task.ranks,
+        kept_rank,
+        reduced_rank if len(g.reduced) > 1 else 1,  # accesses may begin before a row of one dim
         32 if numbers < INDEX_LIMIT else 64,
         found[:inputs],
         store_vector=False,

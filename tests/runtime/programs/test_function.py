@@ -46,6 +46,14 @@ def test_any_strides(change: Any) -> None:
     close(softmax(change(X)), softmax_numpy(change(X)))
 
 
+@pytest.mark.parametrize("plan", ["", "resident=shared,vector=4", "resident=memory,vector=4"])
+def test_rows_in_several_dims_may_begin_anywhere(plan: str) -> None:
+    """The first access of a row begins before it, at a number below 0."""
+    x, w = RNG.standard_normal((3, 2, 5, 130)).astype(np.float32), RNG.standard_normal(5).astype(np.float32)
+    shifted = wf.program(lambda x, w: softmax(x + w[:, None]))
+    np.testing.assert_allclose(shifted(x, w, plan=plan), softmax_numpy(x + w[:, None]), atol=2e-7)
+
+
 def test_a_transposed_input_has_a_result_in_its_memory_order() -> None:
     assert softmax(X.T).strides == X.T.strides
     assert softmax(X[:, ::2]).flags.c_contiguous
