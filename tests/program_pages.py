@@ -39,6 +39,12 @@ def softmax_of_centred(x: Any) -> Any:
     return softmax(x - wf.mean(x, axis=0), axis=1)
 
 
+@wf.program
+def causal_softmax(x: Any) -> Any:
+    xp = x.__array_namespace__()
+    return softmax(xp.where(xp.arange(x.shape[-1]) <= xp.arange(x.shape[-2])[:, None], x, -xp.inf))
+
+
 def _call(program: Any, *shapes: tuple[int, ...], **how: Any) -> Callable[[], object]:
     """A call whose arrays and result begin at a boundary: where they begin may decide who writes what."""
     xs, out = [ones(shape) for shape in shapes], ones(shapes[0])
@@ -158,6 +164,7 @@ CASES: dict[str, Callable[[], Case]] = {
 COUNTED: dict[str, Callable[[], object]] = {
     "`softmax(x)`": _call(softmax, (64, 1024)),
     '`softmax(x, plan="resident=memory,warps=2")`': _call(softmax, (64, 1024), plan="resident=memory,warps=2"),
+    "`causal_softmax(x)`": _call(causal_softmax, (64, 1024)),
     "`softmax(x - wf.mean(x, axis=0), axis=1)`": _call(softmax_of_centred, (64, 1024)),
 }
 """Calls on arrays of 64 rows of 1024 f32."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..dtypes import I64
+from ..plan.abi import numberings
 from ..program.array_program import View
 from ..program.cuts.steps import Operand, Step
 from ..program.graph import walk
@@ -23,7 +24,7 @@ def expect_sound(found: ProgramArtifact) -> None:
     """Raises ``UnsoundError`` where parts of a compiled program do not fit together."""
     p, steps = found.program, found.steps
     dims = len(p.dims)
-    used = [d for s in steps.steps for d in (*s.kept, *s.reduced, *s.counted, *s.numbered)]
+    used = [d for s in steps.steps for dims in (s.kept, s.reduced, s.counted, *s.numbered) for d in dims]
     used += [d for b in steps.buffers for d in b.dims]
     used += [d for axes in (*(v.axes for v in p.views), *(o.axes for o in p.outputs)) for d in axes if d is not None]
     expect(all(d < dims for d in used), f"it names a dim beyond its {dims}")
@@ -72,5 +73,9 @@ def _expect_kernels(step: Step, a: Artifact) -> None:
     expect(len(step.outputs) == len(step.program.outputs), "a step has another number of results than its program")
     read_nodes = [(e.value, e.dtype) for e in walk(step.program.outputs) if e.op == "input"]
     expect(set(read_nodes) <= set(enumerate(step.program.inputs)), "a step reads an array of another type")
+    plain = step.program.uses_index and not step.program.reads_again
+    numbered = len(step.program.numberings) or int(plain)
+    expect(len(step.numbered) == numbered, "a step has another number of numberings than its program")
+    expect(a.main.facts.numberings == numberings(step.program), "a step's facts name other numberings than its program")
     own = without_code(step.program, a.main.facts, a.plan, TARGETS[a.arch], a.key)
     expect(a.without_code() == own, f"the kernels of {a.name} do not match its program")

@@ -130,9 +130,8 @@ def _from_json(j: dict[str, Any]) -> ProgramArtifact:
 def _step(name: str, j: Any) -> Step:
     types = read.many(f"{name}.types", j["types"], read.dtype)
     program = Program(read.text(f"{name}.name", j["name"]), types, graph_json.from_json(f"{name}.graph", j["graph"]))
-    kept, reduced, counted, numbered = (
-        _dims(f"{name}.{key}", j[key]) for key in ("kept", "reduced", "counted", "numbered")
-    )
+    kept, reduced, counted = (_dims(f"{name}.{key}", j[key]) for key in ("kept", "reduced", "counted"))
+    numbered = read.many(f"{name}.numbered", j["numbered"], _dims)
     inputs, outputs = (read.many(f"{name}.{key}", j[key], _operand) for key in ("inputs", "outputs"))
     return Step(program, kept, reduced, inputs, outputs, counted, numbered)
 

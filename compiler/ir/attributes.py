@@ -21,9 +21,10 @@ MOST_DIMS = 64
 """Dims of either kind, at most: NumPy's arrays have no more."""
 _CHOICES: dict[str, tuple[object, ...]] = {
     "access": get_args(Access), "index_bits": (32, 64), "numbers": ("", "up", "down"), "stores": get_args(Access),
+    "numberings": ("kept", "reduced", "both"),
 }  # fmt: skip
 """What else than truth values the facts may be."""
-_SEVERAL = ("access", "stores")
+_SEVERAL = ("access", "stores", "numberings")
 
 
 def write(kernel: Kernel, arch: Target) -> dict[str, Any]:

@@ -112,10 +112,7 @@ class _Emitter:
             count = ir.Operation.create("fold.count", [i64]).results[0]
             return convert_integer(count, I64, e.dtype, lambda t: t)
         if e.op == "iota":
-            attributes = {"dims": self.dims}
-            return ir.Operation.create("fold.iota", [self.tensor(mlir_type(e.dtype), ELEMENT)], [], attributes).results[
-                0
-            ]
+            return self.iota(e)
         if e.op == "gather":
             source, index = e.args
             operands = [self.values[source.digest], self.at(index, self.spaces[e.digest])]
@@ -128,6 +125,15 @@ class _Emitter:
         if e.op == "result":
             return self.values[e.args[0].digest][e.value]
         return self.elementwise(e)
+
+    def iota(self, e: Expr) -> Any:
+        """The numbers of elements or of rows."""
+        dims = [d for d in range(len(self.full)) if e.space & (KEPT if d < len(self.kept) else REDUCED)]
+        attributes: dict[str, Any] = {"dims": self.dims}
+        if isinstance(e.value, int):
+            number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), e.value)
+            attributes = {"dims": ir.DenseI64ArrayAttr.get(dims), "numbering": number}
+        return ir.Operation.create("fold.iota", [self.tensor(mlir_type(e.dtype), e.space)], [], attributes).results[0]
 
     def elementwise(self, e: Expr) -> Any:
         space = self.spaces[e.digest]

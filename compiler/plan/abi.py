@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from ..dtypes import DType
-from ..program.graph import ELEMENT, KEPT, Expr, MonoidGraph, Program, rewrite
+from ..program.graph import ELEMENT, KEPT, REDUCED, Expr, MonoidGraph, Program, rewrite
 from ..space.geometry import Dim, Geometry
 from . import tiles
 from .launch import Launch
@@ -20,9 +20,9 @@ from .plan import IN_TILE, Access, Plan
 
 Role = Literal[
     "input", "output", "partial", "counter", "exchange", "n_kept", "n_reduced", "chunk", "count", "kept_size",
-    "reduced_size", "kept_stride", "reduced_stride", "index_stride", "index_base", "row_begin", "row_end", "row_origin",
-    "row_count", "row_stride", "tile_results", "tile_pitch", "tile_length", "tile_extent", "period_rows",
-    "times", "copies", "copy_stride", "gap", "gather_size", "gather_stride",
+    "reduced_size", "kept_stride", "reduced_stride", "index_stride", "index_base", "number_base", "row_begin",
+    "row_end", "row_origin", "row_count", "row_stride", "tile_results", "tile_pitch", "tile_length", "tile_extent",
+    "period_rows", "times", "copies", "copy_stride", "gap", "gather_size", "gather_stride",
 ]  # fmt: skip
 ROWS: tuple[Role, ...] = ("row_begin", "row_end", "row_origin", "row_count")
 """The arrays that describe ragged rows: each row's first element, the one after its last, the one with number 0, and
@@ -40,7 +40,7 @@ NUMBER_BITS = 24
 
 RARE = (
     "repeats", "flat", "by_row", "gapped", "pieces", "block", "places", "numbers", "once", "stores", "full",
-    "waiting", "resident", "held",
+    "waiting", "numberings", "resident", "held",
 )  # fmt: skip
 """The facts, and the fields of a plan, that the IR leaves out where they have their default."""
 
@@ -77,6 +77,8 @@ class Facts:
             access of that name reads it. Empty where all outputs are ``kept``.
         full: whether every thread makes all accesses that it keeps, and each lies in the row.
         waiting: the numbers of the inputs whose elements wait in shared memory.
+        numberings: along which dims the numbers of each numbering of the program rise: ``kept``, ``reduced`` or
+            ``both``.
     """
 
     kept_rank: int
@@ -97,6 +99,7 @@ class Facts:
     stores: tuple[str, ...] = ()
     full: bool = False
     waiting: tuple[int, ...] = ()
+    numberings: tuple[str, ...] = ()
 
     def row(self, geometry: Geometry) -> int:
         """The results of a row: those of a CTA are in one row."""
@@ -115,6 +118,13 @@ class Facts:
         return self.cut == "unaligned" or bool(self.block)
 
 
+SEVERAL = (
+    "input", "output", "partial", "exchange", "kept_stride", "reduced_stride", "number_base", "copy_stride", *GATHERED,
+    *TILE,
+)  # fmt: skip
+"""Roles of which a kernel has a parameter for each of several operands."""
+
+
 @dataclass(frozen=True)
 class Param:
     """One kernel parameter: its role, and the operand and the dim that it belongs to, where it belongs to one."""
@@ -126,18 +136,7 @@ class Param:
     @property
     def name(self) -> str:
         """The parameter's name in IR and messages."""
-        several = (
-            "input",
-            "output",
-            "partial",
-            "exchange",
-            "kept_stride",
-            "reduced_stride",
-            "copy_stride",
-            *GATHERED,
-            *TILE,
-        )
-        letter = f"{self.operand}" if self.role in several else ""
+        letter = f"{self.operand}" if self.role in SEVERAL else ""
         dim = f"_{self.dim}" if self.role.endswith(("size", "stride")) else ""
         return f"{self.role}{letter}{dim}"
 
@@ -177,6 +176,12 @@ def waiting_bytes(plan: Plan, facts: Facts, inputs: Sequence[DType]) -> int:
     return plan.held * plan.threads * plan.vector * sum(inputs[i].itemsize for i in facts.waiting)
 
 
+def numberings(program: Program) -> tuple[str, ...]:
+    """The fact of this name for a program."""
+    names = {KEPT: "kept", REDUCED: "reduced", ELEMENT: "both"}
+    return tuple(names[space] for space in program.numberings)
+
+
 def params(
     inputs: int, outputs: int, states: int, facts: Facts, plan: Plan, *, indexed: bool, counted: bool
 ) -> tuple[Param, ...]:
@@ -209,6 +214,10 @@ def params(
     found += [Param("kept_stride", inputs + i, d) for i in range(outputs) for d in range(kept_rank) if finishes]
     written = [i for i, kind in enumerate(facts.stores) if kind != "kept"]
     found += [Param("reduced_stride", inputs + i, d) for i in written for d in range(reduced_rank)]
+    for operand, along in enumerate(facts.numberings, inputs + outputs):
+        found += [Param("number_base", operand)]
+        found += [Param("kept_stride", operand, d) for d in range(kept_rank) if along != "reduced"]
+        found += [Param("reduced_stride", operand, d) for d in range(reduced_rank) if along != "kept"]
     if indexed:
         found += [Param("index_stride", 0, d) for d in range(reduced_rank)] + [Param("index_base")]
     if layout_of(plan).chunked == "flat":
@@ -229,6 +238,8 @@ def value(param: Param, geometry: Geometry, run: Launch, count: int) -> int:
     """The run-time value of a parameter that is not a pointer. Sizes and strides are in elements."""
     if param.role in ("n_kept", "n_reduced", "index_base", "times", "gap"):
         return getattr(geometry, param.role)  # type: ignore[no-any-return]
+    if param.role == "number_base":
+        return geometry.offsets[param.operand]
     if param.role in ("chunk", "count"):
         return run.chunk if param.role == "chunk" else count
     if param.role.startswith("tile"):

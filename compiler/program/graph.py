@@ -44,7 +44,8 @@ class Expr:
         dtype: the element type of its value (of the first value, for ``reduce``).
         space: where the value lives.
         value: a constant's value, an input's or parameter's number, a reduce's ``Monoid``, a result's position;
-            ``"fast"`` for a function that is to be approximated.
+            ``"fast"`` for a function that is to be approximated; for an ``iota`` the number of its numbering, where a
+            program has several, see ``Program.numberings``.
         where: the user's line that made it; not part of the digest.
         chosen: whether the user named its type; not part of the digest.
     """
@@ -192,8 +193,15 @@ class Program:
 
     @lazy
     def uses_index(self) -> bool:
-        """Whether the program numbers elements (argmin and the like)."""
-        return any(e.op == "iota" for e in walk(self.outputs))
+        """Whether the program numbers the elements of each result (argmin and the like)."""
+        return any(e.op == "iota" and e.value is None for e in walk(self.outputs))
+
+    @lazy
+    def numberings(self) -> tuple[Space, ...]:
+        """The space of each numbering of a program that reads its rows again: the dims along which numbers rise."""
+        found: dict[Any, Space] = {e.value: e.space for e in walk(self.outputs) if e.op == "iota"}
+        found.pop(None, None)
+        return tuple(found[k] for k in range(len(found)))
 
     @lazy
     def uses_count(self) -> bool:

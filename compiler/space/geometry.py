@@ -28,7 +28,8 @@ class Dim(NamedTuple):
     Attributes:
         size: elements along it.
         strides: distance between neighbours, in elements, for each operand: inputs first, then outputs. An operand has
-            stride 0 along dims that it has not, as a result of a reduction along reduced dims.
+            stride 0 along dims that it has not, as a result of a reduction along reduced dims. A numbering of a program
+            that reads its rows again is one more operand, whose offsets are the numbers.
         index_stride: distance between neighbours in the caller's row-major numbering of the reduced elements.
         row_stride: distance between neighbours in the numbering of ragged rows: 1 along the dim that numbers them.
     """
@@ -241,20 +242,28 @@ def step_geometry(step: Step, sizes: Sequence[int], strides: Sequence[Sequence[i
     Raises:
         ArgumentError: WF185 for arrays that lie in more than ``MOST_DIMS`` dims.
     """
-    numbers: dict[int, int] = {}
-    for d in reversed(step.numbered):
-        numbers[d] = prod(sizes[i] for i in step.numbered[step.numbered.index(d) + 1 :])
-    kept, reduced = (
-        [Dim(sizes[d], tuple(s[d] for s in strides), numbers.get(d, 0) if over else 0) for d in dims if sizes[d] != 1]
-        for over, dims in ((False, step.kept), (True, step.reduced))
-    )
     # the operand with the most dims says how they lie; of several the first
     lead = max(range(len(strides)), key=lambda i: sum(map(bool, strides[i])), default=0)
+    numbers = [_row_major(dims, sizes) for dims in step.numbered]
+    index = dict[int, int]()
+    if step.program.reads_again:
+        strides = [*strides, *([own.get(d, 0) for d in range(len(sizes))] for own in numbers)]
+    elif numbers:
+        (index,) = numbers
+    kept, reduced = (
+        [Dim(sizes[d], tuple(s[d] for s in strides), index.get(d, 0) if over else 0) for d in dims if sizes[d] != 1]
+        for over, dims in ((False, step.kept), (True, step.reduced))
+    )
     ordered = not all(m.commutative for m in step.program.monoids)
     found = _collapsed(kept, reduced, len(strides), ordered=ordered, lead=lead)
     if len(found.kept) + len(found.reduced) > MOST_DIMS:
         raise error("WF185", name=step.program.name, found=len(found.kept) + len(found.reduced), most=MOST_DIMS)
     return found
+
+
+def _row_major(dims: Sequence[int], sizes: Sequence[int]) -> dict[int, int]:
+    """The distance between neighbours along each of some dims, outermost first, in their row-major order."""
+    return {d: prod(sizes[inner] for inner in dims[i + 1 :]) for i, d in enumerate(dims)}
 
 
 def _collapsed(

@@ -11,6 +11,14 @@ func.func @in_a_row() -> tensor<?x?xi64> {
   return %i : tensor<?x?xi64>
 }
 
+// CHECK-LABEL: func.func @of_rows
+func.func @of_rows() -> tensor<?xi64> {
+  // A program that reads its rows again has several numberings; this one numbers the rows.
+  // CHECK: "fold.iota"() {dims = array<i64: 0>, numbering = 1 : i64} : () -> tensor<?xi64>
+  %i = "fold.iota"() {dims = array<i64: 0>, numbering = 1} : () -> tensor<?xi64>
+  return %i : tensor<?xi64>
+}
+
 // CHECK-LABEL: func.func @in_the_whole_array
 func.func @in_the_whole_array() -> tensor<?x?xi32> {
   // CHECK: "fold.iota"() {dims = array<i64: 0, 1>} : () -> tensor<?x?xi32>

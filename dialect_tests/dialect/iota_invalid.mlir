@@ -31,3 +31,11 @@ func.func @dim_twice() {
   %i = "fold.iota"() {dims = array<i64: 1, 1>} : () -> tensor<?x?xi64>
   return
 }
+
+// -----
+
+func.func @numberings_begin_at_0() {
+  // expected-error @below {{WF310: fold.iota expects a numbering from 0 on, got -1}}
+  %i = "fold.iota"() {dims = array<i64: 0>, numbering = -1} : () -> tensor<?xi64>
+  return
+}

@@ -243,6 +243,35 @@ func.func @mean(%x: tensor<?xf32>) -> tensor<f32> attributes {
 
 // -----
 
+// --- numbers of rows and of elements ---
+
+// A program that reads its rows again has several numberings, each with a base and strides among the kernel's parameters.
+// The number of a row is made once, as one value for all elements of an access; those of elements for each access.
+// CHECK-LABEL: gpu.func @causal
+// CHECK-SAME:    %[[ROW_BASE:[^:]*]]: i32, %[[ROW_STRIDE:[^:]*]]: i32, %[[BASE:[^:]*]]: i32, %[[STRIDE:[^:]*]]: i32) kernel
+// CHECK:         %[[ROW:.*]] = arith.minsi
+// CHECK:         %[[COLUMNS:.*]] = "fold.position"(%[[ROW]], %{{.*}}, %[[BASE]], %[[STRIDE]]) {axis = "reduced", kept_rank = 0 : i64, reduced_rank = 1 : i64} : (i32, i32, i32, i32) -> vector<4xi32>
+// CHECK:         %[[NUMBER:.*]] = "fold.position"(%[[ROW]], %{{.*}}, %[[ROW_BASE]], %[[ROW_STRIDE]]) {axis = "reduced", kept_rank = 1 : i64, reduced_rank = 0 : i64} : (i32, i32, i32, i32) -> i32
+// CHECK:         %[[ROWS:.*]] = vector.broadcast %[[NUMBER]] : i32 to vector<4xi32>
+// CHECK:         arith.cmpi sle, %[[COLUMNS]], %[[ROWS]]
+func.func @causal(%x: tensor<?x?xf32>) -> tensor<?x?xf32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 4, unroll = 1, lanes = 32, warps = 1,
+                 warps_kept = 4, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v7", resident = "registers", held = 1},
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = false,
+                  ragged = false, stores = ["aligned"], numberings = ["kept", "reduced"]}} {
+  %row = "fold.iota"() {dims = array<i64: 0>, numbering = 0} : () -> tensor<?xi32>
+  %column = "fold.iota"() {dims = array<i64: 1>, numbering = 1} : () -> tensor<?x?xi32>
+  %rows = "fold.broadcast"(%row) {dims = array<i64: 1>} : (tensor<?xi32>) -> tensor<?x?xi32>
+  %below = arith.cmpi sle, %column, %rows : tensor<?x?xi32>
+  %zero = arith.constant 0.0 : f32
+  %zeros = "fold.broadcast"(%zero) {dims = array<i64: 0, 1>} : (f32) -> tensor<?x?xf32>
+  %y = arith.select %below, %x, %zeros : tensor<?x?xi1>, tensor<?x?xf32>
+  return %y : tensor<?x?xf32>
+}
+
+// -----
+
 // --- argmax: a state of two values ---
 
 // The number of each element becomes a fold.position with the index stride and base among the kernel's parameters. The
@@ -252,7 +281,7 @@ func.func @mean(%x: tensor<?xf32>) -> tensor<f32> attributes {
 // CHECK:         "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[IDENTITY]]) ({
 // CHECK-NEXT:    ^bb0(%[[R:.*]]: i32):
 // CHECK:           "fold.load"
-// CHECK:           "fold.position"(%[[R]], %{{.*}}, %{{.*}}) {axis = "reduced", reduced_rank = 1 : i64} : (i32, i32, i32) -> vector<4xi64>
+// CHECK:           "fold.position"(%{{.*}}, %[[R]], %{{.*}}, %{{.*}}) {axis = "reduced", kept_rank = 0 : i64, reduced_rank = 1 : i64} : (i32, i32, i32, i32) -> vector<4xi64>
 // Both values of an element past the end are replaced by the identity's.
 // CHECK:           %[[LIVE:.*]] = "fold.live"
 // CHECK:           arith.select %[[LIVE]], %{{.*}}, %{{.*}} : vector<4xi1>, vector<4xf32>
@@ -556,7 +585,7 @@ func.func @segments(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK-NEXT:    %[[PIECE:.*]] = arith.shrui %[[UP]], %c5_i64 : i64
 // CHECK:         ^bb0(%[[R:.*]]: i64):
 // CHECK:           %[[NUMBER:.*]] = arith.subi %[[R]], %[[ZEROTH]] : i64
-// CHECK-NEXT:      "fold.position"(%[[NUMBER]],
+// CHECK-NEXT:      "fold.position"(%{{.*}}, %[[NUMBER]],
 // CHECK:         arith.addi %{{.*}}, %[[N]] : i64
 func.func @numbered(%x: tensor<?x?xi64>) -> tensor<?xi64> attributes {
     fold.plan = {fast = "reduced", walk = "blocked", vector = 1, unroll = 1, lanes = 32, warps = 1,

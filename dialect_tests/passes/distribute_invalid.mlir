@@ -226,3 +226,17 @@ func.func @no_plan(%x: tensor<?xf32>) -> tensor<f32> {
   }) {dims = array<i64: 0>, commutative = true} : (tensor<?xf32>) -> tensor<f32>
   return %r : tensor<f32>
 }
+
+// -----
+
+// expected-error @below {{WF320: distribute expects a function with a numbering below 1 of each fold.iota, got 1}}
+func.func @no_such_numbering(%x: tensor<?x?xi32>) -> tensor<?x?xi32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v7", resident = "registers", held = 1},
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
+                  ragged = false, stores = ["strided"], numberings = ["reduced"]}} {
+  %i = "fold.iota"() {dims = array<i64: 1>, numbering = 1} : () -> tensor<?x?xi32>
+  %y = arith.addi %x, %i : tensor<?x?xi32>
+  return %y : tensor<?x?xi32>
+}

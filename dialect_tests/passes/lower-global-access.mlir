@@ -420,8 +420,24 @@ func.func @positions(%r: i32, %base: i32, %stride: i32) -> vector<2xi64> {
   // CHECK-NEXT: %[[N1:.*]] = arith.addi %[[N0]], %[[STRIDE]] : i32
   // CHECK-NEXT: %[[L1:.*]] = arith.extsi %[[N1]] : i32 to i64
   // CHECK-NEXT: vector.from_elements %[[L0]], %[[L1]] : vector<2xi64>
-  %i = "fold.position"(%r, %base, %stride) {reduced_rank = 1, axis = "reduced"} : (i32, i32, i32) -> vector<2xi64>
+  %i = "fold.position"(%r, %r, %base, %stride) {kept_rank = 0, reduced_rank = 1, axis = "reduced"}
+    : (i32, i32, i32, i32) -> vector<2xi64>
   return %i : vector<2xi64>
+}
+
+// Numbers along both axes, of neighbouring rows: those of the rows lie a stride apart, and the elements' is added.
+// CHECK-LABEL: func.func @positions_of_rows
+// CHECK-SAME:    (%[[K:.*]]: i32, %[[R:.*]]: i32, %[[BASE:.*]]: i32, %[[ROW:.*]]: i32, %[[ELEMENT:.*]]: i32)
+func.func @positions_of_rows(%k: i32, %r: i32, %base: i32, %row: i32, %element: i32) -> vector<2xi32> {
+  // CHECK:      %[[P0:.*]] = arith.muli %[[K]], %[[ROW]] : i32
+  // CHECK-NEXT: %[[N0:.*]] = arith.addi %[[BASE]], %[[P0]] : i32
+  // CHECK-NEXT: %[[P1:.*]] = arith.muli %[[R]], %[[ELEMENT]] : i32
+  // CHECK-NEXT: %[[N1:.*]] = arith.addi %[[N0]], %[[P1]] : i32
+  // CHECK-NEXT: %[[N2:.*]] = arith.addi %[[N1]], %[[ROW]] : i32
+  // CHECK-NEXT: vector.from_elements %[[N1]], %[[N2]] : vector<2xi32>
+  %i = "fold.position"(%k, %r, %base, %row, %element) {kept_rank = 1, reduced_rank = 1, axis = "kept"}
+    : (i32, i32, i32, i32, i32) -> vector<2xi32>
+  return %i : vector<2xi32>
 }
 
 // CHECK-LABEL: func.func @results

@@ -100,27 +100,31 @@ def _reaches_beyond(op: Any) -> bool:
 
 
 def lower_position(op: Any) -> None:
-    """Lowers ``fold.position``: for each element, base plus the sum of coordinate times index stride."""
-    reduced, base = op.operands[0], op.operands[1]
-    rank, layout = int_attr(op, "reduced_rank"), list(op.operands)[2:]
-    t = op.results[0].type
-    along = str_attr(op, "axis", ("kept", "reduced"))
+    """Lowers ``fold.position``: for each element, base plus the sum of coordinate times stride."""
+    kept, reduced, base, *layout = op.operands
+    ranks = {axis: int_attr(op, f"{axis}_rank") for axis in ("kept", "reduced")}
+    t, along = op.results[0].type, str_attr(op, "axis", ("kept", "reduced"))
+    inner = layout[-1] if along == "reduced" else layout[len(layout) - 1 - ranks["reduced"]]
     with before(op):
-        total = _number(base, reduced, rank, layout)
+        total = _number(base, kept, reduced, ranks, layout)
         found = [_resized(total, element(t))]
         for j in range(1, width(t)):
-            if along == "reduced" and rank == 1:  # j times the stride is loop invariant
-                other = arith.addi(total, arith.muli(integer(base.type, j), layout[0]))
+            if not ranks[along]:
+                other = total
+            elif ranks[along] == 1:  # j times the stride is loop invariant
+                other = arith.addi(total, arith.muli(integer(base.type, j), inner))
             else:
-                other = _number(base, _moved(op, reduced, reduced, along, j, None)[1], rank, layout)
+                other = _number(base, *_moved(op, kept, reduced, along, j, None), ranks, layout)
             found.append(_resized(other, element(t)))
         replace(op, [fragment(found)])
 
 
-def _number(base: Any, flat: Any, rank: int, layout: list[Any]) -> Any:
-    """The number of the element at the flat index ``flat`` of the reduced axis."""
-    places = coordinates(flat, layout[: rank - 1], rank)
-    for place, stride in zip(places, layout[max(0, rank - 1) :], strict=True):
+def _number(base: Any, kept: Any, reduced: Any, ranks: dict[str, int], layout: list[Any]) -> Any:
+    """The number of the element at these flat indices of both axes."""
+    sizes = {axis: max(0, rank - 1) for axis, rank in ranks.items()}
+    places = coordinates(kept, layout[: sizes["kept"]], ranks["kept"])
+    places += coordinates(reduced, layout[sizes["kept"] : sum(sizes.values())], ranks["reduced"])
+    for place, stride in zip(places, layout[sum(sizes.values()) :], strict=True):
         base = arith.addi(base, arith.muli(place, stride))
     return base
 

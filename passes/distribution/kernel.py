@@ -46,7 +46,7 @@ class Kernel(Arithmetic):
         inputs, results: the tensors that the function takes, and those that it returns.
         phases: its reductions, in the order in which each needs the results of those before it.
         phase: the one of them that the stages are made for.
-        indexed, counted: whether it uses the numbers of the elements, and their count.
+        indexed, counted: whether it uses the numbers of the elements of each result, and their count.
         index: the type of an index.
         args: the kernel's arguments.
     """
@@ -76,9 +76,11 @@ class Kernel(Arithmetic):
         ops = [o.operation for o in block.operations]
         phases = _phases(function, ops, plan, facts.kept_rank + facts.reduced_rank)
         _check_ragged(function, plan, facts)
+        _check_numberings(function, ops, plan, facts)
         for region in (r for phase in phases for r in phase.reduce.regions):
             own_constants(region)
-        indexed, counted = (any(o.name == name for o in ops) for name in ("fold.iota", "fold.count"))
+        indexed = any(o.name == "fold.iota" and "numbering" not in o.attributes for o in ops)
+        counted = any(o.name == "fold.count" for o in ops)
         inputs, results = list(block.arguments), list(ops[-1].operands)
         extents = (len(inputs), len(results), sum(len(phase.sources) for phase in phases))
         entry, args = _entry(name, plan, facts, params(*extents, facts, plan, indexed=indexed, counted=counted))
@@ -258,6 +260,15 @@ def _check_ragged(function: Any, plan: Plan, facts: Facts) -> None:
     wanted, found = (", ".join(f"{n} = {getattr(p, n)}" for n in names) for p in (Plan(), plan))
     if facts.ragged and wanted != found:
         raise _refused(function, f"{wanted} for ragged rows", found)
+
+
+def _check_numberings(function: Any, ops: list[Any], plan: Plan, facts: Facts) -> None:
+    """The numbers of a program that reads its rows again are of numberings that the facts have."""
+    for op in ops if plan.resident else ():
+        if op.name == "fold.iota":
+            found = ir.IntegerAttr(op.attributes["numbering"]).value if "numbering" in op.attributes else "none"
+            if found not in range(len(facts.numberings)):
+                raise _refused(function, f"a numbering below {len(facts.numberings)} of each fold.iota", found)
 
 
 def own_constants(region: Any) -> None:

@@ -79,7 +79,7 @@ class PeriodWalk(Walk):
             return Reader(kernel, self.count, accesses)
         stride = kernel.arg("index_stride", 0, facts.reduced_rank - 1)
         layout = [self.tile.row.columns, stride, kernel.number(0)]
-        numbers = Numbering(lambda r: r, layout, {"reduced_rank": 2, "axis": "reduced"})
+        numbers = Numbering(lambda r: r, layout, {"kept_rank": 0, "reduced_rank": 2, "axis": "reduced"})
         return Reader(kernel, self.count, accesses, numbers)
 
 

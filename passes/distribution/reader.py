@@ -108,7 +108,7 @@ class Reader:
         """The caller's numbers of the elements of the access at ``r``."""
         assert self.numbering is not None
         number, layout, attributes = self.numbering
-        operands = [number(r), self.kernel.arg("index_base"), *layout]
+        operands = [self.kernel.number(0), number(r), self.kernel.arg("index_base"), *layout]
         return self.kernel.make("fold.position", t, operands, attributes, width)
 
 
@@ -126,7 +126,7 @@ def numbering(kernel: Kernel, number: Callable[[Any], Any]) -> Numbering:
     if not kernel.indexed:
         return Numbering(number, [], {})
     layout = kernel.dims("reduced_size", 0, range(1, rank)) + kernel.dims("index_stride", 0, range(rank))
-    return Numbering(number, layout, {"reduced_rank": rank, "axis": kernel.plan.fast})
+    return Numbering(number, layout, {"kept_rank": 0, "reduced_rank": rank, "axis": kernel.plan.fast})
 
 
 def access(row: Row, place: Place, operand: int, copy: Sequence[Any] = ()) -> Access:

@@ -132,10 +132,9 @@ def calls(
     partials = [space.partials + o for o in layout.offsets]
     exchange = [space.partials + o for o in layout.exchange]
     inputs, states = len(artifact.inputs), len(artifact.state)
-    starts = [
-        p + o * t.itemsize
-        for p, o, t in zip(pointers, geometry.offsets, (*artifact.inputs, *artifact.outputs), strict=True)
-    ]
+    types = (*artifact.inputs, *artifact.outputs)
+    offsets = geometry.offsets[: len(types)]  # those of numberings are no addresses
+    starts = [p + o * t.itemsize for p, o, t in zip(pointers, offsets, types, strict=True)]
     found = []
     own: dict[Role, list[int]]
     for kernel in artifact.kernels:

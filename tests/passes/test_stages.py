@@ -334,10 +334,10 @@ gpu.module @device {
     %py = llvm.getelementptr %y[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
     %flat = llvm.load %px : !llvm.ptr<1> -> i32
     %size = llvm.load %py : !llvm.ptr<1> -> i32
-    %q = "fold.position"(%flat, %zero, %size, %one, %zero) {reduced_rank = 2, axis = "reduced"}
-      : (i32, i32, i32, i32, i32) -> i32
-    %r = "fold.position"(%flat, %zero, %size, %zero, %one) {reduced_rank = 2, axis = "reduced"}
-      : (i32, i32, i32, i32, i32) -> i32
+    %q = "fold.position"(%zero, %flat, %zero, %size, %one, %zero) {kept_rank = 0, reduced_rank = 2, axis = "reduced"}
+      : (i32, i32, i32, i32, i32, i32) -> i32
+    %r = "fold.position"(%zero, %flat, %zero, %size, %zero, %one) {kept_rank = 0, reduced_rank = 2, axis = "reduced"}
+      : (i32, i32, i32, i32, i32, i32) -> i32
     %pq = llvm.getelementptr %quotients[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
     %pr = llvm.getelementptr %rests[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
     llvm.store %q, %pq : i32, !llvm.ptr<1>

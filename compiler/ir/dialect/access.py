@@ -270,23 +270,23 @@ class TileCopyOp(Fold.Operation, name="tile_copy"):  # type: ignore[misc]
 class PositionOp(Fold.Operation, name="position"):  # type: ignore[misc]
     """The caller's number of each element of a fragment.
 
-    ``fold.position reduced, base, layout... {reduced_rank, axis}``: the layout operands are the reduced
-    sizes (without the outermost) and the index strides.
+    ``fold.position kept, reduced, base, layout... {kept_rank, reduced_rank, axis}``: the operands are those of a
+    ``fold.load`` from an array whose offsets are the numbers; ``base`` is the number of its first element.
     """
 
+    kept: ext.Operand[Any]
     reduced: ext.Operand[Any]
     base: ext.Operand[Any]
     layout: Sequence[ext.Operand[Any]]
     fragment: ext.Result[Any]
+    kept_rank: Any
     reduced_rank: Any
     axis: Any
 
     @coded
     def verify_invariants(op: Any) -> None:  # noqa: N805
-        check_index(op, 0, 1)
-        rank = int_attr(op, "reduced_rank")
-        wanted = max(0, rank - 1) + rank
-        expect(len(op.operands) == 2 + wanted, op, f"{wanted} layout operands for rank {rank}", len(op.operands) - 2)
+        check_index(op, 0, 1, 2)
+        check_layout(op, 3, 1)
         str_attr(op, "axis", AXES)
         found = op.results[0].type
         expect(isinstance(element(found), ir.IntegerType), op, "an integer fragment", str(found))

@@ -18,6 +18,7 @@ from .base import (
     coded,
     element,
     expect,
+    int_attr,
     state_type,
     values,
 )
@@ -84,7 +85,11 @@ class BroadcastOp(Fold.Operation, name="broadcast"):  # type: ignore[misc]
 
 
 class IotaOp(Fold.Operation, name="iota"):  # type: ignore[misc]
-    """The position of each element among the reduced ones, in the caller's row-major order: ``fold.iota {dims}``."""
+    """The number of each element in the caller's row-major order: ``fold.iota {dims, [numbering]}``.
+
+    It is the element's position among the reduced ones, and ``dims`` are these. With ``numbering`` it is the number in
+    that one of the numberings that the launch gives, and ``dims`` are those along which it rises.
+    """
 
     result_: ext.Result[Any]
     dims: Any
@@ -95,6 +100,9 @@ class IotaOp(Fold.Operation, name="iota"):  # type: ignore[misc]
         expect(isinstance(t, ir.RankedTensorType), op, "a ranked tensor result", str(t))
         expect(isinstance(element(t), ir.IntegerType), op, "integer elements", str(element(t)))
         _dims(op, ir.RankedTensorType(t).rank)
+        if "numbering" in op.attributes:
+            number = int_attr(op, "numbering")
+            expect(number >= 0, op, "a numbering from 0 on", number)
 
 
 class GatherOp(Fold.Operation, name="gather"):  # type: ignore[misc]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...errors import error
-from ...plan.abi import Facts, waiting_bytes
+from ...plan.abi import Facts, numberings, waiting_bytes
 from ...plan.ladder import expand
 from ...plan.launch import Launch
 from ...plan.layout import layout_of
@@ -155,6 +155,7 @@ def _facts(task: Task, plan: Plan) -> Facts:
         stores=found[inputs:],
         full=plan.held > 0 and covered == g.n_reduced and "shifted" not in found,
         waiting=_waiting(task, found) if plan.resident == "shared" else (),
+        numberings=numberings(task.program),
     )
 
 

@@ -1,7 +1,7 @@
 """The kernel program of a step: nodes of an array program become those of a program with kept and reduced dims.
 
-A kernel counts the elements along one set of dims, and numbers those along its reduced dims in one way. Other counts
-and numbers are written to buffers by steps of their own.
+A kernel counts the elements along one set of dims; a plain reduction numbers those along its reduced dims in one way.
+Other counts and numbers are written to buffers by steps of their own.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def step_of(program: ArrayProgram, group: Group, crossing: Sequence[Expr], buffe
         tuple(made.inputs),
         tuple(w.operand for w in group.written),
         made.counted if kernel.uses_count else (),
-        made.numbered if kernel.uses_index else (),
+        tuple(made.numbered) if kernel.uses_index or kernel.numberings else (),
     )
 
 
@@ -84,7 +84,7 @@ class _Translation:
     Attributes:
         inputs: the operands that the kernel reads, each with the type of its elements.
         counted: the dims that a ``count`` counts.
-        numbered: the dims that an ``iota`` numbers.
+        numbered: the dims of each numbering.
     """
 
     def __init__(self, program: ArrayProgram, group: Group, crossing: frozenset[str], buffers: Buffers) -> None:
@@ -96,7 +96,9 @@ class _Translation:
         numbers = [_numbering(e) for e in nodes if e.op == "iota" and e.space & group.reduced]
         own = program.dims_of(group.reduced)
         self.counted = own if own in counts else next(iter(counts), ())
-        self.numbered = own if own in numbers else next(iter(numbers), ())
+        self.numbered: list[tuple[int, ...]] = []
+        if group.is_plain and numbers:
+            self.numbered.append(own if own in numbers else numbers[0])
         for phase in group.phases:
             self._fold(phase)
 
@@ -131,7 +133,7 @@ class _Translation:
             own = Expr("count", (), e.dtype, SCALAR, None, e.where)
             return own if counts else self._input(self.buffers.filled(e), e)
         if e.op == "iota":
-            return self._number(e)
+            return self._plain_number(e) if self.group.is_plain else self._number(e)
         args = tuple(self.made[a.digest] for a in e.args)
         if e.op == "gather":
             return Expr("gather", args, e.dtype, union(a.space or KEPT for a in args), None, e.where)
@@ -153,8 +155,16 @@ class _Translation:
         return REDUCED if kept and not space & kept else ELEMENT
 
     def _number(self, e: Expr) -> Expr:
+        """The number of an element or of a row, which the kernel makes of its place."""
+        dims = _numbering(e)
+        if dims not in self.numbered:
+            self.numbered.append(dims)
+        space = KEPT * bool(e.space & self.group.kept) | REDUCED * bool(e.space & self.group.reduced)
+        return Expr("iota", (), e.dtype, space, self.numbered.index(dims), e.where)
+
+    def _plain_number(self, e: Expr) -> Expr:
         """The number of an element: what the kernel's own numbers say of it, and what buffers do."""
-        own = self.group.reduced if _numbering(e) == self.numbered else SCALAR
+        own = self.group.reduced if _numbering(e) in self.numbered else SCALAR
         rest = e.space & ~own
         terms = [Expr("iota", (), e.dtype, ELEMENT, None, e.where)] if e.space & own else []
         for part in (rest & self.group.kept, rest & self.group.reduced):

@@ -56,8 +56,9 @@ class Step:
         inputs: the operands of the program's inputs.
         outputs: the operands of the program's outputs.
         counted: the dims whose elements a ``count`` of the program counts.
-        numbered: the dims whose elements an ``iota`` of the program numbers in row-major order. It gives what the
-            reduced ones of them contribute.
+        numbered: for each numbering of the program the dims whose elements it numbers in row-major order, outermost
+            first; a number is what the step's own dims contribute. A plain step has one numbering at most, to which
+            its reduced dims contribute.
     """
 
     program: Program
@@ -66,7 +67,7 @@ class Step:
     inputs: tuple[Operand, ...]
     outputs: tuple[Operand, ...]
     counted: tuple[int, ...] = ()
-    numbered: tuple[int, ...] = ()
+    numbered: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True)

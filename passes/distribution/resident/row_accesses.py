@@ -12,7 +12,7 @@ from ....compiler.ir.mlir import arith, gpu, ir, vector
 from ....compiler.plan.layout import layout_of
 from ..kernel import Kernel, load_attributes
 from ..place import Place, lead_of
-from ..reader import Reader, extent, numbering
+from ..reader import Reader, extent
 from ..walk import Chunk, chunk_of
 from .values import Values
 
@@ -42,7 +42,7 @@ class RowAccesses:
         if is_shifted(kernel):
             lead = _lead(kernel, place)
             begin, chunk = arith.subi(begin, lead), _earlier(kernel, chunk, lead)
-        reader = Reader(kernel, kernel.arg("count") if kernel.counted else None, (), numbering(kernel, lambda r: r))
+        reader = Reader(kernel, kernel.arg("count") if kernel.counted else None)
         return cls(kernel, place, chunk, begin, Values(kernel, place, reader, chunk))
 
     def load(self, operand: int, t: Any, r: Any, *, whole: bool) -> Any:

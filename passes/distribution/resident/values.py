@@ -48,6 +48,8 @@ class Values:
                 value = self.load_kept(number, v) if per_result else load(number, element(v.type))
             elif v.owner.name == "fold.gather":
                 value = self.gathered(v, known[v.owner.operands[1]], None if per_result else r)
+            elif v.owner.name == "fold.iota":
+                value = self.numbers(v, None if per_result else r)
             else:
                 lanes = self.place.plan.vector_kept if per_result else self.place.plan.vector
                 value = self.reader.node(v.owner, lanes if _is_tensor(v) else 1, known, r)
@@ -77,6 +79,20 @@ class Values:
         along = "kept" if r is None else kernel.plan.fast
         attributes = {"kept_rank": len(kept), "reduced_rank": len(reduced), "axis": along}
         return kernel.make("fold.gather_load", element(v.type), operands, attributes, width(indices.type))
+
+    def numbers(self, v: Any, r: Any) -> Any:
+        """The numbers of elements: those of the access at ``r``, or one a result."""
+        kernel, number = self.kernel, ir.IntegerAttr(v.owner.attributes["numbering"]).value
+        operand, along = len(kernel.inputs) + len(kernel.results) + number, kernel.facts.numberings[number]
+        kept = range(kernel.facts.kept_rank if along != "reduced" else 0)
+        reduced = range(kernel.facts.reduced_rank if along != "kept" else 0)
+        layout = kernel.dims("kept_size", 0, kept[1:]) + kernel.dims("reduced_size", 0, reduced[1:])
+        layout += kernel.dims("kept_stride", operand, kept) + kernel.dims("reduced_stride", operand, reduced)
+        attributes = {"kept_rank": len(kept), "reduced_rank": len(reduced), "axis": kernel.plan.fast}
+        at, plan = kernel.number(0) if r is None else r, self.place.plan
+        operands = [self.place.start, at, kernel.arg("number_base", operand), *layout]
+        lanes = plan.vector_kept if r is None else plan.vector
+        return kernel.make("fold.position", element(v.type), operands, attributes, lanes)
 
     def load_kept(self, operand: int, v: Any) -> Any:
         """The values of an input per result."""

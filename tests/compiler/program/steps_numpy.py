@@ -67,7 +67,13 @@ def _step(step: Step, held: dict[Operand, Array], sizes: tuple[int, ...]) -> lis
         if e.op == "count":
             return np.asarray(prod(sizes[d] for d in step.counted))
         if e.op == "iota":
-            return _numbers(step.numbered, step.reduced, sizes)
+            if e.value is None:
+                (numbered,) = step.numbered
+                return _numbers(numbered, step.reduced, sizes)
+            numbered = step.numbered[e.value]  # type: ignore[call-overload]
+            assert bool(e.space & KEPT) == bool(set(numbered) & set(step.kept))
+            assert bool(e.space & REDUCED) == bool(set(numbered) & set(step.reduced))
+            return _numbers(numbered, full, sizes)
         if e.op == "reduce":
             assert isinstance(e.value, MonoidGraph)
             return _folded(e.value, args, full, step.reduced, sizes)

@@ -291,7 +291,7 @@ def test_an_axis_that_is_not_an_int_is_refused(axis: object) -> None:
 
 
 # --- steps of array programs ---
-def _step(kept: tuple[int, ...], reduced: tuple[int, ...], numbered: tuple[int, ...] = (), folds: bool = True) -> Step:
+def _step(kept: tuple[int, ...], reduced: tuple[int, ...], *numbered: tuple[int, ...], folds: bool = True) -> Step:
     """A step of one input, whose program matters only by its folds."""
     x = Expr("input", (), F32, ELEMENT, 0)
     graph = MAX.typed(F32)
@@ -320,10 +320,20 @@ def test_the_operand_with_the_most_dims_says_how_they_lie() -> None:
 
 
 def test_numbers_of_a_step_are_those_of_the_named_dims() -> None:
-    g = step_geometry(_step((), (0, 1), numbered=(1, 0)), (4, 3), [(3, 1), (0, 0)])
+    g = step_geometry(_step((), (0, 1), (1, 0)), (4, 3), [(3, 1), (0, 0)])
     assert g.reduced == (Dim(4, (3, 0), 1), Dim(3, (1, 0), 4))
-    g = step_geometry(_step((0,), (1,), numbered=(1, 0)), (4, 3), [(3, 1), (1, 0)])
+    g = step_geometry(_step((0,), (1,), (1, 0)), (4, 3), [(3, 1), (1, 0)])
     assert (g.kept[0].index_stride, g.reduced[0].index_stride) == (0, 4)
+
+
+def test_the_numberings_of_a_step_that_reads_its_rows_again_are_operands() -> None:
+    """Their offsets are the numbers, also where rows are walked backwards; dims merge if the numbers allow it."""
+    strides = [(3, -1), (3, 1)]
+    g = step_geometry(_step((0,), (1,), (1, 0), (0,), folds=False), (4, 3), strides)
+    assert g == Geometry((Dim(4, (3, 3, 1, 1)),), (Dim(3, (1, -1, -4, 0)),), (-2, 2, 8, 0))
+    shape, strides = (2, 3, 4), [(12, 4, 1), (12, 4, 1)]
+    assert len(step_geometry(_step((0, 1), (2,), (0, 1), folds=False), shape, strides).kept) == 1
+    assert len(step_geometry(_step((0, 1), (2,), (1,), folds=False), shape, strides).kept) == 2
 
 
 def test_a_step_in_more_dims_than_kernels_have_is_refused() -> None:

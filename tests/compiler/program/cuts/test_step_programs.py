@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.compiler.program.made_programs import Maker, softmax
-from warpfold.compiler.dtypes import F32, F64, I64
+from warpfold.compiler.dtypes import F32, F64, I32
 from warpfold.compiler.program.cuts.cut import cut
 from warpfold.compiler.program.cuts.steps import Buffer, Operand
 from warpfold.compiler.program.graph import ELEMENT, KEPT, REDUCED
@@ -45,13 +45,26 @@ def test_a_second_count_is_written_by_a_step_of_its_own() -> None:
     assert second.inputs == (Operand("view", 0), Operand("buffer", 0))
 
 
-def test_numbers_along_kept_dims_are_read_from_a_buffer() -> None:
-    m = Maker((0, 1), (1,))
-    x = m.op("add", m.array(0), m.array(1))
-    m.write(m.op("add", m.iota((0, 1)), m.op("cast", x, dtype=I64)), (0, 1))
+def test_a_step_that_reads_its_rows_again_makes_all_numbers() -> None:
+    m = Maker((0, 1))
+    (total,) = m.fold([1], SUM, m.array(0))
+    numbers = [m.op("cast", m.iota(dims), dtype=F64) for dims in ((0, 1), (1,), (0,), (1, 0))]
+    y = m.op("div", m.array(0), total)
+    for number in (*numbers, m.op("cast", m.iota((0,), I32), dtype=F64)):
+        y = m.op("add", y, number)
+    m.write(y, (0, 1))
+    (step,) = cut(m.program(), lambda *_: True).steps
+    assert step.numbered == ((0, 1), (1,), (0,), (1, 0))
+    assert step.program.numberings == (ELEMENT, REDUCED, KEPT, ELEMENT)
+    assert not step.program.uses_index
+
+
+def test_a_plain_reduction_reads_numbers_along_kept_dims_from_a_buffer() -> None:
+    m = Maker((0, 1))
+    m.write(m.fold([1], SUM, m.op("mul", m.array(0), m.op("cast", m.iota((0, 1)), dtype=F64)))[0], (0,))
     first, second = cut(m.program(), lambda *_: True).steps
-    assert (first.numbered, first.reduced, second.numbered) == ((0, 1), (0,), (0, 1))
-    assert second.program.input_spaces[second.inputs.index(Operand("buffer", 0))] == KEPT
+    assert (first.numbered, first.reduced, second.numbered) == (((0, 1),), (0,), ((0, 1),))
+    assert (second.inputs[1], second.program.uses_index) == (Operand("buffer", 0), True)
 
 
 def test_a_result_along_more_dims_than_its_value_is_broadcast() -> None:
