@@ -56,8 +56,9 @@ def _arrays(words: Words) -> list[str]:
     request, program = words.request, words.program
     lines = []
     for i, (name, a) in enumerate(zip(request.names, request.kinds, strict=True)):
-        views = dict.fromkeys(words.dims(d for d in v.axes if d is not None) for v in program.views if v.array == i)
-        along = "read along " + " and along ".join(views) if views else "not read"
+        own = [(v, words.dims(program.read(n))) for n, v in enumerate(program.views) if v.array == i]
+        views = dict.fromkeys(f"{'read' if v.gathered is None else 'gathered'} along {dims}" for v, dims in own)
+        along = " and ".join(views) or "not read"
         lines.append((name, a.dtype.name, shape_text(a.shape), along))
     for i, (name, o) in enumerate(zip(words.results, program.outputs, strict=True)):
         along = f"written along {words.dims(d for d in o.axes if d is not None)}"
@@ -155,7 +156,7 @@ def residency(own: PreparedStep) -> str:
 def _width(own: PreparedStep) -> int:
     """The bytes of the widest access to an array of the rows."""
     task, inputs = own.prepared.task, range(len(own.step.inputs))
-    whole = [i for i in inputs if own.prepared.choice.facts.access[i] != "kept"]
+    whole = [i for i in inputs if own.prepared.choice.facts.access[i] not in ("kept", "gathered")]
     return own.prepared.choice.plan.vector * max((task.operand_type(i).itemsize for i in whole), default=0)
 
 
@@ -178,6 +179,8 @@ def _access(access: str, item: int, vector: int) -> str:
     """An access in words: its bytes, and where it begins."""
     if access == "kept":
         return f"{item} bytes, one element a row"
+    if access == "gathered":
+        return f"{item} bytes, at indices"
     if access in ("strided", "tile_strided") or vector == 1:
         return f"{item} bytes, single elements"
     if access == "uniform":

@@ -9,17 +9,22 @@ from __future__ import annotations
 from math import prod
 
 from ...compiler.postorder import postorder
+from ...compiler.program.cuts.steps import Operand
 from ...compiler.program.graph import REDUCED, Expr, Program
 from ...runtime.programs.plans import PreparedStep
 from .words import Words
 
 
 def least(words: Words) -> tuple[int, int]:
-    """The bytes of the arrays that the program reads, and of its results."""
+    """The bytes of the arrays that the program reads, of some only what it gathers, and of its results."""
     request, program = words.request, words.program
-    arrays = [request.kinds[i] for i in {view.array for view in program.views}]
+    read: dict[int, int] = {}
+    for i, view in enumerate(program.views):
+        own, whole = words.nbytes(Operand("view", i)), request.kinds[view.array]
+        most = whole.dtype.itemsize * prod(whole.shape)
+        read[view.array] = most if view.gathered is None else min(most, own + read.get(view.array, 0))
     results = [(o.dtype, request.result_shape(i)) for i, o in enumerate(program.outputs)]
-    return sum(a.dtype.itemsize * prod(a.shape) for a in arrays), sum(t.itemsize * prod(n) for t, n in results)
+    return sum(read.values()), sum(t.itemsize * prod(n) for t, n in results)
 
 
 def moved(words: Words, own: PreparedStep) -> tuple[int, int]:

@@ -54,8 +54,9 @@ class Words:
         """The dims along which an array of a step lies."""
         if operand.kind == "buffer":
             return self.prepared.cut.buffers[operand.number].dims
-        held = self.program.outputs if operand.kind == "output" else self.program.views
-        return tuple(d for d in held[operand.number].axes if d is not None)
+        if operand.kind == "view":
+            return self.program.read(operand.number)
+        return tuple(d for d in self.program.outputs[operand.number].axes if d is not None)
 
     def nbytes(self, operand: Operand) -> int:
         """The bytes of an array of a step."""

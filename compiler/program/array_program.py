@@ -206,6 +206,12 @@ class ArrayProgram:
         """The dims of a space, in order."""
         return tuple(d for d in range(len(self.dims)) if space >> d & 1)
 
+    def read(self, view: int) -> tuple[int, ...]:
+        """The dims along which the elements that are read of a view lie: of a gathered one those of its gathers."""
+        gathers = [e for e in walk(self.roots) if e.op == "gather" and e.args[0].value == view]
+        own = {d for d in self.views[view].axes if d is not None}
+        return tuple(sorted(own.union(*(self.dims_of(e.space) for e in gathers))))
+
     def apart(self, array: int, shape: Sequence[int], strides: Sequence[int] = ()) -> Layout | None:
         """The shape and the strides of an array with its axes split; None for a shape that cannot be split so."""
         found = {s.axis: s.of(shape[s.axis]) for s in self.splits if s.array == array}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import prod
@@ -202,11 +202,9 @@ class StepPlanner:
         """The elements that all steps read."""
         found = 0
         for operand in (o for step in steps.steps for o in step.inputs):
-            if operand.kind == "view":
-                dims: Iterable[int | None] = self.program.views[operand.number].axes
-            else:
-                dims = steps.buffers[operand.number].dims
-            found += prod(self.sizes[d] for d in set(dims) if d is not None)
+            own = operand.kind == "view"
+            dims = self.program.read(operand.number) if own else steps.buffers[operand.number].dims
+            found += prod(self.sizes[d] for d in dims)
         return found
 
     def tasks(self, steps: Steps) -> list[Task]:

@@ -247,6 +247,15 @@ def test_explain_says_what_bits_depend_on(determinism: str, shape: str, text: st
     assert text in call("explain", "softmax", "--shape", shape, "--determinism", determinism).stdout
 
 
+def test_explain_counts_what_is_gathered_of_an_array() -> None:
+    text = call("explain", "nll_loss", "--shape", "512x1000", "--shape", "512", "--dtype", "bf16,i64").stdout
+    for line in (
+        r"x +bf16 +512x1000 +gathered along x.0", "must move +5 KiB in, 4 bytes out",
+        "reads x +x.0 +2 bytes, at indices +1",
+    ):  # fmt: skip
+        assert re.search(line, text)
+
+
 def test_explain_says_why_a_program_is_cut() -> None:
     text = call("explain", "softmax", "--shape", "8x3000000", "--arch", "sm_80").stdout
     assert "cut into 2 steps" in text

@@ -18,7 +18,7 @@ from ...dtypes import BOOL, I64
 from ...postorder import postorder
 from ..analysis.atomic import operation
 from ..array_program import ArrayProgram, Fold, View
-from ..graph import SCALAR, Expr, rewrite, union
+from ..graph import SCALAR, Expr, rewrite, union, walk
 
 Swaps = dict[str, Expr]
 
@@ -30,7 +30,19 @@ def gathered(program: ArrayProgram) -> ArrayProgram:
         roots = rewrite(program.roots, swaps)
         outputs = tuple(o._replace(expr=e) for o, e in zip(program.outputs, roots, strict=True))
         program = replace(program, outputs=outputs, views=views)
-    return program
+    return _without_unread(program)
+
+
+def _without_unread(program: ArrayProgram) -> ArrayProgram:
+    """``program`` without the views that nothing reads."""
+    inputs = {e: e.value for e in walk(program.roots) if e.op == "input" and isinstance(e.value, int)}
+    read = sorted(set(inputs.values()))
+    if len(read) == len(program.views):
+        return program
+    swaps = {e.digest: replace(e, value=read.index(number)) for e, number in inputs.items()}
+    roots = rewrite(program.roots, swaps)
+    outputs = tuple(o._replace(expr=e) for o, e in zip(program.outputs, roots, strict=True))
+    return replace(program, outputs=outputs, views=tuple(program.views[i] for i in read))
 
 
 def _found(program: ArrayProgram) -> Iterator[tuple[Swaps, tuple[View, ...]]]:
