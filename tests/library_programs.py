@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -53,12 +53,14 @@ class Case:
         function: the public name of the program.
         arrays: its arrays by name.
         params: its other arguments.
+        plan: what is asked of its plan.
     """
 
     name: str
     function: str
     arrays: dict[str, np.ndarray]
     params: dict[str, Any] = field(default_factory=dict)
+    plan: str = ""
 
 
 HALF = {"f16": np.dtype(np.float16), "bf16": BF16.numpy}
@@ -129,3 +131,41 @@ def _of_losses(t: str) -> Iterator[Case]:
     image = {"x": _normal(t, 2, 5, 3, 4), "target": np.random.default_rng(3).integers(0, 5, (2, 3, 4))}
     yield Case(f"cross_entropy-image-{t}", "cross_entropy", image, {"reduction": "none"})
     yield Case(f"nll_loss-{t}", "nll_loss", given | {"weight": weight})
+
+
+# --- residencies ---
+RESIDENCIES = {
+    "registers": "resident=registers,warps=2", "cluster-registers": "resident=registers,lanes=32,warps=1,cluster=2",
+    "shared": "resident=shared,warps=2", "cluster-shared": "resident=shared,lanes=32,warps=1,cluster=2",
+    "memory": "resident=memory,warps=2", "cut": "resident=none",
+}  # fmt: skip
+"""Where rows wait, and the plan that asks for it."""
+
+
+def residencies() -> Iterator[Case]:
+    """A case of every program that reads its rows again, for each place where rows wait."""
+    for case in _waiting():
+        for place, plan in RESIDENCIES.items():
+            yield replace(case, name=f"{case.name}-in-{place}", plan=plan)
+
+
+def _waiting() -> Iterator[Case]:
+    """Rows of several accesses in each of two CTAs, of odd and even lengths, aligned and not."""
+    x, odd, half = _normal("f32", 3, 512), _normal("f32", 3, 601), _normal("bf16", 3, 1024)
+    weight, bias, where = _normal("f32", 1024), _normal("bf16", 601), _normal("f32", 3, 601) > -2
+    yield Case("softmax-odd", "softmax", {"x": odd, "bias": bias, "where": where})
+    yield Case("softmin-half", "softmin", {"x": half})
+    yield Case("log_softmax", "log_softmax", {"x": x})
+    yield Case("layer_norm-half", "layer_norm", {"x": half, "weight": weight, "bias": weight[::-1]})
+    yield Case("rms_norm-odd", "rms_norm", {"x": odd, "weight": bias})
+    yield Case("add_layer_norm", "add_layer_norm", {"x": x, "residual": x[::-1].copy(), "weight": weight[:512]})
+    yield Case("add_rms_norm-half", "add_rms_norm", {"x": half, "residual": half[::-1].copy()})
+    yield Case("batch_norm", "batch_norm", {"x": _normal("f32", 4, 2, 128), "weight": weight[:2]}, {"training": True})
+    yield Case("instance_norm", "instance_norm", {"x": _normal("bf16", 2, 3, 31, 17), "weight": weight[:3]})
+    yield Case("group_norm", "group_norm", {"x": _normal("f32", 2, 6, 10, 20), "weight": weight[:6]}, {"num_groups": 2})
+    yield Case("normalize-odd", "normalize", {"x": odd})
+    yield Case("standardize", "standardize", {"x": x, "where": x > -4}, {"correction": 1})
+    yield Case("quantize-half", "quantize", {"x": half})
+    target = {"target": np.array([5, 600, -100])}
+    yield Case("cross_entropy-odd", "cross_entropy", {"x": odd, **target}, {"label_smoothing": 0.1})
+    yield Case("softmax-columns", "softmax", {"x": _normal("f32", 300, 40)}, {"axis": 0})

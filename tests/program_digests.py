@@ -18,10 +18,10 @@ from library_programs import Case
 import warpfold as wf
 
 
-def digest(case: Case, device: str) -> str:
+def digest(results: tuple[np.ndarray, ...]) -> str:
     """The first 16 hex digits of the SHA-256 of the results' bytes; a NaN counts as a NaN, whichever it is."""
     found = hashlib.sha256()
-    for result in results(case, device):
+    for result in results:
         flat = np.atleast_1d(np.array(result, order="C"))
         if flat.dtype.kind not in "biu":
             flat[np.isnan(flat)] = np.nan
@@ -31,13 +31,15 @@ def digest(case: Case, device: str) -> str:
 
 def results(case: Case, device: str) -> tuple[np.ndarray, ...]:
     """The results of a case, as a tuple."""
-    got = getattr(wf, case.function)(**case.arrays, **case.params, device=device, determinism="portable")
+    how = {"plan": case.plan} if case.plan else {}
+    got = getattr(wf, case.function)(**case.arrays, **case.params, **how, device=device, determinism="portable")
     return got if isinstance(got, tuple) else (got,)
 
 
 def written(device: str) -> str:
     """The file: the digest of each case."""
-    return json.dumps({case.name: digest(case, device) for case in library_programs.cases()}, indent=0)
+    cases = (*library_programs.cases(), *library_programs.residencies())
+    return json.dumps({case.name: digest(results(case, device)) for case in cases}, indent=0)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import library_programs
 import numpy as np
 import program_digests
 import pytest
+from access_picture import run_under
 from library_programs import Case
 
 import warpfold as wf
@@ -18,8 +19,10 @@ from warpfold.compiler.dtypes import BF16, dtype
 from warpfold.compiler.errors import ArgumentError
 from warpfold.compiler.program.library.programs.table import FUNCTIONS
 from warpfold.compiler.program.public_names import PROGRAMS
+from warpfold.runtime.emulator.sanitizer import Sanitizer
 
 CASES = {case.name: case for case in library_programs.cases()}
+WAITING = {case.name: case for case in library_programs.residencies()}
 DIGESTS = json.loads((Path(__file__).parents[2] / "data" / "programs.json").read_text())
 IN_PLACE = ("softmax", "softmin", "log_softmax", "layer_norm", "rms_norm", "normalize", "standardize", "group_norm")
 PRECISION = {"f16": 11, "bf16": 8, "f8e4m3fn": 4, "f8e5m2": 3}
@@ -65,14 +68,43 @@ def test_results_are_those_of_the_evaluator(name: str) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_emulator_has_the_recorded_digests(name: str) -> None:
-    assert set(DIGESTS) == set(CASES)
-    assert program_digests.digest(CASES[name], "emulator") == DIGESTS[name]
+    assert program_digests.digest(program_digests.results(CASES[name], "emulator")) == DIGESTS[name]
+
+
+@pytest.mark.parametrize("name", WAITING)
+def test_rows_wait_anywhere(name: str) -> None:
+    """Wherever they do, results are right, the sanitizer finds nothing, and the bits are those that a GPU has."""
+    case, tool, found = WAITING[name], Sanitizer(), []
+    run_under(tool, lambda: found.extend(program_digests.results(case, "emulator")))
+    assert not list(tool.findings)
+    assert tool.accesses
+    exact = library_programs.values(FUNCTIONS[case.function], case.arrays, **case.params)
+    for result, expected in zip(found, exact, strict=True):
+        assert_rounded(result, expected)
+    assert program_digests.digest(tuple(found)) == DIGESTS[name]
+
+
+def test_rows_wait_where_they_are_asked_to() -> None:
+    for name, case in WAITING.items():
+        plans = getattr(wf, case.function).compile(**case.arrays, **case.params, plan=case.plan).plans
+        place = name.partition("-in-")[2]
+        if place == "cut":
+            assert len(plans) > 1, name
+        else:
+            wanted = (place.removeprefix("cluster-"), 1 + place.startswith("cluster-"))
+            assert (plans[0].resident, plans[0].cluster) == wanted, name
+
+
+def test_every_case_has_a_digest() -> None:
+    assert set(DIGESTS) == {*CASES, *WAITING}
+    read_once = {"nll_loss"}
+    assert {case.function for case in WAITING.values()} == set(FUNCTIONS) - read_once
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("name", CASES)
-def test_a_gpu_has_the_recorded_digests(name: str) -> None:
-    assert program_digests.digest(CASES[name], "cuda") == DIGESTS[name]
+@pytest.mark.parametrize("case", [*CASES.values(), *WAITING.values()], ids=lambda case: case.name)
+def test_a_gpu_has_the_recorded_digests(case: Case) -> None:
+    assert program_digests.digest(program_digests.results(case, "cuda")) == DIGESTS[case.name]
 
 
 @pytest.mark.parametrize(
