@@ -30,13 +30,15 @@ each result. Where terms cancel, a result near zero has a great error of this ki
 up the mean. So the last two columns count in ulps of the greatest result of a row; by these means warpfold is behind
 in {behind} of {count} rows, by more than {percent} %. Each cell has warpfold's number and then PyTorch's.
 
-The inputs are normal; *wide*, of magnitudes from 2^-8 to 2^4; one *constant* a row; and normal with an *offset* of 1000.
-Norms have a weight and a bias. The losses of halves are f32 in warpfold, and halves in PyTorch. The GPU is an {device},
-PyTorch {torch}.
+The inputs are normal; *wide*, of magnitudes from 2^-8 to 2^4; one *constant* a row; and normal with an *offset* of
+1000. Norms have a weight and a bias. The losses of halves are f32 in warpfold, and halves in PyTorch. The GPU was an
+{device}, PyTorch was {torch}.
 
 Three choices matter. A norm takes what the rounded mean lacks from the mean of the differences, if the mean is greater
 than the deviation: then an offset costs no digits. The reciprocal root of a row takes a step of Newton's method after
-`rsqrt`, since all elements of the row share its error. And all threads of a row add as a tree.
+`rsqrt`, since all elements of the row share its error. And all threads of a row add as a tree. A choice that costs
+digits is the [exponential of halves](semantics.md#built-in-programs): results of bf16 below 2^-126 are zero, while
+PyTorch's are denormal. The worst errors of wide bf16 are these.
 
 {table}
 """
