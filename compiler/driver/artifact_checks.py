@@ -93,8 +93,8 @@ def _facts(a: Artifact, facts: Facts) -> None:
     fits = len(facts.access) == len(a.inputs) and set(facts.access) <= set(get_args(Access))
     expect(fits, f"access is {' '.join(facts.access)!r}: expected one for each of {len(a.inputs)} input(s)")
     expect(facts.numbers in ("", "up", "down"), f"numbers is {facts.numbers!r}: expected up, down or nothing")
-    along = {"kept", "reduced", "both"}
-    expect(along.issuperset(facts.numberings), f"numberings is {facts.numberings}: expected kept, reduced or both")
+    along = {"none", "kept", "reduced", "both"}
+    expect(along.issuperset(facts.numberings), f"numberings is {facts.numberings}: expected {' '.join(sorted(along))}")
     expect(
         list(facts.waiting) == sorted({i for i in facts.waiting if i < len(a.inputs)}),
         f"waiting is {facts.waiting}: expected rising numbers of inputs",

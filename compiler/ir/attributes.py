@@ -21,7 +21,7 @@ MOST_DIMS = 64
 """Dims of either kind, at most: NumPy's arrays have no more."""
 _CHOICES: dict[str, tuple[object, ...]] = {
     "access": get_args(Access), "index_bits": (32, 64), "numbers": ("", "up", "down"), "stores": get_args(Access),
-    "numberings": ("kept", "reduced", "both"),
+    "numberings": ("none", "kept", "reduced", "both"),
 }  # fmt: skip
 """What else than truth values the facts may be."""
 _SEVERAL = ("access", "stores", "numberings")

@@ -109,7 +109,7 @@ class _Emitter:
             return arith.constant(mlir_type(e.dtype), attribute(e.value, e.dtype))
         if e.op == "count":
             i64 = ir.IntegerType.get_signless(64)
-            count = ir.Operation.create("fold.count", [i64]).results[0]
+            count = ir.Operation.create("fold.count", [i64], [], _numbering(e)).results[0]
             return convert_integer(count, I64, e.dtype, lambda t: t)
         if e.op == "iota":
             return self.iota(e)
@@ -129,10 +129,8 @@ class _Emitter:
     def iota(self, e: Expr) -> Any:
         """The numbers of elements or of rows."""
         dims = [d for d in range(len(self.full)) if e.space & (KEPT if d < len(self.kept) else REDUCED)]
-        attributes: dict[str, Any] = {"dims": self.dims}
-        if isinstance(e.value, int):
-            number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), e.value)
-            attributes = {"dims": ir.DenseI64ArrayAttr.get(dims), "numbering": number}
+        own = ir.DenseI64ArrayAttr.get(dims) if e.value is not None else self.dims
+        attributes = {"dims": own, **_numbering(e)}
         return ir.Operation.create("fold.iota", [self.tensor(mlir_type(e.dtype), e.space)], [], attributes).results[0]
 
     def elementwise(self, e: Expr) -> Any:
@@ -180,3 +178,10 @@ class _Emitter:
         with ir.InsertionPoint(block):
             ir.Operation.create("fold.yield", [], [pack(scalars(graph.combine, list(block.arguments), self.lines))])
         return unpack(op.results[0])
+
+
+def _numbering(e: Expr) -> dict[str, Any]:
+    """The attribute of an ``iota`` or a ``count`` that says in which of several numberings it is."""
+    if not isinstance(e.value, int):
+        return {}
+    return {"numbering": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), e.value)}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from ..dtypes import DType
-from ..program.graph import ELEMENT, KEPT, REDUCED, Expr, MonoidGraph, Program, rewrite
+from ..program.graph import ELEMENT, KEPT, REDUCED, SCALAR, Expr, MonoidGraph, Program, rewrite
 from ..space.geometry import Dim, Geometry
 from . import tiles
 from .launch import Launch
@@ -77,8 +77,8 @@ class Facts:
             access of that name reads it. Empty where all outputs are ``kept``.
         full: whether every thread makes all accesses that it keeps, and each lies in the row.
         waiting: the numbers of the inputs whose elements wait in shared memory.
-        numberings: along which dims the numbers of each numbering of the program rise: ``kept``, ``reduced`` or
-            ``both``.
+        numberings: along which dims the numbers of each numbering of the program rise: ``kept``, ``reduced``,
+            ``both`` or ``none``, for a count of elements.
     """
 
     kept_rank: int
@@ -178,7 +178,7 @@ def waiting_bytes(plan: Plan, facts: Facts, inputs: Sequence[DType]) -> int:
 
 def numberings(program: Program) -> tuple[str, ...]:
     """The fact of this name for a program."""
-    names = {KEPT: "kept", REDUCED: "reduced", ELEMENT: "both"}
+    names = {SCALAR: "none", KEPT: "kept", REDUCED: "reduced", ELEMENT: "both"}
     return tuple(names[space] for space in program.numberings)
 
 
@@ -216,8 +216,8 @@ def params(
     found += [Param("reduced_stride", inputs + i, d) for i in written for d in range(reduced_rank)]
     for operand, along in enumerate(facts.numberings, inputs + outputs):
         found += [Param("number_base", operand)]
-        found += [Param("kept_stride", operand, d) for d in range(kept_rank) if along != "reduced"]
-        found += [Param("reduced_stride", operand, d) for d in range(reduced_rank) if along != "kept"]
+        found += [Param("kept_stride", operand, d) for d in range(kept_rank) if along in ("kept", "both")]
+        found += [Param("reduced_stride", operand, d) for d in range(reduced_rank) if along in ("reduced", "both")]
     if indexed:
         found += [Param("index_stride", 0, d) for d in range(reduced_rank)] + [Param("index_base")]
     if layout_of(plan).chunked == "flat":

@@ -44,8 +44,8 @@ class Expr:
         dtype: the element type of its value (of the first value, for ``reduce``).
         space: where the value lives.
         value: a constant's value, an input's or parameter's number, a reduce's ``Monoid``, a result's position;
-            ``"fast"`` for a function that is to be approximated; for an ``iota`` the number of its numbering, where a
-            program has several, see ``Program.numberings``.
+            ``"fast"`` for a function that is to be approximated; for an ``iota`` or a ``count`` the number of its
+            numbering, where a program has several, see ``Program.numberings``.
         where: the user's line that made it; not part of the digest.
         chosen: whether the user named its type; not part of the digest.
     """
@@ -198,15 +198,18 @@ class Program:
 
     @lazy
     def numberings(self) -> tuple[Space, ...]:
-        """The space of each numbering of a program that reads its rows again: the dims along which numbers rise."""
-        found: dict[Any, Space] = {e.value: e.space for e in walk(self.outputs) if e.op == "iota"}
+        """The space of each numbering of a program that reads its rows again: the dims along which numbers rise.
+
+        That of a count has none.
+        """
+        found: dict[Any, Space] = {e.value: e.space for e in walk(self.outputs) if e.op in ("iota", "count")}
         found.pop(None, None)
         return tuple(found[k] for k in range(len(found)))
 
     @lazy
     def uses_count(self) -> bool:
         """Whether the program uses the number of reduced elements (a mean's divisor)."""
-        return any(e.op == "count" for e in walk(self.outputs))
+        return any(e.op == "count" and e.value is None for e in walk(self.outputs))
 
 
 def walk(roots: tuple[Expr, ...]) -> Iterator[Expr]:

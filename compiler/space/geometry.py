@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import error
 from ..lazy import lazy
+from ..program.graph import SCALAR
 
 if TYPE_CHECKING:
     from ..program.cuts.steps import Step
@@ -29,7 +30,7 @@ class Dim(NamedTuple):
         size: elements along it.
         strides: distance between neighbours, in elements, for each operand: inputs first, then outputs. An operand has
             stride 0 along dims that it has not, as a result of a reduction along reduced dims. A numbering of a program
-            that reads its rows again is one more operand, whose offsets are the numbers.
+            that reads its rows again is one more operand, whose offsets are the numbers; that of a count is the count.
         index_stride: distance between neighbours in the caller's row-major numbering of the reduced elements.
         row_stride: distance between neighbours in the numbering of ragged rows: 1 along the dim that numbers them.
     """
@@ -245,8 +246,12 @@ def step_geometry(step: Step, sizes: Sequence[int], strides: Sequence[Sequence[i
     # the operand with the most dims says how they lie; of several the first
     lead = max(range(len(strides)), key=lambda i: sum(map(bool, strides[i])), default=0)
     numbers = [_row_major(dims, sizes) for dims in step.numbered]
-    index = dict[int, int]()
+    index, counts = dict[int, int](), dict[int, int]()
     if step.program.reads_again:
+        for i, space in enumerate(step.program.numberings):
+            if space == SCALAR:
+                counts[len(strides) + i] = prod(sizes[d] for d in step.numbered[i])
+                numbers[i] = {}
         strides = [*strides, *([own.get(d, 0) for d in range(len(sizes))] for own in numbers)]
     elif numbers:
         (index,) = numbers
@@ -256,6 +261,7 @@ def step_geometry(step: Step, sizes: Sequence[int], strides: Sequence[Sequence[i
     )
     ordered = not all(m.commutative for m in step.program.monoids)
     found = _collapsed(kept, reduced, len(strides), ordered=ordered, lead=lead)
+    found = replace(found, offsets=tuple(counts.get(i, offset) for i, offset in enumerate(found.offsets)))
     if len(found.kept) + len(found.reduced) > MOST_DIMS:
         raise error("WF185", name=step.program.name, found=len(found.kept) + len(found.reduced), most=MOST_DIMS)
     return found

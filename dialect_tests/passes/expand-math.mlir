@@ -260,7 +260,7 @@ func.func @two_operands(%x: f64, %y: f64) -> f64 {
 // CHECK-LABEL: func.func @fast
 func.func @fast(%x: f32, %v: vector<2xf32>) -> (f32, f32, vector<2xf32>, f32) {
   // CHECK:      %[[SCALED:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32
-  // CHECK-NEXT: llvm.call_intrinsic "llvm.nvvm.ex2.approx"(%[[SCALED]])
+  // CHECK-NEXT: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz"(%[[SCALED]])
   %a = math.exp %x fastmath<afn> : f32
   // CHECK-NEXT: llvm.call_intrinsic "llvm.tanh"(%{{.*}}) {fastmathFlags = #llvm.fastmath<afn>}
   %b = math.tanh %x fastmath<afn> : f32

@@ -79,8 +79,8 @@ class Kernel(Arithmetic):
         _check_numberings(function, ops, plan, facts)
         for region in (r for phase in phases for r in phase.reduce.regions):
             own_constants(region)
-        indexed = any(o.name == "fold.iota" and "numbering" not in o.attributes for o in ops)
-        counted = any(o.name == "fold.count" for o in ops)
+        own = {o.name for o in ops if "numbering" not in o.attributes}
+        indexed, counted = (name in own for name in ("fold.iota", "fold.count"))
         inputs, results = list(block.arguments), list(ops[-1].operands)
         extents = (len(inputs), len(results), sum(len(phase.sources) for phase in phases))
         entry, args = _entry(name, plan, facts, params(*extents, facts, plan, indexed=indexed, counted=counted))
@@ -265,10 +265,10 @@ def _check_ragged(function: Any, plan: Plan, facts: Facts) -> None:
 def _check_numberings(function: Any, ops: list[Any], plan: Plan, facts: Facts) -> None:
     """The numbers of a program that reads its rows again are of numberings that the facts have."""
     for op in ops if plan.resident else ():
-        if op.name == "fold.iota":
+        if op.name == "fold.iota" or "numbering" in op.attributes:
             found = ir.IntegerAttr(op.attributes["numbering"]).value if "numbering" in op.attributes else "none"
             if found not in range(len(facts.numberings)):
-                raise _refused(function, f"a numbering below {len(facts.numberings)} of each fold.iota", found)
+                raise _refused(function, f"a numbering below {len(facts.numberings)} of each {op.name}", found)
 
 
 def own_constants(region: Any) -> None:

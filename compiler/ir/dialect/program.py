@@ -100,9 +100,7 @@ class IotaOp(Fold.Operation, name="iota"):  # type: ignore[misc]
         expect(isinstance(t, ir.RankedTensorType), op, "a ranked tensor result", str(t))
         expect(isinstance(element(t), ir.IntegerType), op, "integer elements", str(element(t)))
         _dims(op, ir.RankedTensorType(t).rank)
-        if "numbering" in op.attributes:
-            number = int_attr(op, "numbering")
-            expect(number >= 0, op, "a numbering from 0 on", number)
+        _check_numbering(op)
 
 
 class GatherOp(Fold.Operation, name="gather"):  # type: ignore[misc]
@@ -130,13 +128,24 @@ class GatherOp(Fold.Operation, name="gather"):  # type: ignore[misc]
 
 
 class CountOp(Fold.Operation, name="count"):  # type: ignore[misc]
-    """How many elements one result reduces: ``fold.count : i64``."""
+    """How many elements one result reduces: ``fold.count {[numbering]} : i64``.
+
+    With ``numbering`` it is the count that the launch gives as that numbering.
+    """
 
     result_: ext.Result[Any]
 
     @coded
     def verify_invariants(op: Any) -> None:  # noqa: N805
         expect(str(op.results[0].type) == "i64", op, "a result of type i64", str(op.results[0].type))
+        _check_numbering(op)
+
+
+def _check_numbering(op: Any) -> None:
+    """The attribute ``numbering`` of an op that has it."""
+    if "numbering" in op.attributes:
+        number = int_attr(op, "numbering")
+        expect(number >= 0, op, "a numbering from 0 on", number)
 
 
 def _dims(op: Any, rank: int) -> list[int]:

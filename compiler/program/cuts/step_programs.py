@@ -1,13 +1,14 @@
 """The kernel program of a step: nodes of an array program become those of a program with kept and reduced dims.
 
-A kernel counts the elements along one set of dims; a plain reduction numbers those along its reduced dims in one way.
-Other counts and numbers are written to buffers by steps of their own.
+A plain reduction counts the elements along one set of dims, and numbers those along its reduced dims in one way. Other
+counts and numbers that it needs are written to buffers by steps of their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from ...dtypes import DType
 from ...postorder import postorder
@@ -67,7 +68,7 @@ def step_of(program: ArrayProgram, group: Group, crossing: Sequence[Expr], buffe
         tuple(made.inputs),
         tuple(w.operand for w in group.written),
         made.counted if kernel.uses_count else (),
-        tuple(made.numbered) if kernel.uses_index or kernel.numberings else (),
+        tuple(n.dims for n in made.numbered) if kernel.uses_index or kernel.numberings else (),
     )
 
 
@@ -78,13 +79,20 @@ def named(name: str, steps: Sequence[Step]) -> tuple[Step, ...]:
     return tuple(replace(s, program=replace(s.program, name=f"{name}_{i}")) for i, s in enumerate(steps))
 
 
+class Numbering(NamedTuple):
+    """What a kernel takes as a numbering: the numbers (``iota``) of the elements along dims, or how many there are."""
+
+    op: str
+    dims: tuple[int, ...]
+
+
 class _Translation:
     """Nodes of an array program as nodes of a step's kernel program.
 
     Attributes:
         inputs: the operands that the kernel reads, each with the type of its elements.
         counted: the dims that a ``count`` counts.
-        numbered: the dims of each numbering.
+        numbered: the numberings, and the counts beside that of ``counted``.
     """
 
     def __init__(self, program: ArrayProgram, group: Group, crossing: frozenset[str], buffers: Buffers) -> None:
@@ -96,9 +104,9 @@ class _Translation:
         numbers = [_numbering(e) for e in nodes if e.op == "iota" and e.space & group.reduced]
         own = program.dims_of(group.reduced)
         self.counted = own if own in counts else next(iter(counts), ())
-        self.numbered: list[tuple[int, ...]] = []
+        self.numbered: list[Numbering] = []
         if group.is_plain and numbers:
-            self.numbered.append(own if own in numbers else numbers[0])
+            self.numbered.append(Numbering("iota", own if own in numbers else numbers[0]))
         for phase in group.phases:
             self._fold(phase)
 
@@ -129,9 +137,7 @@ class _Translation:
         if e.op == "input":
             return self._input(Operand("view", e.value), e)  # type: ignore[arg-type]
         if e.op == "count":
-            counts = self.program.dims_of(e.value) == self.counted  # type: ignore[arg-type]
-            own = Expr("count", (), e.dtype, SCALAR, None, e.where)
-            return own if counts else self._input(self.buffers.filled(e), e)
+            return self._count(e)
         if e.op == "iota":
             return self._plain_number(e) if self.group.is_plain else self._number(e)
         args = tuple(self.made[a.digest] for a in e.args)
@@ -156,15 +162,27 @@ class _Translation:
 
     def _number(self, e: Expr) -> Expr:
         """The number of an element or of a row, which the kernel makes of its place."""
-        dims = _numbering(e)
-        if dims not in self.numbered:
-            self.numbered.append(dims)
         space = KEPT * bool(e.space & self.group.kept) | REDUCED * bool(e.space & self.group.reduced)
-        return Expr("iota", (), e.dtype, space, self.numbered.index(dims), e.where)
+        return Expr("iota", (), e.dtype, space, self._numbering("iota", _numbering(e)), e.where)
+
+    def _count(self, e: Expr) -> Expr:
+        """How many elements lie along some dims."""
+        dims = self.program.dims_of(e.value)  # type: ignore[arg-type]
+        if dims != self.counted and self.group.is_plain:
+            return self._input(self.buffers.filled(e), e)
+        number = None if dims == self.counted else self._numbering("count", dims)
+        return Expr("count", (), e.dtype, SCALAR, number, e.where)
+
+    def _numbering(self, op: str, dims: tuple[int, ...]) -> int:
+        """The number of a numbering, or of a count."""
+        own = Numbering(op, dims)
+        if own not in self.numbered:
+            self.numbered.append(own)
+        return self.numbered.index(own)
 
     def _plain_number(self, e: Expr) -> Expr:
         """The number of an element: what the kernel's own numbers say of it, and what buffers do."""
-        own = self.group.reduced if _numbering(e) in self.numbered else SCALAR
+        own = self.group.reduced if Numbering("iota", _numbering(e)) in self.numbered else SCALAR
         rest = e.space & ~own
         terms = [Expr("iota", (), e.dtype, ELEMENT, None, e.where)] if e.space & own else []
         for part in (rest & self.group.kept, rest & self.group.reduced):

@@ -9,7 +9,7 @@ from typing import Any
 
 from ....compiler.ir.combine import width
 from ....compiler.ir.dialect.base import element
-from ....compiler.ir.mlir import ir
+from ....compiler.ir.mlir import arith, ir
 from ....compiler.postorder import postorder
 from ..kernel import Kernel, load_attributes
 from ..place import Place
@@ -48,7 +48,7 @@ class Values:
                 value = self.load_kept(number, v) if per_result else load(number, element(v.type))
             elif v.owner.name == "fold.gather":
                 value = self.gathered(v, known[v.owner.operands[1]], None if per_result else r)
-            elif v.owner.name == "fold.iota":
+            elif "numbering" in v.owner.attributes:
                 value = self.numbers(v, None if per_result else r)
             else:
                 lanes = self.place.plan.vector_kept if per_result else self.place.plan.vector
@@ -81,16 +81,19 @@ class Values:
         return kernel.make("fold.gather_load", element(v.type), operands, attributes, width(indices.type))
 
     def numbers(self, v: Any, r: Any) -> Any:
-        """The numbers of elements: those of the access at ``r``, or one a result."""
+        """The numbers of elements: those of the access at ``r``, or one a result; or a count."""
         kernel, number = self.kernel, ir.IntegerAttr(v.owner.attributes["numbering"]).value
         operand, along = len(kernel.inputs) + len(kernel.results) + number, kernel.facts.numberings[number]
-        kept = range(kernel.facts.kept_rank if along != "reduced" else 0)
-        reduced = range(kernel.facts.reduced_rank if along != "kept" else 0)
+        base = kernel.arg("number_base", operand)
+        if along == "none":
+            return base if base.type == v.type else arith.extsi(v.type, base)
+        kept = range(kernel.facts.kept_rank if along in ("kept", "both") else 0)
+        reduced = range(kernel.facts.reduced_rank if along in ("reduced", "both") else 0)
         layout = kernel.dims("kept_size", 0, kept[1:]) + kernel.dims("reduced_size", 0, reduced[1:])
         layout += kernel.dims("kept_stride", operand, kept) + kernel.dims("reduced_stride", operand, reduced)
         attributes = {"kept_rank": len(kept), "reduced_rank": len(reduced), "axis": kernel.plan.fast}
         at, plan = kernel.number(0) if r is None else r, self.place.plan
-        operands = [self.place.start, at, kernel.arg("number_base", operand), *layout]
+        operands = [self.place.start, at, base, *layout]
         lanes = plan.vector_kept if r is None else plan.vector
         return kernel.make("fold.position", element(v.type), operands, attributes, lanes)
 

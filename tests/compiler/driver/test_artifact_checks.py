@@ -99,7 +99,7 @@ def test_an_altered_artifact_is_refused_or_right(kind: str, files: dict[str, Any
         (("kernels", 0, "plan", "vector"), "4", "kernels[0].plan.vector is '4': expected a whole number"),
         (("kernels", 0, "facts", "kept_rank"), 10**6, "1000000 kept and 1 reduced dims: expected 1 to 64 of each"),
         (("kernels", 0, "facts", "waiting"), [1], "waiting is (1,): expected rising numbers of inputs"),
-        (("kernels", 0, "facts", "numberings"), ["up"], "numberings is ('up',): expected kept, reduced or both"),
+        (("kernels", 0, "facts", "numberings"), ["up"], "numberings is ('up',): expected both kept none reduced"),
         (("kernels", 0, "facts", "waiting"), [0, 0], "waiting is (0, 0): expected rising numbers of inputs"),
         (("kernels", 0, "params", 0, "role"), "output", "the parameters of sum do not match its plan and facts"),
         (("kernels", 0, "params", 0, "role"), "x", "kernels[0].params[0].role is 'x': expected one of "),

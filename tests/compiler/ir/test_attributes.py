@@ -90,7 +90,7 @@ def test_an_extent_out_of_bounds_is_named(key: str, value: int) -> None:
         ("waiting", "[-1]", "waiting = an array of numbers of inputs, got [-1]"),
         ("block", "[0, 1]", "block = an array of two positive integers, or none, got [0, 1]"),
         ("numbers", '"sideways"', 'numbers = one of "" up down, got "sideways"'),
-        ("numberings", '["across"]', 'numberings = an array of one of kept reduced both, got ["across"]'),
+        ("numberings", '["across"]', 'numberings = an array of one of none kept reduced both, got ["across"]'),
         ("ragged", "1", "ragged = true or false, got 1"),
     ],
 )

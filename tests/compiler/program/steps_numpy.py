@@ -65,7 +65,8 @@ def _step(step: Step, held: dict[Operand, Array], sizes: tuple[int, ...]) -> lis
         if e.op == "gather":
             return _gathered(*args)
         if e.op == "count":
-            return np.asarray(prod(sizes[d] for d in step.counted))
+            dims = step.counted if e.value is None else step.numbered[e.value]  # type: ignore[call-overload]
+            return np.asarray(prod(sizes[d] for d in dims))
         if e.op == "iota":
             if e.value is None:
                 (numbered,) = step.numbered

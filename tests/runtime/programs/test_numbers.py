@@ -98,6 +98,18 @@ def test_a_map_makes_the_numbers_of_both_axes() -> None:
     assert steps(checkered, x) == 1
 
 
+@pytest.mark.parametrize("plan", PLANS)
+def test_sizes_of_all_axes_are_numbers_of_the_launch(plan: str) -> None:
+    @wf.program
+    def scaled(x: Any) -> Any:
+        a, b, c = x.shape
+        return wf.softmax(x / b + c) * (a * b)
+
+    x = RNG.standard_normal((2, 12, 100)).astype(np.float32)
+    np.testing.assert_allclose(scaled(x, plan=plan), softmax_numpy(x / 12 + 100) * 24, atol=1e-4)
+    assert steps(scaled, x, plan=plan) == 1
+
+
 def test_portable_bits_do_not_depend_on_where_rows_lie() -> None:
     x = RNG.standard_normal((4, 20, 100)).astype(np.float32)
     wanted = causal_softmax(x, determinism="portable")

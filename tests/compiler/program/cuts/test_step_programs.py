@@ -6,7 +6,7 @@ from tests.compiler.program.made_programs import Maker, softmax
 from warpfold.compiler.dtypes import F32, F64, I32
 from warpfold.compiler.program.cuts.cut import cut
 from warpfold.compiler.program.cuts.steps import Buffer, Operand
-from warpfold.compiler.program.graph import ELEMENT, KEPT, REDUCED
+from warpfold.compiler.program.graph import ELEMENT, KEPT, REDUCED, SCALAR
 from warpfold.compiler.program.library.monoids import SUM
 from warpfold.compiler.program.library.reductions import sum as total
 from warpfold.compiler.program.tracing import program
@@ -34,13 +34,21 @@ def test_steps_of_one_program_have_names_of_their_own() -> None:
     assert [s.program.name for s in steps] == ["softmax_0", "softmax_1"]
 
 
-def test_a_second_count_is_written_by_a_step_of_its_own() -> None:
+def test_a_step_that_is_no_plain_reduction_counts_along_any_dims() -> None:
     m = Maker((0, 1))
     counted = m.op("mul", m.op("mul", m.array(0), m.count((0,))), m.count((1,)))
-    m.write(counted, (0, 1))
+    m.write(m.op("mul", counted, m.op("cast", m.iota((1,)), dtype=F64)), (0, 1))
+    (step,) = cut(m.program(), lambda *_: True).steps
+    assert (step.counted, step.numbered, step.program.numberings) == ((0,), ((1,), (1,)), (SCALAR, REDUCED))
+
+
+def test_a_second_count_of_a_plain_reduction_is_written_by_a_step_of_its_own() -> None:
+    m = Maker((0, 1))
+    (total,) = m.fold([1], SUM, m.op("mul", m.op("mul", m.array(0), m.count((0,))), m.count((1,))))
+    m.write(total, (0,))
     steps = cut(m.program(), lambda *_: True)
     first, second = steps.steps
-    assert (first.kept, first.reduced, first.counted, second.counted) == ((), (), (1,), (0,))
+    assert (first.kept, first.reduced, first.counted, second.counted) == ((), (), (0,), (1,))
     assert steps.buffers == (Buffer(F64, ()),)
     assert second.inputs == (Operand("view", 0), Operand("buffer", 0))
 
