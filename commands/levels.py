@@ -63,7 +63,7 @@ def of(ready: Prepared) -> list[Level]:
     plan, run = ready.choice.plan, ready.choice.run
     if not ready.program.reduces:
         return [replace(level, stages=(), idle=NOTHING) for level in levels(plan, run)]
-    each = min(ready.geometry.n_kept, run.units * tiles.results(ready.geometry))
+    each = min(ready.geometry.n_kept, run.units * (1 if plan.resident else tiles.results(ready.geometry)))
     copy = Level("tile", ready.geometry.n_reduced, each, plan.threads, (("fold.tile_copy", "lower-tile-copy"),))
     return [copy] * (plan.tile_bytes > 0) + levels(plan, run) + _rest(ready)
 

@@ -19,12 +19,14 @@ from . import (
     lower_thread_map,
     lower_thread_reduce,
     lower_tile_copy,
+    lower_tile_write,
     lower_warp_shuffle,
 )
 
 PASSES: tuple[Pass, ...] = (
     distribute.PASS,
     lower_tile_copy.PASS,
+    lower_tile_write.PASS,
     lower_thread_map.PASS,
     lower_global_access.PASS,
     lower_residency.PASS,

@@ -6,7 +6,8 @@ thread waits for all its copies where it first reads a slot. There is no barrier
 
 Some accesses take another way: their elements are loaded, and the fragment is stored in the slot.
 
-- An access that begins before the array. It is the first one of a thread, since rows begin at the boundary before.
+- An access that begins before the row. It is the first one of a thread, since rows begin at the boundary before. What
+  lies before the row is not read: another thread may write there, if a result lies where the input does.
 - Accesses to single elements of 1 or 2 bytes, or to several elements that lie apart.
 - All accesses on targets that have no ``cp.async``.
 
@@ -236,11 +237,11 @@ class _Hold:
         return [_moved(first, p, self.each * self.threads) for p in range(self.parts)]
 
     def copy_async(self, k: Any, r: Any, is_first: bool) -> None:
-        """Copies an access by ``cp.async``, unless it begins before the array."""
+        """Copies an access by ``cp.async``, unless it begins before the row."""
         at = offset(self.op, self.kept, r, LAYOUT)
         if not (is_first and self.access == "shifted"):
             return self.copy_parts(k, r, at)
-        early = arith.cmpi(arith.CmpIPredicate.slt, at, self.number(0))
+        early = arith.cmpi(arith.CmpIPredicate.slt, r, self.first)
         branch = scf.IfOp(early, has_else=True)
         with ir.InsertionPoint(branch.then_block):
             self.if_some(lambda: self.copy_loaded(k, r, is_first))

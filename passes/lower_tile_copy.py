@@ -3,7 +3,8 @@
 The copy consists of aligned accesses of 16 bytes, up to four of them in flight a thread, from the boundary before the
 run to the boundary after it. An access that would leave the array's memory is copied element by element; there is at
 most one at each end. A run of no elements is not touched, wherever it begins. If the copy is read ``beyond`` its end,
-zeros follow it.
+zeros follow it. If the run is the CTA's ``own``, an access that would leave the run is copied element by element, and
+the others go by ``cp.async`` on targets that have it: a thread waits for those of all copies behind the last one.
 
 Threads find an element by its index in the array. The op returns address 0 of shared memory and the origin, which is
 the index of the element that would lie there: element i lies (i - origin) elements behind it.
@@ -116,9 +117,21 @@ from __future__ import annotations
 from typing import Any
 
 from ..compiler.driver.pipeline import Pass
-from ..compiler.ir.build import address, before, find, integer, load, replace, shared_buffer, store, word_type
-from ..compiler.ir.dialect.base import int_attr
-from ..compiler.ir.mlir import arith, ir, llvm, scf
+from ..compiler.ir.attributes import target_of
+from ..compiler.ir.build import (
+    address,
+    before,
+    find,
+    integer,
+    kernel_module,
+    load,
+    replace,
+    shared_buffer,
+    store,
+    word_type,
+)
+from ..compiler.ir.dialect.base import bool_attr, int_attr
+from ..compiler.ir.mlir import arith, ir, llvm, nvvm, scf
 
 ACCESS = 16
 """The size and the alignment of an access, in bytes."""
@@ -127,9 +140,25 @@ IN_FLIGHT = 4
 
 
 def _run(module: Any) -> None:
-    for op in find(module, "fold.tile_copy"):
+    ops = find(module, "fold.tile_copy")
+    last = {op.operation.block: op.operation for op in ops if _is_async(op)}
+    for op in ops:
         with before(op):
-            replace(op, _Copy(op).run())
+            values = _Copy(op).run()
+            if op.operation in last.values():
+                nvvm.cp_async_commit_group()
+                nvvm.cp_async_wait_group(0)
+            replace(op, values)
+
+
+def _is_own(op: Any) -> bool:
+    """Whether a copy reads nothing beside the run."""
+    return "own" in op.attributes and bool_attr(op, "own")
+
+
+def _is_async(op: Any) -> bool:
+    """Whether the accesses of a copy go by ``cp.async``."""
+    return _is_own(op) and target_of(kernel_module(op)).has_async_copies
 
 
 class _Copy:
@@ -146,6 +175,7 @@ class _Copy:
         self.origin = arith.subi(self.begin, self._lead())
         word = word_type()
         self.vector = ir.VectorType.get([ACCESS // 4], word)
+        self.own, self.is_async = _is_own(op), _is_async(op)
         self.copy = shared_buffer(op, "tile", size // 4, word)
 
     def number(self, value: int) -> Any:
@@ -168,9 +198,11 @@ class _Copy:
         span = arith.subi(self.end, self.origin)
         count = arith.shrui(arith.addi(span, self.number(self.each - 1)), log)
         after = arith.addi(self.origin, arith.shli(count, log))
-        early = arith.cmpi(arith.CmpIPredicate.slt, self.origin, self.number(0))
-        late = arith.cmpi(arith.CmpIPredicate.sgt, after, self.extent)
-        self.accesses(arith.extui(self.index, early), arith.subi(count, arith.extui(self.index, late)))
+        lowest, highest = (self.begin, self.end) if self.own else (self.number(0), self.extent)
+        early = arith.cmpi(arith.CmpIPredicate.slt, self.origin, lowest)
+        late = arith.cmpi(arith.CmpIPredicate.sgt, after, highest)
+        copy = self.accesses_async if self.is_async else self.accesses
+        copy(arith.extui(self.index, early), arith.subi(count, arith.extui(self.index, late)))
         if self.beyond:
             self.zeros(count)
         self.elements(early, self.origin)
@@ -200,6 +232,16 @@ class _Copy:
                 with ir.InsertionPoint(there.then_block):
                     llvm.store(x, address(self.copy, p, self.vector), alignment=ACCESS)
                     scf.YieldOp([])
+            scf.YieldOp([])
+
+    def accesses_async(self, first: Any, last: Any) -> None:
+        """Copies the accesses from ``first`` up to ``last`` by ``cp.async``."""
+        source = address(self.base, self.origin, self.element)
+        loop = scf.ForOp(arith.addi(first, self.thread), last, self.number(self.threads))
+        with ir.InsertionPoint(loop.body):
+            p = loop.induction_variable
+            to, at = address(self.copy, p, self.vector), address(source, p, self.vector)
+            nvvm.cp_async_shared_global(to, at, ACCESS, nvvm.LoadCacheModifierKind.CG)
             scf.YieldOp([])
 
     def access(self, source: Any, index: Any) -> Any:

@@ -18,6 +18,7 @@ def test_each_pass_that_lowers_a_stage_has_a_level() -> None:
     others = {
         "distribute",
         "lower-tile-copy",
+        "lower-tile-write",
         "lower-thread-map",
         "lower-global-access",
         "lower-residency",

@@ -21,8 +21,8 @@ from .plan import IN_TILE, Access, Plan
 Role = Literal[
     "input", "output", "partial", "counter", "exchange", "n_kept", "n_reduced", "chunk", "count", "kept_size",
     "reduced_size", "kept_stride", "reduced_stride", "index_stride", "index_base", "number_base", "row_begin",
-    "row_end", "row_origin", "row_count", "row_stride", "tile_results", "tile_pitch", "tile_length", "tile_extent",
-    "period_rows", "times", "copies", "copy_stride", "gap", "gather_size", "gather_stride",
+    "row_end", "row_origin", "row_count", "row_stride", "tile_results", "tile_rows", "tile_pitch", "tile_length",
+    "tile_extent", "period_rows", "times", "copies", "copy_stride", "gap", "gather_size", "gather_stride",
 ]  # fmt: skip
 ROWS: tuple[Role, ...] = ("row_begin", "row_end", "row_origin", "row_count")
 """The arrays that describe ragged rows: each row's first element, the one after its last, the one with number 0, and
@@ -226,8 +226,10 @@ def params(
         found += [Param("gap")]
     if facts.ragged:
         found += [Param("row_stride", 0, d) for d in range(kept_rank)]
-    found += [Param("tile_results")] if plan.tile_bytes else []
-    found += [Param(role, i) for i, access in enumerate(facts.access) if access in IN_TILE for role in TILE]
+    if plan.tile_bytes:
+        found += [Param("tile_rows" if plan.resident else "tile_results")]
+    if not plan.resident:
+        found += [Param(role, i) for i, access in enumerate(facts.access) if access in IN_TILE for role in TILE]
     found += [Param(role, i) for i, access in enumerate(facts.access) if access == "gathered" for role in GATHERED]
     if facts.repeats and finishes:
         found += [Param("times"), Param("copies"), *(Param("copy_stride", inputs + i) for i in range(outputs))]
@@ -242,6 +244,8 @@ def value(param: Param, geometry: Geometry, run: Launch, count: int) -> int:
         return geometry.offsets[param.operand]
     if param.role in ("chunk", "count"):
         return run.chunk if param.role == "chunk" else count
+    if param.role == "tile_rows":
+        return run.units
     if param.role.startswith("tile"):
         return _of_tile(param, geometry, run)
     if param.role == "period_rows":

@@ -42,6 +42,8 @@ IN_WARPS: dict[str, Any] = {
     "fast": "reduced", "warps": 1, "cluster": 1, "cta": "shuffle", "exchange": "shared", "finish": "cta",
 }  # fmt: skip
 """The fields of a plan whose results belong to one warp each, or to some lanes of a warp."""
+THROUGH_A_TILE: dict[str, Any] = {"fast": "reduced", "resident": "registers", "vector": 1, "cluster": 1}
+"""The fields of a plan whose rows are read again and go through a tile."""
 MOST_STATES = 8
 """The most accesses to partial states that a thread has in flight in the second round."""
 TICKET = 16
@@ -80,7 +82,8 @@ class Plan:
         warps: warps of a CTA along the reduced axis.
         warps_kept: warps of a CTA along the kept axis.
         tile_bytes: bytes of shared memory into which a CTA first copies all elements of as many results as fit; its
-            threads then read them there, some results at a time. 0: threads read the elements where they are.
+            threads then read them there, some results at a time. 0: threads read the elements where they are. Where
+            rows are read again, the results of their elements go back through the tile as well.
         cluster: CTAs along the reduced axis that combine their states in the shared memory of the first of them.
         cta: how the threads of a CTA along the reduced axis combine their states. ``shuffle``: lanes by shuffles, then
             warps in shared memory. All others use one buffer of states and a barrier after each round. ``serial``:
@@ -338,7 +341,8 @@ def check(plan: Plan, target: Target, state_bytes: int, waiting_bytes: int = 0) 
         PlanError: WF403 for a bad value, WF404 for too many threads, WF405 for too much shared memory, WF406 for a
             blocked walk with vectors along the reduced axis, WF411 for shuffles in global memory, WF412 for coarsening
             where one CTA does all, WF413 for coarsening below an unrolled step, WF414 for a cluster on a target without
-            clusters, WF415 for extents that the walk cannot have, WF417 for a tile of results that CTAs or warps share.
+            clusters, WF415 for extents that the walk cannot have, WF417 for a tile of results that CTAs or warps share,
+            WF428 for a tile of rows that are read again by more than single elements.
     """
     _check_fields(plan)
     if plan.threads > target.max_threads:
@@ -358,8 +362,11 @@ def check(plan: Plan, target: Target, state_bytes: int, waiting_bytes: int = 0) 
         raise error("WF413", coarsening=plan.coarsening, unroll=plan.unroll)
     if plan.cluster > 1 and not target.has_clusters:
         raise error("WF414", cluster=plan.cluster, arch=target.arch)
-    if plan.tile_bytes and not plan.lies_in_warps:
+    if plan.tile_bytes and not (plan.resident or plan.lies_in_warps):
         raise error("WF417", tile_bytes=plan.tile_bytes)
+    if plan.tile_bytes and plan.resident and any(getattr(plan, k) != v for k, v in THROUGH_A_TILE.items()):
+        change = ",".join(f"{key}={value}" for key, value in THROUGH_A_TILE.items())
+        raise error("WF428", tile_bytes=plan.tile_bytes, change=change)
     if plan != settled(plan):
         changes = differing(plan, settled(plan))
         raise error("WF415", walk=plan.walk, change=",".join(f"{key}={value}" for key, value in changes.items()))

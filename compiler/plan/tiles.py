@@ -66,6 +66,49 @@ def share(plan: Plan, items: Sequence[int], copied: Sequence[bool], operand: int
     return plan.tile_bytes * items[operand] // whole // 16 * 16
 
 
+class RowBuffers:
+    """The buffers of a tile of rows that are read again: a part of it for each operand whose rows are there.
+
+    Warps that share a row work on one row each. Its results then lie where an input did that has elements of their
+    size, since all threads have read their elements before. Threads that work on several rows, one after another, have
+    results in buffers of their own.
+
+    Attributes:
+        items: bytes of an element of each operand.
+        reused: the results that lie where an input did, and the number of that input.
+        own: the other operands, which have buffers of their own.
+    """
+
+    def __init__(self, plan: Plan, items: Sequence[int], inputs: Sequence[int], outputs: Sequence[int]) -> None:
+        """The buffers of the operands ``inputs`` and ``outputs``; ``items`` are the bytes of an element of each."""
+        self.plan, self.items = plan, items
+        self.reused: dict[int, int] = {}
+        free = list(inputs) if plan.warps > 1 else []
+        for i in outputs:
+            found = next((k for k in free if items[k] == items[i]), None)
+            if found is not None:
+                self.reused[i] = found
+                free.remove(found)
+        self.own = [i for i in (*inputs, *outputs) if i not in self.reused]
+
+    def share(self, operand: int) -> int:
+        """Bytes of the tile for an operand with a buffer of its own, in proportion to the size of its elements."""
+        return self.plan.tile_bytes * self.items[operand] // sum(self.items[i] for i in self.own) // 16 * 16
+
+    def nbytes(self, operand: int) -> int:
+        """Bytes of the buffer: the share, or less if warps share a row and its threads keep less."""
+        plan = self.plan
+        row = plan.positions * plan.held * self.items[operand]
+        needed = -(-(plan.slots * row + EDGE) // 16) * 16
+        return min(self.share(operand), needed) if plan.warps > 1 else self.share(operand)
+
+    def rounds(self, n: int) -> int:
+        """How many rows of ``n`` elements a thread can work on, one after another; 0 where not one fits."""
+        rows = min((self.share(i) - EDGE) // (n * self.items[i]) for i in self.own)
+        found = max(0, rows // self.plan.slots)
+        return min(1, found) if self.plan.warps > 1 else found
+
+
 def beyond(plan: Plan) -> int:
     """Bytes after the elements of a tile that threads of ``plan`` may read as well."""
     return BEYOND if plan.vector > 1 else 0

@@ -55,4 +55,5 @@ LAST_RUN = Sitting("2026-11-24", "cfe5fdb", "Two in a register, and CTAs of 16 w
 ONE_STEP = Sitting("2026-11-25", "8e71ea6", "One step, whole sectors")
 WHOLE_SECTORS = Sitting("2026-11-25", "33e47b1", "One step, whole sectors")
 STAGGERED_WAVES = Sitting("2026-11-25", "17604ae", "One step, whole sectors")
+TILED_ROWS = Sitting("2026-11-25", "7eda5f9", "Rows of odd lengths that are read again")
 RESIDENT_ROWS = Sitting("2026-11-25", "fb17907", "Rows that are read again")

@@ -1,5 +1,5 @@
 // fold.element_load: an access of which some elements may lie beside the row. Elements whose reduced index is in
-// [first, end) are the array's; the others are undefined, and nothing outside the array is touched for them.
+// [first, end) are the row's; the others are undefined, and nothing in memory is touched for them.
 
 // RUN: warpfold-opt %s | warpfold-opt | FileCheck %s
 
@@ -36,4 +36,16 @@ func.func @uniform(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %first: i32, %end: i32
     {kept_rank = 1, reduced_rank = 1, axis = "kept", access = "uniform"}
     : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32) -> vector<4xf32>
   return %v : vector<4xf32>
+}
+
+// CHECK-LABEL: func.func @in_a_tile
+func.func @in_a_tile(%tile: !llvm.ptr<3>, %kept: i32, %r: i32, %first: i32, %end: i32, %row: i32, %one: i32, %origin: i32)
+    -> f32 {
+  // An element of what fold.tile_copy gave. The origin of the copy follows the layout.
+  // CHECK:      access = "tile"
+  // CHECK-SAME: (!llvm.ptr<3>, i32, i32, i32, i32, i32, i32, i32) -> f32
+  %v = "fold.element_load"(%tile, %kept, %r, %first, %end, %row, %one, %origin)
+    {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "tile"}
+    : (!llvm.ptr<3>, i32, i32, i32, i32, i32, i32, i32) -> f32
+  return %v : f32
 }

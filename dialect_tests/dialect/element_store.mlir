@@ -27,3 +27,15 @@ func.func @cut(%v: vector<4xf32>, %y: !llvm.ptr<1>, %kept: i32, %r: i32, %first:
     : (vector<4xf32>, !llvm.ptr<1>, i32, i32, i32, i32, i1, i32, i32) -> ()
   return
 }
+
+// CHECK-LABEL: func.func @in_a_tile
+func.func @in_a_tile(%v: f32, %tile: !llvm.ptr<3>, %kept: i32, %r: i32, %first: i32, %end: i32, %on: i1, %row: i32,
+                     %one: i32, %origin: i32) {
+  // An element of what fold.tile_reserve gave. Its origin follows the layout.
+  // CHECK:      access = "tile"
+  // CHECK-SAME: (f32, !llvm.ptr<3>, i32, i32, i32, i32, i1, i32, i32, i32) -> ()
+  "fold.element_store"(%v, %tile, %kept, %r, %first, %end, %on, %row, %one, %origin)
+    {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "tile", whole = false}
+    : (f32, !llvm.ptr<3>, i32, i32, i32, i32, i1, i32, i32, i32) -> ()
+  return
+}

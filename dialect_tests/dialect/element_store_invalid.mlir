@@ -24,7 +24,7 @@ func.func @on_is_no_flag(%v: f32, %y: !llvm.ptr<1>, %i: i32) {
 
 func.func @elements_that_are_the_same(%v: f32, %y: !llvm.ptr<1>, %i: i32, %on: i1) {
   // Several threads would write one element.
-  // expected-error @below {{WF311: fold.element_store expects the attribute access to be one of aligned shifted strided}}
+  // expected-error @below {{WF311: fold.element_store expects the attribute access to be one of aligned shifted strided tile}}
   "fold.element_store"(%v, %y, %i, %i, %i, %i, %on, %i, %i)
     {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "uniform", whole = true}
     : (f32, !llvm.ptr<1>, i32, i32, i32, i32, i1, i32, i32) -> ()
@@ -38,5 +38,15 @@ func.func @whole_is_missing(%v: f32, %y: !llvm.ptr<1>, %i: i32, %on: i1) {
   "fold.element_store"(%v, %y, %i, %i, %i, %i, %on, %i, %i)
     {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "aligned"}
     : (f32, !llvm.ptr<1>, i32, i32, i32, i32, i1, i32, i32) -> ()
+  return
+}
+
+// -----
+
+func.func @a_tile_without_its_origin(%v: f32, %tile: !llvm.ptr<3>, %i: i32, %on: i1) {
+  // expected-error @below {{WF310: fold.element_store expects 2 layout operands for ranks 1 and 1, got 1}}
+  "fold.element_store"(%v, %tile, %i, %i, %i, %i, %on, %i, %i)
+    {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "tile", whole = true}
+    : (f32, !llvm.ptr<3>, i32, i32, i32, i32, i1, i32, i32) -> ()
   return
 }

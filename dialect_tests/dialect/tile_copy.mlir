@@ -37,3 +37,15 @@ func.func @vectors_of_halves(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %exten
     : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
   return %copy, %origin : !llvm.ptr<3>, i32
 }
+
+// CHECK-LABEL: func.func @rows_of_its_own
+func.func @rows_of_its_own(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32)
+    -> (!llvm.ptr<3>, i32) {
+  // Other CTAs may write what lies beside the run, which is not read then.
+  // CHECK:      "fold.tile_copy"
+  // CHECK-SAME: own = true
+  %copy, %origin = "fold.tile_copy"(%x, %begin, %length, %extent, %thread)
+    {item = 2, bytes = 16384, threads = 256, own = true}
+    : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
+  return %copy, %origin : !llvm.ptr<3>, i32
+}

@@ -170,3 +170,13 @@ func.func @beyond_is_no_number(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %ext
     : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
   return
 }
+
+// -----
+
+func.func @own_is_no_flag(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32) {
+  // expected-error @below {{WF311: fold.tile_copy expects the attribute own to be true or false}}
+  %made:2 = "fold.tile_copy"(%x, %begin, %length, %extent, %thread)
+    {item = 4, bytes = 1024, threads = 256, own = 1}
+    : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
+  return
+}

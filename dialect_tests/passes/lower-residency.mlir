@@ -47,8 +47,8 @@ gpu.module @device {
   // CHECK-LABEL: func.func @shifted
   func.func @shifted(%x: !llvm.ptr<1>, %row: i32, %begin: i32, %first: i32, %end: i32, %t: i32, %n: i32, %one: i32,
                      %extent: i32) -> !llvm.ptr<3> {
-    // The first access may begin before the array: then its elements are loaded one by one.
-    // CHECK:      %[[EARLY:.*]] = arith.cmpi slt, %{{.*}}, %c0_i32
+    // The first access may begin before the row: then its elements are loaded one by one.
+    // CHECK:      %[[EARLY:.*]] = arith.cmpi slt, %arg2, %arg3
     // CHECK:      scf.if %[[EARLY]] {
     // CHECK:        llvm.load
     // CHECK:        llvm.store %{{.*}} : vector<4xi32>, !llvm.ptr<3>

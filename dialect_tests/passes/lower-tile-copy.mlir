@@ -142,4 +142,27 @@ gpu.module @device {
       : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
     return %origin : i32
   }
+
+  // A run of the CTA's own: an access that would leave the run is copied element by element. The others go by cp.async,
+  // for which the thread waits behind the last copy.
+  // CHECK-LABEL: func.func @rows_of_its_own
+  // CHECK-SAME:    (%[[X:[a-z0-9]+]]: !llvm.ptr<1>, %{{[a-z0-9]+}}: !llvm.ptr<1>, %[[BEGIN:[a-z0-9]+]]: i32
+  func.func @rows_of_its_own(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32) {
+    // CHECK:      %[[END:.*]] = arith.minsi
+    // CHECK:      arith.cmpi slt, %{{.*}}, %[[BEGIN]] : i32
+    // CHECK-NEXT: arith.cmpi sgt, %{{.*}}, %[[END]] : i32
+    // CHECK:      scf.for
+    // CHECK:        nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg
+    // CHECK-NOT:  nvvm.cp.async.wait.group
+    // CHECK:      scf.for
+    // CHECK:        nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg
+    // CHECK:      nvvm.cp.async.commit.group
+    // CHECK-NEXT: nvvm.cp.async.wait.group 0
+    // CHECK-NEXT: return
+    %x_tile:2 = "fold.tile_copy"(%x, %begin, %length, %extent, %thread) {item = 4, bytes = 512, threads = 32, own = true}
+      : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
+    %y_tile:2 = "fold.tile_copy"(%y, %begin, %length, %extent, %thread) {item = 4, bytes = 512, threads = 32, own = true}
+      : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
+    return
+  }
 }

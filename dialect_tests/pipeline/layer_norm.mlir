@@ -124,13 +124,14 @@ func.func @layer_norm(%x: tensor<?x?xf32>, %w: tensor<?x?xf32>, %b: tensor<?x?xf
 // DISTRIBUTE:         "fold.element_store"({{.*}}, %[[Y]], %[[ROW]], %[[AT1]], {{.*}}whole = false}
 // DISTRIBUTE-NEXT:    gpu.return
 
-// 2. lower-global-access: an access beyond the end becomes the last one of the row, so that no load needs a branch. A
-// store does.
+// 2. lower-global-access: an access beyond the end is not made, so that no thread reads what another one writes.
 //
 // ACCESS:           llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
-// ACCESS-NEXT:      %[[LAST:.*]] = arith.subi %[[COLUMNS:.*]], %c4_i32 : i32
-// ACCESS:           %[[AT:.*]] = arith.minsi %{{.*}}, %[[LAST]] : i32
-// ACCESS:           llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+// ACCESS-NEXT:      %[[EXISTS:.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : i32
+// ACCESS-NEXT:      scf.if %[[EXISTS]] -> (vector<4xf32>) {
+// ACCESS:             llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+// ACCESS:           } else {
+// ACCESS-NEXT:        scf.yield %cst{{.*}} : vector<4xf32>
 // ACCESS-COUNT-2:   scf.if
 // ACCESS:             llvm.store %{{.*}}, %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
 // ACCESS-NOT:       "fold.load"

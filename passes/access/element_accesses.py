@@ -1,12 +1,13 @@
 """Accesses to elements of a row of which some may lie beside it: none of these is touched.
 
-An aligned access lies in the row as a whole or not at all: one beyond the end reads the last access of the row instead,
-which another thread reads anyway. A shifted one may be cut by either end. It is read whole where it lies in the array,
-and else element by element, at indices in the row.
+Those beside the row may be another thread's, which writes them if a result lies where an input does. An aligned access
+lies in the row as a whole or not at all. A shifted one may be cut by either end: its elements are then read one by one,
+without waiting for each other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...compiler.ir.build import before, integer, load, replace, store
@@ -24,23 +25,19 @@ def lower_element_load(op: Any) -> None:
     """Lowers a load to one vector load, to single loads, or to a branch between both."""
     base, kept, reduced, first, end = list(op.operands)[:LOAD]
     access, t = str_attr(op, "access", ELEMENT_ACCESS), op.results[0].type
-    lanes, along = _width_along(op, t), str_attr(op, "axis", ("kept", "reduced"))
+    along = str_attr(op, "axis", ("kept", "reduced"))
     with before(op):
         if access == "shifted":
-            value = _shifted(op, base, kept, reduced)
+            whole = _inside(reduced, first, end, width(t))
+            value = _if_else(whole, t, lambda: load(base, offset(op, kept, reduced, LOAD), t), lambda: _apart(op))
         elif access == "aligned" or along == "kept":
-            last = arith.subi(end, integer(end.type, lanes if access == "aligned" else 1))
-            value = _at(op, base, kept, arith.minsi(arith.maxsi(reduced, first), last), access, t)
+            there = arith.cmpi(arith.CmpIPredicate.slt, reduced, end)
+            value = _if_else(there, t, lambda: _at(op, base, kept, reduced, access, t), lambda: _zeros(t))
         elif access == "uniform":
             value = splat(load(base, offset(op, kept, clamped(reduced, first, end), LOAD), element(t)), width(t))
         else:
-            value = _apart(op, base, kept, reduced)
+            value = _apart(op)
         replace(op, [value])
-
-
-def _width_along(op: Any, t: Any) -> int:
-    """Elements of a fragment along the reduced axis."""
-    return width(t) if str_attr(op, "axis", ("kept", "reduced")) == "reduced" else 1
 
 
 def _at(op: Any, base: Any, kept: Any, reduced: Any, access: str, t: Any) -> Any:
@@ -54,29 +51,36 @@ def _at(op: Any, base: Any, kept: Any, reduced: Any, access: str, t: Any) -> Any
     return fragment([load(base, offset(op, k, reduced, LOAD), scalar) for k in columns])
 
 
-def _shifted(op: Any, base: Any, kept: Any, reduced: Any) -> Any:
-    """A fragment that begins at a boundary: whole where it lies in the array."""
-    t, index = op.results[0].type, reduced.type
-    at, extent = offset(op, kept, reduced, LOAD), op.operands[len(op.operands) - 1]
-    after = arith.addi(at, integer(index, width(t)))
-    inside = arith.andi(
-        arith.cmpi(arith.CmpIPredicate.sge, at, integer(index, 0)), arith.cmpi(arith.CmpIPredicate.sle, after, extent)
-    )
-    branch = scf.IfOp(inside, [t], has_else=True)
-    with ir.InsertionPoint(branch.then_block):
-        scf.YieldOp([load(base, at, t)])
-    with ir.InsertionPoint(branch.else_block):
-        scf.YieldOp([_apart(op, base, kept, reduced)])
+def _if_else(condition: Any, t: Any, there: Callable[[], Any], else_: Callable[[], Any]) -> Any:
+    """A value of type ``t`` that one of two branches makes."""
+    branch = scf.IfOp(condition, [t], has_else=True)
+    for block, make in ((branch.then_block, there), (branch.else_block, else_)):
+        with ir.InsertionPoint(block):
+            scf.YieldOp([make()])
     return branch.results[0]
 
 
-def _apart(op: Any, base: Any, kept: Any, reduced: Any) -> Any:
-    """A fragment whose elements are read one by one, at indices in the row."""
-    first, end = list(op.operands)[3:LOAD]
-    t = op.results[0].type
-    indices = [arith.addi(reduced, integer(reduced.type, j)) if j else reduced for j in range(width(t))]
-    where = [offset(op, kept, clamped(r, first, end), LOAD) for r in indices]
-    return fragment([load(base, w, element(t)) for w in where])
+def _zeros(t: Any) -> Any:
+    """Zeros of type ``t``, in place of elements that do not count."""
+    scalar = element(t)
+    zero = ir.IntegerAttr.get(scalar, 0) if isinstance(scalar, ir.IntegerType) else ir.FloatAttr.get(scalar, 0.0)
+    return arith.constant(t, zero if width(t) == 1 else ir.DenseElementsAttr.get_splat(t, zero))
+
+
+def _apart(op: Any) -> Any:
+    """A fragment whose elements are read one by one: those that lie in the row, and one of them for each other one."""
+    base, kept, reduced, first, end = list(op.operands)[:LOAD]
+    t, index = op.results[0].type, reduced.type
+    low = arith.maxsi(reduced, first) if width(t) > 1 else reduced
+    behind = arith.minsi(arith.addi(reduced, integer(index, width(t))), end)
+
+    def read() -> Any:
+        high = arith.subi(behind, integer(index, 1))
+        indices = [arith.addi(reduced, integer(index, j)) if j else reduced for j in range(width(t))]
+        own = [arith.minsi(arith.maxsi(r, low), high) for r in indices] if width(t) > 1 else indices
+        return fragment([load(base, offset(op, kept, r, LOAD), element(t)) for r in own])
+
+    return _if_else(arith.cmpi(arith.CmpIPredicate.slt, low, behind), t, read, lambda: _zeros(t))
 
 
 def clamped(r: Any, first: Any, end: Any) -> Any:

@@ -69,8 +69,8 @@ def offset(op: Any, kept: Any, reduced: Any, fixed: int) -> Any:
 
 
 def is_of_tile(op: Any) -> bool:
-    """Whether a load reads a copy in shared memory, whose origin is its last operand."""
-    return op.name == "fold.load" and str_attr(op, "access", ACCESS) in IN_TILE
+    """Whether elements are in a copy in shared memory, whose origin is the last operand."""
+    return op.name in ELEMENTWISE and str_attr(op, "access", ACCESS) in IN_TILE
 
 
 def clamped(op: Any, kept: Any, *, whole: bool = False) -> Any:

@@ -25,6 +25,24 @@ from warpfold.runtime.arrays.conversion import view
 from warpfold.runtime.backends.emulator_backend import EmulatorBackend
 from warpfold.runtime.backends.kernel_calls import calls, scratch
 
+GUARD = 99.0
+"""What lies around an array."""
+
+
+def placed(rows: int, columns: int, pitch: int, begin: int, dtype: Any) -> tuple[Any, Any]:
+    """An array that begins ``begin`` elements after a boundary, with rows ``pitch`` apart; and the memory around it."""
+    memory = np.full(64 + rows * pitch + 64, GUARD, dtype)
+    first = (-memory.ctypes.data // memory.itemsize) % 16 + 16 + begin
+    return memory[first : first + rows * pitch].reshape(rows, pitch)[:, :columns], memory
+
+
+def untouched_around(x: Any, memory: Any) -> bool:
+    """Whether the memory around the elements of an array is as ``placed`` left it."""
+    around = memory.copy()
+    start = (x.ctypes.data - memory.ctypes.data) // memory.itemsize
+    np.lib.stride_tricks.as_strided(around[start:], x.shape, x.strides)[:] = GUARD
+    return bool((around == GUARD).all())
+
 
 def operand(number: int, t: DType = F32, space: Space = ELEMENT) -> Sym:
     """The elements of an input, in f32."""

@@ -8,26 +8,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kernel_programs import greatest, layer_norm, operand, run, scaled, softmax
+from kernel_programs import greatest, layer_norm, operand, placed, run, scaled, softmax, untouched_around
 
 from warpfold.compiler.dtypes import F16, F32
 from warpfold.compiler.program import functions
 from warpfold.compiler.program.graph import KEPT, SCALAR, Program
 from warpfold.runtime.emulator.sanitizer import Sanitizer
 
-GUARD = 99.0
-
 
 def _softmax(x: Any, axis: int) -> Any:
     e = np.exp(x.astype(np.float64) - x.max(axis, keepdims=True))
     return e / e.sum(axis, keepdims=True)
-
-
-def _placed(rows: int, columns: int, pitch: int, begin: int, dtype: Any) -> tuple[Any, Any]:
-    """An array that begins ``begin`` elements after a boundary, with rows ``pitch`` apart; and the memory around it."""
-    memory = np.full(64 + rows * pitch + 64, GUARD, dtype)
-    first = (-memory.ctypes.data // memory.itemsize) % 16 + 16 + begin
-    return memory[first : first + rows * pitch].reshape(rows, pitch)[:, :columns], memory
 
 
 def _checked(program: Any, x: Any, y: Any, memory: Any, want: Any, kept: Any, ulps: float, **how: Any) -> Any:
@@ -37,11 +28,7 @@ def _checked(program: Any, x: Any, y: Any, memory: Any, want: Any, kept: Any, ul
     assert not list(tool.findings), list(tool.findings)[:3]
     error = np.abs(y.astype(np.float64) - want) / np.maximum(want, np.finfo(y.dtype).tiny)
     assert error.max(initial=0) < ulps * np.finfo(y.dtype).eps
-    around = memory.copy()
-    start = (y.ctypes.data - memory.ctypes.data) // memory.itemsize
-    inside = np.lib.stride_tricks.as_strided(around[start:], y.shape, y.strides)
-    inside[:] = GUARD
-    assert (around == GUARD).all()
+    assert untouched_around(y, memory)
     return choice
 
 
@@ -52,27 +39,34 @@ def test_a_softmax_of_any_rows_writes_their_elements_and_nothing_beside(data: An
     rows, columns = data.draw(st.integers(1, 9)), data.draw(st.integers(1, 300))
     pitch, begin = columns + data.draw(st.integers(0, 9)), data.draw(st.integers(0, 7))
     axis = data.draw(st.integers(0, 1))
-    x, _ = _placed(rows, columns, pitch, data.draw(st.sampled_from([begin, 0])), dtype)
-    y, memory = _placed(rows, columns, pitch, begin, dtype)
+    x, _ = placed(rows, columns, pitch, data.draw(st.sampled_from([begin, 0])), dtype)
+    y, memory = placed(rows, columns, pitch, begin, dtype)
     x[:] = np.random.default_rng(0).standard_normal(x.shape)
     _checked(softmax(t), x, y, memory, _softmax(x, axis), (1 - axis,), 8 if dtype == np.float32 else 2)
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(2, 1000), (1, 4096), (1, 8191), (3, 2304)])
 def test_a_softmax_of_long_rows(rows: int, columns: int) -> None:
-    x, _ = _placed(rows, columns, columns, 0, np.float32)
-    y, memory = _placed(rows, columns, columns, 0, np.float32)
+    x, _ = placed(rows, columns, columns, 0, np.float32)
+    y, memory = placed(rows, columns, columns, 0, np.float32)
     x[:] = np.random.default_rng(1).standard_normal(x.shape)
     choice = _checked(softmax(), x, y, memory, _softmax(x, 1), (0,), 8)
     assert choice.plan.resident == "registers"
 
 
-def test_a_row_may_be_its_own_result() -> None:
-    """Each element is read by the thread that writes it."""
-    x = np.random.default_rng(2).standard_normal((5, 100)).astype(np.float32)
-    want = _softmax(x, 1)
-    run(softmax(), [x], [x])
+@pytest.mark.parametrize("columns", [10, 77, 100, 333, 1001])
+@pytest.mark.parametrize("begin", [0, 1])
+@pytest.mark.parametrize(
+    "how", [{"plan": "tile_bytes=0"}, {"plan": "resident=shared,tile_bytes=0"}, {"determinism": "portable"}]
+)
+def test_a_row_may_be_its_own_result(columns: int, begin: int, how: Any) -> None:
+    """Each element is read by the thread that writes it, and by no other."""
+    x, _ = placed(5, columns, columns, begin, np.float32)
+    x[:] = np.random.default_rng(2).standard_normal(x.shape)
+    want, tool = _softmax(x, 1), Sanitizer()
+    run(softmax(), [x], [x], tool=tool, **how)
     np.testing.assert_allclose(x, want, rtol=1e-6)
+    assert not list(tool.findings)
 
 
 @pytest.mark.parametrize("kept", [(0,), (1,)])
@@ -112,7 +106,7 @@ def test_a_program_without_a_fold(shape: tuple[int, int], kept: tuple[int], spac
 def test_the_bits_of_a_row_depend_on_that_row_alone(data: Any) -> None:
     """Portable plans: whatever the number of rows, their place, strides and alignment are."""
     rows, columns = data.draw(st.integers(1, 40)), data.draw(st.integers(1, 400))
-    x, _ = _placed(rows, columns, columns + data.draw(st.integers(0, 5)), data.draw(st.integers(0, 3)), np.float32)
+    x, _ = placed(rows, columns, columns + data.draw(st.integers(0, 5)), data.draw(st.integers(0, 3)), np.float32)
     x[:] = np.random.default_rng(5).standard_normal(x.shape)
     row = data.draw(st.integers(0, rows - 1))
     alone = x[row : row + 1].copy()
@@ -137,16 +131,16 @@ def test_the_bits_of_a_row_depend_on_that_row_alone(data: Any) -> None:
     ],
 )
 def test_the_ctas_of_a_cluster_share_a_row(columns: int, plan: str) -> None:
-    x, _ = _placed(3, columns, columns, 0, np.float32)
-    y, memory = _placed(3, columns, columns, 0, np.float32)
+    x, _ = placed(3, columns, columns, 0, np.float32)
+    y, memory = placed(3, columns, columns, 0, np.float32)
     x[:] = np.random.default_rng(6).standard_normal(x.shape)
     choice = _checked(softmax(), x, y, memory, _softmax(x, 1), (0,), 10, plan=plan)
     assert choice.plan.cluster > 1 or columns in (2500, 20000)
 
 
 def test_the_ctas_of_a_cluster_share_columns() -> None:
-    x, _ = _placed(5000, 12, 12, 0, np.float32)
-    y, memory = _placed(5000, 12, 12, 0, np.float32)
+    x, _ = placed(5000, 12, 12, 0, np.float32)
+    y, memory = placed(5000, 12, 12, 0, np.float32)
     x[:] = np.random.default_rng(7).standard_normal(x.shape)
     choice = _checked(softmax(), x, y, memory, _softmax(x, 0), (1,), 10)
     assert choice.plan.fast == "kept"
@@ -177,8 +171,8 @@ def test_an_exponential_below_the_maximum_has_the_bits_of_any_other() -> None:
 @pytest.mark.parametrize("plan", ["resident=memory", "resident=memory,unroll=2,cluster=2"])
 def test_a_row_that_waits_in_memory_is_read_again(rows: int, columns: int, axis: int, plan: str) -> None:
     shape = (rows, columns) if axis else (columns, rows)
-    x, _ = _placed(*shape, shape[1], 1, np.float32)
-    y, memory = _placed(*shape, shape[1], 1, np.float32)
+    x, _ = placed(*shape, shape[1], 1, np.float32)
+    y, memory = placed(*shape, shape[1], 1, np.float32)
     x[:] = np.random.default_rng(9).standard_normal(x.shape)
     choice = _checked(softmax(), x, y, memory, _softmax(x, axis), (1 - axis,), 12, plan=plan)
     assert choice.plan.held == 0
@@ -203,8 +197,8 @@ def test_weights_of_a_row_in_memory() -> None:
 def test_a_row_waits_in_shared_memory(rows: int, columns: int, axis: int, plan: str) -> None:
     shape = (rows, columns) if axis else (columns, rows)
     for t, dtype, ulps in ((F32, np.float32, 12), (F16, np.float16, 2)):
-        x, _ = _placed(*shape, shape[1], 1, dtype)
-        y, memory = _placed(*shape, shape[1], 1, dtype)
+        x, _ = placed(*shape, shape[1], 1, dtype)
+        y, memory = placed(*shape, shape[1], 1, dtype)
         x[:] = np.random.default_rng(11).standard_normal(x.shape)
         choice = _checked(softmax(t), x, y, memory, _softmax(x, axis), (1 - axis,), ulps, plan=plan)
         assert choice.facts.waiting == (0,)

@@ -82,6 +82,10 @@ ENTRIES: Entries = {
             "no CTA or cluster can keep a row of {elements} elements of {name}",
             "leave the plan to warpfold, which then folds rows in a kernel of their own",
         ),
+        "WF428": (
+            "with tile_bytes={tile_bytes} threads read single elements into registers: the plan has other fields",
+            "set {change}, or tile_bytes=0",
+        ),
         "WF425": (
             "{name} reads its rows again, so that a CTA or a cluster owns each: {key}={value} is for other programs",
             "leave out {key}, or set {only}",

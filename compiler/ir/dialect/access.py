@@ -106,16 +106,17 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
         check_fragment(op, op.results[0].type)
 
 
-ELEMENT_ACCESS = ("aligned", "shifted", "strided", "uniform")
+ELEMENT_ACCESS = ("aligned", "shifted", "strided", "uniform", "tile")
+WRITTEN_ACCESS = ("aligned", "shifted", "strided", "tile")
 
 
 class ElementLoadOp(Fold.Operation, name="element_load"):  # type: ignore[misc]
     """Reads a fragment of which some elements may lie beside the row.
 
     ``fold.element_load base, kept, reduced, first, end, layout... {kept_rank, reduced_rank, axis, access}`` is a
-    ``fold.load`` whose elements count where their reduced index is in [first, end), which is not empty. The others are
-    undefined, and nothing outside the array is touched for them. An ``aligned`` access lies in the row as a whole or
-    not at all. One that is ``shifted`` may be cut by either end of the row.
+    ``fold.load`` whose elements count where their reduced index is in [first, end). The others are undefined, and
+    nothing in memory is touched for them. An ``aligned`` access lies in the row as a whole or begins at ``end`` or
+    later; so does a single element, and one in a ``tile`` is single. A ``shifted`` access may be cut by either end.
     """
 
     base: ext.Operand[Any]
@@ -175,7 +176,8 @@ class ElementStoreOp(Fold.Operation, name="element_store"):  # type: ignore[misc
 
     ``fold.element_store value, base, kept, reduced, first, end, on, layout... {kept_rank, reduced_rank, axis, access,
     whole}``: the twin of ``fold.element_load``. Threads whose ``on`` is true write the elements whose reduced index is
-    in [first, end); with ``whole`` these are all. A ``shifted`` access has no operand behind its layout.
+    in [first, end); with ``whole`` these are all. A ``shifted`` access has no operand behind its layout, one in a
+    ``tile``, which is what ``fold.tile_reserve`` gave, has the origin of that.
     """
 
     value: ext.Operand[Any]
@@ -194,11 +196,11 @@ class ElementStoreOp(Fold.Operation, name="element_store"):  # type: ignore[misc
 
     @coded
     def verify_invariants(op: Any) -> None:  # noqa: N805
-        str_attr(op, "access", ELEMENT_ACCESS[:3])
-        check_pointer(op, 1, GLOBAL)
+        tiled = str_attr(op, "access", WRITTEN_ACCESS) in IN_TILE
+        check_pointer(op, 1, SHARED if tiled else GLOBAL)
         check_index(op, 2, 3, 4, 5)
         check_flag(op, 6)
-        check_layout(op, 7, 1)
+        check_layout(op, 7 + tiled, 1)
         str_attr(op, "axis", AXES)
         bool_attr(op, "whole")
         check_fragment(op, op.operands[0].type)
@@ -233,12 +235,12 @@ class BlockLoadOp(Fold.Operation, name="block_load"):  # type: ignore[misc]
 class TileCopyOp(Fold.Operation, name="tile_copy"):  # type: ignore[misc]
     """Copies a run of an array into shared memory.
 
-    ``copy, origin = fold.tile_copy base, begin, length, extent, thread {item, bytes, threads, [beyond]}``: the
+    ``copy, origin = fold.tile_copy base, begin, length, extent, thread {item, bytes, threads, [beyond], [own]}``: the
     elements, of ``item`` bytes each, from ``begin`` on, ``length`` of them or as many as there are before ``extent``,
     the end of the array. All ``threads`` threads of the CTA take part. Element i of the array then is element
     i - ``origin`` of ``copy``, which has ``bytes`` bytes, and lies on a boundary of 16 bytes where it does so in the
     array. Of what lies behind the last one ``beyond`` bytes can be read; without, none. It is there for all threads
-    after a barrier.
+    after a barrier. With ``own`` nothing beside the run is read, since other CTAs may write there.
     """
 
     base: ext.Operand[Any]
@@ -261,10 +263,63 @@ class TileCopyOp(Fold.Operation, name="tile_copy"):  # type: ignore[misc]
         size = int_attr(op, "bytes")
         expect(size > 0 and size % 16 == 0, op, "bytes that are a multiple of 16", size)
         power_of_two(op, "threads", 1024)
+        if "own" in op.attributes:
+            bool_attr(op, "own")
         if "beyond" in op.attributes:
             beyond = int_attr(op, "beyond")
             most = min(size - 16, 16 * int_attr(op, "threads"))
             expect(0 < beyond <= most and beyond % 16 == 0, op, f"a multiple of 16 up to {most} beyond", beyond)
+
+
+class TileReserveOp(Fold.Operation, name="tile_reserve"):  # type: ignore[misc]
+    """Shared memory for a run of an array that the CTA is going to write.
+
+    ``tile, origin = fold.tile_reserve base, begin {item, bytes}``: element i of the array, of ``item`` bytes, is going
+    to be element i - ``origin`` of ``tile``, which has ``bytes`` bytes. It lies on a boundary of 16 bytes where it does
+    so in the array. The run begins with element ``begin``.
+    """
+
+    base: ext.Operand[Any]
+    begin: ext.Operand[Any]
+    tile: ext.Result[Any]
+    origin: ext.Result[Any]
+    item: Any
+    bytes: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        check_pointer(op, 0, GLOBAL)
+        check_index(op, 1)
+        check_results(op, [SHARED, str(op.operands[1].type)])
+        power_of_two(op, "item", 16)
+        size = int_attr(op, "bytes")
+        expect(size > 0 and size % 16 == 0, op, "bytes that are a multiple of 16", size)
+
+
+class TileWriteOp(Fold.Operation, name="tile_write"):  # type: ignore[misc]
+    """Writes a run of an array from shared memory.
+
+    ``fold.tile_write tile, origin, base, begin, length, thread {item, threads}``: ``tile`` and ``origin`` are what
+    ``fold.tile_reserve`` gave. All ``threads`` threads of the CTA write the ``length`` elements from ``begin`` on, and
+    nothing beside them. A barrier comes before.
+    """
+
+    tile: ext.Operand[Any]
+    origin: ext.Operand[Any]
+    base: ext.Operand[Any]
+    begin: ext.Operand[Any]
+    length: ext.Operand[Any]
+    thread: ext.Operand[Any]
+    item: Any
+    threads: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        check_pointer(op, 0, SHARED)
+        check_pointer(op, 2, GLOBAL)
+        check_index(op, 1, 3, 4, 5)
+        power_of_two(op, "item", 16)
+        power_of_two(op, "threads", 1024)
 
 
 class PositionOp(Fold.Operation, name="position"):  # type: ignore[misc]

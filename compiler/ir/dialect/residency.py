@@ -10,7 +10,7 @@ from typing import Any
 from ..build import bytes_of, memory_type
 from ..combine import width
 from ..mlir import ext
-from .access import ELEMENT_ACCESS, check_read
+from .access import check_read
 from .base import (
     SHARED,
     Fold,
@@ -26,7 +26,7 @@ from .base import (
     power_of_two,
 )
 
-HELD_ACCESS = ELEMENT_ACCESS[:3]
+HELD_ACCESS = ("aligned", "shifted", "strided")
 
 
 class HoldOp(Fold.Operation, name="hold"):  # type: ignore[misc]
@@ -35,7 +35,7 @@ class HoldOp(Fold.Operation, name="hold"):  # type: ignore[misc]
     ``slots = fold.hold base, kept, begin, first, end, thread, layout... {kept_rank, reduced_rank, axis, access, step,
     slots, threads, vector, item, whole}``: slot k gets the access of ``vector`` elements, of ``item`` bytes each, that
     begins at the reduced index ``begin + k * step``. Elements whose reduced index is not in [first, end) are undefined,
-    and nothing outside the array is touched for them; with ``whole`` there are none. Only the first access may begin
+    and nothing in memory is touched for them; with ``whole`` there are none. Only the first access may begin
     before ``first``. ``thread`` is the thread's number in its CTA of ``threads`` threads. The slots of all holds of a
     kernel, one behind another, are its dynamic shared memory.
     """

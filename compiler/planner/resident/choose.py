@@ -20,12 +20,12 @@ from ..options import named
 from ..powers_of_two import floor2
 from ..table import threshold
 from ..task import Choice, Notes, Task
-from . import columns, rows
+from . import columns, rows, tiled
 from .accesses import accesses, elements_of
 
 UNROLL = threshold(4, "accesses in flight", sittings.RESIDENT_ROWS)
 """Of a thread that walks a row in memory again."""
-ALIKE = ("walk", "tile_bytes", "coarsening", "finish")
+ALIKE = ("walk", "coarsening", "finish")
 """Fields in which plans of rows that are read again have the default: a CTA or a cluster owns a row."""
 INDEX_LIMIT = 2**31 - 2**24
 """Offsets below this fit 32-bit arithmetic with room for one step past the end."""
@@ -67,6 +67,8 @@ def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
     """
     chosen = plan.with_options(wanted)
     _check_served(task, chosen)
+    if chosen.tile_bytes:
+        _check_tile(task, chosen)
     if not task.program.reduces:
         return _mapped(task, chosen)
     if chosen.fast == "reduced":
@@ -105,6 +107,12 @@ def _check_served(task: Task, plan: Plan) -> None:
             raise error("WF425", name=task.program.name, key=key, value=value, only=" or ".join(map(str, values)))
 
 
+def _check_tile(task: Task, plan: Plan) -> None:
+    """Refuses (WF418) a tile that cannot hold rows, or no rows of ``task``."""
+    if tiled.plan(task, Notes()) is None or not tiled.rows_of_a_cta(task, plan):
+        raise error("WF418", tile_bytes=plan.tile_bytes, remedy="0")
+
+
 def owning(task: Task, notes: Notes, wanted: str = "") -> Plan | None:
     """The plan by which a CTA or a cluster owns its rows; None where they are too long for that.
 
@@ -113,7 +121,13 @@ def owning(task: Task, notes: Notes, wanted: str = "") -> Plan | None:
     if task.is_portable:
         found = rows.portable_plan(task, notes, by_columns=_is_by_columns(task))
     else:
-        found = columns.plan(task, notes) if _is_by_columns(task) else rows.plan(task, notes)
+        by_columns = _is_by_columns(task)
+        asked = expand(wanted).get("tile_bytes", "")
+        if not by_columns and asked != "0" and (asked or tiled.pays(task)):
+            found = tiled.plan(task, notes)
+            if found:
+                return found
+        found = columns.plan(task, notes) if by_columns else rows.plan(task, notes)
     return rows.walked_plan(task) if found is None and names_residency(wanted) else found
 
 
@@ -141,6 +155,8 @@ def _facts(task: Task, plan: Plan) -> Facts:
     """What the kernel must know of the arrays."""
     g, inputs, shifts = task.geometry, len(task.program.inputs), plan.held > 0
     found = accesses(task, plan.fast, plan.vector, shifts=shifts)
+    if plan.tile_bytes:
+        found = tiled.tiled(task, found)
     reach = max((abs(bound) for i in range(len(g.offsets)) for bound in g.span(i)), default=0)
     run = _launch(task, plan)
     covered = run.split * (run.chunk if run.split > 1 else plan.held * layout_of(plan).span("reduced"))
@@ -167,6 +183,8 @@ def _waiting(task: Task, found: Sequence[Access]) -> tuple[int, ...]:
 
 def _launch(task: Task, plan: Plan) -> Launch:
     """The grid: as many CTAs as the rows need, and along a row those of a cluster; or of a map, as many as it needs."""
+    if plan.tile_bytes:
+        return tiled.launch(task, plan)
     g, span = task.geometry, layout_of(plan).span("reduced")
     own = span * (plan.held or -(-g.n_reduced // (span * plan.cluster)) or 1)
     length = rows.count_of(task, plan.vector) * plan.vector if plan.fast == "reduced" else g.n_reduced

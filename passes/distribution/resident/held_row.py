@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from ....compiler.ir.combine import pack, with_shape
 from ....compiler.ir.dialect.base import element, state_type
-from ....compiler.ir.mlir import arith
+from ....compiler.ir.mlir import arith, gpu
 from ....compiler.plan.layout import layout_of
 from ..kernel import Kernel
 from .row_accesses import RowAccesses, is_shifted, wide
@@ -90,6 +91,10 @@ class HeldRow:
     def store(self) -> None:
         """Writes the results: of each access all are made before one is written, which may take an input's place."""
         self.begin_phase()
+        if self.row.reused:
+            for operand, j in product(self.row.reused, range(len(self.starts))):
+                self.fragment(self.row.kernel.inputs[operand], j)
+            gpu.barrier()  # all threads have read what they need of the tiles in which results are going to lie
         elements = []
         for number, result in enumerate(self.row.kernel.results):
             if self.row.values.varies(result):

@@ -7,7 +7,8 @@ the row, and the elementwise code goes on with it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from ..meeting import meet_in_cluster, meet_in_cta
 from ..place import Place, Tile, first_place
 from .held_row import HeldRow
 from .row_accesses import RowAccesses
+from .row_tiles import row_tiles
 from .walked_row import WalkedRow
 
 ROWS: dict[str, Any] = {"registers": HeldRow.of, "shared": HeldRow.of, "memory": WalkedRow.of}
@@ -26,16 +28,23 @@ ROWS: dict[str, Any] = {"registers": HeldRow.of, "shared": HeldRow.of, "memory":
 
 def distribute_phases(kernel: Kernel) -> None:
     """Writes the body of a kernel that reads its rows again."""
+    places = row_tiles if kernel.plan.tile_bytes else _in_place
+    with places(kernel) as (tile, place, tiles):
+        accesses = RowAccesses.of(kernel, place, tiles)
+        row = ROWS[kernel.plan.resident](accesses)
+        for number in range(len(kernel.phases)):
+            phase = kernel.of(number)
+            with phase.reduce.location:
+                state = _met(replace(tile, row=replace(tile.row, kernel=phase)), row.reduced(phase), place)
+            accesses.values.kept.update(zip(phase.reduced, state, strict=True))
+        row.store()
+
+
+@contextmanager
+def _in_place(kernel: Kernel) -> Iterator[tuple[Tile, Place, Mapping[int, Sequence[Any]]]]:
+    """The results of the CTA and the place of a thread whose elements are read, and written, where they are."""
     tile, place = first_place(kernel)
-    place = replace(place, start=_existing(kernel, place))
-    accesses = RowAccesses.of(kernel, place)
-    row = ROWS[kernel.plan.resident](accesses)
-    for number in range(len(kernel.phases)):
-        phase = kernel.of(number)
-        with phase.reduce.location:
-            state = _met(replace(tile, row=replace(tile.row, kernel=phase)), row.reduced(phase), place)
-        accesses.values.kept.update(zip(phase.reduced, state, strict=True))
-    row.store()
+    yield tile, replace(place, start=_existing(kernel, place)), {}
 
 
 def _existing(kernel: Kernel, place: Place) -> Any:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ....compiler.ir.build import bytes_of, memory_type
+from ....compiler.ir.build import address, bytes_of, memory_type
 from ....compiler.ir.combine import splat, width, with_shape
 from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import arith, gpu, ir, vector
 from ....compiler.plan.layout import layout_of
+from ....compiler.plan.plan import IN_TILE
 from ..kernel import Kernel, load_attributes
 from ..place import Place, lead_of
 from ..reader import Reader, extent
 from ..walk import Chunk, chunk_of
+from .row_tiles import buffers_of
 from .values import Values
 
 
@@ -26,6 +29,9 @@ class RowAccesses:
         chunk: the elements of the row that the CTA owns.
         begin: the reduced index at which the first access begins; it may lie before the row.
         values: what the thread knows of the program's tensors.
+        starts: where the thread's first access is, for inputs, and after these for results, whose rows are in a tile,
+            or whose single elements lie side by side. The others are then at constant distances.
+        reused: the inputs in whose tiles results are going to lie.
     """
 
     kernel: Kernel
@@ -33,30 +39,46 @@ class RowAccesses:
     chunk: Chunk
     begin: Any
     values: Values
+    starts: Mapping[int, Any]
+    reused: Sequence[int]
 
     @classmethod
-    def of(cls, kernel: Kernel, place: Place) -> RowAccesses:
-        """The accesses of a thread at its place."""
+    def of(cls, kernel: Kernel, place: Place, tiles: Mapping[int, Sequence[Any]]) -> RowAccesses:
+        """The accesses of a thread at its place; ``tiles`` are those of the CTA, with their origins."""
         chunk = chunk_of(kernel, kernel.arg("n_reduced"), kernel.arg("chunk"), always=not kernel.phases)
         begin = arith.addi(chunk.first, layout_of(kernel.plan).start(place.position, kernel))
         if is_shifted(kernel):
             lead = _lead(kernel, place)
             begin, chunk = arith.subi(begin, lead), _earlier(kernel, chunk, lead)
         reader = Reader(kernel, kernel.arg("count") if kernel.counted else None)
-        return cls(kernel, place, chunk, begin, Values(kernel, place, reader, chunk))
+        own = {i: _start_in_tile(kernel, place, begin, i, *tile) for i, tile in tiles.items()}
+        if tiles:
+            aligned = [i for i, access in enumerate(kernel.facts.access) if access == "aligned"]
+            own |= {i: _start(kernel, place, begin, i) for i in aligned}
+        reused = sorted(buffers_of(kernel).reused.values()) if tiles else []
+        return cls(kernel, place, chunk, begin, Values(kernel, place, reader, chunk), own, reused)
 
     def load(self, operand: int, t: Any, r: Any, *, whole: bool) -> Any:
         """The elements of an input in the access at ``r``, which lies in the row as a ``whole``, or else maybe not."""
         kernel, access = self.kernel, self.kernel.facts.access[operand]
-        layout = _layout(kernel, operand)
-        layout += [extent(kernel, operand)] if access == "shifted" else []
-        rank = (kernel.facts.kept_rank, kernel.facts.reduced_rank)
-        attributes = load_attributes(*rank, kernel.plan.fast, access)
-        at = [kernel.arg("input", operand), self.place.start, r]
+        if operand in self.starts:
+            attributes = load_attributes(1, 1, kernel.plan.fast, access)
+            at, layout, bounds = self._relative(operand, r, access)
+        else:
+            attributes = load_attributes(kernel.facts.kept_rank, kernel.facts.reduced_rank, kernel.plan.fast, access)
+            at, bounds = [kernel.arg("input", operand), self.place.start, r], [self.chunk.first, self.chunk.limit]
+            layout = _layout(kernel, operand) + ([extent(kernel, operand)] if access == "shifted" else [])
         if whole:
             return kernel.make("fold.load", t, [*at, *layout], attributes, kernel.plan.vector)
-        operands = [*at, self.chunk.first, self.chunk.limit, *layout]
+        operands = [*at, *bounds, *layout]
         return kernel.make("fold.element_load", t, operands, attributes, kernel.plan.vector)
+
+    def _relative(self, operand: int, r: Any, access: str) -> tuple[list[Any], list[Any], list[Any]]:
+        """Where the access at ``r`` is from the thread's first one on, the layout there, and the bounds of the row."""
+        zero, one = self.kernel.number(0), self.kernel.number(1)
+        bounds = [arith.subi(bound, self.begin) for bound in (self.chunk.first, self.chunk.limit)]
+        layout = [zero, one, *([zero] if access in IN_TILE else [])]
+        return [self.starts[operand], zero, arith.subi(r, self.begin)], layout, bounds
 
     def hold(self, operand: int, t: Any) -> Any:
         """The slots in shared memory into which the thread copies its accesses of an input."""
@@ -95,11 +117,15 @@ class RowAccesses:
     def store(self, number: int, value: Any, r: Any, *, whole: bool) -> None:
         """Writes the elements of a result in the access at ``r``."""
         kernel, access = self.kernel, self.kernel.facts.stores[number]
-        rank = (kernel.facts.kept_rank, kernel.facts.reduced_rank)
+        operand = len(kernel.inputs) + number
+        if operand in self.starts:
+            rank, (at, layout, bounds) = (1, 1), self._relative(operand, r, access)
+        else:
+            rank = (kernel.facts.kept_rank, kernel.facts.reduced_rank)
+            at, bounds = [kernel.arg("output", number), self.place.start, r], [self.chunk.first, self.chunk.limit]
+            layout = _layout(kernel, operand)
         attributes = load_attributes(*rank, kernel.plan.fast, access) | {"whole": whole}
-        operands = [wide(value, kernel.plan.vector), kernel.arg("output", number), self.place.start, r]
-        operands += [self.chunk.first, self.chunk.limit, self.place.in_range]
-        operands += _layout(kernel, len(kernel.inputs) + number)
+        operands = [wide(value, kernel.plan.vector), *at, *bounds, self.place.in_range, *layout]
         kernel.make_op("fold.element_store", [], operands, attributes)
 
     def store_kept(self, number: int, value: Any) -> None:
@@ -135,6 +161,24 @@ def _earlier(kernel: Kernel, chunk: Chunk, lead: Any) -> Chunk:
     first = arith.subi(chunk.first, lead)
     limit = arith.minsi(arith.addi(first, chunk.length), kernel.arg("n_reduced"))
     return chunk._replace(first=arith.maxsi(first, kernel.number(0)), limit=limit)
+
+
+def _start_in_tile(kernel: Kernel, place: Place, begin: Any, operand: int, tile: Any, origin: Any) -> Any:
+    """Where the access at ``begin`` of a thread's row is in the tile of an operand, in which rows follow each other."""
+    index = arith.addi(arith.subi(arith.muli(place.start, kernel.arg("n_reduced")), origin), begin)
+    return address(tile, index, element([*kernel.inputs, *kernel.results][operand].type))
+
+
+def _start(kernel: Kernel, place: Place, begin: Any, operand: int) -> Any:
+    """Where the access at ``begin`` of a thread's row is in an input whose rows' elements lie side by side."""
+    row, index = place.start, begin
+    for d in reversed(range(kernel.facts.kept_rank)):
+        if d:
+            row, at = kernel.divided(row, kernel.arg("kept_size", 0, d))
+        else:
+            at = row
+        index = arith.addi(index, arith.muli(at, kernel.arg("kept_stride", operand, d)))
+    return address(kernel.arg("input", operand), index, element(kernel.inputs[operand].type))
 
 
 def _layout(kernel: Kernel, operand: int) -> list[Any]:

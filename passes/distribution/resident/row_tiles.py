@@ -1,0 +1,123 @@
+"""Rows that go through a tile of shared memory: a CTA copies its rows there, and writes results from there.
+
+The rows of a CTA are one run of memory, wherever rows begin. All threads copy the run by whole aligned accesses, and
+write that of a result in the same way. In between a thread reads and writes single elements of the tile, so a row may
+begin anywhere and have any length. Each array has a part of the tile. A run is read as a whole before any of it is
+written, so a result may lie where an input does. Where warps share a row, a result lies in the tile of an input, too.
+
+Neighbouring lanes take rows that are ``Plan.warps_kept`` apart, for which the planner has the rows of a warp begin at
+different banks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from ....compiler.ir.build import bytes_of, memory_type
+from ....compiler.ir.dialect.base import element
+from ....compiler.ir.mlir import arith, gpu, ir, scf
+from ....compiler.plan import tiles
+from ....compiler.plan.plan import IN_TILE
+from ....compiler.planner.alignment import WIDEST
+from ..kernel import Kernel
+from ..place import Place, Tile, first_place
+
+
+@contextmanager
+def row_tiles(kernel: Kernel) -> Iterator[tuple[Tile, Place, Mapping[int, Sequence[Any]]]]:
+    """A loop over the rows of a thread: its body is made inside.
+
+    It gives the results of the CTA, the place of the thread, and for each operand with a tile where this is, and its
+    origin. Warps that share a row have one each, and no loop.
+    """
+    tile, place = first_place(kernel)
+    rows, end = kernel.arg("tile_rows"), kernel.arg("n_kept")
+    first = arith.muli(kernel.id(gpu.block_id(gpu.Dimension.x)), rows)
+    end = arith.minsi(arith.addi(first, rows), end)
+    run = _Run(kernel, first, end)
+    found = run.tiles()
+    gpu.barrier()
+    if kernel.plan.warps > 1:
+        yield tile, _placed(kernel, place, arith.addi(first, place.slot), end), found
+    else:
+        alone = kernel.plan.lanes == 1
+        begin = arith.addi(first, place.slot) if alone else first
+        loop = scf.ForOp(begin, end, kernel.number(kernel.plan.slots))
+        with ir.InsertionPoint(loop.body):
+            kept = loop.induction_variable
+            if alone:
+                yes = kernel.yes()
+                yield tile, replace(place, kept=kept, start=kept, in_range=yes, owner=yes), found
+            else:
+                yield tile, _placed(kernel, place, arith.addi(kept, place.slot), end), found
+            scf.YieldOp([])
+    gpu.barrier()
+    run.write(found)
+
+
+def _placed(kernel: Kernel, place: Place, kept: Any, end: Any) -> Place:
+    """The place of a thread with row ``kept``, if that lies before ``end``; else it reads the last row."""
+    last = arith.subi(end, kernel.number(1))
+    return replace(Place.of(kernel, place.digits, kept, end), start=arith.minsi(kept, last))
+
+
+def buffers_of(kernel: Kernel) -> tiles.RowBuffers:
+    """The buffers of a kernel's tile."""
+    inputs, names = len(kernel.inputs), (*kernel.facts.access, *kernel.facts.stores)
+    own = [i for i, access in enumerate(names) if access in IN_TILE]
+    items = [bytes_of(memory_type(element(v.type))) for v in (*kernel.inputs, *kernel.results)]
+    return tiles.RowBuffers(kernel.plan, items, [i for i in own if i < inputs], [i for i in own if i >= inputs])
+
+
+class _Run:
+    """The elements of a CTA's rows, which follow each other in each array that has a tile."""
+
+    def __init__(self, kernel: Kernel, first: Any, end: Any) -> None:
+        self.kernel = kernel
+        self.begin = arith.muli(first, kernel.arg("n_reduced"))
+        self.length = arith.muli(arith.subi(end, first), kernel.arg("n_reduced"))
+        self.thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
+        self.buffers = buffers_of(kernel)
+
+    def tiles(self) -> dict[int, Sequence[Any]]:
+        """The tile of each operand that has one, and its origin: inputs are copied there."""
+        kernel, inputs = self.kernel, len(self.kernel.inputs)
+        types = [ir.Type.parse("!llvm.ptr<3>"), kernel.index]
+        found: dict[int, Sequence[Any]] = {}
+        for i in self.buffers.own:
+            room = {"item": self.buffers.items[i], "bytes": self.buffers.nbytes(i)}
+            if i < inputs:
+                behind = arith.addi(self.begin, self.length)
+                operands = [self._array(i), self.begin, self.length, behind, self.thread]
+                how = room | {"threads": kernel.plan.threads, "own": True}
+                found[i] = list(kernel.make_op("fold.tile_copy", types, operands, how).results)
+            else:
+                found[i] = list(kernel.make_op("fold.tile_reserve", types, [self._array(i), self.begin], room).results)
+        for i, other in self.buffers.reused.items():
+            tile, origin = found[other]
+            found[i] = [tile, arith.addi(origin, arith.subi(self._lead(other), self._lead(i)))]
+        return found
+
+    def _array(self, operand: int) -> Any:
+        """Where the array of an operand begins."""
+        inputs = len(self.kernel.inputs)
+        role, number = ("input", operand) if operand < inputs else ("output", operand - inputs)
+        return self.kernel.arg(role, number)
+
+    def _lead(self, operand: int) -> Any:
+        """How many elements after a boundary the run begins in the array of an operand."""
+        kernel, item = self.kernel, self.buffers.items[operand]
+        attributes = {"lanes": WIDEST // item, "bytes": item, "kept_rank": 1, "reduced_rank": 0}
+        operands = [self._array(operand), self.begin, kernel.number(1)]
+        return kernel.make("fold.lead", kernel.index, operands, attributes, 1)
+
+    def write(self, found: Mapping[int, Sequence[Any]]) -> None:
+        """Writes the results that have a tile."""
+        kernel, inputs = self.kernel, len(self.kernel.inputs)
+        for i in (i for i in found if i >= inputs):
+            operands = [*found[i], self._array(i), self.begin, self.length, self.thread]
+            how = {"item": self.buffers.items[i], "threads": kernel.plan.threads}
+            kernel.make_op("fold.tile_write", [], operands, how)

@@ -1,0 +1,136 @@
+"""Rows that go through a tile of shared memory, run on the emulator under its sanitizer and its profiler."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from kernel_programs import layer_norm, operand, placed, run, softmax, task_of, total, untouched_around
+
+from warpfold.compiler.dtypes import F16, F32, F64
+from warpfold.compiler.errors import PlanError
+from warpfold.compiler.planner.choose import choose
+from warpfold.compiler.program.graph import Program
+from warpfold.compiler.program.values import cast
+from warpfold.runtime.emulator.profiler import Profiler
+from warpfold.runtime.emulator.sanitizer import Sanitizer
+
+TYPES = {np.float16: F16, np.float32: F32, np.float64: F64}
+TILES = [f"tile_bytes={1 << k}" for k in range(12, 16)]
+
+
+def _softmax(x: Any) -> Any:
+    e = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True)
+
+
+def _filled(rows: int, columns: int, begin: int, dtype: Any) -> tuple[Any, Any]:
+    """Random rows without gaps that begin ``begin`` elements after a boundary, and the memory around them."""
+    x, memory = placed(rows, columns, columns, begin, dtype)
+    x[:] = np.random.default_rng(columns).standard_normal(x.shape)
+    return x, memory
+
+
+def _run(program: Program, inputs: Any, outputs: Any, plan: str) -> Any:
+    """Runs a program whose rows go through a tile; the sanitizer finds nothing."""
+    tool = Sanitizer()
+    try:
+        choice = run(program, inputs, outputs, tool=tool, plan=plan)
+    except PlanError as e:  # a tile that is too small for a row
+        assume(e.code != "WF418")
+        raise
+    assert not list(tool.findings), list(tool.findings)[:3]
+    assert "tile" in (*choice.facts.access, *choice.facts.stores)
+    return choice
+
+
+@st.composite
+def _shapes(draw: Any) -> tuple[int, int]:
+    """Rows of 2 to 5000 elements, several of them for a CTA where they are short."""
+    columns = draw(st.one_of(st.integers(2, 70), st.integers(2, 700), st.integers(2, 5000)))
+    return draw(st.integers(2, max(2, min(300, 5000 // columns)))), columns
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    _shapes(), st.sampled_from(list(TYPES)), st.integers(0, 7), st.integers(0, 7), st.sampled_from(TILES), st.booleans()
+)
+def test_a_softmax_of_any_rows(
+    shape: tuple[int, int], dtype: Any, begin: int, begin_of_results: int, plan: str, in_place: bool
+) -> None:
+    x, _ = _filled(*shape, begin, dtype)
+    want = _softmax(x)
+    y, memory = placed(*shape, shape[1], begin_of_results, dtype)
+    if in_place:
+        y, memory = _filled(*shape, begin, dtype)
+        x = y
+    _run(softmax(TYPES[dtype]), [x], [y], plan)
+    error = np.abs(y.astype(np.float64) - want) / np.maximum(want, np.finfo(dtype).tiny)
+    assert error.max() < 12 * max(np.finfo(dtype).eps, np.finfo(np.float32).eps)
+    assert untouched_around(y, memory)
+
+
+@settings(max_examples=30, deadline=None)
+@given(_shapes(), st.integers(0, 3), st.sampled_from(TILES))
+def test_weights_along_the_row_and_a_result_of_each_row(shape: tuple[int, int], begin: int, plan: str) -> None:
+    x, _ = _filled(*shape, begin, np.float16)
+    w, b = (_filled(1, shape[1], begin + 1, np.float32)[0] for _ in range(2))
+    y, memory = placed(*shape, shape[1], 0, np.float16)
+    mean = np.empty((shape[0], 1), np.float32)
+    _run(layer_norm(F16), [x, w, b], [y, mean], plan)
+    wide = x.astype(np.float64)
+    d = wide - wide.mean(1, keepdims=True)
+    np.testing.assert_allclose(mean, wide.mean(1, keepdims=True), rtol=1e-5, atol=1e-6)
+    want = d / np.sqrt((d * d).mean(1, keepdims=True) + 1e-5) * w + b
+    np.testing.assert_allclose(y, want, rtol=2e-3, atol=2e-3)
+    assert untouched_around(y, memory)
+
+
+@settings(max_examples=30, deadline=None)
+@given(_shapes(), st.integers(0, 3), st.sampled_from(TILES))
+def test_arrays_of_several_types_have_parts_of_the_tile(shape: tuple[int, int], begin: int, plan: str) -> None:
+    """x + r over its sum, in f64, and x + r: two inputs and two results, of three types."""
+    x, r = operand(0, F16), operand(1)
+    h = x + r
+    program = Program("normalised", (F16, F32), (cast(h / total(h), F64).expr, cast(h, F16).expr))
+    a, b = _filled(*shape, begin, np.float16)[0], np.abs(_filled(*shape, 1, np.float32)[0]) + 4
+    y, memory = placed(*shape, shape[1], begin, np.float64)
+    z, around = placed(*shape, shape[1], 1, np.float16)
+    _run(program, [a, b], [y, z], plan)
+    wide = a.astype(np.float32) + b
+    np.testing.assert_array_equal(z, wide.astype(np.float16))
+    np.testing.assert_allclose(y, wide / wide.sum(1, keepdims=True, dtype=np.float64), rtol=1e-5)
+    assert untouched_around(y, memory)
+    assert untouched_around(z, around)
+
+
+@pytest.mark.parametrize(
+    ("columns", "dtype"),
+    [
+        *((n, t) for n in (2, 3, 4, 5, 7, 10, 12, 17, 20, 31, 33) for t in TYPES),
+        *((n, t) for n in (36, 63, 65, 77, 100, 127, 254, 255, 1000, 1001) for t in (np.float16, np.float32)),
+    ],
+)
+def test_no_two_lanes_wait_for_a_bank(columns: int, dtype: Any) -> None:
+    """Where no lane is without a row."""
+    two = _filled(2, columns, 0, dtype)[0]
+    plan = choose(task_of(softmax(TYPES[dtype]), [two, two], (0,)), "tile_bytes=32768").plan
+    x, _ = _filled(2 * plan.slots, columns, columns % 3, dtype)
+    y, tool = np.empty_like(x), Profiler()
+    assert run(softmax(TYPES[dtype]), [x], [y], tool=tool, plan="tile_bytes=32768").plan == plan
+    (profile,) = tool.profiles
+    assert profile.shared
+    assert profile.bank_conflicts == 0
+
+
+def test_rows_that_do_not_follow_each_other_have_no_tile() -> None:
+    x, _ = placed(6, 33, 34, 0, np.float32)
+    x[:] = 1
+    with pytest.raises(PlanError, match="WF418: tile_bytes=4096 cannot hold the elements of a result"):
+        run(softmax(), [x], [np.empty((6, 33), np.float32)], plan="tile_bytes=4096")
+    x = np.ones((6, 33), np.float32)
+    with pytest.raises(PlanError, match="WF428: with tile_bytes=32768 threads read single elements into registers"):
+        run(softmax(), [x], [np.empty_like(x)], plan="tile_bytes=32768,vector=2")
