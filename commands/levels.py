@@ -28,6 +28,7 @@ CTA: Stage = ("fold.cta_reduce", "lower-cta-reduce")
 PERIOD: Stage = ("fold.period_reduce", "lower-period-reduce")
 CLUSTER: Stage = ("fold.cluster_reduce", "lower-cluster-reduce")
 GRID: Stage = ("fold.grid_finish", "lower-grid-finish")
+TICKETS: Stage = ("fold.await", "lower-tickets")
 NOTHING = "nothing to combine"
 _SELDOM = ("tile_bytes", "cluster", "cta", "exchange", "coarsening", "tree")
 _LIBRARY = Path(__file__).resolve().parent.parent / "compiler"
@@ -81,13 +82,14 @@ def levels(plan: Plan, run: Launch) -> list[Level]:
     each = -(-run.chunk * run.length // plan.positions)
     if layout.chunked == "flat":
         each = -(-run.chunk // run.rows)
-    own = "fold.thread_reduce" if layout.loops and plan.resident != "registers" else "fold.block_reduce"
-    everyone = plan.threads * run.split * run.tiles
+    own = "fold.thread_reduce" if layout.loops and plan.resident not in ("registers", "l2") else "fold.block_reduce"
+    everyone = plan.threads * (run.ctas or run.split * run.tiles)
     found = [Level("register", each, layout.extent("vector", "kept", "flat"), 1, ((own, "lower-thread-reduce"),))]
     found += _within_cta(plan, run)
     if plan.cluster > 1:
         found.append(Level("cluster", plan.cluster, 1, plan.threads * plan.cluster, (CLUSTER,)))
-    return [*found, Level("grid", parts, run.tiles, everyone, (GRID,) * (plan.finish != "cta"))]
+    grid = (TICKETS,) if run.ctas else (GRID,) * (plan.finish != "cta")
+    return [*found, Level("grid", parts, run.tiles, everyone, grid)]
 
 
 def _within_cta(plan: Plan, run: Launch) -> list[Level]:

@@ -40,10 +40,15 @@ def least_time(nbytes: int, arch: str) -> str:
 def launch_words(ready: Prepared) -> str:
     """The CTAs of a launch."""
     plan, run = ready.choice.plan, ready.choice.run
+    if run.ctas:
+        chunks = f"{run.tiles * run.split:,} chunk(s), {run.split:,} of each row"
+        return f"{run.ctas:,} CTA(s) of {plan.threads} threads, which take {chunks}, by tickets"
     along = f"{run.tiles:,} along the kept axis, {run.split:,} along the reduced axis"
     return f"{run.tiles * run.split:,} CTA(s) of {plan.threads} threads, {along}"
 
 
 def finish_words(plan: Plan) -> str:
     """How CTAs, or clusters, finish a result."""
+    if plan.resident == "l2":
+        return "each CTA combines the states of the chunks of its rows"
     return FINISHES[plan.finish] if plan.cluster == 1 else IN_CLUSTERS[plan.finish]

@@ -44,6 +44,11 @@ class Target(NamedTuple):
         return number // 10, number % 10
 
     @property
+    def has_cache_policies(self) -> bool:
+        """Whether accesses may say how long the L2 cache keeps their lines (``createpolicy``: sm_80 and PTX 7.4)."""
+        return self.capability >= (8, 0) and self.ptx >= 74
+
+    @property
     def max_threads(self) -> int:
         """Threads a CTA may have."""
         return 1024

@@ -7,6 +7,7 @@ from ..compiler.target import Target
 from . import (
     distribute,
     expand_math,
+    lower_cache_hints,
     lower_cluster_reduce,
     lower_cta_reduce,
     lower_gather,
@@ -18,6 +19,7 @@ from . import (
     lower_shared_store,
     lower_thread_map,
     lower_thread_reduce,
+    lower_tickets,
     lower_tile_copy,
     lower_tile_write,
     lower_warp_shuffle,
@@ -29,6 +31,7 @@ PASSES: tuple[Pass, ...] = (
     lower_tile_write.PASS,
     lower_thread_map.PASS,
     lower_global_access.PASS,
+    lower_cache_hints.PASS,
     lower_residency.PASS,
     lower_thread_reduce.PASS,
     lower_gather.PASS,
@@ -39,6 +42,7 @@ PASSES: tuple[Pass, ...] = (
     lower_period_reduce.PASS,
     lower_cluster_reduce.PASS,
     lower_grid_finish.PASS,
+    lower_tickets.PASS,
     expand_math.PASS,
 )
 """warpfold's own passes: from the tensor program to scf, gpu, nvvm, vector, arith and llvm."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from access_picture import Line, Panel, drawn, run_under, watched
+from access_picture import Line, Panel, Seen, drawn, run_under, watched
 from walk_pages import Case, ones, rows, stretch
 
 import warpfold as wf
@@ -135,6 +135,26 @@ def cluster() -> Case:
     return Case(f"softmax of rows, --plan {plan}", _call(softmax, (4, 64), plan=plan), panels)
 
 
+def cache() -> Case:
+    plan, each = "resident=l2,vector=4,lanes=8,warps=1,warps_kept=1,held=1", rows(4, 64)
+    states = [Line(0, 4, "chunk 0"), Line(4, 4, "chunk 1")]
+
+    def row_of(state: int) -> str:
+        return f"row {state % 4}"
+
+    def folds(s: Seen) -> bool:
+        return s.cta == s.at // 4 % 64 // 32 * 2
+
+    panels = [
+        _array("the fold: a CTA reads a chunk of 32 columns", each, chosen=folds),
+        Panel("and leaves its states in memory, here the maxima", 4, states, "partials", "written", text=row_of),
+        _array("a CTA that writes reads its chunk from the cache", each, chosen=lambda s: not folds(s)),
+        Panel("and the states of both chunks, for which it has waited", 4, states, "partials", text=row_of),
+        _results(each),
+    ]
+    return Case(f"softmax of rows, --plan {plan}", _call(softmax, (4, 64), plan=plan), panels)
+
+
 def memory() -> Case:
     plan, each = "resident=memory,vector=4,unroll=1,lanes=4,warps=1,warps_kept=1", rows(4, 32)
     words = ("phase 1 reads the rows", "phase 2 reads them again", "the results need them once more")
@@ -157,7 +177,7 @@ def two_kernels() -> Case:
 
 CASES: dict[str, Callable[[], Case]] = {
     "softmax": softmax_phases, "layer-norm": layer_norm_phases, "registers": registers, "shared": shared,
-    "columns": columns, "cluster": cluster, "memory": memory, "two-kernels": two_kernels,
+    "columns": columns, "cluster": cluster, "cache": cache, "memory": memory, "two-kernels": two_kernels,
 }  # fmt: skip
 
 
@@ -181,7 +201,7 @@ def table() -> str:
     return "\n".join(rows) + "\n"
 
 
-EXPLAINED = (((32768, 4096), "bf16"), ((4096, 131072), "bf16"), ((64, 1048576), "f32"))
+EXPLAINED = (((32768, 4096), "bf16"), ((4096, 131072), "bf16"), ((64, 1048576), "f32"), ((2, 16777216), "f32"))
 """Arrays of which a softmax is explained, as shape and element type."""
 
 

@@ -48,7 +48,10 @@ def _count(words: Words) -> str:
     steps = words.prepared.steps
     if len(steps) > 1:
         return f"cut into {len(steps)} steps, each with kernels of its own"
-    return "one step" + ": not cut, since a CTA or a cluster owns each row" * steps[0].step.program.reads_again
+    if not steps[0].step.program.reads_again:
+        return "one step"
+    owner = "the grid" if steps[0].prepared.choice.run.ctas else "a CTA or a cluster"
+    return f"one step: not cut, since {owner} owns each row"
 
 
 def _arrays(words: Words) -> list[str]:
@@ -148,6 +151,10 @@ def residency(own: PreparedStep) -> str:
     walks = len(traffic.walked(program))
     if plan.resident == "memory":
         return f"a row waits in memory: {walks} walks read it, each what it needs"
+    if plan.resident == "l2":
+        run = own.prepared.choice.run
+        nbytes = plan.held * plan.threads * _width(own)
+        return f"a row waits in the L2 cache: {run.split} chunk(s) of {nbytes} bytes, which each of {walks} walks reads"
     threads = plan.positions * plan.cluster
     place = {"registers": "registers", "shared": "shared memory"}[plan.resident]
     return f"a row waits in {place}: {plan.held} access(es) of {_width(own)} bytes in each of {threads} thread(s)"

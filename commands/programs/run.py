@@ -10,6 +10,7 @@ import numpy as np
 
 from ...compiler.errors import error
 from ...compiler.laws.check import warn_thoroughly
+from ...compiler.planner.resident.choose import is_far
 from ...compiler.program.array_program import ArrayProgram, Fold
 from ...compiler.program.cuts.cut import rewritten
 from ...compiler.program.graph import Expr
@@ -124,7 +125,8 @@ def checks(request: ProgramRequest, outcome: Ran) -> list[reference.Check]:
 def as_cut(prepared: PreparedProgram) -> ArrayProgram:
     """The program with its folds as the steps have them."""
     rows, portable = owned(prepared), any(s.prepared.task.is_portable for s in prepared.steps)
-    return rewritten(prepared.program, lambda kept, reduced: (kept, reduced) in rows, portable=portable)
+    far = {(s.step.kept, s.step.reduced) for s in prepared.steps if is_far(s.prepared.choice.plan)}
+    return rewritten(prepared.program, lambda *dims: dims in rows, lambda *dims: dims in far, portable=portable)
 
 
 def depth_of(prepared: PreparedProgram, program: ArrayProgram) -> program_bounds.Depth:
@@ -168,7 +170,7 @@ def _show(request: ProgramRequest, outcome: Ran, device: str, output: str | None
         choice = own.prepared.choice
         lines.append((f"plan{tail}", levels.plan_words(choice.plan)))
         lines.append((f"stages{tail}", levels.stage_words(own.prepared)))
-        grid = f"{choice.run.tiles} x {choice.run.split} CTA(s) of {choice.plan.threads} threads"
+        grid = f"{choice.run.grid[0]} x {choice.run.grid[1]} CTA(s) of {choice.plan.threads} threads"
         lines.append((f"grid{tail}", grid))
     lines += [*outcome.times(request.arrays), *outcome.written(output)]
     terminal.facts(lines)

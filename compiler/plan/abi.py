@@ -19,7 +19,7 @@ from .layout import layout_of
 from .plan import IN_TILE, Access, Plan
 
 Role = Literal[
-    "input", "output", "partial", "counter", "exchange", "n_kept", "n_reduced", "chunk", "count", "kept_size",
+    "input", "output", "partial", "counter", "exchange", "n_kept", "n_reduced", "chunk", "count", "lag", "kept_size",
     "reduced_size", "kept_stride", "reduced_stride", "index_stride", "index_base", "number_base", "row_begin",
     "row_end", "row_origin", "row_count", "row_stride", "tile_results", "tile_rows", "tile_pitch", "tile_length",
     "tile_extent", "period_rows", "times", "copies", "copy_stride", "gap", "gather_size", "gather_stride",
@@ -76,7 +76,7 @@ class Facts:
         stores: for each output how it is written: ``kept``, one element a result; or one for each element, as an
             access of that name reads it. Empty where all outputs are ``kept``.
         full: whether every thread makes all accesses that it keeps, and each lies in the row.
-        waiting: the numbers of the inputs whose elements wait in shared memory.
+        waiting: the numbers of the inputs whose elements wait in shared memory or in the L2 cache.
         numberings: along which dims the numbers of each numbering of the program rise: ``kept``, ``reduced``,
             ``both`` or ``none``, for a count of elements.
     """
@@ -173,6 +173,8 @@ class Kernel(NamedTuple):
 
 def waiting_bytes(plan: Plan, facts: Facts, inputs: Sequence[DType]) -> int:
     """Bytes of dynamic shared memory of a CTA: a slot for each access that a thread keeps of an input that waits."""
+    if plan.resident != "shared":
+        return 0
     return plan.held * plan.threads * plan.vector * sum(inputs[i].itemsize for i in facts.waiting)
 
 
@@ -200,12 +202,14 @@ def params(
     finishes = finish in ("cta", "last_block")
     found = [Param("input", i) for i in range(inputs)]
     found += [Param("output", i) for i in range(outputs) if finishes]
-    found += [Param("partial", i) for i in range(states) if finish != "cta"]
-    found += [Param("counter")] if finish == "last_block" else []
+    shares = plan.resident == "l2"
+    found += [Param("partial", i) for i in range(states) if finish != "cta" or shares]
+    found += [Param("counter")] if finish == "last_block" or shares else []
     found += [Param("exchange", i) for i in range(states) if plan.global_states]
     asked = {"row_origin": indexed, "row_count": counted}
     found += [Param(role) for role in ROWS if facts.ragged and asked.get(role, True)]
     found += [Param(role) for role in SCALARS]
+    found += [Param("lag")] if shares else []
     found += [Param("kept_size", 0, d) for d in range(1, kept_rank)]
     found += [Param("reduced_size", 0, d) for d in range(1, reduced_rank)]
     for i in range(inputs):
@@ -242,8 +246,8 @@ def value(param: Param, geometry: Geometry, run: Launch, count: int) -> int:
         return getattr(geometry, param.role)  # type: ignore[no-any-return]
     if param.role == "number_base":
         return geometry.offsets[param.operand]
-    if param.role in ("chunk", "count"):
-        return run.chunk if param.role == "chunk" else count
+    if param.role in ("chunk", "count", "lag"):
+        return {"chunk": run.chunk, "count": count, "lag": run.lag}[param.role]
     if param.role == "tile_rows":
         return run.units
     if param.role.startswith("tile"):

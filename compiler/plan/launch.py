@@ -23,6 +23,9 @@ class Launch(NamedTuple):
         units: indices along the outermost kept dim that a CTA copies into shared memory; 0 where CTAs copy nothing.
         rows: rows of a period, where the plan walks by periods.
         length: elements in each item that ``chunk`` counts: those of the longest piece, where the plan walks by runs.
+        lag: chunks by which CTAs that read a row again follow those that read it first, where rows wait in the L2
+            cache.
+        ctas: CTAs of the grid, where they take their work by tickets; else 0.
     """
 
     tiles: int
@@ -31,6 +34,13 @@ class Launch(NamedTuple):
     units: int = 0
     rows: int = 1
     length: int = 1
+    lag: int = 0
+    ctas: int = 0
+
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        """CTAs of the grid along x, y and z."""
+        return (self.ctas, 1, 1) if self.ctas else (self.tiles, self.split, 1)
 
 
 def period_rows(plan: Plan, columns: int) -> int:

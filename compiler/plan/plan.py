@@ -28,7 +28,7 @@ Walk = Literal["interleaved", "blocked", "period", "staggered", "runs", "padded"
 OWN_WALKS: tuple[Walk, ...] = ("period", "staggered", "runs", "padded", "whole")
 """Walks that serve only some arrays; the two others serve all."""
 Determinism = Literal["run", "portable", "none"]
-Residency = Literal["", "registers", "shared", "memory"]
+Residency = Literal["", "registers", "shared", "l2", "memory"]
 MOST_HELD = 64
 """The most accesses of a row that a thread keeps."""
 
@@ -97,9 +97,11 @@ class Plan:
             only one.
         tree: the name of the combining tree, so that its bits can be promised.
         resident: where the elements of a row wait for the next phase of a program that reads them again: in
-            ``registers`` of the threads that own them, in ``shared`` memory, or in ``memory``, from which they are read
-            again. Empty for a program of one fold, which reads each element once.
-        held: accesses of a row that each thread keeps in registers; 0 where no row waits there.
+            ``registers`` of the threads that own them, in ``shared`` memory, in the ``l2`` cache, where the CTAs of the
+            grid share them, or in ``memory``, from which they are read again. Empty for a program of one fold, which
+            reads each element once.
+        held: accesses of a row that each thread keeps in registers, or makes to a chunk of a row that waits in the L2
+            cache; 0 where rows wait in memory.
     """
 
     fast: Fast = "reduced"
@@ -228,6 +230,8 @@ class Plan:
         """
         round_of_a_cta = self.exchanged - self.global_states
         first = self.gathered if self.cluster > 1 and self.cta == "shuffle" else self.gathered + round_of_a_cta
+        if self.resident == "l2":  # a round over the warps of a CTA, and one over the states of CTAs
+            return 2 * first * state_bytes + TICKET
         if self.finish != "last_block":
             return first * state_bytes + self.tile_bytes
         # Both rounds of a period use one buffer.

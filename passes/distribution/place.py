@@ -149,14 +149,20 @@ def row_of_cta(kernel: Kernel) -> tuple[Row, Any]:
     return Row.at(kernel, number), tile
 
 
-def first_place(kernel: Kernel) -> tuple[Tile, Place]:
-    """The results of the CTA, and the place of a thread while it reads."""
-    plan, digits = kernel.plan, Digits.of(kernel, kernel.plan)
-    row, number = row_of_cta(kernel)
-    first = kernel.scaled(number, plan.slots)
+def place_in_tile(row: Row, number: Any, digits: Digits) -> tuple[Tile, Place]:
+    """The results of tile ``number`` of a row, and the place of a thread with these digits among them."""
+    first = row.kernel.scaled(number, row.kernel.plan.slots)
     name(tile=number, first_kept=first)
     tile = Tile(row, first)
-    place = tile.place_at(digits)
+    return tile, tile.place_at(digits)
+
+
+def first_place(kernel: Kernel) -> tuple[Tile, Place]:
+    """The results of the CTA, and the place of a thread while it reads."""
+    digits = Digits.of(kernel, kernel.plan)
+    row, number = row_of_cta(kernel)
+    tile, place = place_in_tile(row, number, digits)
+    plan = kernel.plan
     if plan.cluster == 1:
         return tile, place
     rank = kernel.modulo(kernel.id(gpu.block_id(gpu.Dimension.y)), plan.cluster)

@@ -79,12 +79,15 @@ class Scratch(NamedTuple):
 
 def scratch(artifact: Artifact, geometry: Geometry, run: Launch) -> Scratch:
     """The scratch memory of one launch."""
-    finish = artifact.plan.finish
+    finish, waits = artifact.plan.finish, artifact.plan.resident == "l2"
     whole = cells_of(artifact.plan, geometry.n_kept, artifact.main.facts.row(geometry))
     cells = {"cta": 0, "atomic": geometry.n_kept}.get(finish, whole * artifact.plan.parts(run.split))
+    cells = whole * run.split if waits else cells
     offsets, nbytes = placed(cells, artifact.state)
     exchange, nbytes = placed(_exchanged(artifact, geometry, run), artifact.state, nbytes)
-    return Scratch(nbytes, offsets, run.tiles if finish == "last_block" else 0, exchange)
+    counters = run.tiles if finish == "last_block" else 0
+    counters = 1 + run.tiles * len(artifact.state) if waits else counters  # there are no more phases than values
+    return Scratch(nbytes, offsets, counters, exchange)
 
 
 def placed(cells: int, types: Sequence[DType], start: int = 0) -> tuple[tuple[int, ...], int]:
@@ -181,4 +184,4 @@ def _cells(g: Geometry, states: int) -> Geometry:
 def _call(kernel: CompiledKernel, g: Geometry, run: Launch, pointers: dict[Role, list[int]], count: int) -> Call:
     g = g.padded(kernel.facts.kept_rank, kernel.facts.reduced_rank)
     args = tuple(pointers[p.role][p.operand] if p.role in POINTERS else value(p, g, run, count) for p in kernel.params)
-    return Call(kernel.name, (run.tiles, run.split, 1), (kernel.plan.threads, 1, 1), args)
+    return Call(kernel.name, run.grid, (kernel.plan.threads, 1, 1), args)

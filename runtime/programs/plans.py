@@ -13,7 +13,7 @@ from ...compiler.errors import error
 from ...compiler.plan.ladder import expand
 from ...compiler.plan.plan import Determinism
 from ...compiler.planner import choose as planner
-from ...compiler.planner.resident.choose import cuts, names_residency, owning
+from ...compiler.planner.resident.choose import cuts, is_far, names_residency, owning
 from ...compiler.planner.task import Notes, Task
 from ...compiler.program.array_program import ArrayProgram, Fold
 from ...compiler.program.cuts.cut import cut
@@ -31,6 +31,8 @@ from ..prepare import Prepared, without_repeats
 from ..view import ArraySpec, dense
 
 Dims = tuple[int, ...]
+Rows = frozenset[tuple[Dims, Dims]]
+"""Rows by the dims that say which row, and those along a row."""
 LITTLE_MORE = 1.25
 """Times as many elements as it reads at least: then a program reads them once."""
 
@@ -172,31 +174,34 @@ class StepPlanner:
         So are those of a step that writes values of rows alone, if one reduction then reads them once. None are where
         ``options`` say where rows wait, and all are where these say that none does.
         """
-        long: frozenset[tuple[Dims, Dims]] = frozenset()
+        long: Rows = frozenset()
+        far: Rows = frozenset()
         while True:
-            steps = self._steps(long)
+            steps = self._steps(long, far)
             tasks = self.tasks(steps)
-            owning_steps = [
-                (step, task)
+            owned = [
+                (step, owning(task, Notes(), options))
                 for step, task in zip(steps.steps, tasks, strict=True)
                 if step.program.reduces and step.program.reads_again
             ]
-            again = {(s.kept, s.reduced) for s, task in owning_steps if cuts(options) or owning(task, Notes()) is None}
-            again |= {(s.kept, s.reduced) for s, _ in owning_steps if self._folds_once(s, steps, long)}
-            if not again - long or names_residency(options):
+            again = {(s.kept, s.reduced) for s, plan in owned if cuts(options) or plan is None}
+            again |= {(s.kept, s.reduced) for s, _ in owned if self._folds_once(s, steps, long, far)}
+            again = set() if names_residency(options) else again
+            away = {(s.kept, s.reduced) for s, plan in owned if is_far(plan, options)}
+            if again <= long and away <= far:
                 return steps, tasks
-            long |= again
+            long, far = long | again, far | away
 
-    def _steps(self, long: frozenset[tuple[Dims, Dims]]) -> Steps:
-        """The steps where rows along the ``long`` dims are cut at the grid."""
+    def _steps(self, long: Rows, far: Rows) -> Steps:
+        """The steps where rows along ``long`` dims are cut at the grid, and those along ``far`` ones wait far away."""
         empty = frozenset(d for d, n in enumerate(self.sizes) if n == 0)
-        return _steps(self.program, long, empty, self.order, self.determinism == "portable")
+        return _steps(self.program, long, far, empty, self.order, self.determinism == "portable")
 
-    def _folds_once(self, step: Step, steps: Steps, long: frozenset[tuple[Dims, Dims]]) -> bool:
+    def _folds_once(self, step: Step, steps: Steps, long: Rows, far: Rows) -> bool:
         """Whether a step of values of rows reads its elements once, in a reduction, if no CTA owns the rows."""
         if len(step.program.reduces) == 1 or any(o.space & REDUCED for o in step.program.outputs):
             return False
-        return self._read(self._steps(long | {(step.kept, step.reduced)})) < LITTLE_MORE * self._read(steps)
+        return self._read(self._steps(long | {(step.kept, step.reduced)}, far)) < LITTLE_MORE * self._read(steps)
 
     def _read(self, steps: Steps) -> int:
         """The elements that all steps read."""
@@ -246,18 +251,14 @@ class StepPlanner:
 
 @lru_cache(maxsize=1024)
 def _steps(
-    program: ArrayProgram,
-    long: frozenset[tuple[Dims, Dims]],
-    empty: frozenset[int],
-    order: Sequence[int],
-    portable: bool,
+    program: ArrayProgram, long: Rows, far: Rows, empty: frozenset[int], order: Sequence[int], portable: bool
 ) -> Steps:
     """The steps of a program, of whose rows those along ``long`` dims, and those without elements, are cut."""
 
     def owns(kept: Dims, reduced: Dims) -> bool:
         return (kept, reduced) not in long and empty.isdisjoint(reduced)
 
-    return cut(program, owns, order, portable=portable)
+    return cut(program, owns, order, lambda *dims: dims in far, portable=portable)
 
 
 def _along_dims(spec: ArraySpec, axes: Sequence[int | None], sizes: Dims) -> ArraySpec:

@@ -8,7 +8,7 @@ import handmade
 import mutate
 import own
 from change import Change, argument, grid, second_alone, shorter
-from fault import DIVERGED, GLOBAL, MASK, MISALIGNED, OUT, SHARED, UNWRITTEN, WARP, Fault
+from fault import DEADLOCK, DIVERGED, GLOBAL, MASK, MISALIGNED, OUT, SHARED, UNWRITTEN, WARP, Fault
 from scene import Scene, nothing
 
 
@@ -128,6 +128,61 @@ EDITED = (
     _edited(_MERGED, "no barrier before the last rounds", WARP, mutate.barrier(-1), _SHARED),
 )  # fmt: skip
 """Mistakes in warpfold's own kernels."""
+
+_WAIT = r"ld\.acquire"
+_CHUNKS, _STRIPS = "chunks", "strips of columns"
+
+
+def _in_few_ctas(kernel: str, what: str, kinds: str | tuple[str, ...], change: mutate.Edit, lines: str) -> Fault:
+    """A mistake in a kernel of chunks, whose tickets three CTAs take."""
+    fault = _edited(kernel, what, kinds, change, lines)
+    return replace(fault, scene=lambda: grid(0, lambda _: (3, 1, 1))(fault.scene()))
+
+
+def _close_behind(kernel: str, what: str, kinds: tuple[str, ...], change: mutate.Edit, lines: str) -> Fault:
+    """A mistake in a kernel of chunks, in which each phase follows one chunk behind the one before."""
+    fault = _in_few_ctas(kernel, what, kinds, change, lines)
+    return replace(fault, scene=lambda: argument(0, 9, -47)(fault.scene()))
+
+
+def _twice(kernel: str, what: str, kind: str, change: mutate.Edit, lines: str) -> Fault:
+    """A mistake in a kernel of chunks, which is launched twice on the same counters."""
+    fault = _edited(kernel, what, kind, change, lines)
+
+    def scene() -> Scene:
+        once = fault.scene()
+        return replace(once, launches=once.launches * 2)
+
+    return replace(fault, scene=scene)
+
+
+def _of_one_cta_with_a_short_lag(s: Scene) -> Scene:
+    """One CTA takes all tickets, and would have to wait for larger ones."""
+    return argument(0, 9, -47)(grid(0, lambda _: (1, 1, 1))(s))
+
+
+_ALWAYS_MORE = mutate.edit(r"inc\.u32(\s+%r\d+, \[%rd\d+\]), %r\d+", r"add.u32\1, 1", None)
+_ONE_SIGNAL = mutate.edit(r"setp\.ge\.u32(\s+%p\d+, %r\d+), %r\d+", r"setp.ge.u32\1, 1")
+CHUNKED = (
+    _in_few_ctas(_CHUNKS, "nothing releases the states", GLOBAL, mutate.edit(r"atom\.rel\w+", "atom.relaxed", 2),
+                 _GLOBAL),
+    _in_few_ctas(_CHUNKS, "nothing acquires the states", GLOBAL, mutate.edit(_WAIT, "ld.relaxed"), _GLOBAL),
+    _in_few_ctas(_CHUNKS, "states released to the CTA", GLOBAL, mutate.edit(r"release\.gpu", "release.cta"),
+                 _GLOBAL + "|atom|ld"),
+    _in_few_ctas(_STRIPS, "no barrier before the signal", GLOBAL, mutate.barrier(3), _GLOBAL),
+    _in_few_ctas(_CHUNKS, "no barrier after the wait", GLOBAL, mutate.barrier(4), _GLOBAL),
+    _close_behind(_CHUNKS, "the wait for one signal", (GLOBAL, UNWRITTEN), _ONE_SIGNAL, _GLOBAL),
+    _in_few_ctas(_CHUNKS, "no barrier before the next ticket", SHARED, mutate.barrier(0), _SHARED),
+    _in_few_ctas(_CHUNKS, "no barrier after the ticket", EXPOSED, mutate.barrier(1), _SHARED),
+    _in_few_ctas(_CHUNKS, "a state further stored", (UNWRITTEN, OUT, GLOBAL), mutate.offset(r"st\.global\.b32", 4),
+                 _GLOBAL),
+    _twice(_CHUNKS, "waits that count nothing", DEADLOCK, mutate.drop(r"atom\.relaxed\.gpu\.global\.inc", 2), _WAIT),
+    _again(_CHUNKS, "tickets not reset", _ALWAYS_MORE),
+    _called(_CHUNKS, "counters nobody set", UNWRITTEN, lambda s: s.with_buffer("counters", nothing(44)), r"acq|atom"),
+    _called(_CHUNKS, "one counter too few", OUT, shorter("counters", 24), _WAIT + "|atom"),
+    _called(_CHUNKS, "a lag shorter than a row", DEADLOCK, _of_one_cta_with_a_short_lag, _WAIT),
+)  # fmt: skip
+"""Mistakes in rows that wait in the L2 cache, which compute-sanitizer has not been run on yet."""
 
 COPIED = (
     _edited("copied rows", "no barrier behind the copy", EXPOSED, mutate.barrier(0), _SHARED),

@@ -79,6 +79,8 @@ def numbers(shape: tuple[int, ...], kind: Any = "float32") -> np.ndarray:
 
 
 _OFFSETS = [0, 3, 3, 900, 2500, 2501, 4000]
+_CHUNKS = "resident=l2,vector=1,warps=2,held=2"
+_STRIPS = "resident=l2,fast=kept,warps=2,held=2"
 
 
 CALLS: dict[str, Callable[[], Any]] = {
@@ -99,6 +101,8 @@ CALLS: dict[str, Callable[[], Any]] = {
     "short rows": lambda: wf.sum(numbers((100, 6)), axis=1),
     "copied rows": lambda: wf.sum(numbers((100, 7)), axis=1, plan=_TILE),
     "ragged rows": lambda: wf.segment_reduce(numbers((4000,)), _OFFSETS, "sum"),
+    "chunks": lambda: wf.softmax(numbers((5, 1003)), axis=1, plan=_CHUNKS),
+    "strips of columns": lambda: wf.softmax(numbers((300, 40)), axis=0, plan=f"{_STRIPS},vector=4,lanes=8"),
 }
 
 
@@ -169,6 +173,10 @@ OTHERS: dict[str, Callable[[], Any]] = {
     "a copied row": lambda: wf.sum(_LINE[1:200], plan=_TILE),
     "short segments": lambda: wf.segment_reduce(_LINE, list(range(0, 1001, 10)), "argmax"),
     "one segment": lambda: wf.segment_reduce(_LINE, [0, 1001], "max"),
+    "shifted chunks": lambda: wf.softmax(numbers((5, 1003)), axis=1, plan="resident=l2,vector=4,warps=2,held=2"),
+    "strips of odd columns": lambda: wf.layer_norm(
+        numbers((301, 41)), numbers((301,)), numbers((301,)), axis=0, plan=f"{_STRIPS},vector=1,lanes=4"
+    ),
 }
 """Calls for every class of plan and every way in which arrays are read."""
 

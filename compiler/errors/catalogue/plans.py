@@ -79,7 +79,7 @@ ENTRIES: Entries = {
             "finish=two_kernels, cluster=1 and tile_bytes=0; or choose fast=reduced or fast=kept",
         ),
         "WF423": (
-            "no CTA or cluster can keep a row of {elements} elements of {name}",
+            "neither a CTA, a cluster nor the L2 cache can keep a row of {elements} elements of {name}",
             "leave the plan to warpfold, which then folds rows in a kernel of their own",
         ),
         "WF428": (

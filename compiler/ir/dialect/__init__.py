@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..mlir import ir
 from . import access, program, residency
 from .base import Fold
-from .stages import cta, grid, thread, warp
+from .stages import cta, grid, thread, tickets, warp
 
 OPS: tuple[type, ...] = tuple(Fold.operations)
 """Every op class of the dialect."""
@@ -25,4 +25,4 @@ def load(context: ir.Context) -> None:
         Fold.load(reload=True)
 
 
-__all__ = ["OPS", "Fold", "access", "cta", "grid", "load", "program", "residency", "thread", "warp"]
+__all__ = ["OPS", "Fold", "access", "cta", "grid", "load", "program", "residency", "thread", "tickets", "warp"]

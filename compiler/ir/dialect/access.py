@@ -47,6 +47,8 @@ AFTER_LAYOUT = {"shifted": 1, "unaligned": 4, "staggered": 2, "tile": 1, "tile_s
 ACCESS_BYTES = 16
 """Bytes of the accesses of a block."""
 AXES = ("kept", "reduced")
+POLICIES = ("evict_first", "evict_last")
+"""Which lines the L2 cache gives up first, and which last."""
 
 
 def check_layout(op: Any, fixed: int, strides: int) -> None:
@@ -360,6 +362,24 @@ class LiveOp(Fold.Operation, name="live"):  # type: ignore[misc]
         check_index(op, 0, 1, 2)
         found = op.results[0].type
         expect(str(element(found)) == "i1", op, "a mask of i1", str(found))
+
+
+class CachedOp(Fold.Operation, name="cached"):  # type: ignore[misc]
+    """A pointer whose accesses say how long the L2 cache should keep their lines.
+
+    ``hinted = fold.cached pointer {policy}``: ``evict_first`` for what is not accessed again, ``evict_last`` for what
+    is. Targets without such policies ignore it.
+    """
+
+    pointer: ext.Operand[Any]
+    hinted: ext.Result[Any]
+    policy: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        check_pointer(op, 0, GLOBAL)
+        check_results(op, [GLOBAL])
+        str_attr(op, "policy", POLICIES)
 
 
 class LeadOp(Fold.Operation, name="lead"):  # type: ignore[misc]

@@ -20,7 +20,7 @@ from ..options import named
 from ..powers_of_two import floor2
 from ..table import threshold
 from ..task import Choice, Notes, Task
-from . import columns, rows, tiled
+from . import columns, l2, rows, tiled
 from .accesses import accesses, elements_of
 
 UNROLL = threshold(4, "accesses in flight", sittings.RESIDENT_ROWS)
@@ -75,6 +75,8 @@ def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
         accesses_of_row = rows.count_of(task, chosen.vector)
     else:
         accesses_of_row = max(1, task.geometry.n_reduced)
+    if chosen.resident == "l2":
+        return l2.overridden(task, chosen, expand(wanted))
     if chosen.resident == "memory":
         each = floor2(accesses_of_row // (chosen.positions * chosen.cluster))
         return replace(chosen, held=0, unroll=chosen.unroll if "unroll" in named(wanted) else min(UNROLL, each))
@@ -100,7 +102,7 @@ def _mapped(task: Task, plan: Plan) -> Plan:
 def _check_served(task: Task, plan: Plan) -> None:
     """Refuses (WF425) fields that no plan of rows that are read again has."""
     served: dict[str, Sequence[object]] = {key: (getattr(Plan(), key),) for key in ALIKE}
-    served |= {"fast": ("reduced", "kept"), "resident": ("registers", "shared", "memory")}
+    served |= {"fast": ("reduced", "kept"), "resident": ("registers", "shared", "l2", "memory")}
     for key, values in served.items():
         value = getattr(plan, key)
         if value not in values:
@@ -118,22 +120,29 @@ def owning(task: Task, notes: Notes, wanted: str = "") -> Plan | None:
 
     Where ``wanted`` names a residency, rows of any length have a plan to put it in.
     """
+    by_columns = _is_by_columns(task)
     if task.is_portable:
-        found = rows.portable_plan(task, notes, by_columns=_is_by_columns(task))
+        found = rows.portable_plan(task, notes, by_columns=by_columns)
     else:
-        by_columns = _is_by_columns(task)
         asked = expand(wanted).get("tile_bytes", "")
         if not by_columns and asked != "0" and (asked or tiled.pays(task)):
             found = tiled.plan(task, notes)
             if found:
                 return found
         found = columns.plan(task, notes) if by_columns else rows.plan(task, notes)
+    found = found or l2.plan(task, notes, by_columns=by_columns)
     return rows.walked_plan(task) if found is None and names_residency(wanted) else found
 
 
 def names_residency(wanted: str) -> bool:
     """Whether options say where rows wait."""
     return not {"resident", "held"}.isdisjoint(expand(wanted)) and not cuts(wanted)
+
+
+def is_far(plan: Plan | None, wanted: str = "") -> bool:
+    """Whether rows wait so far from the threads, by their ``plan`` or by options, that they are read seldom."""
+    resident = expand(wanted).get("resident", "" if names_residency(wanted) or plan is None else plan.resident)
+    return resident == "l2"
 
 
 def cuts(wanted: str) -> bool:
@@ -160,7 +169,7 @@ def _facts(task: Task, plan: Plan) -> Facts:
     reach = max((abs(bound) for i in range(len(g.offsets)) for bound in g.span(i)), default=0)
     run = _launch(task, plan)
     covered = run.split * (run.chunk if run.split > 1 else plan.held * layout_of(plan).span("reduced"))
-    numbers = max(reach, g.n_kept + plan.slots, g.n_reduced + covered)
+    numbers = max(reach, g.n_kept + plan.slots, g.n_reduced + covered, l2.tickets(task, run))
     kept_rank, reduced_rank = task.ranks
     return Facts(
         kept_rank,
@@ -170,7 +179,7 @@ def _facts(task: Task, plan: Plan) -> Facts:
         store_vector=False,
         stores=found[inputs:],
         full=plan.held > 0 and covered == g.n_reduced and "shifted" not in found,
-        waiting=_waiting(task, found) if plan.resident == "shared" else (),
+        waiting=_waiting(task, found) if plan.resident in ("shared", "l2") else (),
         numberings=numberings(task.program),
     )
 
@@ -186,6 +195,8 @@ def _launch(task: Task, plan: Plan) -> Launch:
     if plan.tile_bytes:
         return tiled.launch(task, plan)
     g, span = task.geometry, layout_of(plan).span("reduced")
+    if plan.resident == "l2":
+        return l2.launch(task, plan)
     own = span * (plan.held or -(-g.n_reduced // (span * plan.cluster)) or 1)
     length = rows.count_of(task, plan.vector) * plan.vector if plan.fast == "reduced" else g.n_reduced
     split = plan.cluster if task.program.reduces else max(1, -(-length // own))

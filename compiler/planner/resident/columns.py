@@ -27,7 +27,7 @@ LEAST = threshold(8, "accesses of a thread", sittings.RESIDENT_ROWS)
 
 def plan(task: Task, notes: Notes) -> Plan | None:
     """The plan of columns that threads keep in registers; None where they are too long for that."""
-    vector, n = _vector(task), task.geometry.n_reduced
+    vector, n = vector_of(task), task.geometry.n_reduced
     item = max(task.operand_type(i).itemsize for i in elements_of(task))
     most = LARGEST_CLUSTER if task.target.has_clusters and not task.is_portable else 1
     for width, ctas in reversed(WIDTHS.rows):
@@ -54,7 +54,7 @@ def _held(n: int, lanes_kept: int, threads: int, cluster: int) -> int:
     return max(1, ceil(n / (threads // lanes_kept * cluster)))
 
 
-def _vector(task: Task) -> int:
+def vector_of(task: Task) -> int:
     """Neighbouring columns of a thread: as many as an access holds, where every array has them side by side."""
     rows = elements_of(task)
     vector = max(1, WIDEST // max(task.operand_type(i).itemsize for i in rows))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..array_program import ArrayProgram
-from ..graph import Expr
+from ..graph import Expr, Space
 from ..rewrites.approximations import approximated
 from ..rewrites.online import online
 from ..rewrites.two_pass import two_pass
@@ -23,7 +23,14 @@ SIZE = 1 << 10
 """What a dim counts as when values are compared whose sizes are unknown."""
 
 
-def cut(program: ArrayProgram, owns: Owns, order: Sequence[int] | None = None, *, portable: bool = False) -> Steps:
+def cut(
+    program: ArrayProgram,
+    owns: Owns,
+    order: Sequence[int] | None = None,
+    far: Owns = lambda *_: False,
+    *,
+    portable: bool = False,
+) -> Steps:
     """The steps of ``program``.
 
     Args:
@@ -32,9 +39,11 @@ def cut(program: ArrayProgram, owns: Owns, order: Sequence[int] | None = None, *
             ``reduced`` dims of each row. It is asked for the dims of folds.
         order: the dims as they lie in memory, outermost first; by default in order of their numbers. Steps without
             folds share the innermost ones among threads.
+        far: ``far(kept, reduced)`` says of rows that are owned whether they wait so far from the threads that another
+            read costs more than instructions do.
         portable: whether results have the same bits on every GPU.
     """
-    program = rewritten(program, owns, portable=portable)
+    program = rewritten(program, owns, far, portable=portable)
     groups = grouped(program, owns, range(len(program.dims)) if order is None else order)
     homes = _homes(program, groups)
     buffers = Buffers(program)
@@ -49,14 +58,17 @@ def cut(program: ArrayProgram, owns: Owns, order: Sequence[int] | None = None, *
     return Steps(named(program.name, [*buffers.steps, *steps]), tuple(buffers.all))
 
 
-def rewritten(program: ArrayProgram, owns: Owns, *, portable: bool) -> ArrayProgram:
+def rewritten(program: ArrayProgram, owns: Owns, far: Owns, *, portable: bool) -> ArrayProgram:
     """``program`` with folds joined where that saves a read, and split where that takes fewer instructions.
 
     Exponentials of halves are approximate, unless the program is ``portable``.
     """
-    dims_of = program.dims_of
-    program = online(program, lambda *dims: not owns(*map(dims_of, dims)))
-    program = two_pass(program, lambda *dims: owns(*map(dims_of, dims)))
+
+    def near(*spaces: Space) -> bool:
+        dims = tuple(map(program.dims_of, spaces))
+        return owns(*dims) and not far(*dims)
+
+    program = two_pass(online(program, lambda *dims: not near(*dims)), near)
     return program if portable else approximated(program)
 
 

@@ -7,16 +7,18 @@ registers for one phase, and an SM room for more threads.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 from ....compiler.ir.combine import pack, with_shape
 from ....compiler.ir.dialect.base import element, state_type
-from ....compiler.ir.mlir import arith, gpu
+from ....compiler.ir.mlir import arith, gpu, ir
 from ....compiler.plan.layout import layout_of
+from ....compiler.postorder import postorder
 from ..kernel import Kernel
+from ..reader import operands_of
 from .row_accesses import RowAccesses, is_shifted, wide
 
 
@@ -41,7 +43,11 @@ class HeldRow:
         """The row of a thread."""
         kernel, held, step = row.kernel, row.kernel.plan.held, layout_of(row.kernel.plan).step
         starts = [row.begin] + [arith.addi(row.begin, kernel.number(j * step)) for j in range(1, held)]
-        slots = {i: row.hold(i, element(kernel.inputs[i].type)) for i in kernel.facts.waiting}
+        slots = {
+            i: row.hold(i, element(kernel.inputs[i].type))
+            for i in kernel.facts.waiting
+            if kernel.plan.resident == "shared"
+        }
         return cls(row, tuple(starts), tuple({} for _ in starts), slots)
 
     def is_whole(self, j: int) -> bool:
@@ -51,7 +57,7 @@ class HeldRow:
             return True
         cut = is_shifted(kernel)  # by the row's begin, and wherever its end may be
         middle = (1 if cut else 0) <= j < kernel.plan.held - (2 if cut else 1)
-        return middle and kernel.plan.cluster == 1 and bool(kernel.phases)
+        return middle and kernel.plan.cluster == 1 and kernel.plan.resident != "l2" and bool(kernel.phases)
 
     def fragment(self, tensor: Any, j: int) -> Any:
         """The fragment of a tensor in access ``j``."""
@@ -64,6 +70,13 @@ class HeldRow:
         kernel = self.row.kernel
         operands = [self.slots[operand], kernel.number(j)]
         return kernel.make("fold.held", t, operands, {"threads": kernel.plan.threads}, kernel.plan.vector)
+
+    def load(self, tensors: Sequence[Any]) -> None:
+        """Reads the inputs that tensors need for each element."""
+        for v in postorder(tensors, operands_of, self.row.values.kept):
+            if isinstance(v, ir.BlockArgument) and self.row.values.varies(v):
+                for j in range(len(self.starts)):
+                    self.fragment(v, j)
 
     def begin_phase(self) -> None:
         """Forgets what is to be computed again."""

@@ -20,6 +20,7 @@ from ..place import Place, Tile, first_place
 from .held_row import HeldRow
 from .row_accesses import RowAccesses
 from .row_tiles import row_tiles
+from .tickets import distribute_by_tickets
 from .walked_row import WalkedRow
 
 ROWS: dict[str, Any] = {"registers": HeldRow.of, "shared": HeldRow.of, "memory": WalkedRow.of}
@@ -28,6 +29,9 @@ ROWS: dict[str, Any] = {"registers": HeldRow.of, "shared": HeldRow.of, "memory":
 
 def distribute_phases(kernel: Kernel) -> None:
     """Writes the body of a kernel that reads its rows again."""
+    if kernel.plan.resident == "l2":
+        distribute_by_tickets(kernel)
+        return
     places = row_tiles if kernel.plan.tile_bytes else _in_place
     with places(kernel) as (tile, place, tiles):
         accesses = RowAccesses.of(kernel, place, tiles)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ....compiler.ir.build import address, bytes_of, memory_type
@@ -32,6 +32,7 @@ class RowAccesses:
         starts: where the thread's first access is, for inputs, and after these for results, whose rows are in a tile,
             or whose single elements lie side by side. The others are then at constant distances.
         reused: the inputs in whose tiles results are going to lie.
+        hinted: the pointers to the elements of rows, where the L2 cache is told how long to keep them.
     """
 
     kernel: Kernel
@@ -41,11 +42,18 @@ class RowAccesses:
     values: Values
     starts: Mapping[int, Any]
     reused: Sequence[int]
+    hinted: Mapping[tuple[str, int], Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, kernel: Kernel, place: Place, tiles: Mapping[int, Sequence[Any]]) -> RowAccesses:
-        """The accesses of a thread at its place; ``tiles`` are those of the CTA, with their origins."""
-        chunk = chunk_of(kernel, kernel.arg("n_reduced"), kernel.arg("chunk"), always=not kernel.phases)
+    def of(
+        cls, kernel: Kernel, place: Place, tiles: Mapping[int, Sequence[Any]], chunk: Chunk | None = None
+    ) -> RowAccesses:
+        """The accesses of a thread at its place to a ``chunk`` of its row, by default that of its CTA.
+
+        ``tiles`` are those of the CTA, with their origins.
+        """
+        if chunk is None:
+            chunk = chunk_of(kernel, kernel.arg("n_reduced"), kernel.arg("chunk"), always=not kernel.phases)
         begin = arith.addi(chunk.first, layout_of(kernel.plan).start(place.position, kernel))
         if is_shifted(kernel):
             lead = _lead(kernel, place)
@@ -58,6 +66,20 @@ class RowAccesses:
         reused = sorted(buffers_of(kernel).reused.values()) if tiles else []
         return cls(kernel, place, chunk, begin, Values(kernel, place, reader, chunk), own, reused)
 
+    def cached(self, policy: str) -> RowAccesses:
+        """The same accesses, which tell the L2 cache by ``policy`` how long to keep the elements of rows."""
+        kernel, pointer = self.kernel, ir.Type.parse("!llvm.ptr<1>")
+        found: dict[tuple[str, int], Any] = {}
+        outputs = [n for n, kind in enumerate(kernel.facts.stores) if kind != "kept"]
+        for key in [*(("input", i) for i in kernel.facts.waiting), *(("output", n) for n in outputs)]:
+            operands = [kernel.arg(*key)]
+            found[key] = kernel.make_op("fold.cached", [pointer], operands, {"policy": policy}).results[0]
+        return replace(self, hinted=found)
+
+    def pointer(self, role: str, number: int) -> Any:
+        """The pointer to an input or an output."""
+        return self.hinted.get((role, number)) or self.kernel.arg(role, number)
+
     def load(self, operand: int, t: Any, r: Any, *, whole: bool) -> Any:
         """The elements of an input in the access at ``r``, which lies in the row as a ``whole``, or else maybe not."""
         kernel, access = self.kernel, self.kernel.facts.access[operand]
@@ -66,7 +88,7 @@ class RowAccesses:
             at, layout, bounds = self._relative(operand, r, access)
         else:
             attributes = load_attributes(kernel.facts.kept_rank, kernel.facts.reduced_rank, kernel.plan.fast, access)
-            at, bounds = [kernel.arg("input", operand), self.place.start, r], [self.chunk.first, self.chunk.limit]
+            at, bounds = [self.pointer("input", operand), self.place.start, r], [self.chunk.first, self.chunk.limit]
             layout = _layout(kernel, operand) + ([extent(kernel, operand)] if access == "shifted" else [])
         if whole:
             return kernel.make("fold.load", t, [*at, *layout], attributes, kernel.plan.vector)
@@ -122,7 +144,7 @@ class RowAccesses:
             rank, (at, layout, bounds) = (1, 1), self._relative(operand, r, access)
         else:
             rank = (kernel.facts.kept_rank, kernel.facts.reduced_rank)
-            at, bounds = [kernel.arg("output", number), self.place.start, r], [self.chunk.first, self.chunk.limit]
+            at, bounds = [self.pointer("output", number), self.place.start, r], [self.chunk.first, self.chunk.limit]
             layout = _layout(kernel, operand)
         attributes = load_attributes(*rank, kernel.plan.fast, access) | {"whole": whole}
         operands = [wide(value, kernel.plan.vector), *at, *bounds, self.place.in_range, *layout]
@@ -156,7 +178,7 @@ def is_cut(kernel: Kernel) -> bool:
 
 def _earlier(kernel: Kernel, chunk: Chunk, lead: Any) -> Chunk:
     """The elements that a CTA owns of a row that CTAs share, where all accesses begin ``lead`` elements early."""
-    if kernel.phases and kernel.plan.cluster == 1:
+    if kernel.phases and kernel.plan.cluster == 1 and kernel.plan.resident != "l2":
         return chunk
     first = arith.subi(chunk.first, lead)
     limit = arith.minsi(arith.addi(first, chunk.length), kernel.arg("n_reduced"))

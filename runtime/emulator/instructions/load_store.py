@@ -179,6 +179,14 @@ def _hint(_form: Form) -> Op:
     return Op()
 
 
+def _policy(form: Form) -> Op:
+    """A cache policy: a word that only accesses with a hint take, and that changes nothing here."""
+    form.drop("fractional", *(m for m in form.left if m.startswith("L2::")))
+    type_ = form.type("b64")
+    dest, _ = form.operands(2)
+    return Op((), ((dest, type_),), lambda: np.zeros(1, np.uint64))
+
+
 TABLE: dict[str, Builder] = {
     "ld": _ld,
     "ldu": _ld,
@@ -187,4 +195,5 @@ TABLE: dict[str, Builder] = {
     "prefetchu": _hint,
     "discard": _hint,
     "applypriority": _hint,
+    "createpolicy": _policy,
 }

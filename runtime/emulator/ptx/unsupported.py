@@ -19,7 +19,6 @@ _OPCODES = {
     "a stack that grows": "alloca stacksave stackrestore",
     "tensor maps": "tensormap",
     "cluster launch control": "clusterlaunchcontrol",
-    "cache policies": "createpolicy",
 }
 _BY_OPCODE = {opcode: what for what, opcodes in _OPCODES.items() for opcode in opcodes.split()}
 _BY_FORM = {

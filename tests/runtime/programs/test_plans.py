@@ -25,15 +25,15 @@ def test_calls_of_many_sizes_share_kernels() -> None:
 
 
 def test_a_cut_keeps_finished_values_of_each_row() -> None:
-    found = _prepared(batch_norm, (256, 4, 128, 128), (4,))
+    found = _prepared(batch_norm, (1024, 4, 128, 128), (4,))
     assert [len(s.step.program.reduces) for s in found.steps] == [1, 0]
-    assert found.steps[0].elements == 256 * 128 * 128
+    assert found.steps[0].elements == 1024 * 128 * 128
     assert [b.dims for b in found.cut.buffers] == [(1,)] * len(found.cut.buffers)
 
 
 def test_buffers_do_not_overlap() -> None:
     rows = wf.program(lambda x: (x - wf.mean(x, axis=0)) / (wf.std(x, axis=0) + wf.max(x, axis=0)))
-    found = _prepared(rows, (1 << 20, 999))
+    found = _prepared(rows, (1 << 23, 999))
     ends = [o + b.dtype.itemsize * 999 for o, b in zip(found.buffers, found.cut.buffers, strict=True)]
     assert len(ends) > 1
     assert all(o % 256 == 0 for o in found.buffers)
@@ -42,7 +42,7 @@ def test_buffers_do_not_overlap() -> None:
 
 
 def test_options_are_those_of_the_steps_that_fold() -> None:
-    found = _prepared(softmax, (2, 1 << 22), plan="warps=4,warps_kept=1")
+    found = _prepared(softmax, (2, 1 << 23), plan="warps=4,warps_kept=1")
     assert [s.prepared.choice.plan.warps for s in found.steps] == [4, 8]
     found = _prepared(wf.program(lambda x: x * 2.0), (4, 512), plan="vector=2")
     assert [s.prepared.choice.plan.vector for s in found.steps] == [2]

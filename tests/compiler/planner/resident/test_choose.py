@@ -10,6 +10,7 @@ import pytest
 
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.planner.choose import choose
+from warpfold.compiler.planner.resident import l2
 from warpfold.compiler.target import TARGETS
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "passes"))
@@ -46,9 +47,53 @@ def test_without_clusters_a_row_has_a_large_cta() -> None:
     assert (plan.resident, plan.threads) == ("shared", 512)
 
 
-def test_rows_that_no_cluster_holds_are_refused() -> None:
-    with pytest.raises(PlanError, match=r"WF423: no CTA or cluster can keep a row of 1048576 elements of softmax\n"):
-        _plan(4, 1 << 20)
+def test_rows_that_the_cache_does_not_hold_are_refused() -> None:
+    with pytest.raises(
+        PlanError, match=r"WF423: neither a CTA, a cluster nor the L2 cache can keep a row of 8388608 e"
+    ):
+        _plan(4, 1 << 23)
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize(("rows", "columns", "kept"), [(64, 1 << 20, 0), (3, 1 << 22, 0), (1 << 20, 64, 1)])
+def test_rows_that_no_cluster_holds_wait_in_the_cache(rows: int, columns: int, kept: int, arch: str) -> None:
+    plan = _plan(rows, columns, kept, arch)
+    assert plan.resident == "l2"
+    assert plan.fast == ("kept" if kept else "reduced")
+    assert plan.held * plan.threads * plan.vector * 4 == 32 << 10
+
+
+def test_ctas_of_chunks_fill_the_machine() -> None:
+    x = np.lib.stride_tricks.as_strided(np.zeros(4, np.float32), (64, 1 << 20), (4 << 20, 4))
+    run = choose(task_of(softmax(), [x, x], (0,), TARGETS["sm_90a"])).run
+    assert (run.tiles, run.split, run.chunk) == (64, 128, 8192)
+    assert run.grid == (132 * l2.THREADS_PER_SM // 256, 1, 1)
+    assert run.lag > run.split
+
+
+def test_chunks_of_portable_bits_follow_from_the_row() -> None:
+    """They depend neither on how many rows there are nor on the machine."""
+    for n in (20_000, 1 << 20):
+        found = set()
+        for rows, pitch, arch in ((1, n, "sm_90a"), (3000, n + 1, "sm_80"), (7, 2 * n, "sm_120")):
+            x = np.lib.stride_tricks.as_strided(np.zeros(4, np.float32), (rows, n), (4 * pitch, 4))
+            choice = choose(task_of(softmax(), [x, x], (0,), TARGETS[arch], "portable"))
+            assert choice.plan.resident == "l2"
+            found.add((choice.run.chunk, choice.plan.positions, choice.plan.vector, choice.plan.held))
+        assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ("held=0", "WF403: .*held cannot be 0: expected a number from 1 to 64"),
+        ("cluster=2", "WF425: .*cluster=2 is for other"),
+    ],
+)
+def test_chunks_have_accesses_and_no_clusters(asked: str, message: str) -> None:
+    x = np.zeros((4, 1024), np.float32)
+    with pytest.raises(PlanError, match=message):
+        choose(task_of(softmax(), [x, x], (0,), TARGETS["sm_90a"]), f"resident=l2,{asked}")
 
 
 @pytest.mark.parametrize(("rows", "cluster"), [(256, 1), (2048, 2), (8192, 8)])
@@ -77,7 +122,7 @@ def test_the_accesses_that_threads_keep_follow_from_the_row() -> None:
 @pytest.mark.parametrize(
     ("asked", "key", "only"),
     [("finish=atomic", "finish=atomic", "cta"), ("walk=blocked", "walk=blocked", "interleaved"),
-     ("fast=both", "fast=both", "reduced or kept"), ("resident=", "resident=", "registers or shared or memory"),
+     ("fast=both", "fast=both", "reduced or kept"), ("resident=", "resident=", "registers or shared or l2 or memory"),
      ("coarsening=4,finish=last_block", "coarsening=4", "0")],
 )  # fmt: skip
 def test_fields_that_rows_that_are_read_again_do_not_have(asked: str, key: str, only: str) -> None:
@@ -91,7 +136,7 @@ def test_rows_of_any_length_are_walked_in_memory_if_asked_for() -> None:
     plan = choose(task_of(softmax(), [x, x], (0,), TARGETS["sm_90a"]), "resident=memory").plan
     assert (plan.resident, plan.held, plan.unroll) == ("memory", 0, 4)
     with pytest.raises(
-        PlanError, match=r"WF426: resident=registers: .* would keep 2048 accesses, and keeps at most 64"
+        PlanError, match=r"WF426: resident=registers: .* would keep 4096 accesses, and keeps at most 64"
     ):
         choose(task_of(softmax(), [x, x], (0,), TARGETS["sm_90a"]), "resident=registers")
 

@@ -1,0 +1,96 @@
+"""Rows that are too long to wait on chip wait in the L2 cache: chunks of a row are read again while it holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import ceil
+
+from ...errors import error
+from ...plan.launch import Launch
+from ...plan.layout import layout_of
+from ...plan.plan import LARGEST, MOST_HELD, Plan
+from ...target import WARP
+from .. import sittings
+from ..powers_of_two import ceil2
+from ..table import threshold
+from ..task import Notes, Task
+from . import columns
+from .accesses import elements_of, vector_of
+from .rows import count_of
+
+HELD = threshold(8, "accesses of a thread", sittings.RESIDENT_ROWS)
+"""A chunk is what the threads of a CTA read with this many accesses each."""
+THREADS = threshold(256, "threads of a CTA", sittings.RESIDENT_ROWS)
+WIDTH = threshold(128, "bytes of a row of a strip", sittings.RESIDENT_ROWS)
+"""Neighbouring columns of a strip: whole lines of the cache."""
+KEPT = threshold(32, "elements of a chunk that a thread keeps", sittings.RESIDENT_ROWS)
+"""Of columns, whose states take registers of their own."""
+ROW_BYTES = threshold(16 << 20, "bytes of a row", sittings.RESIDENT_ROWS)
+"""The most that the cache holds for the phase that follows, beside what is written."""
+THREADS_PER_SM = threshold(1024, "threads per SM", sittings.RESIDENT_ROWS)
+"""CTAs of the grid have this many threads in all; each takes chunks until none is left."""
+AHEAD = threshold(2, "times the CTAs of a phase", sittings.RESIDENT_ROWS)
+"""A phase follows the one before it by the chunks of a row and so many more, so that CTAs seldom wait."""
+
+
+def plan(task: Task, notes: Notes, *, by_columns: bool) -> Plan | None:
+    """The plan of rows that wait in the L2 cache; None where a row is too long for it.
+
+    The tree of a portable plan follows from the length and the type of a row.
+    """
+    inputs = [i for i in elements_of(task) if i < len(task.program.inputs)]
+    nbytes = task.geometry.n_reduced * sum(task.operand_type(i).itemsize for i in inputs)
+    if not inputs or nbytes > ROW_BYTES:
+        notes.rejected.append(("resident=l2", f"{nbytes} bytes of a row: at most {ROW_BYTES}"))
+        return None
+    found = _of_columns(task) if by_columns and not task.is_portable else _of_rows(task, by_columns=by_columns)
+    chunk = found.held * layout_of(found).span("reduced")
+    notes.because(f"a row waits in the L2 cache: CTAs take chunks of {chunk} elements by tickets", "held", "resident")
+    return found
+
+
+def _of_rows(task: Task, *, by_columns: bool) -> Plan:
+    """The plan of rows whose elements follow each other, or of portable bits."""
+    lanes = max(1, THREADS // LARGEST["warps"]) if by_columns else WARP
+    vector = vector_of(task, "reduced")
+    return Plan("reduced", "interleaved", vector, 1, lanes, THREADS // lanes, resident="l2", held=HELD)
+
+
+def _of_columns(task: Task) -> Plan:
+    """The plan of rows whose elements lie apart: a chunk is a strip of neighbouring rows."""
+    vector = columns.vector_of(task)
+    item = max(task.operand_type(i).itemsize for i in elements_of(task))
+    lanes_kept = max(1, min(WARP, WIDTH // (item * vector), ceil2(ceil(task.geometry.columns / vector))))
+    held = max(1, KEPT // vector)
+    return Plan("kept", "interleaved", vector, 1, WARP // lanes_kept, THREADS // WARP, resident="l2", held=held)
+
+
+def overridden(task: Task, chosen: Plan, wanted: Mapping[str, str]) -> Plan:
+    """The plan ``chosen``, of which ``wanted`` are the fields that were asked for.
+
+    Raises:
+        PlanError: WF403 for a chunk of no accesses, WF425 for a cluster.
+    """
+    if "held" in wanted and not chosen.held:
+        raise error("WF403", key="held", value=chosen.held, expected=f"a number from 1 to {MOST_HELD}")
+    if "cluster" in wanted and chosen.cluster > 1:
+        raise error("WF425", name=task.program.name, key="cluster", value=chosen.cluster, only=1)
+    return replace(chosen, cluster=1, held=chosen.held if "held" in wanted else HELD)
+
+
+def launch(task: Task, plan: Plan) -> Launch:
+    """The grid: CTAs that fill the machine, each of which takes one phase of one chunk after another."""
+    g, phases = task.geometry, 1 + len(task.program.reduces)
+    chunk = layout_of(plan).span("reduced") * plan.held
+    length = count_of(task, plan.vector) * plan.vector if plan.fast == "reduced" else g.n_reduced
+    tiles, parts = -(-g.n_kept // plan.slots), max(1, -(-length // chunk))
+    ctas = min(phases * tiles * parts, ceil(task.machine * THREADS_PER_SM / plan.threads))
+    lag = parts + min(int(ctas * AHEAD / phases), tiles * parts)
+    return Launch(tiles, parts, chunk, lag=lag, ctas=ctas)
+
+
+def tickets(task: Task, run: Launch) -> int:
+    """The tickets of a launch, with those that tell its CTAs that no work is left."""
+    phases = 1 + len(task.program.reduces)
+    return phases * (run.tiles * run.split + (phases - 1) * run.lag) + run.ctas

@@ -1,0 +1,33 @@
+// Errors of fold.await.
+
+// RUN: warpfold-opt %s --split-input-file --verify-diagnostics
+
+func.func @counters_are_shared(%c: !llvm.ptr<3>, %i: i32, %n: i32) {
+  // expected-error @below {{WF310: fold.await expects a !llvm.ptr<1> as operand 0, got !llvm.ptr<3>}}
+  "fold.await"(%c, %i, %n) : (!llvm.ptr<3>, i32, i32) -> ()
+  return
+}
+
+// -----
+
+func.func @number_is_no_index(%c: !llvm.ptr<1>, %i: index, %n: i32) {
+  // expected-error @below {{WF310: fold.await expects an i32 or i64 as operand 1, got index}}
+  "fold.await"(%c, %i, %n) : (!llvm.ptr<1>, index, i32) -> ()
+  return
+}
+
+// -----
+
+func.func @count_is_a_float(%c: !llvm.ptr<1>, %i: i32, %n: f32) {
+  // expected-error @below {{WF310: fold.await expects an i32 or i64 as operand 2, got f32}}
+  "fold.await"(%c, %i, %n) : (!llvm.ptr<1>, i32, f32) -> ()
+  return
+}
+
+// -----
+
+func.func @no_count(%c: !llvm.ptr<1>, %i: i32) {
+  // expected-error @below {{WF310: fold.await expects 3 operand(s), got 2}}
+  "fold.await"(%c, %i) : (!llvm.ptr<1>, i32) -> ()
+  return
+}

@@ -1,0 +1,46 @@
+// Cache hints: the lowering of fold.cached, by the size of an access and by target.
+
+// RUN: warpfold-opt %s --pass-pipeline='builtin.module(lower-cache-hints)' | FileCheck %s
+
+// Four words of 32 bits.
+// CHECK-LABEL: func.func @sixteen_bytes
+func.func @sixteen_bytes(%x: !llvm.ptr<1>, %i: i32) -> vector<8xbf16> {
+  // CHECK:      %[[POLICY:.*]] = llvm.inline_asm "createpolicy.fractional.L2::evict_last.b64 $0, 1.0;", "=l" : () -> i64
+  // CHECK:      %[[WORDS:.*]] = llvm.inline_asm has_side_effects "ld.global.nc.L2::cache_hint.v4.b32 {$0, $1, $2, $3}, [$4], $5;", "=r,=r,=r,=r,l,l" %{{.*}}, %[[POLICY]]
+  // CHECK:      %[[EIGHT:.*]] = llvm.bitcast %{{.*}} : vector<4xi32> to vector<8xbf16>
+  // CHECK-NEXT: return %[[EIGHT]]
+  %h = "fold.cached"(%x) {policy = "evict_last"} : (!llvm.ptr<1>) -> !llvm.ptr<1>
+  %p = llvm.getelementptr %h[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, bf16
+  %v = llvm.load %p invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xbf16>
+  return %v : vector<8xbf16>
+}
+
+// One word of 64 bits.
+// CHECK-LABEL: func.func @eight_bytes
+func.func @eight_bytes(%x: !llvm.ptr<1>, %v: vector<2xf32>) {
+  // CHECK: %[[WORD:.*]] = llvm.bitcast %{{.*}} : vector<2xf32> to i64
+  // CHECK: llvm.inline_asm has_side_effects "st.global.L2::cache_hint.b64 [$0], $1, $2;", "l,l,l" %{{.*}}, %[[WORD]], %{{.*}}
+  %h = "fold.cached"(%x) {policy = "evict_first"} : (!llvm.ptr<1>) -> !llvm.ptr<1>
+  llvm.store %v, %h {alignment = 8 : i64} : vector<2xf32>, !llvm.ptr<1>
+  return
+}
+
+// Narrow accesses have no hint.
+// CHECK-LABEL: func.func @two_bytes
+func.func @two_bytes(%x: !llvm.ptr<1>) -> f16 {
+  // CHECK-NOT: inline_asm
+  // CHECK:     llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr<1> -> f16
+  %h = "fold.cached"(%x) {policy = "evict_first"} : (!llvm.ptr<1>) -> !llvm.ptr<1>
+  %v = llvm.load %h {alignment = 2 : i64} : !llvm.ptr<1> -> f16
+  return %v : f16
+}
+
+// Before PTX 7.4 there are none at all.
+// CHECK-LABEL: func.func @old
+func.func @old(%x: !llvm.ptr<1>) -> f32 attributes {fold.target = "sm_80"} {
+  // CHECK-NOT: inline_asm
+  // CHECK:     llvm.load
+  %h = "fold.cached"(%x) {policy = "evict_first"} : (!llvm.ptr<1>) -> !llvm.ptr<1>
+  %v = llvm.load %h {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+  return %v : f32
+}

@@ -1,0 +1,144 @@
+"""Lowers cache hints: accesses through a hinted pointer get a cache policy of the L2 cache.
+
+Upstream has no such accesses, so they become inline PTX: of 16, 8 or 4 bytes, as words of 32 or 64 bits. Others, and
+all on targets without cache policies, stay as they are.
+
+Read once and not again:
+
+```mlir before
+func.func @last_use(%x: !llvm.ptr<1>, %i: i32) -> f32 {
+  %hinted = "fold.cached"(%x) {policy = "evict_first"} : (!llvm.ptr<1>) -> !llvm.ptr<1>
+  %where = llvm.getelementptr %hinted[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+  %element = llvm.load %where {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+  return %element : f32
+}
+```
+
+```mlir after
+func.func @last_use(%x: !llvm.ptr<1>, %i: i32) -> f32 {
+  %policy = llvm.inline_asm "createpolicy.fractional.L2::evict_first.b64 $0, 1.0;", "=l" : () -> i64
+  %where = llvm.getelementptr %x[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+  %word = llvm.inline_asm has_side_effects "ld.global.L2::cache_hint.b32 $0, [$1], $2;", "=r,l,l" %where, %policy
+    : (!llvm.ptr<1>, i64) -> i32
+  %element = llvm.bitcast %word : i32 to f32
+  return %element : f32
+}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..compiler.driver.pipeline import Pass
+from ..compiler.ir.attributes import target_of
+from ..compiler.ir.build import before, bytes_of, enclosing, find, replace
+from ..compiler.ir.combine import width
+from ..compiler.ir.dialect.access import POLICIES
+from ..compiler.ir.dialect.base import element, str_attr
+from ..compiler.ir.mlir import ir, llvm
+
+WORDS = {4: ("b32", 1), 8: ("b64", 1), 16: ("v4.b32", 4)}
+"""For each size of an access in bytes: the type of the instruction, and its words."""
+
+
+def _run(module: Any) -> None:
+    for op in find(module, "fold.cached"):
+        kernel = enclosing(op, "gpu.func", "func.func")
+        outer = kernel.parent.operation
+        if target_of(outer if outer.name == "gpu.module" else kernel).has_cache_policies:
+            accesses = [o for o in _accesses(op.results[0]) if _bytes(o) in WORDS]
+            if accesses:
+                _hint(op, accesses)
+        replace(op, [op.operands[0]])
+
+
+def _accesses(pointer: Any) -> Iterator[Any]:
+    """The loads and stores through a pointer."""
+    for use in pointer.uses:
+        user = use.owner.operation
+        if user.name == "llvm.getelementptr":
+            yield from _accesses(user.results[0])
+        elif user.name in ("llvm.load", "llvm.store"):
+            yield user
+
+
+def _bytes(access: Any) -> int:
+    """The bytes of an access."""
+    t = access.results[0].type if access.results else access.operands[0].type
+    return width(t) * bytes_of(element(t))
+
+
+def _hint(op: Any, accesses: list[Any]) -> None:
+    with before(op):
+        policy = str_attr(op, "policy", POLICIES)
+        made = f"createpolicy.fractional.L2::{policy}.b64 $0, 1.0;"
+        word = ir.IntegerType.get_signless(64)
+        policy = llvm.inline_asm(word, [], made, "=l")
+    for access in accesses:
+        with before(access):
+            if access.name == "llvm.load":
+                replace(access, [_load(access, policy)])
+            else:
+                _store(access, policy)
+                replace(access, [])
+
+
+def _load(access: Any, policy: Any) -> Any:
+    """The value of a load, read with a policy."""
+    kind, count = WORDS[_bytes(access)]
+    word = _word(_bytes(access) // count)
+    letter = _letter(word)
+    names = [f"${i}" for i in range(count)]
+    into = names[0] if count == 1 else "{" + ", ".join(names) + "}"
+    nc = ".nc" if "invariant" in access.attributes else ""
+    text = f"ld.global{nc}.L2::cache_hint.{kind} {into}, [${count}], ${count + 1};"
+    constraints = ",".join([f"={letter}"] * count + ["l", "l"])
+    operands = [access.operands[0], policy]
+    wanted = access.results[0].type
+    if count == 1:
+        return _as(llvm.inline_asm(word, operands, text, constraints, has_side_effects=True), wanted)
+    struct = ir.Type.parse(f"!llvm.struct<({', '.join([str(word)] * count)})>")
+    found = llvm.inline_asm(struct, operands, text, constraints, has_side_effects=True)
+    words = ir.VectorType.get([count], word)
+    value = llvm.mlir_undef(words)
+    for i in range(count):
+        part = llvm.extractvalue(word, found, ir.DenseI64ArrayAttr.get([i]))
+        value = llvm.insertelement(value, part, _number(i))
+    return _as(value, wanted)
+
+
+def _store(access: Any, policy: Any) -> None:
+    """A store with a policy."""
+    value, where = access.operands
+    kind, count = WORDS[_bytes(access)]
+    word = _word(_bytes(access) // count)
+    value = _as(value, word if count == 1 else ir.VectorType.get([count], word))
+    words = [value] if count == 1 else [llvm.extractelement(value, _number(i)) for i in range(count)]
+    names = [f"${i + 1}" for i in range(count)]
+    out = names[0] if count == 1 else "{" + ", ".join(names) + "}"
+    text = f"st.global.L2::cache_hint.{kind} [$0], {out}, ${count + 1};"
+    constraints = ",".join(["l", *[_letter(word)] * count, "l"])
+    llvm.inline_asm(None, [where, *words, policy], text, constraints, has_side_effects=True)
+
+
+def _as(value: Any, t: Any) -> Any:
+    return value if value.type == t else llvm.bitcast(t, value)
+
+
+def _word(nbytes: int) -> Any:
+    return ir.IntegerType.get_signless(8 * nbytes)
+
+
+def _letter(word: Any) -> str:
+    """The constraint of a register for a word."""
+    return "r" if word.width == 32 else "l"
+
+
+def _number(i: int) -> Any:
+    t = ir.IntegerType.get_signless(32)
+    return llvm.mlir_constant(ir.IntegerAttr.get(t, i))
+
+
+PASS = Pass("lower-cache-hints", _run, ("fold.cached",), "give accesses the cache policies of their pointers")
