@@ -30,7 +30,7 @@ ROW_BYTES = threshold(16 << 20, "bytes of a row", sittings.RESIDENT_ROWS)
 """The most that the cache holds for the phase that follows, beside what is written."""
 THREADS_PER_SM = threshold(1024, "threads per SM", sittings.RESIDENT_ROWS)
 """CTAs of the grid have this many threads in all; each takes chunks until none is left."""
-AHEAD = threshold(2, "times the CTAs of a phase", sittings.RESIDENT_ROWS)
+AHEAD = threshold(1, "times the CTAs of a phase", sittings.RESIDENT_ROWS)
 """A phase follows the one before it by the chunks of a row and so many more, so that CTAs seldom wait."""
 
 
