@@ -19,18 +19,19 @@ from . import columns
 from .accesses import elements_of, vector_of
 from .rows import count_of
 
-HELD = threshold(8, "accesses of a thread", sittings.RESIDENT_ROWS)
+HELD = threshold(8, "accesses of a thread", sittings.CACHED_ROWS)
 """A chunk is what the threads of a CTA read with this many accesses each."""
-THREADS = threshold(256, "threads of a CTA", sittings.RESIDENT_ROWS)
-WIDTH = threshold(128, "bytes of a row of a strip", sittings.RESIDENT_ROWS)
+THREADS = threshold(256, "threads of a CTA", sittings.CACHED_ROWS)
+"""Several CTAs fit an SM: one waits while others read, fold and write."""
+WIDTH = threshold(128, "bytes of a row of a strip", sittings.CACHED_ROWS)
 """Neighbouring columns of a strip: whole lines of the cache."""
-KEPT = threshold(32, "elements of a chunk that a thread keeps", sittings.RESIDENT_ROWS)
+KEPT = threshold(32, "elements of a chunk that a thread keeps", sittings.CACHED_ROWS)
 """Of columns, whose states take registers of their own."""
-ROW_BYTES = threshold(16 << 20, "bytes of a row", sittings.RESIDENT_ROWS)
+ROW_BYTES = threshold(16 << 20, "bytes of a row", sittings.CACHED_ROWS)
 """The most that the cache holds for the phase that follows, beside what is written."""
-THREADS_PER_SM = threshold(1024, "threads per SM", sittings.RESIDENT_ROWS)
+THREADS_PER_SM = threshold(1024, "threads per SM", sittings.CACHED_ROWS)
 """CTAs of the grid have this many threads in all; each takes chunks until none is left."""
-AHEAD = threshold(1, "times the CTAs of a phase", sittings.RESIDENT_ROWS)
+AHEAD = threshold(1, "times the CTAs of a phase", sittings.CACHED_ROWS)
 """A phase follows the one before it by the chunks of a row and so many more, so that CTAs seldom wait."""
 
 
