@@ -1,8 +1,8 @@
 """The pictures of docs/programs.md, the table of what its programs read, and the plans that it shows.
 
 ``python tests/program_pages.py`` draws one SVG a case from what the emulator's threads read and write, and writes the
-blocks between ``<!-- counted -->`` or ``<!-- explained -->`` and ``<!-- end -->``. ``tests/test_program_pages.py``
-compares all of them.
+blocks that begin with ``<!-- counted -->``, ``<!-- explained -->`` or ``<!-- array api -->``, and end with ``<!-- end
+-->``. ``tests/test_program_pages.py`` compares all of them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import array_api_table
 from access_picture import Line, Panel, Seen, drawn, run_under, watched
 from walk_pages import Case, ones, rows, stretch
 
@@ -215,8 +216,8 @@ def explained() -> str:
 
 
 def page(text: str) -> str:
-    """The page with its table, and with what is explained, written anew."""
-    for name, written in (("counted", table), ("explained", explained)):
+    """The page with its tables, and with what is explained, written anew."""
+    for name, written in (("counted", table), ("explained", explained), ("array api", array_api_table.table)):
         text = re.sub(rf"(<!-- {name} -->\n).*?(<!-- end -->)", rf"\g<1>{written()}\g<2>", text, flags=re.DOTALL)
     return text
 

@@ -346,7 +346,8 @@ def check(plan: Plan, target: Target, state_bytes: int, waiting_bytes: int = 0) 
             blocked walk with vectors along the reduced axis, WF411 for shuffles in global memory, WF412 for coarsening
             where one CTA does all, WF413 for coarsening below an unrolled step, WF414 for a cluster on a target without
             clusters, WF415 for extents that the walk cannot have, WF417 for a tile of results that CTAs or warps share,
-            WF428 for a tile of rows that are read again by more than single elements.
+            WF428 for a tile of rows that are read again by more than single elements, WF429 for rows that need too much
+            shared memory to wait there.
     """
     _check_fields(plan)
     if plan.threads > target.max_threads:
@@ -355,7 +356,7 @@ def check(plan: Plan, target: Target, state_bytes: int, waiting_bytes: int = 0) 
     if needed > STATIC_SHARED:
         raise error("WF405", needed=needed, limit=STATIC_SHARED, arch=target.arch)
     if needed + waiting_bytes > target.shared_per_cta:
-        raise error("WF405", needed=needed + waiting_bytes, limit=target.shared_per_cta, arch=target.arch)
+        raise error("WF429", needed=needed + waiting_bytes, limit=target.shared_per_cta, arch=target.arch)
     if plan.walk == "blocked" and plan.vector_reduced > 1:
         raise error("WF406", vector=plan.vector)
     if plan.cta == "shuffle" and plan.exchange == "global":

@@ -178,7 +178,7 @@ def test_rows_of_any_length_may_wait_in_memory() -> None:
     assert re.search(r"^plan 1 .*warps=2,", two, re.MULTILINE)
     assert "passed" in two
     shown = fails("explain", "softmax", "--shape", "2x3000000", "--plan", "resident=shared")
-    assert "WF426: resident=shared: each thread of a row would keep " in shown
+    assert "WF426: resident=shared: a row has " in shown
     shown = fails("explain", "sum", "--plan", "resident=memory")
     assert "WF427: sum reads each element once, so that no row waits: resident=memory is for rows that are" in shown
 

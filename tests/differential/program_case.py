@@ -15,7 +15,7 @@ from .layouts import Layout, aligned
 from .program_reference import LOSSES, REFERENCE, Call, Result, compare
 
 Array = np.ndarray[Any, Any]
-REFUSED = ("WF403", "WF404", "WF405", "WF424", "WF425", "WF426", "WF427")
+REFUSED = ("WF403", "WF404", "WF405", "WF424", "WF425", "WF426", "WF427", "WF428", "WF429")
 """Codes of plans that some arrays refuse: those run without the plan."""
 
 

@@ -91,12 +91,16 @@ ENTRIES: Entries = {
             "leave out {key}, or set {only}",
         ),
         "WF426": (
-            "resident={resident}: each thread of a row would keep {held} accesses, and keeps at most {most}",
+            "resident={resident}: a row has {nbytes} bytes: a thread would keep {held} accesses, at most {most}",
             "give the row more threads (lanes, warps, cluster), or choose resident=memory",
         ),
         "WF427": (
             "{name} reads each element once, so that no row waits: {key}={value} is for rows that are read again",
             "leave out {key}",
+        ),
+        "WF429": (
+            "resident=shared: rows that wait need {needed} bytes of shared memory a CTA: {arch} gives {limit}",
+            "share a row among more CTAs (cluster), or choose resident=memory",
         ),
         "WF424": (
             "the threads of a row keep {needed} access(es) each, and held={held} asks for another number",

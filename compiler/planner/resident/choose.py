@@ -86,9 +86,16 @@ def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
     if "held" in named(wanted) and chosen.held != held:
         raise error("WF424", held=chosen.held, needed=held)
     if held > MOST_HELD:
-        raise error("WF426", resident=chosen.resident, held=held, most=MOST_HELD)
+        nbytes = task.geometry.n_reduced * sum(_item(task, i) for i in elements_of(task))
+        raise error("WF426", resident=chosen.resident, nbytes=nbytes, held=held, most=MOST_HELD)
     notes.because(f"asked for: {wanted}")
     return replace(chosen, held=held)
+
+
+def _item(task: Task, operand: int) -> int:
+    """Bytes of an element of an input, 0 for a result."""
+    types = task.program.inputs
+    return types[operand].itemsize if operand < len(types) else 0
 
 
 def _mapped(task: Task, plan: Plan) -> Plan:

@@ -6,6 +6,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import pytest
 from made import batch_norm, layer_norm, softmax
 
 import warpfold as wf
@@ -29,6 +30,15 @@ def test_a_cut_keeps_finished_values_of_each_row() -> None:
     assert [len(s.step.program.reduces) for s in found.steps] == [1, 0]
     assert found.steps[0].elements == 1024 * 128 * 128
     assert [b.dims for b in found.cut.buffers] == [(1,)] * len(found.cut.buffers)
+
+
+@pytest.mark.parametrize("shape", [(64, 3, 224, 224), (1024, 16, 32, 32), (8, 4096, 7, 7), (256, 64, 56, 56)])
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+def test_few_channels_have_many_ctas(shape: tuple[int, ...], dtype: str) -> None:
+    """Those that fold the channels, and those that write the results, fill a GPU of 132 multiprocessors."""
+    for own in _prepared(wf.batch_norm, shape, dtype=dtype, training=True).steps:
+        run = own.prepared.choice.run
+        assert run.tiles * run.split >= 128
 
 
 def test_buffers_do_not_overlap() -> None:
