@@ -76,8 +76,10 @@ def elements(shape: tuple[int, ...]) -> int:
     return prod(n or 1 for n in shape)
 
 
-def random(rng: np.random.Generator, shape: tuple[int, ...], t: DType) -> Array:
-    """One random array: standard normal floats, small integers, coin flips for bool."""
+def random(rng: np.random.Generator, shape: tuple[int, ...], t: DType, below: int | None = None) -> Array:
+    """One random array: standard normal floats, coin flips for bool, small integers, or all those ``below`` a bound."""
+    if below and t.is_integer:
+        return np.asarray(rng.integers(0, min(below, int(t.highest) + 1), shape, dtype=t.numpy))
     if t.kind == "complex":
         real, imag = (random(rng, shape, t.part) for _ in range(2))
         return np.asarray(real + 1j * imag).astype(t.numpy, copy=False)

@@ -23,6 +23,7 @@ from ...runtime.view import ArraySpec, contiguous, dense
 from ..checking import random_inputs
 from . import inputs, operation
 from .array_options import Asked, asked
+from .chosen_elements import choices
 
 Array = inputs.Array
 
@@ -88,24 +89,27 @@ class ProgramRequest:
     @cached_property
     def arrays(self) -> list[Array]:
         """The arrays in the order in which kernels take them, read or made."""
-        given = self._call[1]
-        made = [(a.shape, a.dtype) for a in given if not a.path and a.dtype is not None]
-        random_inputs.expect_memory(made)
+        made = [kind for x, kind in zip(self._read, self.kinds, strict=True) if x is None]
+        random_inputs.expect_memory([(a.shape, a.dtype) for a in made])
         rng = np.random.default_rng(self.seed)
+        indices = choices(self.program, [a.shape for a in self.kinds]) if any(a.dtype.is_integer for a in made) else {}
         return [
-            inputs.from_file(a.path, a.dtype)
-            if a.dtype is None or a.path
-            else random_inputs.random(rng, a.shape, a.dtype)
-            for a in given
+            random_inputs.random(rng, kind.shape, kind.dtype, indices.get(i)) if x is None else x
+            for i, (x, kind) in enumerate(zip(self._read, self.kinds, strict=True))
         ]
+
+    @cached_property
+    def _read(self) -> list[Array | None]:
+        """The arrays of files; None for those that are made."""
+        return [inputs.from_file(a.path, a.dtype) if a.path else None for a in self._call[1]]
 
     @cached_property
     def kinds(self) -> tuple[ArrayArg, ...]:
         """Type and shape of each array; reads files, and makes no random elements."""
-        given = self._call[1]
-        if self.paths:
-            return tuple(ArrayArg(dtype(x.dtype), x.shape) for x in self.arrays)
-        return tuple(ArrayArg(a.dtype, a.shape) for a in given if a.dtype is not None)
+        return tuple(
+            ArrayArg(dtype(a.dtype if x is None else x.dtype), a.shape if x is None else x.shape)
+            for x, a in zip(self._read, self._call[1], strict=True)
+        )
 
     @property
     def paths(self) -> list[str]:

@@ -54,7 +54,8 @@ RUNGS = (
     Rung("coarsened", f"{_LECTURE},cta=sequential,coarsening=16,finish=atomic", LECTURE,
          "each thread takes more elements first, so that there are fewer CTAs, rounds and atomics"),
     Rung("two-pass-simple", f"{_ARTICLE},walk=blocked,cta=serial,finish=two_kernels", ARTICLE,
-         "each thread walks a piece of its own, one thread combines its CTA's states, a second kernel the CTAs'"),
+         "each thread walks contiguous elements of its own, one thread combines its CTA's states, a second kernel "
+         "the CTAs'"),
     Rung("two-pass-interleaved", f"{_ARTICLE},cta=serial,finish=two_kernels", ARTICLE,
          "neighbouring threads read neighbouring elements"),
     Rung("two-pass-shared", f"{_ARTICLE},cta=sequential,finish=two_kernels", ARTICLE,

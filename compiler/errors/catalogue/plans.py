@@ -12,7 +12,7 @@ ENTRIES: Entries = {
         "WF404": ("the plan needs {threads} threads a CTA: {arch} holds {limit}", "lower warps or warps_kept"),
         "WF405": (
             "the plan needs {needed} bytes of shared memory a CTA: {arch} gives {limit}",
-            "lower warps, warps_kept, vector or held",
+            "lower warps, warps_kept or vector",
         ),
         "WF406": (
             "a blocked walk reads single elements along the reduced axis, but the plan has vector={vector}",

@@ -36,3 +36,4 @@ METHODS: dict[str, Callable[..., Any]] = {
 
 for name, method in METHODS.items():
     setattr(SymArray, name, method)
+SymArray.public += tuple(name for name in METHODS if not name.startswith("_"))

@@ -5,7 +5,7 @@ Their methods, and the functions of the Array API standard, lie above them: ``me
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from ...dtypes import BOOL, F32, DType
 from ...errors import error, near
@@ -24,6 +24,8 @@ class SymArray(ArrayValue):
     """A symbolic array: supports Python's operators and warpfold's functions, with NumPy's broadcasting and types."""
 
     __slots__ = ("_shared",)
+    public: ClassVar[tuple[str, ...]] = ("T", "astype", "device", "dtype", "mT", "ndim", "shape", "size")
+    """The attributes that arrays have for those who write programs."""
 
     def __init__(self, expr: Expr, axes: Axes, dims: Dims, dtype: DType | None = None) -> None:
         super().__init__(expr, axes, dims, dtype)
@@ -143,7 +145,7 @@ class SymArray(ArrayValue):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        known = [n for n in dir(type(self)) if not n.startswith("_")]
+        known = sorted(self.public)
         raise error("WF261", name=name, near=near(name, known), known=" ".join(known), where=caller())
 
     def __repr__(self) -> str:
