@@ -19,7 +19,8 @@ SOFTMAX = ("softmax", "softmin", "log_softmax")
 CHANNELS = ("batch_norm", "instance_norm", "group_norm")
 PLANS = (
     "", "", "", "resident=registers", "resident=registers,cluster=2", "resident=shared", "resident=shared,cluster=2",
-    "resident=memory", "resident=memory,cluster=2", "resident=none", "lanes=32,warps=2", "lanes=4,warps=1", "vector=1",
+    "resident=l2", "resident=l2,warps=1,held=1", "resident=memory", "resident=memory,cluster=2", "resident=none",
+    "lanes=32,warps=2", "lanes=4,warps=1", "vector=1",
 )  # fmt: skip
 SMOOTHING = (0.0, 0.1, 1.0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -146,6 +147,13 @@ def test_a_large_cell_is_compared_with_a_copy(library: Any) -> None:
     made, source = bed(library, [cell])
     found = grid.measured(cell, made, source, CEILINGS, Report({"gpu": "x"}))
     assert (found["us"], found["fraction"], found["bytes"]) == (10.0, 0.8, 1 << 22)
+
+
+def test_a_large_copy_that_takes_too_long_does_not_count(library: Any) -> None:
+    ceilings = replace(CEILINGS, copy=16e3)
+    cell = ProgramCell("softmax", "softmax.y", "softmax", dtype("f32"), (8192, 1024), (1024, 1), 0, (1,))
+    found = grid.measured(cell, *bed(library, [cell]), ceilings, Report({"gpu": "x"}))
+    assert found["fraction"] == round(1.25 * (1 << 26) / 16e6 / 10, 4)
 
 
 def test_a_function_that_warpfold_lacks_is_an_error_of_its_cells(library: Any, monkeypatch: pytest.MonkeyPatch) -> None:
