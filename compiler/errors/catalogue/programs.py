@@ -142,9 +142,13 @@ ENTRIES: Entries = {
             "matrices call a matrix library outside of the program",
         ),
         "WF262": (
-            "a symbolic array is indexed by {index}: expected None, ... or full slices",
+            "a symbolic array is indexed by {index}: expected None, ..., full slices or integers",
             "slice the array before the call; or choose by position: wf.where(positions < n, x, 0) with "
             "positions = x.__array_namespace__().arange(x.shape[-1])",
+        ),
+        "WF284": (
+            "{index} is no index of axis {axis} of {value}, which has size {size}",
+            "indices count from 0, or from -1 backwards",
         ),
         "WF265": (
             "axis {axis} of {value} has size {size}: squeeze drops axes of size 1",

@@ -1,62 +1,75 @@
-"""Indexing of symbolic arrays, which adds axes, ``x[:, None]``, and assignment by a mask, ``x[x < 0] = 0``."""
+"""Indexing of symbolic arrays: ``x[:, None]`` adds an axis, ``x[:, 0]`` takes the entries at an index of an axis."""
 
 from __future__ import annotations
 
+from operator import index as integer
 from typing import Any
 
-from ...dtypes import BOOL
 from ...errors import error
+from ..fold import index as number
 from ..frames import caller
 from ..functions import where
-from ..symbols import is_array, sym
-from .array_value import ArrayValue
-from .dims import Axes
+from ..library import reductions
+from ..symbols import is_array
+from .assignment import spelled
+from .folding import reduced
+from .sym_array import SymArray
 
 
-def indexed(x: ArrayValue, index: object) -> Axes:
-    """The axes of ``x[index]`` for None, ``...`` and full slices.
+def indexed(x: SymArray, index: object) -> SymArray:
+    """``x[index]`` for None, ``...``, full slices and integers.
 
     Raises:
-        TraceError: WF262 for an index that selects elements, WF257 for more axes than there are.
+        TraceError: WF262 for another index, WF257 for more axes than there are, WF284 for an integer that is no index
+            of its axis.
     """
+    keys = _keys(x, index)
+    of_axes = [k for k in keys if k is not None]
+    chosen = [(place, integer(k)) for place, k in enumerate(of_axes) if not isinstance(k, slice)]
+    for place, k in chosen:
+        if not -(size := x.sizes[place]) <= k < size:
+            raise error("WF284", index=k, axis=place, value=x.described(), size=size, where=caller())
+    for place, k in chosen:
+        x = _entries(x, k, place)
+    rest = iter(x.axes)
+    axes = [(k, None if k is None else next(rest)) for k in keys]
+    return x.relabeled(tuple(d for k, d in axes if k is None or isinstance(k, slice)))
+
+
+def _keys(x: SymArray, index: object) -> list[Any]:
+    """What an index says, with a full slice for each axis that it does not name."""
     keys = index if isinstance(index, tuple) else (index,)
     for k in keys:
-        if not (k is None or k is ... or (isinstance(k, slice) and k == slice(None))):
-            raise error("WF262", index=_spelled(k), where=caller())
+        if not (k is None or k is ... or (isinstance(k, slice) and k == slice(None)) or _is_integer(k)):
+            raise error("WF262", index=spelled(k), where=caller())
     named = sum(k is not None and k is not ... for k in keys)
     if named > x.ndim or sum(k is ... for k in keys) > 1:
         raise error("WF257", what="x[...]", rank=x.ndim, expected=f"at least {named}", where=caller())
-    if ... not in keys:
-        keys = (*keys, ...)
-    rest = iter(x.axes)
-    axes: list[int | None] = []
-    for k in keys:
-        if k is ...:
-            axes += [next(rest) for _ in range(x.ndim - named)]
-        else:
-            axes.append(None if k is None else next(rest))
-    return tuple(axes)
+    at = keys.index(...) if ... in keys else len(keys)
+    return [*keys[:at], *(slice(None),) * (x.ndim - named), *keys[at + 1 :]]
 
 
-def assigned(x: ArrayValue, index: Any, value: Any, *, shared: bool) -> ArrayValue:
-    """``x`` after ``x[index] = value``: the value where a bool array of its shape is true.
+def _is_integer(key: Any) -> bool:
+    """Whether a key is one index of an axis, and no array of them."""
+    if isinstance(key, bool) or is_array(key) or not hasattr(key, "__index__"):
+        return False
+    return not hasattr(key, "dtype") or (key.ndim == 0 and key.dtype.kind != "b")
 
-    Raises:
-        TraceError: WF259 for another index, for several values, and for an array that ``shared`` says others see.
+
+def _entries(x: SymArray, k: int, place: int) -> SymArray:
+    """The entries of ``x`` at index ``k`` of an axis, which stays with size 1.
+
+    Each is a sum of one element, which ``rewrites/one_hot.py`` reads directly where it can. The program serves all
+    sizes for the first and the last index, and else the size at hand.
     """
-    mask = index if is_array(index) and index.dtype == BOOL and index.ndim == x.ndim else None
-    number = sym(value, x.dtype)
-    if mask is None or shared or (is_array(number) and number.ndim):
-        found = "a view or an argument of the function" if shared else f"index {_spelled(index)}"
-        raise error("WF259", found=found, where=caller())
-    made: Any = where(mask, number, x)
-    if made.axes != x.axes:
-        raise error("WF259", found="an index of another shape", where=caller())
-    return made.converted(x.dtype)  # type: ignore[no-any-return]
+    if x.axes[place] is None:
+        return x
+    n: Any = x.shape[place] if k in (0, -1) else int(x.shape[place])
+    params = {"k": k if k >= 0 else n + k}
+    found: SymArray = reduced("an index", _element, (x,), place, keepdims=True, params=params)
+    return found.converted(x.dtype)
 
 
-def _spelled(key: object) -> str:
-    if not isinstance(key, slice):
-        return repr(key)
-    parts = ["" if p is None else repr(p) for p in (key.start, key.stop, key.step)]
-    return ":".join(parts if parts[2] else parts[:2])
+def _element(x: Any, k: Any) -> Any:
+    """The element number ``k``."""
+    return reductions.sum(where(number() == k, x, 0), dtype=x.dtype)

@@ -12,6 +12,7 @@ from typing import Any
 from .. import functions
 from . import elementwise, namespace
 from .folding import named
+from .indexing import indexed
 from .sym_array import SymArray
 
 
@@ -31,7 +32,7 @@ METHODS: dict[str, Callable[..., Any]] = {
 } | {
     "squeeze": namespace.squeeze, "transpose": namespace.permute_dims, "conj": elementwise.conj, "clip": namespace.clip,
     "round": functions.round, "reshape": _reshaped,
-    "__array_namespace__": _namespace,
+    "__array_namespace__": _namespace, "__getitem__": indexed,
 }  # fmt: skip
 
 for name, method in METHODS.items():

@@ -15,9 +15,9 @@ from ..graph import Expr, union
 from ..symbols import Sym
 from . import types
 from .array_value import ArrayValue
+from .assignment import assigned
 from .broadcasting import broadcast
 from .dims import Axes, Dims
-from .indexing import assigned, indexed
 
 
 class SymArray(ArrayValue):
@@ -117,9 +117,6 @@ class SymArray(ArrayValue):
         if self.ndim < 2:
             raise error("WF257", what="x.mT", rank=self.ndim, expected="at least 2", where=caller())
         return self.relabeled((*self._axes[:-2], self._axes[-1], self._axes[-2]))
-
-    def __getitem__(self, index: object) -> SymArray:
-        return self.relabeled(indexed(self, index))
 
     # --- what it cannot do ---
     def __iter__(self) -> NoReturn:

@@ -29,14 +29,15 @@ def _added(x: Any, y: Any) -> Any:
 
 
 def test_sizes_do_not_matter() -> None:
-    a, b, c = _traces(_added, ((3, 4), (4,)), ((5, 6), (6,)), ((0, 2), (2,)))
+    a, b, c = _traces(_added, ((3, 4), (4,)), ((5, 6), (6,)), ((2, 2), (2,)))
     assert a is b is c
 
 
-def test_axes_of_size_1_do() -> None:
-    a, b, c = _traces(_added, ((3, 4), (3, 4)), ((3, 4), (3, 1)), ((7, 8), (7, 1)))
+def test_axes_of_size_0_and_1_do() -> None:
+    a, b, c, d = _traces(_added, ((3, 4), (3, 4)), ((3, 4), (3, 1)), ((7, 8), (7, 1)), ((0, 8), (0, 1)))
     assert a is not b
     assert b is c
+    assert c is not d
 
 
 def test_a_function_that_looks_at_a_size_has_a_trace_for_each() -> None:

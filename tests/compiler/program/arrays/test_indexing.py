@@ -1,4 +1,4 @@
-"""Indexing that adds axes, and assignment by a mask."""
+"""Indexing that adds axes or takes the entries at an index, and assignment by a mask."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from array_programs import expect_equal, traced
 
+import warpfold as wf
 from warpfold.compiler.errors import TraceError
 
 X = np.random.default_rng(2).standard_normal((3, 1, 4))
@@ -22,9 +23,51 @@ def test_new_axes(index: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("index", "spelled"), [(0, "0"), (slice(1, None), "1:"), ([0], r"\[0\]"), ((slice(None, None, 2),), "::2")]
+    "index",
+    [0, -1, 2, (0, 0), (..., 3), (slice(None), -1, None, -2), (None, 1), (1, ..., 0), np.int64(1), np.array(2)],
 )
-def test_what_selects_is_refused(index: Any, spelled: str) -> None:
+@pytest.mark.parametrize("t", [np.float64, np.int8, np.bool_, np.float16])
+def test_entries_at_an_index(index: Any, t: Any) -> None:
+    expect_equal(lambda x: x[index], lambda x: x[index], (X * 4).astype(t))
+
+
+def test_entries_of_values_that_were_folded() -> None:
+    def function(x: Any) -> Any:
+        xp = x.__array_namespace__()
+        centred = x - xp.mean(x, axis=-1, keepdims=True)
+        return centred[..., 1], xp.reshape(centred, (-1,))[7], centred[0] * centred[-1]
+
+    def wanted(x: Any) -> Any:
+        centred = x - x.mean(-1, keepdims=True)
+        return centred[..., 1], centred.reshape(-1)[7], centred[0] * centred[-1]
+
+    expect_equal(function, wanted, X)
+
+
+def test_the_first_and_the_last_entry_are_those_of_all_sizes() -> None:
+    assert traced(lambda x: x[0, :, -1], X).sizes == ()
+    assert traced(lambda x: x[1, :, -2], X).sizes == ((0, 0, 3), (0, 2, 4))
+
+
+def test_an_array_without_entries_is_traced_for_itself() -> None:
+    first = wf.program(lambda x: x[:, 0])
+    x = X[:, 0].astype(np.float32)
+    np.testing.assert_array_equal(first(x), x[:, 0])
+    with pytest.raises(TraceError, match="WF284: 0 is no index of axis 1 of x, which has size 0"):
+        first(x[:, :0])
+
+
+@pytest.mark.parametrize("index", [3, -4, (0, 1), (..., 4)])
+def test_an_index_that_there_is_not(index: Any) -> None:
+    with pytest.raises(TraceError, match=r"WF284: -?\d is no index of axis \d of x, which has size \d\n.*\n.*from -1"):
+        traced(lambda x: x[index], X)
+
+
+@pytest.mark.parametrize(
+    ("index", "spelled"),
+    [(True, "True"), (slice(1, None), "1:"), ([0], r"\[0\]"), ((slice(None, None, 2),), "::2"), (1.0, "1.0")],
+)
+def test_what_selects_several_is_refused(index: Any, spelled: str) -> None:
     with pytest.raises(TraceError, match=f"WF262: a symbolic array is indexed by {spelled}: expected None"):
         traced(lambda x: x[index], X)
 
