@@ -6,8 +6,8 @@ thread waits for all its copies where it first reads a slot. There is no barrier
 
 Some accesses take another way: their elements are loaded, and the fragment is stored in the slot.
 
-- An access that begins before the row. It is the first one of a thread, since rows begin at the boundary before. What
-  lies before the row is not read: another thread may write there, if a result lies where the input does.
+- An access that begins before the row. It is the first one of a thread, since rows begin at the boundary before. It is
+  read as a whole, though, where it lies in the array and no thread writes what lies before the row.
 - Accesses to single elements of 1 or 2 bytes, or to several elements that lie apart.
 - All accesses on targets that have no ``cp.async``.
 
@@ -103,7 +103,7 @@ from ..compiler.ir.dialect.access import ACCESS_BYTES
 from ..compiler.ir.dialect.base import bool_attr, element, int_attr, str_attr
 from ..compiler.ir.dialect.residency import HELD_ACCESS, slot_bytes
 from ..compiler.ir.mlir import arith, ir, nvvm, scf
-from .access.element_accesses import lower_element_load
+from .access.element_accesses import is_readable, lower_element_load
 from .access.offsets import offset
 
 FUNCTIONS = ("gpu.func", "func.func")
@@ -237,11 +237,13 @@ class _Hold:
         return [_moved(first, p, self.each * self.threads) for p in range(self.parts)]
 
     def copy_async(self, k: Any, r: Any, is_first: bool) -> None:
-        """Copies an access by ``cp.async``, unless it begins before the row."""
+        """Copies an access by ``cp.async``, unless it begins before the row and what lies there cannot be read."""
         at = offset(self.op, self.kept, r, LAYOUT)
         if not (is_first and self.access == "shifted"):
             return self.copy_parts(k, r, at)
         early = arith.cmpi(arith.CmpIPredicate.slt, r, self.first)
+        beside = is_readable(at, self.vector, self.op.operands[len(self.op.operands) - 1])
+        early = arith.andi(early, arith.xori(beside, integer(beside.type, 1)))
         branch = scf.IfOp(early, has_else=True)
         with ir.InsertionPoint(branch.then_block):
             self.if_some(lambda: self.copy_loaded(k, r, is_first))

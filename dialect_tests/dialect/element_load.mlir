@@ -1,5 +1,5 @@
 // fold.element_load: an access of which some elements may lie beside the row. Elements whose reduced index is in
-// [first, end) are the row's; the others are undefined, and nothing in memory is touched for them.
+// [first, end) are the row's; the others are undefined, and nothing is read for them that other threads write.
 
 // RUN: warpfold-opt %s | warpfold-opt | FileCheck %s
 
@@ -19,8 +19,8 @@ func.func @aligned(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %first: i32, %end: i32
 // CHECK-LABEL: func.func @shifted
 func.func @shifted(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %first: i32, %end: i32, %row: i32, %one: i32, %extent: i32)
     -> vector<4xf32> {
-  // An access from the boundary before the row: either end of the row may cut it. The extent of the array's memory
-  // follows the layout.
+  // An access from the boundary before the row: either end of the row may cut it. How many elements of the array
+  // can be read beside the row follows the layout.
   // CHECK:      access = "shifted"
   %v = "fold.element_load"(%x, %kept, %r, %first, %end, %row, %one, %extent)
     {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "shifted"}

@@ -47,8 +47,11 @@ gpu.module @device {
   // CHECK-LABEL: func.func @shifted
   func.func @shifted(%x: !llvm.ptr<1>, %row: i32, %begin: i32, %first: i32, %end: i32, %t: i32, %n: i32, %one: i32,
                      %extent: i32) -> !llvm.ptr<3> {
-    // The first access may begin before the row: then its elements are loaded one by one.
-    // CHECK:      %[[EARLY:.*]] = arith.cmpi slt, %arg2, %arg3
+    // The first access may begin before the row: then its elements are loaded one by one, unless it lies in the array and
+    // what is before the row can be read, too.
+    // CHECK:      %[[BEFORE:.*]] = arith.cmpi slt, %arg2, %arg3
+    // CHECK:      %[[INSIDE:.*]] = arith.cmpi sle, %{{.*}}, %arg8
+    // CHECK:      %[[EARLY:.*]] = arith.andi %[[BEFORE]], %{{.*}} : i1
     // CHECK:      scf.if %[[EARLY]] {
     // CHECK:        llvm.load
     // CHECK:        llvm.store %{{.*}} : vector<4xi32>, !llvm.ptr<3>

@@ -2,12 +2,13 @@
 
 Those beside the row may be another thread's, which writes them if a result lies where an input does. An aligned access
 lies in the row as a whole or not at all. A shifted one may be cut by either end: its elements are then read one by one,
-without waiting for each other.
+unless no thread writes what lies beside the row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ...compiler.ir.build import before, integer, load, replace, store
@@ -28,16 +29,25 @@ def lower_element_load(op: Any) -> None:
     along = str_attr(op, "axis", ("kept", "reduced"))
     with before(op):
         if access == "shifted":
-            whole = _inside(reduced, first, end, width(t))
-            value = _if_else(whole, t, lambda: load(base, offset(op, kept, reduced, LOAD), t), lambda: _apart(op))
+            at, readable = offset(op, kept, reduced, LOAD), op.operands[len(op.operands) - 1]
+            whole = arith.ori(_inside(reduced, first, end, width(t)), is_readable(at, width(t), readable))
+            value = _if_else(whole, [t], lambda: [load(base, at, t)], lambda: [fragment(_apart(op))])[0]
         elif access == "aligned" or along == "kept":
             there = arith.cmpi(arith.CmpIPredicate.slt, reduced, end)
-            value = _if_else(there, t, lambda: _at(op, base, kept, reduced, access, t), lambda: _zeros(t))
+            read = partial(_at, op, base, kept, reduced, access, t)
+            value = _if_else(there, [t], lambda: [read()], lambda: [_zeros(t)])[0]
         elif access == "uniform":
             value = splat(load(base, offset(op, kept, clamped(reduced, first, end), LOAD), element(t)), width(t))
         else:
-            value = _apart(op)
+            value = fragment(_apart(op))
         replace(op, [value])
+
+
+def is_readable(at: Any, lanes: int, readable: Any) -> Any:
+    """Whether ``lanes`` elements from offset ``at`` of an array on are among its first ``readable`` elements."""
+    after = arith.addi(at, integer(at.type, lanes))
+    early = arith.cmpi(arith.CmpIPredicate.sge, at, integer(at.type, 0))
+    return arith.andi(early, arith.cmpi(arith.CmpIPredicate.sle, after, readable))
 
 
 def _at(op: Any, base: Any, kept: Any, reduced: Any, access: str, t: Any) -> Any:
@@ -51,13 +61,15 @@ def _at(op: Any, base: Any, kept: Any, reduced: Any, access: str, t: Any) -> Any
     return fragment([load(base, offset(op, k, reduced, LOAD), scalar) for k in columns])
 
 
-def _if_else(condition: Any, t: Any, there: Callable[[], Any], else_: Callable[[], Any]) -> Any:
-    """A value of type ``t`` that one of two branches makes."""
-    branch = scf.IfOp(condition, [t], has_else=True)
+def _if_else(
+    condition: Any, types: list[Any], there: Callable[[], list[Any]], else_: Callable[[], list[Any]]
+) -> list[Any]:
+    """Values of these types that one of two branches makes."""
+    branch = scf.IfOp(condition, types, has_else=True)
     for block, make in ((branch.then_block, there), (branch.else_block, else_)):
         with ir.InsertionPoint(block):
-            scf.YieldOp([make()])
-    return branch.results[0]
+            scf.YieldOp(make())
+    return list(branch.results)
 
 
 def _zeros(t: Any) -> Any:
@@ -67,20 +79,24 @@ def _zeros(t: Any) -> Any:
     return arith.constant(t, zero if width(t) == 1 else ir.DenseElementsAttr.get_splat(t, zero))
 
 
-def _apart(op: Any) -> Any:
-    """A fragment whose elements are read one by one: those that lie in the row, and one of them for each other one."""
+def _apart(op: Any) -> list[Any]:
+    """The elements of a fragment, read one by one: those that lie in the row, and one of them for each other one.
+
+    The branch gives single elements, so that no thread waits for them in it.
+    """
     base, kept, reduced, first, end = list(op.operands)[:LOAD]
     t, index = op.results[0].type, reduced.type
     low = arith.maxsi(reduced, first) if width(t) > 1 else reduced
     behind = arith.minsi(arith.addi(reduced, integer(index, width(t))), end)
 
-    def read() -> Any:
+    def read() -> list[Any]:
         high = arith.subi(behind, integer(index, 1))
         indices = [arith.addi(reduced, integer(index, j)) if j else reduced for j in range(width(t))]
         own = [arith.minsi(arith.maxsi(r, low), high) for r in indices] if width(t) > 1 else indices
-        return fragment([load(base, offset(op, kept, r, LOAD), element(t)) for r in own])
+        return [load(base, offset(op, kept, r, LOAD), element(t)) for r in own]
 
-    return _if_else(arith.cmpi(arith.CmpIPredicate.slt, low, behind), t, read, lambda: _zeros(t))
+    some = arith.cmpi(arith.CmpIPredicate.slt, low, behind)
+    return _if_else(some, [element(t)] * width(t), read, lambda: [_zeros(element(t))] * width(t))
 
 
 def clamped(r: Any, first: Any, end: Any) -> Any:

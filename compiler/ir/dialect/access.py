@@ -117,8 +117,10 @@ class ElementLoadOp(Fold.Operation, name="element_load"):  # type: ignore[misc]
 
     ``fold.element_load base, kept, reduced, first, end, layout... {kept_rank, reduced_rank, axis, access}`` is a
     ``fold.load`` whose elements count where their reduced index is in [first, end). The others are undefined, and
-    nothing in memory is touched for them. An ``aligned`` access lies in the row as a whole or begins at ``end`` or
-    later; so does a single element, and one in a ``tile`` is single. A ``shifted`` access may be cut by either end.
+    nothing is read for them that other threads write. An ``aligned`` access lies in the row as a whole or begins at
+    ``end`` or later; so does a single element, and one in a ``tile`` is single. A ``shifted`` access may be cut by
+    either end. Its operand behind the layout says how many elements from ``base`` on can be read beside the row: those
+    of the array, or none where other threads write there.
     """
 
     base: ext.Operand[Any]

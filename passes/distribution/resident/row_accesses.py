@@ -9,7 +9,7 @@ from typing import Any
 from ....compiler.ir.build import address, bytes_of, memory_type
 from ....compiler.ir.combine import splat, width, with_shape
 from ....compiler.ir.dialect.base import element
-from ....compiler.ir.mlir import arith, gpu, ir, vector
+from ....compiler.ir.mlir import arith, gpu, ir, llvm, vector
 from ....compiler.plan.layout import layout_of
 from ....compiler.plan.plan import IN_TILE
 from ..kernel import Kernel, load_attributes
@@ -89,7 +89,7 @@ class RowAccesses:
         else:
             attributes = load_attributes(kernel.facts.kept_rank, kernel.facts.reduced_rank, kernel.plan.fast, access)
             at, bounds = [self.pointer("input", operand), self.place.start, r], [self.chunk.first, self.chunk.limit]
-            layout = _layout(kernel, operand) + ([extent(kernel, operand)] if access == "shifted" else [])
+            layout = _layout(kernel, operand) + ([_readable(kernel, operand)] if access == "shifted" else [])
         if whole:
             return kernel.make("fold.load", t, [*at, *layout], attributes, kernel.plan.vector)
         operands = [*at, *bounds, *layout]
@@ -106,7 +106,7 @@ class RowAccesses:
         """The slots in shared memory into which the thread copies its accesses of an input."""
         kernel, plan, facts = self.kernel, self.kernel.plan, self.kernel.facts
         layout = _layout(kernel, operand)
-        layout += [extent(kernel, operand)] if facts.access[operand] == "shifted" else []
+        layout += [_readable(kernel, operand)] if facts.access[operand] == "shifted" else []
         attributes: dict[str, Any] = load_attributes(
             facts.kept_rank, facts.reduced_rank, plan.fast, facts.access[operand]
         )
@@ -158,6 +158,20 @@ class RowAccesses:
         value = wide(value, place.plan.vector_kept)
         operands = [value, kernel.arg("output", number), place.kept, place.owner, *layout]
         kernel.make_op("fold.store", [], operands, attributes)
+
+
+def _readable(kernel: Kernel, operand: int) -> Any:
+    """How many elements from an input's first one on can be read beside the row.
+
+    They are those of the array, or none if a result takes its place.
+    """
+    i64 = ir.IntegerType.get_signless(64)
+    taken: Any = None
+    for number in range(len(kernel.results)):
+        places = [llvm.ptrtoint(i64, kernel.arg(*arg)) for arg in (("input", operand), ("output", number))]
+        same = arith.cmpi(arith.CmpIPredicate.eq, *places)
+        taken = same if taken is None else arith.ori(taken, same)
+    return arith.select(taken, kernel.number(0), extent(kernel, operand))
 
 
 def wide(value: Any, lanes: int) -> Any:
