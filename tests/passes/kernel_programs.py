@@ -99,6 +99,16 @@ def task_of(
     return Task(program, geometry, tuple(a.ctypes.data for a in arrays), target, target.sms, determinism)
 
 
+def _shared(backend: EmulatorBackend, pointers: Sequence[int], i: int, arrays: Sequence[Any]) -> int:
+    """The address of an array; one that is an input and a result has one address, as on a GPU."""
+    last = max(k for k, a in enumerate(arrays) if a is arrays[i])
+    if i < last:
+        allocation = backend.memory.find(pointers[last])
+        assert allocation is not None
+        allocation.initialised = True
+    return pointers[last]
+
+
 def run(
     program: Program, inputs: Sequence[Any], outputs: Sequence[Any], kept: Sequence[int] = (0,), plan: str = "",
     tool: Any = None, determinism: Determinism = "run",
@@ -111,6 +121,7 @@ def run(
     backend = EmulatorBackend()
     backend.tool = tool
     pointers = [backend.bind(view(a), write=i >= len(inputs), stream=0) for i, a in enumerate(arrays)]
+    pointers = [_shared(backend, pointers, i, arrays) for i in range(len(arrays))]
     layout = scratch(artifact, task.geometry, choice.run)
     space = backend.workspace(layout.nbytes, layout.counters, 0)
     backend.launch(artifact, calls(artifact, task.geometry, choice.run, pointers, space, layout), 0)
