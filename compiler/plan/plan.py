@@ -230,8 +230,8 @@ class Plan:
         """
         round_of_a_cta = self.exchanged - self.global_states
         first = self.gathered if self.cluster > 1 and self.cta == "shuffle" else self.gathered + round_of_a_cta
-        if self.resident == "l2":  # a round over the warps of a CTA, and one over the states of CTAs
-            return 2 * first * state_bytes + TICKET
+        if self.resident == "l2":  # rounds over warps and over chunks, for chunks in a row and at its ends
+            return 4 * first * state_bytes + TICKET
         if self.finish != "last_block":
             return first * state_bytes + self.tile_bytes
         # Both rounds of a period use one buffer.

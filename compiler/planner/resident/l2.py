@@ -25,10 +25,11 @@ THREADS = threshold(256, "threads of a CTA", sittings.CACHED_ROWS)
 """Several CTAs fit an SM: one waits while others read, fold and write."""
 WIDTH = threshold(128, "bytes of a row of a strip", sittings.CACHED_ROWS)
 """Neighbouring columns of a strip: whole lines of the cache."""
-KEPT = threshold(32, "elements of a chunk that a thread keeps", sittings.CACHED_ROWS)
-"""Of columns, whose states take registers of their own."""
+MOST_STATES = threshold(1, "bytes of states for each byte of a chunk", sittings.CACHED_ROWS)
+"""Each chunk of a row reads the states of all of them: long columns, whose rows lie in one strip, are cut instead."""
 ROW_BYTES = threshold(16 << 20, "bytes of a row", sittings.CACHED_ROWS)
-"""The most that the cache holds for the phase that follows, beside what is written."""
+"""Of a row, or of the rows of a strip: the most that the cache holds for the phase that follows, beside what is
+written."""
 THREADS_PER_SM = threshold(1024, "threads per SM", sittings.CACHED_ROWS)
 """CTAs of the grid have this many threads in all; each takes chunks until none is left."""
 AHEAD = threshold(1, "times the CTAs of a phase", sittings.CACHED_ROWS)
@@ -41,12 +42,19 @@ def plan(task: Task, notes: Notes, *, by_columns: bool) -> Plan | None:
     The tree of a portable plan follows from the length and the type of a row.
     """
     inputs = [i for i in elements_of(task) if i < len(task.program.inputs)]
-    nbytes = task.geometry.n_reduced * sum(task.operand_type(i).itemsize for i in inputs)
-    if not inputs or nbytes > ROW_BYTES:
-        notes.rejected.append(("resident=l2", f"{nbytes} bytes of a row: at most {ROW_BYTES}"))
+    if not inputs:
         return None
     found = _of_columns(task) if by_columns and not task.is_portable else _of_rows(task, by_columns=by_columns)
     chunk = found.held * layout_of(found).span("reduced")
+    rows = found.slots if found.fast == "kept" else 1
+    each = rows * sum(task.operand_type(i).itemsize for i in inputs)
+    nbytes, states = task.geometry.n_reduced * each, rows * sum(t.itemsize for t in task.program.states)
+    if nbytes > ROW_BYTES:
+        notes.rejected.append(("resident=l2", f"{nbytes} bytes of {rows} row(s): at most {ROW_BYTES}"))
+        return None
+    if ceil(task.geometry.n_reduced / chunk) * states > MOST_STATES * chunk * each:
+        notes.rejected.append(("resident=l2", f"the states of chunks of {chunk} elements have more bytes than a chunk"))
+        return None
     notes.because(f"a row waits in the L2 cache: CTAs take chunks of {chunk} elements by tickets", "held", "resident")
     return found
 
@@ -63,8 +71,7 @@ def _of_columns(task: Task) -> Plan:
     vector = columns.vector_of(task)
     item = max(task.operand_type(i).itemsize for i in elements_of(task))
     lanes_kept = max(1, min(WARP, WIDTH // (item * vector), ceil2(ceil(task.geometry.columns / vector))))
-    held = max(1, KEPT // vector)
-    return Plan("kept", "interleaved", vector, 1, WARP // lanes_kept, THREADS // WARP, resident="l2", held=held)
+    return Plan("kept", "interleaved", vector, 1, WARP // lanes_kept, THREADS // WARP, resident="l2", held=HELD)
 
 
 def overridden(task: Task, chosen: Plan, wanted: Mapping[str, str]) -> Plan:

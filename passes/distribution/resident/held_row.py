@@ -31,12 +31,14 @@ class HeldRow:
         starts: the reduced index at which each of them begins.
         fragments: for each access the fragments of the program's tensors that are known.
         slots: for each input that waits in shared memory its slots there.
+        whole: whether all accesses are known to lie in the row.
     """
 
     row: RowAccesses
     starts: tuple[Any, ...]
     fragments: tuple[dict[Any, Any], ...]
     slots: Mapping[int, Any]
+    whole: bool = False
 
     @classmethod
     def of(cls, row: RowAccesses) -> HeldRow:
@@ -53,7 +55,7 @@ class HeldRow:
     def is_whole(self, j: int) -> bool:
         """Whether access ``j`` lies in the row in every thread."""
         kernel = self.row.kernel
-        if kernel.facts.full:
+        if kernel.facts.full or self.whole:
             return True
         cut = is_shifted(kernel)  # by the row's begin, and wherever its end may be
         middle = (1 if cut else 0) <= j < kernel.plan.held - (2 if cut else 1)

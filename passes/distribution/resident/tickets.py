@@ -92,13 +92,29 @@ class Tickets:
     def _of_phase(self, phase: Any, own: int, number: Any) -> Any:
         """The work of a chunk in ``phase``, which is ``own`` or a later one; gives the next ticket."""
         if own + 1 == self.phases:
-            return ChunkWork.of(self, own, number).run()
+            return self._of_chunk(own, number)
         mine = arith.cmpi(arith.CmpIPredicate.eq, phase, self.kernel.number(own))
         branch = scf.IfOp(mine, [self.kernel.index], has_else=True)
         with ir.InsertionPoint(branch.then_block):
-            scf.YieldOp([ChunkWork.of(self, own, number).run()])
+            scf.YieldOp([self._of_chunk(own, number)])
         with ir.InsertionPoint(branch.else_block):
             scf.YieldOp([self._of_phase(phase, own + 1, number)])
+        return branch.results[0]
+
+    def _of_chunk(self, own: int, number: Any) -> Any:
+        """Phase ``own`` of a chunk: those that no end of the row cuts need no masks; gives the next ticket."""
+        kernel = self.kernel
+        if kernel.facts.full:
+            return ChunkWork.of(self, own, number).run()
+        part, length = kernel.divided(number, self.parts)[1], kernel.arg("chunk")
+        end = arith.muli(arith.addi(part, kernel.number(1)), length)
+        inner = arith.cmpi(arith.CmpIPredicate.sle, end, kernel.arg("n_reduced"))
+        if is_shifted(kernel):
+            inner = arith.andi(inner, kernel.less(kernel.number(0), part))
+        branch = scf.IfOp(inner, [kernel.index], has_else=True)
+        for whole, block in ((True, branch.then_block), (False, branch.else_block)):
+            with ir.InsertionPoint(block):
+                scf.YieldOp([ChunkWork.of(self, own, number, whole=whole).run()])
         return branch.results[0]
 
 
@@ -137,8 +153,8 @@ class ChunkWork:
     row: HeldRow
 
     @classmethod
-    def of(cls, tickets: Tickets, phase: int, number: Any) -> ChunkWork:
-        """Phase ``phase`` of chunk ``number`` of all."""
+    def of(cls, tickets: Tickets, phase: int, number: Any, *, whole: bool = False) -> ChunkWork:
+        """Phase ``phase`` of chunk ``number`` of all, all of whose accesses lie in the row if it is ``whole``."""
         kernel = tickets.kernel
         tile_number, part = kernel.divided(number, tickets.parts)
         tile, place = place_in_tile(Row.at(kernel, None), tile_number, tickets.digits)
@@ -148,7 +164,7 @@ class ChunkWork:
         chunk = Chunk(first, arith.minsi(arith.addi(first, length), kernel.arg("n_reduced")), length)
         accesses = RowAccesses.of(kernel, place, {}, chunk)
         row = HeldRow.of(accesses.cached("evict_last" if phase < len(kernel.phases) else "evict_first"))
-        return cls(tickets, phase, tile_number, part, tile, place, row)
+        return cls(tickets, phase, tile_number, part, tile, place, replace(row, whole=whole))
 
     def run(self) -> Any:
         """Reads the chunk, and folds it or writes the results; gives the next ticket.
