@@ -101,8 +101,8 @@ CALLS: dict[str, Callable[[], Any]] = {
     "short rows": lambda: wf.sum(numbers((100, 6)), axis=1),
     "copied rows": lambda: wf.sum(numbers((100, 7)), axis=1, plan=_TILE),
     "ragged rows": lambda: wf.segment_reduce(numbers((4000,)), _OFFSETS, "sum"),
-    "chunks": lambda: wf.softmax(numbers((5, 1003)), axis=1, plan=_CHUNKS),
-    "strips of columns": lambda: wf.softmax(numbers((300, 40)), axis=0, plan=f"{_STRIPS},vector=4,lanes=8"),
+    "chunks": lambda: wf.softmax(numbers((5, 1024)), axis=1, plan=_CHUNKS),
+    "strips of columns": lambda: wf.softmax(numbers((320, 40)), axis=0, plan=f"{_STRIPS},vector=4,lanes=8"),
 }
 
 
@@ -173,6 +173,7 @@ OTHERS: dict[str, Callable[[], Any]] = {
     "a copied row": lambda: wf.sum(_LINE[1:200], plan=_TILE),
     "short segments": lambda: wf.segment_reduce(_LINE, list(range(0, 1001, 10)), "argmax"),
     "one segment": lambda: wf.segment_reduce(_LINE, [0, 1001], "max"),
+    "cut chunks": lambda: wf.softmax(numbers((5, 1003)), axis=1, plan=_CHUNKS),
     "shifted chunks": lambda: wf.softmax(numbers((5, 1003)), axis=1, plan="resident=l2,vector=4,warps=2,held=2"),
     "strips of odd columns": lambda: wf.layer_norm(
         numbers((301, 41)), numbers((301,)), numbers((301,)), axis=0, plan=f"{_STRIPS},vector=1,lanes=4"
