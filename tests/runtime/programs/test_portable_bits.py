@@ -89,10 +89,8 @@ def test_bits_of_a_row_depend_on_that_row_alone(name: str) -> None:
     _agree(name, places, {})
 
 
-@pytest.mark.parametrize(
-    ("name", "place"),
-    [(n, p) for n in PROGRAMS for p in ON_CHIP if (n, p) != ("cross_entropy", "l2")],  # of one online fold no row waits
-)
+@pytest.mark.parametrize("place", ON_CHIP)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_wherever_rows_wait(name: str, place: str) -> None:
     if (name, place) == ("cross_entropy", "l2"):
         pytest.skip("a program that only folds reads its rows once there")
