@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ...compiler.dtypes import DType
 from ...compiler.errors import error
 from ...compiler.plan.ladder import expand
-from ...compiler.plan.plan import Determinism
+from ...compiler.plan.plan import Determinism, Plan
 from ...compiler.planner import choose as planner
 from ...compiler.planner.resident.choose import cuts, is_far, names_residency, owning
 from ...compiler.planner.task import Notes, Task
@@ -33,6 +33,8 @@ from ..view import ArraySpec, dense
 Dims = tuple[int, ...]
 Rows = frozenset[tuple[Dims, Dims]]
 """Rows by the dims that say which row, and those along a row."""
+MOST_GATHERED = 4096
+"""Elements of a row that a CTA gathers and folds; of a longer one a map gathers them, and a reduction follows."""
 LITTLE_MORE = 1.25
 """Times as many elements as it reads at least: then a program reads them once."""
 
@@ -171,7 +173,8 @@ class StepPlanner:
     def _cut(self, options: str) -> tuple[Steps, list[Task]]:
         """The steps, and the task of each: rows that turn out to be too long for a cluster are cut at the grid.
 
-        So are those of a step that writes values of rows alone, if one reduction then reads them once. None are where
+        So are those of a step that writes values of rows alone, if one reduction then reads them once, and a row of
+        many elements that are gathered. None are where
         ``options`` say where rows wait, and all are where these say that none does.
         """
         long: Rows = frozenset()
@@ -185,7 +188,8 @@ class StepPlanner:
                 if step.program.reduces and step.program.reads_again
             ]
             again = {(s.kept, s.reduced) for s, plan in owned if cuts(options) or plan is None}
-            again |= {(s.kept, s.reduced) for s, _ in owned if self._folds_once(s, steps, long, far)}
+            again |= {(s.kept, s.reduced) for s, plan in owned if self._folds_once(s, plan, steps, long, far)}
+            again |= {(s.kept, s.reduced) for s, _ in owned if self._gathers_many(s)}
             again = set() if names_residency(options) else again
             away = {(s.kept, s.reduced) for s, plan in owned if is_far(plan, options)}
             if again <= long and away <= far:
@@ -197,11 +201,26 @@ class StepPlanner:
         empty = frozenset(d for d, n in enumerate(self.sizes) if n == 0)
         return _steps(self.program, long, far, empty, self.order, self.determinism == "portable")
 
-    def _folds_once(self, step: Step, steps: Steps, long: Rows, far: Rows) -> bool:
-        """Whether a step of values of rows reads its elements once, in a reduction, if no CTA owns the rows."""
+    def _folds_once(self, step: Step, plan: Plan | None, steps: Steps, long: Rows, far: Rows) -> bool:
+        """Whether a step of values of rows reads its elements once, in a reduction, if no CTA owns the rows.
+
+        Where that takes a further kernel, rows that one CTA holds stay whole.
+        """
         if len(step.program.reduces) == 1 or any(o.space & REDUCED for o in step.program.outputs):
             return False
-        return self._read(self._steps(long | {(step.kept, step.reduced)}, far)) < LITTLE_MORE * self._read(steps)
+        cut = self._steps(long | {(step.kept, step.reduced)}, far)
+        if plan is not None and plan.cluster == 1 and plan.held and len(cut.steps) > len(steps.steps):
+            return False
+        return self._read(cut) < LITTLE_MORE * self._read(steps)
+
+    def _gathers_many(self, step: Step) -> bool:
+        """Whether a step folds more gathered elements than the threads of a CTA have in flight."""
+        program = step.program
+        return len(program.reduces) == 1 and bool(program.gathered) and self._elements(step) > MOST_GATHERED
+
+    def _elements(self, step: Step) -> int:
+        """The elements of a row of a step."""
+        return prod(self.sizes[d] for d in step.reduced)
 
     def _read(self, steps: Steps) -> int:
         """The elements that all steps read."""

@@ -87,7 +87,7 @@ def _crossing(group: Group, groups: Sequence[Group], homes: Mapping[str, int]) -
     """The values that a step reads from buffers: the cheapest ones that separate it from the folds of earlier steps."""
     nodes = list(above_results(group.roots))
     sources = [e for e in nodes if e.op == "result" and not group.folds(e)]
-    sources += () if group.owned else group.gathers
+    sources += group.mapped
     if not sources:
         return []
     weights = {e: _weight(e) for e in nodes if _can_cross(e, group, groups, homes)}

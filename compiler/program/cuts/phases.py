@@ -47,7 +47,7 @@ class Group:
         phases: its folds; those of a phase use none of the others' results.
         order: the reduced dims, outermost first, where the elements are combined in their order; else empty.
         written: what it writes.
-        first: of a step without folds, the elements that it gathers for a later one.
+        first: the elements that it gathers for a later one.
     """
 
     kept: Space
@@ -71,23 +71,38 @@ class Group:
     @property
     def is_plain(self) -> bool:
         """Whether it is one reduction, whose results no element uses: a step for the planner of reductions."""
-        return len(self.phases) == 1 and not any(map(self.is_full, self.written)) and not (self.owned and self.gathers)
+        single = len(self.phases) == 1 and not any(map(self.is_full, self.written))
+        return single and (not self.gathers or bool(self.mapped))
 
     @lazy
     def gathers(self) -> tuple[Expr, ...]:
-        """The elements that it gathers and folds."""
-        folded = [a for phase in self.phases for f in phase for a in f.args]
-        return tuple(e for e in above_results(folded) if e.op == "gather")
+        """The elements that it folds and that are gathered."""
+        return tuple(e for e in above_results(self.folded) if e.op == "gather")
+
+    @property
+    def mapped(self) -> tuple[Expr, ...]:
+        """Those of them that a map gathers before it.
+
+        All are where no CTA owns a row, or where a step comes before it anyway: the threads of a map are more than
+        those of a row, and a plain reduction follows.
+        """
+        single = len(self.phases) == 1 and not any(map(self.is_full, self.written))
+        after_another = single and any(e.op == "result" for e in above_results(self.folded))
+        return self.gathers if not self.owned or after_another else ()
 
     def is_full(self, written: Written) -> bool:
         """Whether a value is written for each element, and not for each row."""
         return not self.phases or bool(written.space & self.reduced)
 
     @property
+    def folded(self) -> tuple[Expr, ...]:
+        """The values that it folds."""
+        return tuple(a for phase in self.phases for f in phase for a in f.args)
+
+    @property
     def roots(self) -> tuple[Expr, ...]:
         """The values that it needs: those that it folds, then those that it writes."""
-        folded = [a for phase in self.phases for f in phase for a in f.args]
-        return (*folded, *(w.value for w in self.written))
+        return (*self.folded, *(w.value for w in self.written))
 
     def makes(self, e: Expr) -> bool:
         """Whether it can write ``e`` for each row.
@@ -131,7 +146,7 @@ def space_of(axes: Sequence[int | None]) -> Space:
 def grouped(program: ArrayProgram, owns: Owns, order: Sequence[int]) -> list[Group]:
     """What the steps of ``program`` compute and write, in order.
 
-    A step of a plain reduction gathers nothing: a map does so before it.
+    A step of a plain reduction gathers nothing: an earlier step of the same rows does so, or else a map before it.
 
     Args:
         program: the program.
@@ -145,11 +160,19 @@ def grouped(program: ArrayProgram, owns: Owns, order: Sequence[int]) -> list[Gro
     for serves in (_writes_elements, _writes_rows):
         waiting, left = left, []
         for w in waiting:
-            first = max((step_of[f] for f in below[w.value.digest]), default=0)
+            first = max(_steps(below, w.value, step_of), default=0)
             group = next((g for g in groups[first:] if serves(g, w)), None)
             (left if group is None else group.written).append(w)
-    maps = _maps(left, order)
-    return [x for g in groups for x in (*_gathering(g, order), g)] + maps
+    maps, found = _maps(left, order), list[Group]()
+    for i, g in enumerate(groups):
+        missing = [e for e in g.mapped if not _gathers_for(e, groups[max(_steps(below, e, step_of), default=0) : i])]
+        found += [*_gathering(missing, order), g]
+    return found + maps
+
+
+def _steps(below: dict[str, frozenset[str]], e: Expr, step_of: dict[str, int]) -> list[int]:
+    """The steps of the folds that a value depends on."""
+    return [step_of[f] for f in below[e.digest]]
 
 
 # --- folds -----------------------------------------------------------------------------------------------------------
@@ -229,11 +252,19 @@ def _maps(left: Sequence[Written], order: Sequence[int]) -> list[Group]:
     return list(groups.values())
 
 
-def _gathering(group: Group, order: Sequence[int]) -> list[Group]:
+def _gathers_for(e: Expr, groups: Sequence[Group]) -> bool:
+    """Whether one of ``groups``, whose rows have an element each, gathers it for a later step, as it then will."""
+    group = next((g for g in groups if not g.is_plain and g.space == e.space and g.makes(e)), None)
+    if group is not None:
+        group.first += (e,)
+    return group is not None
+
+
+def _gathering(gathers: Sequence[Expr], order: Sequence[int]) -> list[Group]:
     """The steps without folds before a plain step: they can write what it makes of the elements that it gathers."""
     found: dict[Space, Group] = {}
-    for e in group.gathers if not group.owned else ():
-        alike = tuple(x for x in group.gathers if x.space == e.space)
+    for e in gathers:
+        alike = tuple(x for x in gathers if x.space == e.space)
         reduced = _shared(alike, [d for d in order if e.space >> d & 1])
         found.setdefault(e.space, Group(e.space & ~reduced, reduced, first=alike))
     return list(found.values())

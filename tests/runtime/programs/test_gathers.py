@@ -30,6 +30,12 @@ def best(x: Any) -> Any:
 
 
 @wf.program
+def total(x: Any, t: Any) -> Any:
+    """The sum of one element of each row."""
+    return wf.sum(x.__array_namespace__().take_along_axis(x, t[:, None]))
+
+
+@wf.program
 def share(x: Any, t: Any) -> Any:
     """The softmax of one element of each row."""
     numbers = x.__array_namespace__().arange(x.shape[-1])
@@ -78,7 +84,29 @@ def test_elements_along_any_axis(case: tuple[Any, Any, int]) -> None:
 def test_the_sum_of_what_is_gathered(where: str, shape: tuple[int, int]) -> None:
     x = RNG.integers(-99, 99, shape).astype(np.float64)
     x[0, 3:5] = 100
+    t = RNG.integers(-shape[1], shape[1], shape[0])
+    assert total(x, t, plan=where) == x[range(shape[0]), t].sum()
+
+
+@pytest.mark.parametrize("where", ["", "resident=none"])
+@pytest.mark.parametrize("shape", [(1, 7), (37, 64), (300, 33)])
+def test_the_sum_of_what_is_gathered_at_folded_indices(where: str, shape: tuple[int, int]) -> None:
+    x = RNG.integers(-99, 99, shape).astype(np.float64)
+    x[0, 3:5] = 100
     assert best(x, plan=where) == x.max(axis=1).sum()
+
+
+@pytest.mark.parametrize(
+    ("function", "shape", "reduction", "kernels"),
+    [
+        (wf.cross_entropy, (64, 1000), "none", 1), (wf.cross_entropy, (64, 1000), "mean", 2),
+        (wf.cross_entropy, (64, 131072), "none", 2), (wf.cross_entropy, (64, 131072), "mean", 3),
+        (wf.nll_loss, (64, 1000), "none", 1), (wf.nll_loss, (64, 1000), "mean", 1), (wf.nll_loss, (9999, 4), "mean", 2),
+    ],
+)  # fmt: skip
+def test_how_many_kernels_a_loss_takes(function: Any, shape: tuple[int, int], reduction: Any, kernels: int) -> None:
+    text = function.explain((shape, "float32"), (shape[:1], "int64"), reduction=reduction)
+    assert text.count("  plan ") == kernels
 
 
 @pytest.mark.parametrize("where", ["", "resident=memory", "resident=shared", "resident=none"])
