@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -111,13 +112,14 @@ def _shared(backend: EmulatorBackend, pointers: Sequence[int], i: int, arrays: S
 
 def run(
     program: Program, inputs: Sequence[Any], outputs: Sequence[Any], kept: Sequence[int] = (0,), plan: str = "",
-    tool: Any = None, determinism: Determinism = "run",
+    tool: Any = None, determinism: Determinism = "run", change: Callable[[str], str] | None = None,
 ) -> Choice:  # fmt: skip
-    """Runs a kernel program into ``outputs``, and returns what the planner chose."""
+    """Runs a kernel program into ``outputs``, and returns what the planner chose; ``change`` edits its PTX."""
     arrays = [*inputs, *outputs]
     task = task_of(program, arrays, kept, determinism=determinism)
     choice = choose(task, plan)
     artifact = compile_program(program, choice.facts, choice.plan, DEFAULT, steps(DEFAULT))
+    artifact = artifact if change is None else replace(artifact, ptx=change(artifact.ptx))
     backend = EmulatorBackend()
     backend.tool = tool
     pointers = [backend.bind(view(a), write=i >= len(inputs), stream=0) for i, a in enumerate(arrays)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,9 @@ from warpfold.compiler.program.graph import Program
 from warpfold.compiler.program.values import cast
 from warpfold.runtime.emulator.profiler import Profiler
 from warpfold.runtime.emulator.sanitizer import Sanitizer
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "sanitizer"))
+from mutate import Edit, barrier, drop
 
 TYPES = {np.float16: F16, np.float32: F32, np.float64: F64}
 TILES = [f"tile_bytes={1 << k}" for k in range(12, 16)]
@@ -134,3 +139,31 @@ def test_rows_that_do_not_follow_each_other_have_no_tile() -> None:
     x = np.ones((6, 33), np.float32)
     with pytest.raises(PlanError, match="WF428: with tile_bytes=32768 threads read single elements into registers"):
         run(softmax(), [x], [np.empty_like(x)], plan="tile_bytes=32768,vector=2")
+
+
+# --- planted mistakes ---
+SHORT, LONG = (8, 33), (3, 2001)
+PLANS = {SHORT: "tile_bytes=16384,lanes=2,warps_kept=2", LONG: "tile_bytes=32768,warps_kept=1"}
+MISTAKES: list[tuple[tuple[int, int], str, Edit]] = [
+    (SHORT, "no barrier after the copy", barrier(0)),
+    (SHORT, "no wait for the copy", drop(r"cp\.async\.wait_group")),
+    (SHORT, "no barrier before results are written", barrier(1)),
+    (SHORT, "an access of the copy left out", drop(r"cp\.async\.cg")),
+    (LONG, "no barrier after the copy", barrier(0)),
+    (LONG, "no barrier before results are written", barrier(-1)),
+]
+
+
+@pytest.mark.parametrize(("shape", "what", "change"), MISTAKES, ids=[f"{m[0][1]}: {m[1]}" for m in MISTAKES])
+def test_a_planted_mistake_is_found(shape: tuple[int, int], what: str, change: Edit) -> None:
+    x, _ = _filled(*shape, 0, np.float32)
+    y, tool = np.zeros_like(x), Sanitizer()
+    run(
+        softmax(),
+        [x],
+        [y],
+        tool=tool,
+        plan=PLANS[shape],
+        change=change,
+    )
+    assert list(tool.findings) or not np.allclose(y, _softmax(x)), what

@@ -1,0 +1,84 @@
+"""Which rows go through a tile of shared memory, and how many threads they have there."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from warpfold.compiler.dtypes import F16, F32
+from warpfold.compiler.planner.choose import choose
+from warpfold.compiler.planner.resident import tiled
+from warpfold.compiler.planner.task import Choice
+from warpfold.compiler.program.graph import Program
+from warpfold.compiler.program.values import cast
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "passes"))
+from kernel_programs import layer_norm, operand, softmax, task_of, total
+
+MANY = 1 << 18
+
+
+def _rows(rows: int, columns: int, dtype: Any, pitch: int = 0) -> Any:
+    """Rows of any number, of one piece of memory."""
+    item = np.dtype(dtype).itemsize
+    return np.lib.stride_tricks.as_strided(np.zeros(16, dtype), (rows, columns), ((pitch or columns) * item, item))
+
+
+def _choice(rows: int, columns: int, dtype: Any = np.float16, pitch: int = 0, **how: Any) -> Choice:
+    x = _rows(rows, columns, dtype, pitch)
+    return choose(task_of(softmax(F16 if dtype == np.float16 else F32), [x, x], (0,), **how))
+
+
+@pytest.mark.parametrize("columns", [2, 3, 33, 77, 100, 255, 1001, 4097])
+def test_many_rows_of_odd_lengths_go_through_a_tile(columns: int) -> None:
+    found = _choice(MANY, columns)
+    assert (found.plan.tile_bytes > 0, found.facts.access, found.facts.stores) == (True, ("tile",), ("tile",))
+    assert found.plan.held <= tiled.HELD
+    assert found.run.units % found.plan.slots == 0
+
+
+def test_other_rows_do_not() -> None:
+    assert not _choice(MANY, 64).plan.tile_bytes  # whole accesses
+    assert not _choice(MANY, 33, pitch=34).plan.tile_bytes  # with gaps
+    assert not _choice(30, 33).plan.tile_bytes  # too few
+    assert not _choice(MANY, 33, determinism="portable").plan.tile_bytes
+    assert not _choice(MANY, 30001).plan.tile_bytes  # too long
+    assert not _choice(MANY, 2001, np.float32).plan.tile_bytes  # long rows of words, with nothing beside
+
+
+def test_long_rows_of_words_with_weights_go_through_a_tile() -> None:
+    x, w, mean = _rows(MANY, 2001, np.float32), np.zeros((1, 2001), np.float32), _rows(MANY, 1, np.float32)
+    found = choose(task_of(layer_norm(), [x, w, w, x, mean], (0,)))
+    assert found.plan.tile_bytes
+    assert found.facts.access == ("tile", "aligned", "aligned")  # weights at constant distances
+    assert found.facts.stores == ("tile", "kept")
+
+
+@pytest.mark.parametrize("columns", range(2, 400, 7))
+@pytest.mark.parametrize(("dtype", "item"), [(np.float16, 2), (np.float32, 4)])
+def test_no_lane_waits_for_a_bank(columns: int, dtype: Any, item: int) -> None:
+    plan = _choice(MANY, columns, dtype).plan
+    assert not plan.tile_bytes or tiled.waits(plan, columns, item) == 1
+
+
+def test_lanes_wait_where_rows_lie_a_multiple_of_all_banks_apart() -> None:
+    plan = _choice(MANY, 33, np.float32).plan
+    assert (plan.lanes, tiled.waits(plan, 33, 4), tiled.waits(plan, 32, 4)) == (1, 1, 32)
+
+
+def test_elements_of_several_sizes_have_few_lanes_that_may_wait() -> None:
+    x = operand(0)
+    program = Program("halved", (F32,), (cast(x / total(x), F16).expr,))
+    plan = choose(task_of(program, [_rows(MANY, 33, np.float32), _rows(MANY, 33, np.float16)], (0,))).plan
+    assert plan.lanes == 1
+    assert 1 < max(tiled.waits(plan, 33, item) for item in (2, 4)) <= tiled.MOST_WAITS
+
+
+def test_a_cta_takes_fewer_rows_where_ctas_would_not_fill_the_machine() -> None:
+    few, many = _choice(1 << 16, 3), _choice(1 << 24, 3)
+    assert few.run.units < many.run.units
+    assert few.plan == many.plan
