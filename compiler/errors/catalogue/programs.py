@@ -31,8 +31,7 @@ ENTRIES: Entries = {
         ),
         "WF205": (
             "the function uses a value of type {kind}: expected a symbolic value or a Python number",
-            "compute with Python numbers and the function's arguments; pass another array as another input of the "
-            "reduction",
+            "compute with Python numbers and the function's arguments; pass another array as another argument",
         ),
         "WF206": ("operator {op} is not defined for {dtype}", "cast the operands first: wf.cast(x, dtype)"),
         "WF207": (
@@ -143,8 +142,11 @@ ENTRIES: Entries = {
         ),
         "WF262": (
             "a symbolic array is indexed by {index}: expected None, ..., full slices or integers",
-            "slice the array before the call; or choose by position: wf.where(positions < n, x, 0) with "
-            "positions = x.__array_namespace__().arange(x.shape[-1])",
+            "{remedy}",
+        ),
+        "WF285": (
+            "{name} is of type {kind}: expected an array",
+            "pass an array; the axes of rows are named by axis=",
         ),
         "WF284": (
             "{index} is no index of axis {axis} of {value}, which has size {size}",

@@ -13,7 +13,7 @@ from ...plan.abi import Facts, numberings, waiting_bytes
 from ...plan.ladder import expand
 from ...plan.launch import Launch
 from ...plan.layout import layout_of
-from ...plan.plan import MOST_HELD, Access, Plan, check
+from ...plan.plan import MOST_HELD, Access, Plan, check, expected_of, fits
 from ...space.geometry import Dim
 from .. import sittings
 from ..options import named
@@ -112,6 +112,8 @@ def _check_served(task: Task, plan: Plan) -> None:
     served |= {"fast": ("reduced", "kept"), "resident": ("registers", "shared", "l2", "memory")}
     for key, values in served.items():
         value = getattr(plan, key)
+        if not fits(key, value):
+            raise error("WF403", key=key, value=repr(value), expected=expected_of(key))
         if value not in values:
             raise error("WF425", name=task.program.name, key=key, value=value, only=" or ".join(map(str, values)))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from operator import index as integer
 from typing import Any
 
-from ...errors import error
+from ...dtypes import BOOL
+from ...errors import WarpfoldError, error
 from ..fold import index as number
 from ..frames import caller
 from ..functions import where
@@ -41,12 +42,27 @@ def _keys(x: SymArray, index: object) -> list[Any]:
     keys = index if isinstance(index, tuple) else (index,)
     for k in keys:
         if not (k is None or k is ... or (isinstance(k, slice) and k == slice(None)) or _is_integer(k)):
-            raise error("WF262", index=spelled(k), where=caller())
+            raise _refused(k)
     named = sum(k is not None and k is not ... for k in keys)
     if named > x.ndim or sum(k is ... for k in keys) > 1:
         raise error("WF257", what="x[...]", rank=x.ndim, expected=f"at least {named}", where=caller())
     at = keys.index(...) if ... in keys else len(keys)
     return [*keys[:at], *(slice(None),) * (x.ndim - named), *keys[at + 1 :]]
+
+
+def _refused(key: object) -> WarpfoldError:
+    """The error for a key that selects several elements."""
+    remedy = (
+        "slice the array before the call; or choose by position: wf.where(positions < n, x, 0) with "
+        "positions = x.__array_namespace__().arange(x.shape[-1])"
+    )
+    if not is_array(key):
+        return error("WF262", index=spelled(key), remedy=remedy, where=caller())
+    chosen: Any = key
+    if chosen.dtype == BOOL:
+        return error("WF262", index="an array of bools", remedy="write wf.where(mask, x, 0)", where=caller())
+    remedy = "write x.__array_namespace__().take(x, indices, axis=0)"
+    return error("WF262", index="an array", remedy=remedy, where=caller())
 
 
 def _is_integer(key: Any) -> bool:

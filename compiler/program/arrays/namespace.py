@@ -77,14 +77,22 @@ __all__ = [
 ]  # fmt: skip
 
 
+_MOVING = (
+    "argsort", "concat", "cumulative_prod", "cumulative_sum", "flip", "nonzero", "repeat", "roll", "searchsorted",
+    "sort", "stack", "tile", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unstack",
+)  # fmt: skip
+"""Functions of the standard whose results are elements of other places."""
+
+
 def __getattr__(name: str) -> Any:
     if name in _OWN:
         return _OWN[name]
     if name.startswith("__"):
         raise AttributeError(name)
     written = NAMES.get(name, "")
-    remedy = f"write {written}" if written else "compute it with the functions there are: dir(x.__array_namespace__())"
-    raise error("WF264", name=name, near="" if written else near(name, __dir__()), remedy=remedy, where=caller())
+    known = f"write {written}" if written else "programs move no elements: call it before" if name in _MOVING else ""
+    remedy = known or "compute it with the functions there are: dir(x.__array_namespace__())"
+    raise error("WF264", name=name, near="" if known else near(name, __dir__()), remedy=remedy, where=caller())
 
 
 def __dir__() -> list[str]:

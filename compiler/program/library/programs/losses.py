@@ -18,7 +18,7 @@ from ...frames import caller
 from ...functions import tanh
 from ...values import cast
 from ..monoids import SUM
-from .operands import Array, along, result_type, wide
+from .operands import Array, along, expect_array, result_type, wide
 
 Reduction = Literal["none", "mean", "sum"]
 
@@ -105,6 +105,7 @@ class _Rows:
     """
 
     def __init__(self, x: Array, target: Array, weight: Array, axis: int, ignore_index: int) -> None:
+        expect_array("target", target)
         if target.ndim != x.ndim - 1 or not target.dtype.is_integer:
             found = f"rank {target.ndim} and type {target.dtype}"
             raise error("WF271", found=found, rank=x.ndim - 1, where=caller())

@@ -12,6 +12,7 @@ from ...arrays.shaping import broadcast_arrays
 from ...arrays.sym_array import SymArray
 from ...dtype_names import dtype as as_dtype
 from ...frames import caller
+from ...symbols import is_array
 from ...values import cast
 
 Array = Any
@@ -33,6 +34,12 @@ def like(value: Array, x: Array) -> Array:
     return cast(value, x.dtype)
 
 
+def expect_array(name: str, value: object) -> None:
+    """Raises a TraceError (WF285) for an argument that is no array."""
+    if not is_array(value):
+        raise error("WF285", name=name, kind=type(value).__name__, where=caller())
+
+
 def along(name: str, value: Array, x: Array, axis: AxisArgument) -> Array:
     """``value`` in the type of ``x`` and stretched to its shape.
 
@@ -43,8 +50,10 @@ def along(name: str, value: Array, x: Array, axis: AxisArgument) -> Array:
         axis: axes of ``x``.
 
     Raises:
-        TraceError: WF254 (from ``arrays/broadcasting.py``) for other sizes, WF269 for a value that stretches ``x``.
+        TraceError: WF254 (from ``arrays/broadcasting.py``) for other sizes, WF269 for a value that stretches ``x``,
+            WF285 for one that is no array.
     """
+    expect_array(name, value)
     places = sorted(positions(axis, x.axes, x))
     own = placed(value, x.ndim, places) if value.ndim == len(places) else value
     found = broadcast_arrays(like(own, x), x)[0]

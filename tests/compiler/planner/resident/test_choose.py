@@ -131,6 +131,12 @@ def test_fields_that_rows_that_are_read_again_do_not_have(asked: str, key: str, 
         choose(task_of(softmax(), [x, x], (0,), TARGETS["sm_90a"]), asked)
 
 
+def test_a_residency_that_there_is_not() -> None:
+    x = np.zeros((4, 1024), np.float32)
+    with pytest.raises(PlanError, match=r"WF403: plan field resident cannot be 'sharde': expected one of .*shared"):
+        choose(task_of(softmax(), [x, x], (0,), TARGETS["sm_90a"]), "resident=sharde")
+
+
 def test_rows_of_any_length_are_walked_in_memory_if_asked_for() -> None:
     x = np.lib.stride_tricks.as_strided(np.zeros(4, np.float32), (4, 1 << 22), (4 << 22, 4))
     plan = choose(task_of(softmax(), [x, x], (0,), TARGETS["sm_90a"]), "resident=memory").plan

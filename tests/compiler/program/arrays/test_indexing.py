@@ -72,6 +72,13 @@ def test_what_selects_several_is_refused(index: Any, spelled: str) -> None:
         traced(lambda x: x[index], X)
 
 
+def test_what_to_write_for_an_array_of_indices_or_a_mask() -> None:
+    with pytest.raises(TraceError, match=r"WF262: a symbolic array is indexed by an array: .*\n.*\n.*take\(x, indices"):
+        traced(lambda x, i: x[i], X, np.arange(2))
+    with pytest.raises(TraceError, match=r"WF262: .* an array of bools: .*\n.*\n.*write wf.where\(mask, x, 0\)"):
+        traced(lambda x: x[x > 0], X)
+
+
 @pytest.mark.parametrize("index", [(slice(None),) * 4, (..., ...)])
 def test_too_many_axes_are_refused(index: Any) -> None:
     with pytest.raises(TraceError, match="WF257"):

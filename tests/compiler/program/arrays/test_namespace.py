@@ -148,7 +148,12 @@ def test_every_listed_name_is_there() -> None:
 
 @pytest.mark.parametrize(
     ("name", "remedy"),
-    [("matmul", r"write wf.vecdot\(x, y\)"), ("maximun", "did you mean maximum"), ("sort", "compute it with")],
+    [
+        ("matmul", r"write wf.vecdot\(x, y\)"),
+        ("maximun", "did you mean maximum"),
+        ("quantile", "compute it with"),
+        ("concat", r"\n.*help: programs move no elements: call it before"),
+    ],
 )
 def test_a_missing_name_says_what_to_write(name: str, remedy: str) -> None:
     with pytest.raises(
