@@ -22,6 +22,8 @@ def test_each_pass_that_lowers_a_stage_has_a_level() -> None:
         "lower-thread-map",
         "lower-global-access",
         "lower-residency",
+        "lower-tickets",
+        "lower-cache-hints",
         "lower-gather",
         "expand-math",
     }
