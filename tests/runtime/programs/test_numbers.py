@@ -13,7 +13,7 @@ import warpfold as wf
 RNG = np.random.default_rng(21)
 PLANS = (
     "", "lanes=32,warps=2", "resident=shared,warps=4", "resident=memory,warps=2", "resident=shared,warps=2,cluster=2",
-    "fast=kept,vector=1,lanes=8,warps=2",
+    "fast=kept,vector=1,lanes=8,warps=2", "resident=l2",
 )  # fmt: skip
 
 
@@ -72,6 +72,13 @@ def test_numbers_are_the_same_wherever_a_row_waits(plan: str) -> None:
     bias = slope[:, None, None] * (np.arange(200) - np.arange(12)[:, None])
     np.testing.assert_allclose(alibi_softmax(x, slope, plan=plan), softmax_numpy(x + bias), atol=2e-7)
     assert steps(alibi_softmax, x, slope, plan=plan) == 1
+
+
+def test_numbers_of_rows_that_a_cta_copies_into_a_tile() -> None:
+    x = RNG.standard_normal((600, 33)).astype(np.float32)
+    below = np.arange(33) <= np.arange(600)[:, None]
+    found = causal_softmax(x, plan="tile_bytes=16384")
+    np.testing.assert_allclose(found, softmax_numpy(np.where(below, x, -np.inf)), atol=2e-7)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
