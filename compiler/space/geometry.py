@@ -231,7 +231,9 @@ def collapse(
     return _collapsed(kept, reduced, len(inputs) + len(outputs), ordered=ordered, along=along)
 
 
-def step_geometry(step: Step, sizes: Sequence[int], strides: Sequence[Sequence[int]]) -> Geometry:
+def step_geometry(
+    step: Step, sizes: Sequence[int], strides: Sequence[Sequence[int]], *, in_order: bool = False
+) -> Geometry:
     """The geometry of a step of an array program.
 
     Args:
@@ -239,6 +241,7 @@ def step_geometry(step: Step, sizes: Sequence[int], strides: Sequence[Sequence[i
         sizes: the sizes of all dims of the program.
         strides: for each operand, inputs first, its strides in elements along all dims of the program; 0 along those
             that it does not have.
+        in_order: whether the elements of a row keep the order of its axes, however they lie in memory.
 
     Raises:
         ArgumentError: WF185 for arrays that lie in more than ``MOST_DIMS`` dims.
@@ -259,7 +262,7 @@ def step_geometry(step: Step, sizes: Sequence[int], strides: Sequence[Sequence[i
         [Dim(sizes[d], tuple(s[d] for s in strides), index.get(d, 0) if over else 0) for d in dims if sizes[d] != 1]
         for over, dims in ((False, step.kept), (True, step.reduced))
     )
-    ordered = not all(m.commutative for m in step.program.monoids)
+    ordered = in_order or not all(m.commutative for m in step.program.monoids)
     found = _collapsed(kept, reduced, len(strides), ordered=ordered, lead=lead)
     found = replace(found, offsets=tuple(counts.get(i, offset) for i, offset in enumerate(found.offsets)))
     if len(found.kept) + len(found.reduced) > MOST_DIMS:

@@ -238,7 +238,8 @@ class StepPlanner:
     def _task(self, step: Step, steps: Steps) -> Task:
         """What the planner is asked for a step."""
         specs = [self._operand(o, steps) for o in (*step.inputs, *step.outputs)]
-        geometry = step_geometry(step, self.sizes, [s.strides for s in specs])
+        in_order = self.determinism == "portable" and step.program.reads_again
+        geometry = step_geometry(step, self.sizes, [s.strides for s in specs], in_order=in_order)
         geometry = replace(geometry, gathered=self._gathered(step))
         program = step.program
         if not program.reads_again:

@@ -20,9 +20,9 @@ PLAIN = {f: int(60 * _HEAVY.get(f, 1)) for f in FUNCTIONS}
 WITH_ARGUMENTS = {f: int(50 * _HEAVY.get(f, 1)) for f in FUNCTIONS}
 MONOIDS = dict.fromkeys(SUBJECTS, 32)
 LEAST_OF_PROGRAMS = 2_000
-PROGRAMS = dict.fromkeys(LIBRARY, 60)
+PROGRAMS = dict.fromkeys(LIBRARY, 45)
 """Calls of each program of the library."""
-RANDOM, RUN = 1_000, 120
+RANDOM, RUN = 1_300, 120
 """Random programs of arrays: those that are evaluated whole and in steps, and those that run."""
 
 

@@ -43,6 +43,7 @@ FEW: Places = {
 MANY: Places = FEW | {
     "spread": (range(ROWS), spread),
     "backwards": (range(ROWS)[::-1], lambda rows: rows[::-1]),
+    "from the other end": (range(ROWS), lambda rows: rows[:, ::-1].copy()[:, ::-1]),
     "turned": (range(ROWS), lambda rows: rows.T.copy().T),
 }
 """Numbers of the rows that lie elsewhere, and how."""
@@ -87,6 +88,15 @@ def test_bits_of_a_row_depend_on_that_row_alone(name: str) -> None:
     if name == "cross_entropy":  # only folds: a plain reduction, whose tree depends on strides
         del places["turned"]
     _agree(name, places, {})
+
+
+def test_rows_of_two_axes_in_any_memory_order() -> None:
+    x = (RNG.standard_normal((4, 9, 14)) * 3).astype(np.float32)
+    for function in (wf.softmax, wf.layer_norm):
+        expected = function(x, axis=(1, 2), determinism="portable")
+        for order in ((0, 2, 1), (2, 0, 1), (1, 2, 0)):
+            turned = x.transpose(order).copy().transpose(np.argsort(order))
+            np.testing.assert_array_equal(function(turned, axis=(1, 2), determinism="portable"), expected)
 
 
 @pytest.mark.parametrize("place", ON_CHIP)
