@@ -17,6 +17,7 @@ from . import tiles
 from .launch import Launch
 from .layout import layout_of
 from .plan import IN_TILE, Access, Plan
+from .plan import RARE as RARE_IN_PLANS
 
 Role = Literal[
     "input", "output", "partial", "counter", "exchange", "n_kept", "n_reduced", "chunk", "count", "lag", "kept_size",
@@ -40,7 +41,7 @@ NUMBER_BITS = 24
 
 RARE = (
     "repeats", "flat", "by_row", "gapped", "pieces", "block", "places", "numbers", "once", "stores", "full",
-    "waiting", "numberings", "resident", "held",
+    "waiting", "numberings", *RARE_IN_PLANS,
 )  # fmt: skip
 """The facts, and the fields of a plan, that the IR leaves out where they have their default."""
 

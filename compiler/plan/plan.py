@@ -244,7 +244,7 @@ class Plan:
 
     def to_dict(self) -> dict[str, int | str]:
         """Field names and values, for JSON and for IR attributes."""
-        return {key: value for key, value in asdict(self).items() if value or key not in _RARE}
+        return {key: value for key, value in asdict(self).items() if value or key not in RARE}
 
     def with_options(self, text: str) -> Plan:
         """This plan with the fields that ``text`` gives as ``key=value,...``; a rung's name stands for its fields.
@@ -324,8 +324,8 @@ _AT_LEAST_TWO: dict[Walk, tuple[str, ...]] = {
 }
 """The extents that must be more than one."""
 _MAY_BE_ZERO = ("coarsening", "tile_bytes")
-_RARE = ("resident", "held")
-"""The fields that are only shown where they are set."""
+RARE = ("resident", "held")
+"""The fields that are only shown, and only written in IR, where they are set."""
 _CHOICES = {
     "fast": get_args(Fast),
     "walk": get_args(Walk),

@@ -13,7 +13,7 @@ from ...compiler.errors import error
 from ...compiler.plan.ladder import expand
 from ...compiler.plan.plan import Determinism, Plan
 from ...compiler.planner import choose as planner
-from ...compiler.planner.resident.choose import cuts, is_far, names_residency, owning
+from ...compiler.planner.resident.choose import LITTLE_MORE, cuts, is_far, names_residency, owning
 from ...compiler.planner.task import Notes, Task
 from ...compiler.program.array_program import ArrayProgram, Fold
 from ...compiler.program.cuts.cut import cut
@@ -35,8 +35,6 @@ Rows = frozenset[tuple[Dims, Dims]]
 """Rows by the dims that say which row, and those along a row."""
 MOST_GATHERED = 4096
 """Elements of a row that a CTA gathers and folds; of a longer one a map gathers them, and a reduction follows."""
-LITTLE_MORE = 1.25
-"""Times as many elements as it reads at least: then a program reads them once."""
 
 
 class Machine(NamedTuple):

@@ -18,13 +18,16 @@ from ...space.geometry import Dim
 from .. import sittings
 from ..options import named
 from ..powers_of_two import floor2
-from ..table import threshold
+from ..table import Sitting, threshold
 from ..task import Choice, Notes, Task
 from . import columns, l2, rows, tiled
 from .accesses import accesses, elements_of
 
 UNROLL = threshold(4, "accesses in flight", sittings.RESIDENT_ROWS)
 """Of a thread that walks a row in memory again."""
+LITTLE_MORE = threshold(1.25, "times the elements that all steps read", Sitting("2026-11-25", "ececb7f"))
+"""Rows whose results are values of rows alone are cut at the grid where reductions then read less than this: they need
+no registers for a row."""
 ALIKE = ("walk", "coarsening", "finish")
 """Fields in which plans of rows that are read again have the default: a CTA or a cluster owns a row."""
 INDEX_LIMIT = 2**31 - 2**24
