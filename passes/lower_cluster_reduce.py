@@ -202,4 +202,6 @@ class _Cluster:
         return integer(self.index, value)
 
 
-PASS = Pass("lower-cluster-reduce", _run, ("fold.cluster_reduce",), "combine the states of a cluster's warps")
+PASS = Pass(
+    "lower-cluster-reduce", _run, ("fold.cluster_reduce",), "combine the states of a cluster's warps", stage=True
+)

@@ -219,4 +219,6 @@ def _wait_for_warp() -> None:
     nvvm.bar_warp_sync(i32(-1))
 
 
-PASS = Pass("lower-cta-reduce", _run, ("fold.cta_reduce",), "combine the states of a CTA's threads in memory")
+PASS = Pass(
+    "lower-cta-reduce", _run, ("fold.cta_reduce",), "combine the states of a CTA's threads in memory", stage=True
+)

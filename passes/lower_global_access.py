@@ -98,10 +98,11 @@ func.func @access(%x: !llvm.ptr<1>, %kept: i32, %begin: i32, %end: i32, %one: i3
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..compiler.driver.pipeline import Pass
-from ..compiler.ir.build import find
+from ..compiler.ir.build import find, find_each
 from .access.blocks import lower_load as lower_block_load
 from .access.element_accesses import lower_element_load, lower_element_store
 from .access.loads import lower_live, lower_load, lower_position
@@ -109,34 +110,31 @@ from .access.peeling import peel
 from .access.row_ends import lower_lead
 from .access.stores import lower_store
 
+LOWERED: dict[str, Callable[[Any], None]] = {
+    "fold.load": lambda op: lower_load(op, None),
+    "fold.element_load": lower_element_load,
+    "fold.element_store": lower_element_store,
+    "fold.block_load": lower_block_load,
+    "fold.lead": lower_lead,
+    "fold.position": lower_position,
+    "fold.live": lambda op: lower_live(op, None),
+    "fold.store": lower_store,
+}
+"""What lowers each op, in order; none of them leaves ops of these names."""
+
 
 def _run(module: Any) -> None:
     for op in find(module, "fold.thread_reduce"):
         peel(op)
-    for op in find(module, "fold.load"):
-        lower_load(op, None)
-    for op in find(module, "fold.element_load"):
-        lower_element_load(op)
-    for op in find(module, "fold.element_store"):
-        lower_element_store(op)
-    for op in find(module, "fold.block_load"):
-        lower_block_load(op)
-    for op in find(module, "fold.lead"):
-        lower_lead(op)
-    for op in find(module, "fold.position"):
-        lower_position(op)
-    for op in find(module, "fold.live"):
-        lower_live(op, None)
-    for op in find(module, "fold.store"):
-        lower_store(op)
+    found = find_each(module, LOWERED)
+    for name, lower in LOWERED.items():
+        for op in found[name]:
+            lower(op)
 
 
 PASS = Pass(
     "lower-global-access",
     _run,
-    (
-        "fold.load", "fold.element_load", "fold.element_store", "fold.block_load", "fold.store",
-        "fold.live", "fold.lead", "fold.position",
-    ),
+    tuple(LOWERED),
     "choose vector loads, peeled steps and masked tails; compute addresses",
-)  # fmt: skip
+)

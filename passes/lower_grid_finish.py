@@ -130,4 +130,6 @@ def _word(x: Any) -> Any:
     return x if x.type == word else arith.trunci(word, x)
 
 
-PASS = Pass("lower-grid-finish", _run, ("fold.grid_finish", "fold.yield"), "bring the CTAs of the grid together")
+PASS = Pass(
+    "lower-grid-finish", _run, ("fold.grid_finish", "fold.yield"), "bring the CTAs of the grid together", stage=True
+)

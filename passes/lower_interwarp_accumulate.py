@@ -83,4 +83,10 @@ def _lower(op: Any) -> None:
         replace(op, [pack(butterfly(op.regions[0], state, groups, stride, ordered=bool_attr(op, "ordered")))])
 
 
-PASS = Pass("lower-interwarp-accumulate", _run, ("fold.interwarp_accumulate",), "combine the states of a CTA's warps")
+PASS = Pass(
+    "lower-interwarp-accumulate",
+    _run,
+    ("fold.interwarp_accumulate",),
+    "combine the states of a CTA's warps",
+    stage=True,
+)

@@ -238,4 +238,6 @@ def _buffers(op: Any, count: int, types: Sequence[Any], known: dict[Any, list[An
     return made
 
 
-PASS = Pass("lower-period-reduce", _run, ("fold.period_reduce",), "combine the rows of a period in shared memory")
+PASS = Pass(
+    "lower-period-reduce", _run, ("fold.period_reduce",), "combine the rows of a period in shared memory", stage=True
+)

@@ -90,6 +90,7 @@ from ..compiler.ir.build import (
     dynamic_shared,
     enclosing,
     find,
+    find_each,
     i32,
     integer,
     kernel_module,
@@ -116,7 +117,8 @@ LEAST_ASYNC = 4
 
 
 def _run(module: Any) -> None:
-    holds = find(module, "fold.hold")
+    found = find_each(module, ("fold.hold", "fold.held"))
+    holds = found["fold.hold"]
     for block in {op.operation.block: None for op in holds}:
         _wait(block)
     sizes: dict[Any, int] = {}
@@ -127,7 +129,7 @@ def _run(module: Any) -> None:
             hold.copy()
             replace(op, [hold.place])
         sizes[kernel] = hold.end_of_slots
-    for op in find(module, "fold.held"):
+    for op in found["fold.held"]:
         with before(op):
             replace(op, [_held(op)])
 

@@ -76,4 +76,4 @@ def _leave(v: Any, buffer: Any, start: Any, *, apart: bool) -> None:
         store(x, buffer, arith.addi(start, integer(start.type, j)))
 
 
-PASS = Pass("lower-shared-store", _run, ("fold.shared_store",), "leave each warp's state in shared memory")
+PASS = Pass("lower-shared-store", _run, ("fold.shared_store",), "leave each warp's state in shared memory", stage=True)

@@ -126,5 +126,5 @@ def _scalars(state: list[Any], even: set[int]) -> list[Any]:
 
 PASS = Pass(
     "lower-thread-reduce", _run, ("fold.thread_reduce", "fold.block_reduce"),
-    "combine each thread's own elements in registers",
+    "combine each thread's own elements in registers", stage=True,
 )  # fmt: skip

@@ -88,4 +88,4 @@ def _ballot(x: Any, kind: str, lanes: int, stride: int) -> Any:
     return arith.cmpi(arith.CmpIPredicate.eq, arith.andi(votes, group), group)
 
 
-PASS = Pass("lower-warp-shuffle", _run, ("fold.warp_reduce",), "combine the lanes of each warp by shuffles")
+PASS = Pass("lower-warp-shuffle", _run, ("fold.warp_reduce",), "combine the lanes of each warp by shuffles", stage=True)

@@ -6,9 +6,11 @@ import re
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from ..errors import CompileError, WarpfoldError, error
+from ..ir.build import found_before
 from ..ir.mlir import ir, passmanager
 
 
@@ -21,12 +23,14 @@ class Pass:
         run: mutates the module operation in place; raises WarpfoldError on bad input.
         eliminates: op names that must be gone afterwards.
         summary: what it does, in one line.
+        stage: whether it lowers stage ops, and makes none: such passes follow each other.
     """
 
     name: str
     run: Callable[[Any], None]
     eliminates: tuple[str, ...]
     summary: str
+    stage: bool = False
 
 
 @dataclass(frozen=True)
@@ -163,22 +167,31 @@ def lowered(steps: Sequence[tuple[str, Step]], module: Any) -> Any:
 
 def _quickly(steps: Sequence[tuple[str, Step]], operation: Any) -> None:
     """Runs the steps one after another; the last one verifies."""
-    stages: dict[str, int] | None = None
-    for i, (_, step) in enumerate(steps):
-        if isinstance(step, Pass):
-            if stages is None or not _superfluous(step, stages):
-                step.run(operation)
-            if stages is None:  # the first pass makes all ops of ours that others lower
-                stages = op_names(operation)
+    ops: dict[str, int] = {}
+    for stage, group in groupby(steps, lambda labelled: isinstance(labelled[1], Pass) and labelled[1].stage):
+        if stage:
+            _lower_stages([p for _, p in group if isinstance(p, Pass) and not _superfluous(p, ops)], operation)
             continue
-        manager = passmanager.PassManager.parse(f"builtin.module({step})")
-        manager.enable_verifier(i == len(steps) - 1)
-        manager.run(operation)
+        for _, step in group:
+            if not isinstance(step, Pass):
+                manager = passmanager.PassManager.parse(f"builtin.module({step})")
+                manager.enable_verifier(step is steps[-1][1])
+                manager.run(operation)
+            elif not ops or not _superfluous(step, ops):
+                step.run(operation)
+                ops = ops or op_names(operation)  # the first pass makes all ops of ours that others lower
 
 
-def _superfluous(step: Pass, stages: dict[str, int]) -> bool:
+def _lower_stages(passes: Sequence[Pass], operation: Any) -> None:
+    """Runs passes that lower stage ops, which are found in one walk."""
+    with found_before(operation, [name for p in passes for name in p.eliminates if name != "fold.yield"]):
+        for p in passes:
+            p.run(operation)
+
+
+def _superfluous(step: Pass, ops: dict[str, int]) -> bool:
     """Whether a pass lowers only fold ops, and none are present."""
-    return bool(step.eliminates) and all(n.startswith("fold.") and n not in stages for n in step.eliminates)
+    return bool(step.eliminates) and all(n.startswith("fold.") and n not in ops for n in step.eliminates)
 
 
 def _reproducer(label: str, step: Step, operation: Any) -> tuple[str, str]:

