@@ -50,7 +50,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..compiler.driver.pipeline import Pass
-from ..compiler.ir.build import address, barrier, before, find, i32, load, replace, shared_buffer, store, word_type
+from ..compiler.ir.build import address, barrier, before, find_each, i32, load, replace, shared_buffer, store, word_type
 from ..compiler.ir.mlir import arith, gpu, ir, llvm, nvvm, scf
 
 DEVICE = "device"
@@ -59,8 +59,9 @@ PAUSE = 64
 
 
 def _run(module: Any) -> None:
+    found = find_each(module, LOWERED)
     for name, lower in LOWERED.items():
-        for op in find(module, name):
+        for op in found[name]:
             with before(op):
                 replace(op, lower(op))
 
