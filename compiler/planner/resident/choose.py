@@ -142,7 +142,7 @@ def owning(task: Task, notes: Notes, wanted: str = "") -> Plan | None:
             if found:
                 return found
         found = columns.plan(task, notes) if by_columns else rows.plan(task, notes)
-    found = found or l2.plan(task, notes, by_columns=by_columns)
+    found = found or l2.plan(task, notes, by_columns=by_columns, asked=names_residency(wanted))
     return rows.walked_plan(task) if found is None and names_residency(wanted) else found
 
 

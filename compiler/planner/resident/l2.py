@@ -10,13 +10,14 @@ from ...errors import error
 from ...plan.launch import Launch
 from ...plan.layout import layout_of
 from ...plan.plan import LARGEST, MOST_HELD, Plan
+from ...program.graph import REDUCED
 from ...target import WARP
 from .. import sittings
 from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Notes, Task
 from . import columns
-from .accesses import elements_of, vector_of
+from .accesses import accesses, elements_of, vector_of
 from .rows import count_of
 
 HELD = threshold(8, "accesses of a thread", sittings.CACHED_ROWS)
@@ -32,17 +33,23 @@ ROW_BYTES = threshold(16 << 20, "bytes of a row", sittings.CACHED_ROWS)
 written."""
 THREADS_PER_SM = threshold(1024, "threads per SM", sittings.CACHED_ROWS)
 """CTAs of the grid have this many threads in all; each takes chunks until none is left."""
+NARROW = threshold(2, "bytes of an element", sittings.CACHED_ROWS)
+"""Chunks of elements of so few bytes that begin between boundaries are slower than kernels of their own."""
 AHEAD = threshold(1, "times the CTAs of a phase", sittings.CACHED_ROWS)
 """A phase follows the one before it by the chunks of a row and so many more, so that CTAs seldom wait."""
 
 
-def plan(task: Task, notes: Notes, *, by_columns: bool) -> Plan | None:
-    """The plan of rows that wait in the L2 cache; None where a row is too long for it.
+def plan(task: Task, notes: Notes, *, by_columns: bool, asked: bool = False) -> Plan | None:
+    """The plan of rows that wait in the L2 cache; None where a row is too long for it, or where a cut is faster.
 
-    The tree of a portable plan follows from the length and the type of a row.
+    The tree of a portable plan follows from the length and the type of a row. Where rows are ``asked`` to wait, they do
+    whatever it costs.
     """
     inputs = [i for i in elements_of(task) if i < len(task.program.inputs)]
     if not inputs:
+        return None
+    if not (asked or task.is_portable) and (reason := _slow(task, by_columns=by_columns)):
+        notes.rejected.append(("resident=l2", reason))
         return None
     found = _of_columns(task) if by_columns and not task.is_portable else _of_rows(task, by_columns=by_columns)
     chunk = found.held * layout_of(found).span("reduced")
@@ -57,6 +64,22 @@ def plan(task: Task, notes: Notes, *, by_columns: bool) -> Plan | None:
         return None
     notes.because(f"a row waits in the L2 cache: CTAs take chunks of {chunk} elements by tickets", "held", "resident")
     return found
+
+
+def _slow(task: Task, *, by_columns: bool) -> str:
+    """Why kernels of their own are faster; empty if they are not.
+
+    Both cases need so many registers that too few CTAs fit an SM: 64 rows of 64 MiB in all took 98 to 108 us in a layer
+    norm with weights, cut 76, and 94 us in a softmax of bf16 rows of odd lengths, cut 80.
+    """
+    if REDUCED in task.program.input_spaces:
+        return "weights of the elements take registers that the chunks of a row need"
+    if by_columns:
+        return ""
+    halves = {i for i in elements_of(task) if task.operand_type(i).itemsize <= NARROW}
+    found = accesses(task, "reduced", vector_of(task, "reduced"))
+    shifted = any(found[i] == "shifted" for i in halves)
+    return "chunks of halves that begin between boundaries take too many registers" if shifted else ""
 
 
 def _of_rows(task: Task, *, by_columns: bool) -> Plan:

@@ -23,7 +23,7 @@ from dataclasses import replace
 from ..analysis.atomic import operation
 from ..array_program import ArrayProgram, Fold
 from ..functions import where
-from ..graph import SCALAR, Expr, MonoidGraph, Space, rewrite
+from ..graph import SCALAR, Expr, MonoidGraph, Space, rewrite, walk
 from ..library.monoids import LOGSUMEXP, WELFORD
 from ..monoid import Monoid
 from ..symbols import Sym
@@ -40,10 +40,39 @@ def online(program: ArrayProgram, cut: Callable[[Space, Space], bool]) -> ArrayP
         cut: whether a fold with these kept and reduced dims has a kernel of its own.
     """
     while swaps := next(_found(program, cut), None):
-        roots = rewrite(program.roots, swaps)
+        roots = _without_zeros(rewrite(program.roots, swaps))
         outputs = tuple(o._replace(expr=e) for o, e in zip(program.outputs, roots, strict=True))
         program = replace(program, outputs=outputs)
     return program
+
+
+def _without_zeros(roots: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """``roots`` without what a sum that is 0 leaves: a later step would read what decides between 0 and 0."""
+    found: dict[str, Expr] = {}
+    for e in walk(roots):
+        args = tuple(found[a.digest] for a in e.args)
+        found[e.digest] = _zero_or_operand(e.op, args) or (e if args == e.args else replace(e, args=args))
+    return tuple(found[r.digest] for r in roots)
+
+
+def _zero_or_operand(op: str, args: tuple[Expr, ...]) -> Expr | None:
+    """The operand that an operation with zeros gives: x - 0, 0 * 0, a mean of 0, and a choice between 0 and 0.
+
+    Where there are no elements, the mean that a correction of 0 belongs to is NaN already.
+    """
+    zeros = [_is_zero(a) for a in args]
+    if (
+        (op == "sub" and zeros[1])
+        or (op == "mul" and all(zeros))
+        or (op == "div" and zeros[0] and args[1].op == "count")
+    ):
+        return args[0]
+    return args[1] if op == "where" and all(zeros[1:]) else None
+
+
+def _is_zero(e: Expr) -> bool:
+    """Whether ``e`` is 0, and not -0."""
+    return e.op == "const" and e.dtype.is_float and repr(e.value) in ("0", "0.0")
 
 
 def _found(program: ArrayProgram, cut: Callable[[Space, Space], bool]) -> Iterator[Swaps]:

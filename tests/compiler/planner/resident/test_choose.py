@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from warpfold.compiler.dtypes import F16, F32, DType
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.planner.choose import choose
 from warpfold.compiler.planner.resident import l2
 from warpfold.compiler.target import TARGETS
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "passes"))
-from kernel_programs import scaled, softmax, task_of
+from kernel_programs import layer_norm, scaled, softmax, task_of
 
 from warpfold.compiler.program.graph import KEPT
 
@@ -61,6 +62,33 @@ def test_rows_that_no_cluster_holds_wait_in_the_cache(rows: int, columns: int, k
     assert plan.resident == "l2"
     assert plan.fast == ("kept" if kept else "reduced")
     assert plan.held * plan.threads * plan.vector * 4 == 32 << 10
+
+
+def _long(shape: tuple[int, ...], t: type = np.float32) -> object:
+    """An array of zeros that takes no memory."""
+    strides = [np.dtype(t).itemsize * int(np.prod(shape[i + 1 :])) for i in range(len(shape))]
+    return np.lib.stride_tricks.as_strided(np.zeros(4, t), shape, strides)
+
+
+@pytest.mark.parametrize("columns", [1 << 20, (1 << 20) - 1])
+@pytest.mark.parametrize("t", [F32, F16])
+def test_halves_that_begin_between_boundaries_do_not_wait_in_the_cache(t: DType, columns: int) -> None:
+    x = _long((64, columns), t.numpy)
+    task = task_of(softmax(t), [x, x], (0,), TARGETS["sm_90a"])
+    if t == F32 or columns % 8 == 0:
+        assert choose(task).plan.resident == "l2"
+        return
+    with pytest.raises(PlanError, match=r"WF423"):
+        choose(task)
+    assert choose(task, "resident=l2").plan.resident == "l2"
+
+
+def test_rows_with_weights_do_not_wait_in_the_cache() -> None:
+    x, w = _long((64, 1 << 20)), _long((1, 1 << 20))
+    task = task_of(layer_norm(), [x, w, w, x], (0,), TARGETS["sm_90a"])
+    with pytest.raises(PlanError, match=r"WF423"):
+        choose(task)
+    assert choose(task, "resident=l2").plan.resident == "l2"
 
 
 def test_ctas_of_chunks_fill_the_machine() -> None:

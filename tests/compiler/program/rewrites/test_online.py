@@ -13,7 +13,7 @@ from warpfold.commands.checking.array_values import evaluate
 from warpfold.compiler.dtypes import BOOL, F64
 from warpfold.compiler.program.array_program import ArrayProgram
 from warpfold.compiler.program.arrays.trace import ArrayArg, trace_arrays
-from warpfold.compiler.program.graph import Expr
+from warpfold.compiler.program.graph import Expr, walk
 from warpfold.compiler.program.library.monoids import MAX, SUM
 from warpfold.compiler.program.rewrites.online import online
 
@@ -122,6 +122,23 @@ def test_differences_from_the_mean_add_up_to_nothing() -> None:
     program = trace_arrays(standardized, [ArrayArg(F64, (4, 50))], {})
     found = online(program, lambda *_: True)
     assert set(_folds(found)) == {"WELFORD"}
+    x = np.random.default_rng(0).standard_normal((4, 50)) + 3
+    for a, b in zip(evaluate(found, [x]), evaluate(program, [x]), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+
+
+def test_what_decides_between_two_zeros_goes() -> None:
+    """Else a later step would read a variance to choose between two corrections of 0."""
+
+    def standardized(x: Any) -> Any:
+        mean = wf.mean(x, axis=-1, keepdims=True)
+        near = x - mean
+        lack = wf.where(mean > 0.0, wf.mean(near, axis=-1, keepdims=True), 0.0)
+        return near - lack, wf.mean(near * near, axis=-1, keepdims=True) - lack * lack
+
+    program = trace_arrays(standardized, [ArrayArg(F64, (4, 50))], {})
+    found = online(program, lambda *_: True)
+    assert all(e.op != "gt" or e.args[0].value == 0 for e in walk(found.roots))  # that of Welford's finish stays
     x = np.random.default_rng(0).standard_normal((4, 50)) + 3
     for a, b in zip(evaluate(found, [x]), evaluate(program, [x]), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
