@@ -122,6 +122,10 @@ def test_rows_that_no_cluster_owns_wait_in_the_l2_cache_or_are_cut_at_the_grid()
 
 
 def test_numbers_are_baked_in_and_arrays_of_rank_0_are_not() -> None:
+    @wf.program
+    def scaled(x: Any, t: Any) -> Any:
+        return x * t
+
     traces = scaled._traces
     close(scaled(X, 2.0), X * 2.0)
     close(scaled(X, 3.0), X * 3.0)
