@@ -117,6 +117,8 @@ def vector_of(task: Task, axis: str) -> int:
     element by element.
     """
     rows, inputs = elements_of(task), len(task.program.inputs)
+    if task.is_portable:  # where there is one row, its elements and weights are alike
+        rows = [i for i, space in enumerate(spaces(task)) if space & REDUCED]
     read = [i for i in rows if i < inputs] or rows
     widest = WIDEST // max(task.operand_type(i).itemsize for i in read)
     if task.is_portable:

@@ -54,7 +54,7 @@ def test_arithmetic_in_f32_is_within_the_bounds(name: str, random: bool) -> None
 
 
 @pytest.mark.parametrize("name", ["softmax", "layer_norm", "rms_norm"])
-@pytest.mark.parametrize("wrong", [lambda r: r * (1 + 1e-5), lambda r: r[::-1], lambda r: np.roll(r, 1, axis=1)])
+@pytest.mark.parametrize("wrong", [lambda r: r * (1 + 2e-4), lambda r: r[::-1], lambda r: np.roll(r, 1, axis=1)])
 def test_wrong_results_are_beyond_the_bounds(name: str, wrong: Any) -> None:
     function, *arrays = PROGRAMS[name]
     program = traced(function, *arrays)
@@ -118,7 +118,7 @@ def test_random_programs_have_the_values_of_the_evaluator(seed: int) -> None:
 
 def test_a_result_relative_to_a_maximum_of_one_pass_has_bounds() -> None:
     """Of a row that is cut, maximum and sum are one fold; whether the maximum is finite is no question of rounding."""
-    program = rewritten(traced(FUNCTIONS["softmax"], X), lambda *_: False)
+    program = rewritten(traced(FUNCTIONS["softmax"], X), lambda *_: False, lambda *_: False, portable=False)
     (known,) = bounded(program, [X], lambda _: DEEP, random=True)
     assert known.error is not None
     assert (known.error < 1e-5 * known.value.max()).all()

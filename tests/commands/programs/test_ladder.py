@@ -59,7 +59,7 @@ def test_what_each_rung_saves() -> None:
 def test_rungs_that_a_row_is_too_long_for_are_not_possible() -> None:
     rows = report("softmax", "--shape", "2x20000", "--device", "emulator", "--rung", "row-in-warp")["rungs"]
     assert [(row["rung"], row["plan"]) for row in rows] == [("row-in-warp", None)]
-    assert "each thread of a row would keep 157 accesses, and keeps at most 64" in rows[0]["refused"]
+    assert "a row has 80000 bytes: a thread would keep 157 accesses, at most 64" in rows[0]["refused"]
     text = call("softmax", "--shape", "2x20000", "--device", "emulator", "--rung", "row-in-warp").stdout
     assert re.search(r"^row-in-warp +not possible +resident=registers: ", text, re.MULTILINE)
 

@@ -117,3 +117,13 @@ def _agree(name: str, places: Places, how: dict[str, str]) -> None:
     for where, (numbers, change) in places.items():
         found = bits(name, change(x), numbers, weight, targets, how)
         assert found == [expected[i] for i in numbers], where
+
+
+def test_one_row_of_halves_with_wide_weights_has_the_tree_of_many() -> None:
+    """Rounding to halves would hide most differences: the plans tell."""
+    x, weight = np.zeros((5, 601), np.float16), np.zeros(601, np.float32)
+    trees = set()
+    for rows in (x, x[2:3]):
+        (kernel,) = wf.layer_norm.compile(rows, weight, determinism="portable").artifact.kernels
+        trees.add((kernel.plan.vector, kernel.plan.positions, kernel.plan.held))
+    assert len(trees) == 1
