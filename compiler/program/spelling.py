@@ -25,7 +25,8 @@ NAMES = {
     "astype": "wf.cast(x, dtype)", "relu": "wf.maximum(x, 0)", "fmax": "wf.where(wf.isnan(y) | (x >= y), x, y)",
     "fmin": "wf.where(wf.isnan(y) | (x <= y), x, y)", "amax": "wf.max(x)", "amin": "wf.min(x)", "product": "wf.prod(x)",
     "average": "wf.mean(x)", "nanvar": "wf.var(x, nan='ignore')", "nanstd": "wf.std(x, nan='ignore')",
-    "var_mean": "wf.mean_var(x)", "aminmax": "wf.minmax(x)", "inner": "wf.vecdot(x, y)", "arange": "wf.index()",
+    "var_mean": "wf.mean_var(x)", "aminmax": "wf.minmax(x)", "inner": "wf.vecdot(x, y)",
+    "arange": "wf.index(), or in a program x.__array_namespace__().arange(n)",
     "segment_sum": "wf.segment_reduce(x, offsets, 'sum')",
 }  # fmt: skip
 """NumPy's, the Array API's and PyTorch's names of functions, and what to write here."""

@@ -69,17 +69,17 @@ def plan(task: Task, notes: Notes, *, by_columns: bool, asked: bool = False) -> 
 def _slow(task: Task, *, by_columns: bool) -> str:
     """Why kernels of their own are faster; empty if they are not.
 
-    Both cases need so many registers that too few CTAs fit an SM: 64 rows of 64 MiB in all took 98 to 108 us in a layer
-    norm with weights, cut 76, and 94 us in a softmax of bf16 rows of odd lengths, cut 80.
+    On an H100 64 rows of 64 MiB in all took 98 to 108 us in a layer norm with weights, cut 76 to 77, and 96 us in a
+    softmax of bf16 rows of an odd length, cut 81.
     """
     if REDUCED in task.program.input_spaces:
-        return "weights of the elements take registers that the chunks of a row need"
+        return "rows with weights are faster in kernels of their own"
     if by_columns:
         return ""
     halves = {i for i in elements_of(task) if task.operand_type(i).itemsize <= NARROW}
     found = accesses(task, "reduced", vector_of(task, "reduced"))
     shifted = any(found[i] == "shifted" for i in halves)
-    return "chunks of halves that begin between boundaries take too many registers" if shifted else ""
+    return "halves that begin between boundaries are faster in kernels of their own" if shifted else ""
 
 
 def _of_rows(task: Task, *, by_columns: bool) -> Plan:

@@ -1,0 +1,108 @@
+"""Level 1: tiles: runs of memory that lie in shared memory as they do in an array, on the way in and out."""
+
+from typing import Any
+
+from ..mlir import ext
+from .base import (
+    GLOBAL,
+    SHARED,
+    Fold,
+    bool_attr,
+    check_index,
+    check_pointer,
+    check_results,
+    coded,
+    expect,
+    int_attr,
+    power_of_two,
+)
+
+
+class TileCopyOp(Fold.Operation, name="tile_copy"):  # type: ignore[misc]
+    """Copies a run of an array into shared memory.
+
+    ``copy, origin = fold.tile_copy base, begin, length, extent, thread {item, bytes, threads, [beyond], [own]}``: the
+    elements, of ``item`` bytes each, from ``begin`` on, ``length`` of them or as many as there are before ``extent``,
+    the end of the array. All ``threads`` threads of the CTA take part. Element i of the array then is element
+    i - ``origin`` of ``copy``, which has ``bytes`` bytes, and lies on a boundary of 16 bytes where it does so in the
+    array. Of what lies behind the last one ``beyond`` bytes can be read; without, none. It is there for all threads
+    after a barrier. With ``own`` nothing beside the run is read, since other CTAs may write there.
+    """
+
+    base: ext.Operand[Any]
+    begin: ext.Operand[Any]
+    length: ext.Operand[Any]
+    extent: ext.Operand[Any]
+    thread: ext.Operand[Any]
+    copy: ext.Result[Any]
+    origin: ext.Result[Any]
+    item: Any
+    bytes: Any
+    threads: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        check_pointer(op, 0, GLOBAL)
+        check_index(op, 1, 2, 3, 4)
+        check_results(op, [SHARED, str(op.operands[1].type)])
+        power_of_two(op, "item", 16)
+        size = int_attr(op, "bytes")
+        expect(size > 0 and size % 16 == 0, op, "bytes that are a multiple of 16", size)
+        power_of_two(op, "threads", 1024)
+        if "own" in op.attributes:
+            bool_attr(op, "own")
+        if "beyond" in op.attributes:
+            beyond = int_attr(op, "beyond")
+            most = min(size - 16, 16 * int_attr(op, "threads"))
+            expect(0 < beyond <= most and beyond % 16 == 0, op, f"a multiple of 16 up to {most} beyond", beyond)
+
+
+class TileReserveOp(Fold.Operation, name="tile_reserve"):  # type: ignore[misc]
+    """Shared memory for a run of an array that the CTA is going to write.
+
+    ``tile, origin = fold.tile_reserve base, begin {item, bytes}``: element i of the array, of ``item`` bytes, is going
+    to be element i - ``origin`` of ``tile``, which has ``bytes`` bytes. It lies on a boundary of 16 bytes where it does
+    so in the array. The run begins with element ``begin``.
+    """
+
+    base: ext.Operand[Any]
+    begin: ext.Operand[Any]
+    tile: ext.Result[Any]
+    origin: ext.Result[Any]
+    item: Any
+    bytes: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        check_pointer(op, 0, GLOBAL)
+        check_index(op, 1)
+        check_results(op, [SHARED, str(op.operands[1].type)])
+        power_of_two(op, "item", 16)
+        size = int_attr(op, "bytes")
+        expect(size > 0 and size % 16 == 0, op, "bytes that are a multiple of 16", size)
+
+
+class TileWriteOp(Fold.Operation, name="tile_write"):  # type: ignore[misc]
+    """Writes a run of an array from shared memory.
+
+    ``fold.tile_write tile, origin, base, begin, length, thread {item, threads}``: ``tile`` and ``origin`` are what
+    ``fold.tile_reserve`` gave. All ``threads`` threads of the CTA write the ``length`` elements from ``begin`` on, and
+    nothing beside them. A barrier comes before.
+    """
+
+    tile: ext.Operand[Any]
+    origin: ext.Operand[Any]
+    base: ext.Operand[Any]
+    begin: ext.Operand[Any]
+    length: ext.Operand[Any]
+    thread: ext.Operand[Any]
+    item: Any
+    threads: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        check_pointer(op, 0, SHARED)
+        check_pointer(op, 2, GLOBAL)
+        check_index(op, 1, 3, 4, 5)
+        power_of_two(op, "item", 16)
+        power_of_two(op, "threads", 1024)
