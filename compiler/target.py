@@ -11,6 +11,27 @@ from typing import NamedTuple
 from .errors import error, near
 
 WARP = 32
+KIB = 1024
+SHARED_UNIT = 128
+"""Bytes of shared memory are given to CTAs in multiples of this."""
+REGISTER_UNIT = 8
+"""Registers are given to the threads of a warp in multiples of this."""
+REGISTERS = 512
+"""Registers of the 32-bit kind in each of the SLICES of an SM, for each lane of a warp."""
+SLICES = 4
+"""Parts of an SM that have a scheduler and registers of their own; each holds a quarter of the warps."""
+
+
+class Occupancy(NamedTuple):
+    """The CTAs of a kernel that an SM holds at a time.
+
+    Attributes:
+        ctas: their number; 0 where an SM cannot hold even one.
+        limit: the resource that has no room for another one: ``threads``, ``registers``, ``shared memory`` or ``CTAs``.
+    """
+
+    ctas: int
+    limit: str
 
 
 class Target(NamedTuple):
@@ -22,7 +43,10 @@ class Target(NamedTuple):
             drivers can load it.
         sms: multiprocessors of the largest common part, used when no device is there to ask.
         threads_per_sm: resident threads one multiprocessor holds.
+        ctas_per_sm: resident CTAs one multiprocessor holds.
         shared_per_cta: bytes of shared memory a CTA may ask for.
+        shared_per_sm: bytes of shared memory of one multiprocessor.
+        reserved_shared: bytes of shared memory that each CTA takes beside those that it asks for.
         has_redux: ``redux.sync`` on 32-bit integers (sm_80 and newer).
         has_clusters: thread block clusters (sm_90 and newer).
         has_async_copies: ``cp.async`` from global to shared memory (sm_80 and newer).
@@ -32,7 +56,10 @@ class Target(NamedTuple):
     ptx: int
     sms: int
     threads_per_sm: int
+    ctas_per_sm: int
     shared_per_cta: int
+    shared_per_sm: int
+    reserved_shared: int = 1024
     has_redux: bool = True
     has_clusters: bool = False
     has_async_copies: bool = True
@@ -53,20 +80,43 @@ class Target(NamedTuple):
         """Threads a CTA may have."""
         return 1024
 
+    def occupancy(self, threads: int, shared_bytes: int, registers: int = 0) -> Occupancy:
+        """The CTAs that an SM holds, as CUDA's occupancy calculator counts them.
+
+        Args:
+            threads: threads of a CTA.
+            shared_bytes: bytes of shared memory that a CTA asks for.
+            registers: registers of a thread; 0 where they are not known, and do not limit it.
+        """
+        warps, shared = -(-threads // WARP), _round_up(shared_bytes, SHARED_UNIT) + self.reserved_shared
+        each = REGISTERS // _round_up(registers or REGISTER_UNIT, REGISTER_UNIT)  # warps of a slice
+        found = (
+            Occupancy(self.shared_per_sm // max(1, shared), "shared memory"),
+            Occupancy(self.threads_per_sm // (warps * WARP), "threads"),
+            Occupancy(SLICES * each // warps, "registers"),
+            Occupancy(self.ctas_per_sm, "CTAs"),
+        )
+        return min(found, key=lambda o: o.ctas)
+
 
 TARGETS = {
     t.arch: t
     for t in (
-        Target("sm_75", 63, 72, 1024, 64 * 1024, has_redux=False, has_async_copies=False),
-        Target("sm_80", 70, 108, 2048, 163 * 1024),
-        Target("sm_86", 71, 84, 1536, 99 * 1024),
-        Target("sm_89", 78, 142, 1536, 99 * 1024),
-        Target("sm_90a", 80, 132, 2048, 227 * 1024, has_clusters=True),
-        Target("sm_100a", 86, 148, 2048, 227 * 1024, has_clusters=True),
-        Target("sm_120", 87, 170, 1536, 99 * 1024, has_clusters=True),
+        Target("sm_75", 63, 72, 1024, 16, 64 * KIB, 64 * KIB, 0, has_redux=False, has_async_copies=False),
+        Target("sm_80", 70, 108, 2048, 32, 163 * KIB, 164 * KIB),
+        Target("sm_86", 71, 84, 1536, 16, 99 * KIB, 100 * KIB),
+        Target("sm_89", 78, 142, 1536, 24, 99 * KIB, 100 * KIB),
+        Target("sm_90a", 80, 132, 2048, 32, 227 * KIB, 228 * KIB, has_clusters=True),
+        Target("sm_100a", 86, 148, 2048, 32, 227 * KIB, 228 * KIB, has_clusters=True),
+        Target("sm_120", 87, 170, 1536, 24, 99 * KIB, 100 * KIB, has_clusters=True),
     )
 }
 DEFAULT = TARGETS["sm_90a"]
+
+
+def _round_up(count: int, unit: int) -> int:
+    """The least multiple of ``unit`` that is not less than ``count``."""
+    return -(-count // unit) * unit
 
 
 def target(arch: str) -> Target:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from warpfold.compiler.errors import BackendError, PlanError
-from warpfold.compiler.target import DEFAULT, TARGETS, Target, for_capability, target
+from warpfold.compiler.target import DEFAULT, TARGETS, WARP, Target, for_capability, target
 
 
 @pytest.mark.parametrize("t", TARGETS.values(), ids=str)
@@ -13,7 +13,8 @@ def test_facts_are_within_what_hardware_has(t: Target) -> None:
     assert target(t.arch) is t
     assert t.capability >= (7, 5)
     assert t.max_threads <= t.threads_per_sm
-    assert 48 * 1024 < t.shared_per_cta <= 227 * 1024
+    assert 48 * 1024 < t.shared_per_cta <= t.shared_per_sm - t.reserved_shared
+    assert t.ctas_per_sm * WARP <= t.threads_per_sm
     assert t.has_redux == t.has_async_copies == (t.capability >= (8, 0))
     assert t.has_clusters == (t.capability >= (9, 0))
 
@@ -23,6 +24,31 @@ def test_targets_are_in_order_of_compute_capability() -> None:
     assert order == sorted(order)
     assert [t.ptx for t in TARGETS.values()] == sorted(t.ptx for t in TARGETS.values())
     assert DEFAULT in TARGETS.values()
+
+
+@pytest.mark.parametrize(
+    ("arch", "threads", "shared", "registers", "expected"),
+    [
+        ("sm_90a", 512, 64 * 1024, 40, (3, "shared memory")),
+        ("sm_90a", 512, 48 * 1024, 40, (3, "registers")),  # a slice has registers for 12 warps of 40
+        ("sm_90a", 512, 48 * 1024, 32, (4, "shared memory")),
+        ("sm_90a", 512, 0, 0, (4, "threads")),
+        ("sm_90a", 100, 0, 0, (16, "threads")),  # four warps
+        ("sm_90a", 32, 0, 24, (32, "CTAs")),
+        ("sm_90a", 1024, 0, 65, (0, "registers")),
+        ("sm_90a", 32, 227 * 1024, 0, (1, "shared memory")),
+        ("sm_90a", 32, 113 * 1024 + 1, 0, (1, "shared memory")),  # given in units of 128 bytes
+        ("sm_80", 256, 54 * 1024, 0, (2, "shared memory")),
+        ("sm_80", 256, 53 * 1024, 0, (3, "shared memory")),
+        ("sm_75", 32, 32 * 1024, 0, (2, "shared memory")),  # no CTA takes more than it asks for
+        ("sm_86", 32, 0, 0, (16, "CTAs")),
+        ("sm_100a", 256, 64 * 1024, 0, (3, "shared memory")),
+    ],
+)
+def test_the_ctas_that_an_sm_holds(
+    arch: str, threads: int, shared: int, registers: int, expected: tuple[int, str]
+) -> None:
+    assert TARGETS[arch].occupancy(threads, shared, registers) == expected
 
 
 @pytest.mark.parametrize(

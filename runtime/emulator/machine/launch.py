@@ -33,10 +33,6 @@ from .program import Program
 from .schedule import Lockstep, Schedule, Seeded
 from .store_buffer import StoreBuffer
 
-CTAS_PER_SM = 32
-SHARED_PER_SM = DEFAULT.shared_per_cta + 1024
-"""The CTAs and the bytes of shared memory that an SM holds at a time; each CTA takes one KiB more than it asks for
-(CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability", 9.0)."""
 LOCAL_BYTES = 1 << 28
 """The most bytes of local memory that the threads of a batch have together."""
 _PTX_LINE = re.compile(r"PTX line (\d{1,9}): ")
@@ -150,7 +146,7 @@ class Launch:
     def _resident(self) -> int:
         """The CTAs of a batch: as many as fit the SMs, and the limit of local memory."""
         threads = align_up(self.threads, 32)
-        per_sm = min(DEFAULT.threads_per_sm // threads, CTAS_PER_SM, SHARED_PER_SM // (self.shared_size + 1024))
+        per_sm = DEFAULT.occupancy(self.threads, self.shared_size).ctas
         most = min(per_sm * DEFAULT.sms, LOCAL_BYTES // max(1, self.local_stride * threads))
         return max(most // self.cluster_size, 1) * self.cluster_size
 
