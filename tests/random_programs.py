@@ -18,8 +18,8 @@ Value = Any
 SIZES = (3, 3, 1, 2, 6)
 """Sizes of axes: few, so that many are equal."""
 LARGEST = 99.0
-REFUSED = ("WF273", "WF274")
-"""Codes of reshapes that programs do not have: where no whole numbers split a dim."""
+REFUSED = ("WF273", "WF274", "WF286")
+"""Codes of what programs do not have: reshapes where no whole numbers split a dim, slices of axes that one joined."""
 
 
 @dataclass
@@ -240,8 +240,22 @@ def _divided(rng: Random, values: Sequence[Value]) -> Any:
     return named(f"split {i} {sizes}", lambda xp, x: xp.reshape(x, (*x.shape[:i], *sizes, *x.shape[i + 1 :]))), (a,)
 
 
+def _sliced(rng: Random, values: Sequence[Value]) -> Any:
+    """A slice of at least one element, or an index, of one axis."""
+    a = _operand(rng, values)
+    if not values[a].ndim:
+        return None
+    axis = rng.randrange(values[a].ndim)
+    n = values[a].shape[axis]
+    k = rng.randint(-n, n - 1)
+    keys = (k, slice(k, None), slice(None, k, -1), slice(None, None, rng.choice((2, -1, -2))), slice(None, k))
+    key = rng.choice([key for key in keys if type(key) is int or range(n)[key]])
+    index = (*(slice(None),) * axis, key)
+    return named(f"index {axis} {key}", lambda _, x: x[index]), (a,)
+
+
 KINDS: list[Callable[[Random, Sequence[Value]], Any]] = [
     *[_binary] * 5, *[_reduction] * 3, *[_used] * 4, *[_expanded] * 2, *[_permuted] * 2, *[_joined] * 2,
-    *[_divided] * 2, _argument, _numbered, _sized, _squeezed, _stretched, _where,
+    *[_divided] * 2, *[_sliced] * 2, _argument, _numbered, _sized, _squeezed, _stretched, _where,
 ]  # fmt: skip
 """The kinds of operations, each as often as it is chosen."""

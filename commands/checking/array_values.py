@@ -14,7 +14,7 @@ import numpy as np
 
 from ...compiler.dtypes import BF16, F16, DType
 from ...compiler.program import numeric
-from ...compiler.program.array_program import ArrayProgram, Fold, Output
+from ...compiler.program.array_program import ArrayProgram, Fold, Output, Split
 from ...compiler.program.graph import Expr, walk
 from ...compiler.program.numeric import Array
 
@@ -41,8 +41,7 @@ class Values:
 
     def __init__(self, program: ArrayProgram, arrays: Sequence[Array], floats: np.dtype[Any]) -> None:
         self.program, self.floats = program, floats
-        layouts = [program.apart(i, a.shape) for i, a in enumerate(arrays)]
-        self.arrays = [_memory(a).reshape(layout.shape) for a, layout in zip(arrays, layouts, strict=True) if layout]
+        self.arrays = _read(program, arrays)
         self.sizes = program.sizes_of([a.shape for a in arrays])
         self.values: dict[str, Array] = {}
         self.states: dict[str, list[Array]] = {}
@@ -154,6 +153,19 @@ class Values:
         found = numeric.evaluate(fold.monoid.combine, lambda p: params[p.value], self._kind)  # type: ignore[call-overload]
         made = [np.broadcast_to(found[c.digest], params[0].shape) for c in fold.monoid.combine]
         return [np.concatenate([m, s[..., even:]], axis=-1) for m, s in zip(made, states, strict=True)]
+
+
+def _read(program: ArrayProgram, arrays: Sequence[Array]) -> list[Array]:
+    """The arrays and their slices, with their axes split."""
+    found = [_memory(a) for a in arrays]
+    for s in program.slices:
+        x = found[s.array]
+        sizes = Split(s.array, s.axis, s.sizes).of(x.shape[s.axis])
+        assert sizes is not None
+        x = x.reshape(*x.shape[: s.axis], *sizes, *x.shape[s.axis + 1 :])
+        found.append(x[(slice(None),) * (s.axis + s.part) + (slice(s.start, s.stop, s.step),)])
+    layouts = program.layouts([a.shape for a in arrays])
+    return [a.reshape(layout.shape) for a, layout in zip(found, layouts, strict=True) if layout]
 
 
 def _memory(x: Array) -> Array:

@@ -47,9 +47,9 @@ def bounded(program: ArrayProgram, arrays: Sequence[Array], depth: Depth, *, ran
 def free_dim(program: ArrayProgram) -> int | None:
     """A dim that every result has, and that no fold or number goes over: of its indices each has results of its own.
 
-    None where there is none, or where axes are split or joined.
+    None where there is none, or where axes are split, joined or sliced.
     """
-    if program.splits or any(o.joined for o in program.outputs):
+    if program.splits or program.slices or any(o.joined for o in program.outputs):
         return None
     used: set[int] = set()
     for e in walk(program.roots):

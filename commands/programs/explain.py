@@ -59,7 +59,7 @@ def _arrays(words: Words) -> list[str]:
     request, program = words.request, words.program
     lines = []
     for i, (name, a) in enumerate(zip(request.names, request.kinds, strict=True)):
-        own = [(v, words.dims(program.read(n))) for n, v in enumerate(program.views) if v.array == i]
+        own = [(v, words.dims(program.read(n))) for n, v in enumerate(program.views) if program.argument(v.array) == i]
         views = dict.fromkeys(f"{'read' if v.gathered is None else 'gathered'} along {dims}" for v, dims in own)
         along = " and ".join(views) or "not read"
         lines.append((name, a.dtype.name, shape_text(a.shape), along))

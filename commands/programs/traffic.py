@@ -16,13 +16,15 @@ from .words import Words
 
 
 def least(words: Words) -> tuple[int, int]:
-    """The bytes of the arrays that the program reads, of some only what it gathers, and of its results."""
+    """The bytes of the arrays that the program reads, of some only slices and what it gathers, and of its results."""
     request, program = words.request, words.program
     read: dict[int, int] = {}
     for i, view in enumerate(program.views):
-        own, whole = words.nbytes(Operand("view", i)), request.kinds[view.array]
+        array = program.argument(view.array)
+        own, whole = words.nbytes(Operand("view", i)), request.kinds[array]
         most = whole.dtype.itemsize * prod(whole.shape)
-        read[view.array] = most if view.gathered is None else min(most, own + read.get(view.array, 0))
+        in_whole = view.array == array and view.gathered is None
+        read[array] = most if in_whole else min(most, own + read.get(array, 0))
     results = [(o.dtype, request.result_shape(i)) for i, o in enumerate(program.outputs)]
     return sum(read.values()), sum(t.itemsize * prod(n) for t, n in results)
 

@@ -1,7 +1,6 @@
 """A program and its steps in words: dims, arrays, buffers, and what each step reads and writes.
 
-A dim has the name of the first axis that has its size: ``x.1`` is axis 1 of the array x, and ``x.1[0]`` is the first
-of the axes into which the program splits it.
+A dim has the name of the first axis that has its size: ``compiler/program/axis_labels.py`` says how axes are named.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
+from ...compiler.program.axis_labels import array_labels, axis_labels
 from ...compiler.program.cuts.steps import Operand, Step
 from ...compiler.program.tracing import leaf_names
 from ...runtime.programs.plans import PreparedProgram
@@ -22,17 +22,15 @@ class Words:
     def __init__(self, request: ProgramRequest, prepared: PreparedProgram) -> None:
         self.request, self.prepared = request, prepared
         self.program = prepared.program
+        ranks = [len(a.shape) for a in request.kinds]
+        self.arrays = array_labels(self.program, request.names, ranks)
+        self.axes = axis_labels(self.program, request.names, ranks)
         self.names = [self.axis(*pairs[0]) for pairs in self.program.dims]
         self.results = [*map(_result, leaf_names(self.program.structure)), *("check" for _ in self.program.checks)]
 
     def axis(self, array: int, axis: int) -> str:
-        """The name of an axis of an array, counted after the program's splits."""
-        parts = {s.axis: len(s.sizes) for s in self.program.splits if s.array == array}
-        labels: list[str] = []
-        for i in range(len(self.request.kinds[array].shape)):
-            own = f"{self.request.names[array]}.{i}"
-            labels += [f"{own}[{part}]" for part in range(parts[i])] if i in parts else [own]
-        return labels[axis]
+        """The name of an axis of an array or a slice, counted after the program's splits."""
+        return self.axes[array][axis]
 
     def dims(self, dims: Iterable[int]) -> str:
         """Dims by their names."""
@@ -48,7 +46,7 @@ class Words:
             return f"buffer {operand.number}"
         if operand.kind == "output":
             return self.results[operand.number]
-        return self.request.names[self.program.views[operand.number].array]
+        return self.arrays[self.program.views[operand.number].array]
 
     def operand_dims(self, operand: Operand) -> tuple[int, ...]:
         """The dims along which an array of a step lies."""
@@ -62,7 +60,7 @@ class Words:
         """The bytes of an array of a step."""
         program, number = self.program, operand.number
         types = {
-            "view": lambda: program.arrays[program.views[number].array],
+            "view": lambda: program.arrays[program.argument(program.views[number].array)],
             "output": lambda: program.outputs[number].dtype,
             "buffer": lambda: self.prepared.cut.buffers[number].dtype,
         }

@@ -24,12 +24,12 @@ def choices(program: ArrayProgram, shapes: Sequence[tuple[int, ...]]) -> dict[in
             continue
         source, index = e.args
         view = program.views[source.value]  # type: ignore[call-overload]
-        layout = program.apart(view.array, shapes[view.array])
+        layout = program.layouts(shapes)[view.array]
         assert layout is not None
         assert view.gathered is not None
         size = layout.shape[view.gathered]
         for leaf in walk((index,)):
             if leaf.op == "input" and leaf.dtype.is_integer:
-                array = program.views[leaf.value].array  # type: ignore[call-overload]
+                array = program.argument(program.views[leaf.value].array)  # type: ignore[call-overload]
                 found[array] = min(size, found.get(array, size))
     return found

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from ..dtypes import I64
 from ..plan.abi import numberings
-from ..program.array_program import View
+from ..program.array_program import ArrayProgram, View
 from ..program.cuts.steps import Operand, Step
 from ..program.graph import walk
 from ..target import TARGETS
@@ -33,12 +33,10 @@ def expect_sound(found: ProgramArtifact) -> None:
     expect(all(sum(o.joined) == len(o.axes) for o in p.outputs if o.joined), "a result joins other axes than it has")
     expect(set(p.checks) <= set(CHECKS), f"checks is {p.checks}: expected some of {' '.join(CHECKS)}")
     pairs = [*(pair for axes in p.dims for pair in axes), *((array, axis) for array, axis, _ in p.sizes)]
-    arrays = len(p.arrays)
+    expect(len(found.names) == len(found.ones) == len(p.arrays), "it has another number of names than of arrays")
+    ranks = _ranks(p, [len(own) for own in found.ones])
+    arrays = len(ranks)
     expect(all(a < arrays for a, _ in pairs) and all(v.array < arrays for v in p.views), "it names no array of its")
-    expect(len(found.names) == len(found.ones) == arrays, "it has another number of names than of arrays")
-    own = all(s.array < arrays and s.axis < len(found.ones[s.array]) and s.sizes for s in p.splits)
-    expect(own, "it splits no axis of an array")
-    ranks = [len(x) + sum(len(s.sizes) - 1 for s in p.splits if s.array == i) for i, x in enumerate(found.ones)]
     expect(all(axis < ranks[a] for a, axis in pairs), "it names no axis of an array")
     expect(all(len(v.axes) == ranks[v.array] for v in p.views), "a view has other axes than its array")
     own = all(v.gathered is None or v.axes[v.gathered : v.gathered + 1] == (None,) for v in p.views)
@@ -54,6 +52,17 @@ def expect_sound(found: ProgramArtifact) -> None:
         _expect_gathers(step, p.views)
         _expect_kernels(step, a)
     expect(all(Operand("output", i) in written for i in range(counts["output"])), "no step writes a result")
+
+
+def _ranks(p: ArrayProgram, whole: list[int]) -> list[int]:
+    """How many axes each array and each slice has after the splits, of arrays with ``whole`` many."""
+    for s in p.slices:
+        sound = s.array < len(whole) and s.axis < whole[s.array] and s.part < len(s.sizes) and s.step != 0
+        expect(sound and s.sizes.count(0) <= 1 and s.kind <= 2, "it slices no axis of an array")
+        whole.append(whole[s.array] + len(s.sizes) - 1)
+    own = all(s.array < len(whole) and s.axis < whole[s.array] and s.sizes for s in p.splits)
+    expect(own, "it splits no axis of an array")
+    return [n + sum(len(s.sizes) - 1 for s in p.splits if s.array == i) for i, n in enumerate(whole)]
 
 
 def _expect_gathers(step: Step, views: Sequence[View]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import files
 from ..plan.plan import Determinism
-from ..program.array_program import ArrayProgram, Output, Split, View
+from ..program.array_program import ArrayProgram, Output, Slice, Split, View
 from ..program.cuts.steps import Buffer, Operand, OperandKind, Step, Steps
 from ..program.graph import Program
 from . import artifact_file, checksummed_json, graph_json
@@ -73,6 +73,7 @@ def _to_json(found: ProgramArtifact) -> dict[str, Any]:
         "most": p.most,
         "checks": p.checks,
         "splits": p.splits,
+        "slices": p.slices,
         "steps": [_step_to_json(s) for s in found.steps.steps],
         "buffers": [[b.dtype.name, b.dims] for b in found.steps.buffers],
         "kernels": [artifact_file.to_json(a) for a in found.kernels],
@@ -114,6 +115,7 @@ def _from_json(j: dict[str, Any]) -> ProgramArtifact:
         most=read.many("most", j["most"], _pair),
         checks=read.many("checks", j["checks"], read.text),
         splits=read.many("splits", j["splits"], _split),
+        slices=read.many("slices", j["slices"], _slice),
     )
     steps = Steps(read.many("steps", j["steps"], _step), read.many("buffers", j["buffers"], _buffer))
     return ProgramArtifact(
@@ -171,6 +173,18 @@ def _view(name: str, j: Any) -> View:
 def _split(name: str, j: Any) -> Split:
     array, axis, sizes = read.of(name, j, list)
     return Split(read.number(name, array), read.number(name, axis), _dims(name, sizes))
+
+
+def _slice(name: str, j: Any) -> Slice:
+    array, axis, sizes, part, start, stop, step, kind = read.of(name, j, list)
+    ends = [_integer(name, n) for n in (start, stop, step)]
+    own = (read.number(name, array), read.number(name, axis), _dims(name, sizes), read.number(name, part))
+    return Slice(*own, ends[0], ends[1], ends[2], read.number(name, kind))
+
+
+def _integer(name: str, j: Any) -> int | None:
+    """An integer of any sign, or None."""
+    return None if j is None else read.of(name, j, int)
 
 
 def _buffer(name: str, j: Any) -> Buffer:

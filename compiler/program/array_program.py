@@ -63,28 +63,35 @@ class Fold:
 
 
 class Layout(NamedTuple):
-    """The shape and the strides of an array; without strides none."""
+    """The shape and the strides of an array; without strides none.
+
+    Attributes:
+        shape: the size of each axis.
+        strides: the distance of neighbours along each axis, in elements.
+        offset: where its first element is, in elements from that of the argument.
+    """
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
+    offset: int = 0
 
 
-def split(shape: Sequence[int], strides: Sequence[int], into: Mapping[int, tuple[int, ...]]) -> Layout:
+def split(array: Layout, into: Mapping[int, tuple[int, ...]]) -> Layout:
     """An array with some axes split into several, given by their sizes, in row-major order."""
     sizes: list[int] = []
     found: list[int] = []
-    for axis, n in enumerate(shape):
+    for axis, n in enumerate(array.shape):
         own = into.get(axis, (n,))
         sizes += own
-        found += [prod(own[i + 1 :]) * strides[axis] for i in range(len(own))] if strides else []
-    return Layout(tuple(sizes), tuple(found))
+        found += [prod(own[i + 1 :]) * array.strides[axis] for i in range(len(own))] if array.strides else []
+    return Layout(tuple(sizes), tuple(found), array.offset)
 
 
 class View(NamedTuple):
     """One way of reading an array argument.
 
     Attributes:
-        array: the number of the array.
+        array: the number of the array, or of a slice.
         axes: for each axis of the array the dim along which it lies; None for an axis of size 1, which is broadcast.
             An array that is read in two orders, such as ``x`` and ``x.mT``, has two views.
         gathered: the axis along which indices choose elements, see ``gather``; None for an array that is read whole.
@@ -122,14 +129,14 @@ class Output(NamedTuple):
         """The shape and the strides of the array with an axis for each of ``axes``."""
         rest = iter(1 if d is None else sizes[d] for d in self.axes)
         each = [tuple(islice(rest, n)) for n in self.joined or (1,) * len(self.axes)]
-        return split(self.shape(sizes), strides, dict(enumerate(each)))
+        return split(Layout(self.shape(sizes), tuple(strides)), dict(enumerate(each)))
 
 
 class Split(NamedTuple):
-    """An axis of an array argument that is read as several axes, in row-major order.
+    """An axis of an array that is read as several axes, in row-major order.
 
     Attributes:
-        array: the number of the array.
+        array: the number of the array, or of a slice.
         axis: its axis.
         sizes: the sizes of the new axes; 0 for that which is not a constant of the program.
     """
@@ -146,6 +153,48 @@ class Split(NamedTuple):
         return tuple(n or size // known for n in self.sizes)
 
 
+class Slice(NamedTuple):
+    """A slice of an array along one axis, which is read as an array of its own.
+
+    Slices are numbered in order, from the number of array arguments on.
+
+    Attributes:
+        array: the number of the array, or of an earlier slice.
+        axis: its axis.
+        sizes: the sizes of the axes as which that axis is read, as those of a ``Split``; one 0 for a whole axis.
+        part: the number of that of them which is sliced.
+        start, stop, step: as those of Python's ``slice``, None and negative ones included.
+        kind: how many elements there are along it: 0, 1, or 2 for more.
+    """
+
+    array: int
+    axis: int
+    sizes: tuple[int, ...]
+    part: int
+    start: int | None
+    stop: int | None
+    step: int | None
+    kind: int
+
+    def of(self, array: Layout | None) -> Layout | None:
+        """The slice of an array; None for an array that has none of this kind."""
+        sizes = array and Split(self.array, self.axis, self.sizes).of(array.shape[self.axis])
+        if not array or not sizes:
+            return None
+        found = split(array, {self.axis: sizes})
+        axis = self.axis + self.part
+        start, stop, step = slice(self.start, self.stop, self.step).indices(found.shape[axis])
+        n = len(range(start, stop, step))
+        if min(n, 2) != self.kind:
+            return None
+        shape = (*found.shape[:axis], n, *found.shape[axis + 1 :])
+        if not found.strides:
+            return Layout(shape, ())
+        stride = found.strides[axis]
+        strides = (*found.strides[:axis], stride * step, *found.strides[axis + 1 :])
+        return Layout(shape, strides, found.offset + (start * stride if n else 0))
+
+
 @dataclass(frozen=True)
 class ArrayProgram:
     """A program of arrays.
@@ -154,7 +203,7 @@ class ArrayProgram:
         name: what kernels and messages call it.
         arrays: the element type of each array argument.
         dims: for each dim the (array, axis) pairs that have its size. A call must give all of them the same size. These
-            and all other axes are those after ``splits``.
+            and all other axes are those after ``splits``; an array may be a slice.
         views: the views of the arrays that it reads.
         outputs: the result arrays, then one bool array per check.
         structure: how the results nest, see ``program/tracing.py``.
@@ -163,7 +212,8 @@ class ArrayProgram:
         most: for folds over some dims the most elements that they may reduce: beyond, numbers of elements and sums
             need another tracing.
         checks: for each trailing output the code of the error that a true value in it means.
-        splits: the axes of arrays that are read as several.
+        splits: the axes of arrays and of slices that are read as several.
+        slices: the slices of arrays.
         used: the monoids that were folded with, each with the types of what it reduces; not part of the digest.
     """
 
@@ -178,6 +228,7 @@ class ArrayProgram:
     most: tuple[tuple[Space, int], ...] = ()
     checks: tuple[str, ...] = ()
     splits: tuple[Split, ...] = ()
+    slices: tuple[Slice, ...] = ()
     used: tuple[tuple[Monoid, tuple[DType, ...]], ...] = field(default=(), compare=False, repr=False)
 
     def __reduce__(self) -> Any:
@@ -198,7 +249,9 @@ class ArrayProgram:
     def digest(self) -> str:
         """Names the structure of the program."""
         parts = [t.name for t in self.arrays]
-        parts += [repr(x) for x in (self.dims, self.views, self.sizes, self.most, self.checks, self.splits)]
+        parts += [
+            repr(x) for x in (self.dims, self.views, self.sizes, self.most, self.checks, self.splits, self.slices)
+        ]
         parts += [f"{o.expr.digest} {o.axes} {o.dtype.name} {o.joined}" for o in self.outputs]
         return hashlib.blake2b("|".join(parts).encode(), digest_size=16).hexdigest()
 
@@ -212,12 +265,34 @@ class ArrayProgram:
         own = {d for d in self.views[view].axes if d is not None}
         return tuple(sorted(own.union(*(self.dims_of(e.space) for e in gathers))))
 
-    def apart(self, array: int, shape: Sequence[int], strides: Sequence[int] = ()) -> Layout | None:
-        """The shape and the strides of an array with its axes split; None for a shape that cannot be split so."""
-        found = {s.axis: s.of(shape[s.axis]) for s in self.splits if s.array == array}
-        return None if None in found.values() else split(shape, strides, found)  # type: ignore[arg-type]
+    def argument(self, array: int) -> int:
+        """The number of the argument that an array or a slice is of."""
+        while array >= len(self.arrays):
+            array = self.slices[array - len(self.arrays)].array
+        return array
+
+    def layouts(
+        self, shapes: Sequence[Sequence[int]], strides: Sequence[Sequence[int]] | None = None
+    ) -> list[Layout | None]:
+        """The layout of each array and of each slice, with its axes split; None for one that the program cannot have.
+
+        Args:
+            shapes: the shape of each array argument.
+            strides: its strides, in elements.
+        """
+        found: list[Layout | None] = [
+            Layout(tuple(shape), tuple(own)) for shape, own in zip(shapes, strides or [()] * len(shapes), strict=True)
+        ]
+        for s in self.slices:
+            found.append(s.of(found[s.array]))
+        return [self._apart(i, array) for i, array in enumerate(found)]
+
+    def _apart(self, array: int, layout: Layout | None) -> Layout | None:
+        """An array with its axes split; None for one that cannot be split so."""
+        own = {s.axis: s.of(layout.shape[s.axis]) for s in self.splits if s.array == array} if layout else {}
+        return None if layout is None or None in own.values() else split(layout, own)  # type: ignore[arg-type]
 
     def sizes_of(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
         """The size of each dim, for arrays that the program serves."""
-        found = [self.apart(i, shape) for i, shape in enumerate(shapes)]
+        found = self.layouts(shapes)
         return tuple(found[array].shape[axis] for array, axis in (pairs[0] for pairs in self.dims))  # type: ignore[union-attr]

@@ -228,11 +228,16 @@ def collapse(
     dims = _dims(shape, axes, inputs, outputs, indexed, rows)
     kept, reduced = ([d for d, is_reduced in dims if is_reduced == over] for over in (False, True))
     along = abs(inputs[0][axes[0]]) if rows is not None else 0
-    return _collapsed(kept, reduced, len(inputs) + len(outputs), ordered=ordered, along=along)
+    return _collapsed(kept, reduced, [0] * (len(inputs) + len(outputs)), ordered=ordered, along=along)
 
 
 def step_geometry(
-    step: Step, sizes: Sequence[int], strides: Sequence[Sequence[int]], *, in_order: bool = False
+    step: Step,
+    sizes: Sequence[int],
+    strides: Sequence[Sequence[int]],
+    *,
+    starts: Sequence[int] = (),
+    in_order: bool = False,
 ) -> Geometry:
     """The geometry of a step of an array program.
 
@@ -241,6 +246,7 @@ def step_geometry(
         sizes: the sizes of all dims of the program.
         strides: for each operand, inputs first, its strides in elements along all dims of the program; 0 along those
             that it does not have.
+        starts: for each operand where its first element is, in elements from its address; 0 by default.
         in_order: whether the elements of a row keep the order of its axes, however they lie in memory.
 
     Raises:
@@ -263,7 +269,8 @@ def step_geometry(
         for over, dims in ((False, step.kept), (True, step.reduced))
     )
     ordered = in_order or not all(m.commutative for m in step.program.monoids)
-    found = _collapsed(kept, reduced, len(strides), ordered=ordered, lead=lead)
+    offsets = [*starts, *(0 for _ in strides[len(starts) :])]
+    found = _collapsed(kept, reduced, offsets, ordered=ordered, lead=lead)
     found = replace(found, offsets=tuple(counts.get(i, offset) for i, offset in enumerate(found.offsets)))
     if len(found.kept) + len(found.reduced) > MOST_DIMS:
         raise error("WF185", name=step.program.name, found=len(found.kept) + len(found.reduced), most=MOST_DIMS)
@@ -276,10 +283,9 @@ def _row_major(dims: Sequence[int], sizes: Sequence[int]) -> dict[int, int]:
 
 
 def _collapsed(
-    kept: list[Dim], reduced: list[Dim], operands: int, *, ordered: bool, along: int = 0, lead: int = 0
+    kept: list[Dim], reduced: list[Dim], offsets: list[int], *, ordered: bool, along: int = 0, lead: int = 0
 ) -> Geometry:
     """The geometry of these dims: sorted, flipped and merged; ``lead`` is the operand that says how they lie."""
-    offsets = [0] * operands
     kept, _ = _flip(_sorted(kept, along, lead), offsets, lead)
     base = 0
     if not ordered:

@@ -15,6 +15,7 @@ from ...compiler.plan.plan import Plan
 from ...compiler.planner import choose as planner
 from ...compiler.planner.task import Choice, Task
 from ...compiler.program.array_program import ArrayProgram
+from ...compiler.program.axis_labels import array_labels, axis_labels
 from ...compiler.program.cuts.steps import Operand
 from ...compiler.program.frames import outermost, shown
 from ...compiler.program.rewrites.narrowing import narrowed
@@ -214,11 +215,13 @@ def explained(planned: Planned) -> str:
     program = planned.prepared.program
     results = [name or "the result" for name in leaf_names(program.structure)]
     results += [f"the check {code}" for code in program.checks]
-    labels = [f"{planned.names[array]}.{axis}" for (array, axis), *_ in program.dims]
+    ranks = [len(a.shape) for a in planned.arrays]
+    arrays, axes = array_labels(program, planned.names, ranks), axis_labels(program, planned.names, ranks)
+    labels = [axes[array][axis] for (array, axis), *_ in program.dims]
 
     def named(o: Operand) -> str:
         if o.kind == "view":
-            return planned.names[program.views[o.number].array]
+            return arrays[program.views[o.number].array]
         return results[o.number] if o.kind == "output" else f"buffer {o.number}"
 
     lines = []

@@ -15,7 +15,7 @@ from ...compiler.plan.plan import Determinism, Plan
 from ...compiler.planner import choose as planner
 from ...compiler.planner.resident.choose import LITTLE_MORE, cuts, is_far, names_residency, owning
 from ...compiler.planner.task import Notes, Task
-from ...compiler.program.array_program import ArrayProgram, Fold
+from ...compiler.program.array_program import ArrayProgram, Fold, Layout
 from ...compiler.program.cuts.cut import cut
 from ...compiler.program.cuts.steps import Operand, Step, Steps
 from ...compiler.program.graph import REDUCED, walk
@@ -137,17 +137,19 @@ class StepPlanner:
         self.sizes = program.sizes_of([a.shape for a in arrays])
         check_empty(program, [a.shape for a in arrays], self.sizes)
         self.operands: dict[Operand, ArraySpec] = {}
+        self.offsets: dict[Operand, int] = {}
         self.axes: dict[int, tuple[int, int]] = {}
+        layouts = program.layouts([a.shape for a in arrays], [a.strides for a in arrays])
         for i, view in enumerate(program.views):
-            a = arrays[view.array]
-            layout = program.apart(view.array, a.shape, a.strides)
+            layout, spec = layouts[view.array], arrays[program.argument(view.array)]
             assert layout is not None
             if (axis := view.gathered) is not None:
                 self.axes[i] = layout.shape[axis], layout.strides[axis]
-            self.operands[Operand("view", i)] = _along_dims(a._replace(**layout._asdict()), view.axes, self.sizes)
+            self.operands[Operand("view", i)] = _along_dims(spec, layout, view.axes, self.sizes)
+            self.offsets[Operand("view", i)] = layout.offset
         for i, (output, spec) in enumerate(zip(program.outputs, outputs, strict=True)):
-            own = spec._replace(**output.apart(self.sizes, spec.strides)._asdict())
-            self.operands[Operand("output", i)] = _along_dims(own, output.axes, self.sizes)
+            layout = output.apart(self.sizes, spec.strides)
+            self.operands[Operand("output", i)] = _along_dims(spec, layout, output.axes, self.sizes)
         self.order = memory_order(self.sizes, [s.strides for s in self.operands.values()])
 
     def prepared(self, options: str) -> PreparedProgram:
@@ -235,9 +237,11 @@ class StepPlanner:
 
     def _task(self, step: Step, steps: Steps) -> Task:
         """What the planner is asked for a step."""
-        specs = [self._operand(o, steps) for o in (*step.inputs, *step.outputs)]
+        operands = (*step.inputs, *step.outputs)
+        specs = [self._operand(o, steps) for o in operands]
         in_order = self.determinism == "portable" and step.program.reads_again
-        geometry = step_geometry(step, self.sizes, [s.strides for s in specs], in_order=in_order)
+        starts = [self.offsets.get(o, 0) for o in operands]
+        geometry = step_geometry(step, self.sizes, [s.strides for s in specs], starts=starts, in_order=in_order)
         geometry = replace(geometry, gathered=self._gathered(step))
         program = step.program
         if not program.reads_again:
@@ -258,7 +262,8 @@ class StepPlanner:
             return self.operands[operand]
         b = steps.buffers[operand.number]
         shape = tuple(self.sizes[d] for d in b.dims)
-        return _along_dims(ArraySpec(shape, dense(shape, range(len(shape))), 0, b.dtype), b.dims, self.sizes)
+        own = ArraySpec(shape, dense(shape, range(len(shape))), 0, b.dtype)
+        return _along_dims(own, Layout(shape, own.strides), b.dims, self.sizes)
 
     def _planned(self, task: Task, options: str) -> Prepared:
         choice = planner.choose(task, options)
@@ -279,10 +284,10 @@ def _steps(
     return cut(program, owns, order, lambda *dims: dims in far, portable=portable)
 
 
-def _along_dims(spec: ArraySpec, axes: Sequence[int | None], sizes: Dims) -> ArraySpec:
+def _along_dims(spec: ArraySpec, layout: Layout, axes: Sequence[int | None], sizes: Dims) -> ArraySpec:
     """An array with a stride along each dim of the program, 0 along those that it has not, and its type in memory."""
     strides = [0] * len(sizes)
-    for d, stride in zip(axes, spec.strides, strict=True):
+    for d, stride in zip(axes, layout.strides, strict=True):
         if d is not None:
             strides[d] += stride
     return ArraySpec(sizes, tuple(strides), spec.address % 16, _memory_type(spec.dtype))
@@ -311,5 +316,5 @@ def check_empty(program: ArrayProgram, shapes: Sequence[Dims], sizes: Dims) -> N
         pairs = [pair for d in over for pair in program.dims[d]]
         array = pairs[0][0]
         axes = tuple(axis for a, axis in pairs if a == array)
-        layout = program.apart(array, shapes[array])
+        layout = program.layouts(shapes)[array]
         raise error("WF104", name=e.value.monoid.name.lower(), axes=axes, shape=layout and layout.shape)

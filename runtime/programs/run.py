@@ -10,6 +10,7 @@ from ...compiler.errors import error
 from ...compiler.plan.plan import Determinism
 from ...compiler.postorder import postorder
 from ...compiler.program.array_program import ArrayProgram, Output
+from ...compiler.program.array_program import View as ProgramView
 from ...compiler.program.cuts.steps import Operand, Step
 from ...compiler.program.graph import REDUCED
 from ...compiler.space.geometry import memory_order
@@ -120,7 +121,7 @@ def _in_place(prepared: PreparedProgram, output: int, array: int) -> bool:
     reads it.
     """
     program = prepared.program
-    views = {Operand("view", i) for i, v in enumerate(program.views) if v.array == array}
+    views = {Operand("view", i) for i, v in enumerate(program.views) if program.argument(v.array) == array}
     place = next(k for k, s in enumerate(prepared.steps) if Operand("output", output) in s.step.outputs)
     step = prepared.steps[place].step
     if any(views.intersection(later.step.inputs) for later in prepared.steps[place + 1 :]):
@@ -128,7 +129,8 @@ def _in_place(prepared: PreparedProgram, output: int, array: int) -> bool:
     read = [o for o in step.inputs if o in views]
     if not read:
         return True
-    alike = all(program.views[o.number].axes == program.outputs[output].axes for o in read)
+    whole = ProgramView(array, program.outputs[output].axes)
+    alike = all(program.views[o.number] == whole for o in read)
     return alike and _reads_before(step, Operand("output", output), {step.inputs.index(o) for o in read})
 
 
@@ -214,9 +216,9 @@ def _calls(own: PreparedStep, a: Artifact, addresses: Sequence[int], space: Work
 
 def _addresses(step: Step, prepared: PreparedProgram, pointers: Sequence[int], inputs: int, buffers: int) -> list[int]:
     """The address of each operand of a step."""
-    views = prepared.program.views
+    program = prepared.program
     return [
-        pointers[views[o.number].array]
+        pointers[program.argument(program.views[o.number].array)]
         if o.kind == "view"
         else pointers[inputs + o.number]
         if o.kind == "output"

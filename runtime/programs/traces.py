@@ -44,7 +44,7 @@ class Traces:
 
 def serves(program: ArrayProgram, shapes: Sequence[tuple[int, ...]]) -> bool:
     """Whether a program serves arrays of these shapes, if it was traced for ones with the same axes of size 1."""
-    layouts = [program.apart(i, shape) for i, shape in enumerate(shapes)]
+    layouts = program.layouts(shapes)
     if None in layouts:
         return False
     own = [layout.shape for layout in layouts if layout]

@@ -141,7 +141,7 @@ ENTRIES: Entries = {
             "matrices call a matrix library outside of the program",
         ),
         "WF262": (
-            "a symbolic array is indexed by {index}: expected None, ..., full slices or integers",
+            "a symbolic array is indexed by {index}: expected None, ..., integers, or slices by integers",
             "{remedy}",
         ),
         "WF285": (
@@ -151,6 +151,10 @@ ENTRIES: Entries = {
         "WF284": (
             "{index} is no index of axis {axis} of {value}, which has size {size}",
             "indices count from 0, or from -1 backwards",
+        ),
+        "WF286": (
+            "axis {axis} of {value} has no slice {index}: {reason}",
+            "slice the array before the call, or before it is reshaped",
         ),
         "WF265": (
             "axis {axis} of {value} has size {size}: squeeze drops axes of size 1",

@@ -16,6 +16,7 @@ from typing import Literal
 
 from ...dtypes import DType
 from ...errors import error
+from ..array_program import Slice
 from ..frames import caller
 from ..graph import Expr, Space
 
@@ -34,19 +35,23 @@ class Dims:
         members: for every dim the (array, axis) that it comes from; for the parts of a dim that of the whole.
         originals: for a copy of a dim that dim.
         bytes: for values of 8-bit floats, by their digest and type, the nodes of their bytes.
+        arrays: for each array, and then for each slice, the dims of its axes.
+        slices: the slices of arrays.
         views: the ways in which arrays are read, as (array, axes).
         looked_at: the dims whose size the function looked at.
         fixed: the parts of dims whose size the function gives.
         most: for the space of a fold the most elements that it serves.
-        names: the parameter of the function that stands for each array.
+        names: the parameter of the function that stands for each array, and for each slice.
     """
 
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self.names = names
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = list(names)
         self.sizes: list[int] = []
         self.members: list[tuple[int, int]] = []
         self.originals: dict[int, int] = {}
         self.bytes: dict[tuple[str, DType], Expr] = {}
+        self.arrays: list[Axes] = []
+        self.slices: list[Slice] = []
         self.views: list[tuple[int, Axes]] = []
         self.looked_at: set[int] = set()
         self.fixed: set[int] = set()
@@ -85,6 +90,10 @@ class Dims:
             dim = older
         return tuple(p for own in self._parts[dim] for p in self.parts(own)) if dim in self._parts else (dim,)
 
+    def parts_of(self, axes: Axes) -> tuple[int, ...]:
+        """The parts of the dims of some axes."""
+        return tuple(p for d in axes for p in self.parts(d))
+
     def place(self, dim: int) -> tuple[int, ...]:
         """A key in whose order dims are numbered: the parts of a dim stand in its place."""
         return self._places[dim]
@@ -104,6 +113,61 @@ class Dims:
             self._numbers[key] = len(self.views)
             self.views.append(key)
         return self._numbers[key]
+
+    def slice_dim(self, parts: tuple[int, ...], by: slice) -> int | None:
+        """The dim of a slice along an axis that lies along ``parts``; None for a slice of one element.
+
+        Raises:
+            ValueError: no array has such an axis.
+        """
+        n = len(range(*by.indices(prod(self.sizes[p] for p in parts))))
+        to = None if n == 1 else self.new(n, self.members[parts[0]])
+        along = [v for v in (*enumerate(self.arrays), *self.views) if not {*parts} - {*self.parts_of(v[1])}]
+        if not along:
+            raise ValueError(parts)
+        number, axes = self.sliced_view(*along[0], parts, by, to)
+        if to is not None:
+            self.members[to] = number, axes.index(to)
+        return to
+
+    def sliced_view(
+        self, array: int, axes: Axes, parts: tuple[int, ...], by: slice, to: int | None
+    ) -> tuple[int, Axes]:
+        """A slice of a view, as a view: the number of the slice, and its axes.
+
+        Args:
+            array: the number of the array.
+            axes: for each axis of it the dim along which it lies.
+            parts: the dims along which the slice is one.
+            by: the elements along them that are read.
+            to: the dim that takes their place; None for one element.
+
+        Raises:
+            ValueError: no axis lies along these dims.
+        """
+        axes = self.axes(axes)
+        axis = [parts[0] in self.parts(d) for d in axes].index(True)
+        own = self.parts(axes[axis])
+        start = self.place_of(parts, own)
+        groups = (*((p,) for p in own[:start]), parts, *((p,) for p in own[start + len(parts) :]))
+        fixed = [len(groups) > 1 and self.fixed.issuperset(g) for g in groups]
+        sizes = tuple(prod(self.sizes[p] for p in g) if f else 0 for g, f in zip(groups, fixed, strict=True))
+        kind = 1 if to is None else min(self.sizes[to], 2)
+        found = Slice(array, axis, sizes, start, by.start, by.stop, by.step, kind)
+        view = (*axes[:axis], *(to if g == parts else g[0] for g in groups), *axes[axis + 1 :])
+        if found not in self.slices:
+            self.slices.append(found)
+            self.arrays.append(view)
+            self.names.append(self.names[array])
+        return len(self.arrays) - len(self.slices) + self.slices.index(found), view
+
+    def place_of(self, parts: tuple[int, ...], among: tuple[int, ...]) -> int:
+        """Where ``parts`` stand among dims, one after another.
+
+        Raises:
+            ValueError: they do not.
+        """
+        return [among[i : i + len(parts)] == parts for i in range(len(among))].index(True)
 
     def serve_at_most(self, space: Space, elements: int) -> None:
         """Notes that a fold over these dims is right for so many elements alone."""

@@ -22,10 +22,10 @@ class Numbered:
         splits: as ``ArrayProgram.splits``.
     """
 
-    def __init__(self, exprs: Sequence[Expr], results: Sequence[Axes], dims: Dims, arrays: Sequence[Axes]) -> None:
+    def __init__(self, exprs: Sequence[Expr], results: Sequence[Axes], dims: Dims) -> None:
         nodes = list(walk(tuple(exprs)))
         read = {dims.views[e.value] for e in nodes if e.op == "input"}  # type: ignore[call-overload]
-        _split_alike(dims, arrays, read)
+        _split_alike(dims, read)
         self._dims = dims
         used = {p for e in nodes for p in dims_of(dims.space(space_of(e)))}
         used |= {p for axes in results for d in axes for p in dims.parts(d)}
@@ -40,11 +40,11 @@ class Numbered:
         self.views = tuple(View(array, _apart(axes, to)) for array, axes in to.views)
         self.splits = tuple(
             Split(array, axis, tuple(dims.sizes[p] if p in dims.fixed else 0 for p in parts))
-            for array, axes in enumerate(arrays)
+            for array, axes in enumerate(dims.arrays)
             for axis, d in enumerate(axes)
             if len(parts := dims.parts(d)) > 1
         )
-        members = self._members(arrays)
+        members = self._members()
         self.members = tuple(tuple(sorted(members[d])) for d in order)
         self.looked_at = self._looked_at(members)
         folded = {e.value.over for root in self.exprs for e in walk((root,)) if isinstance(e.value, Fold)}
@@ -59,10 +59,10 @@ class Numbered:
         """Axes by their final dims."""
         return tuple(to.join(tuple(self._numbers[p] for p in self._dims.parts(d))) for d in axes)
 
-    def _members(self, arrays: Sequence[Axes]) -> dict[int, set[tuple[int, int]]]:
+    def _members(self) -> dict[int, set[tuple[int, int]]]:
         """The (array, axis) pairs of each dim: the axes that lie along it, in some view."""
         found: dict[int, set[tuple[int, int]]] = {}
-        for array, axes in enumerate(arrays):
+        for array, axes in enumerate(self._dims.arrays):
             for axis, p in enumerate(_apart(axes, self._dims)):
                 if p is not None:
                     found.setdefault(p, set()).add((array, axis))
@@ -84,12 +84,12 @@ class Numbered:
         return tuple(sorted((*pair, dims.sizes[p]) for p, pair in own.items()))
 
 
-def _split_alike(dims: Dims, arrays: Sequence[Axes], read: set[tuple[int, Axes]]) -> None:
+def _split_alike(dims: Dims, read: set[tuple[int, Axes]]) -> None:
     """Splits the dims along which an axis lies, in all ways in which its array is read, into the same parts."""
     parts = -1
     while parts != (parts := sum(len(dims.parts(d)) for _, axes in read for d in axes)):
         for array, axes in read:
-            for own, d in zip(arrays[array], axes, strict=True):
+            for own, d in zip(dims.arrays[array], axes, strict=True):
                 if own is not None and d is not None:
                     dims.split_alike(own, d)
 

@@ -9,7 +9,8 @@ from ..frames import caller
 from ..functions import where
 from ..library import reductions
 from .creation import arange
-from .folding import positions, reduced
+from .folding import AxisArgument, positions, reduced
+from .indexing import indexed
 from .shaping import expand_dims
 from .sym_array import SymArray
 
@@ -59,6 +60,28 @@ def _taken(x: SymArray, indices: SymArray, place: int) -> SymArray:
     chosen: Any = where(numbers == where(indices < 0, indices + n, indices), expand_dims(x, axis=place + 1), 0)
     found: Any = reduced("take", reductions.sum, (chosen,), place, params={"dtype": x.dtype})
     return found  # type: ignore[no-any-return]
+
+
+def flip(x: SymArray, /, *, axis: AxisArgument = None) -> SymArray:
+    """``x`` with its elements in reverse order along these axes; along all by default."""
+    places = range(x.ndim) if axis is None else positions(axis, x.axes, x)
+    return indexed(x, tuple(slice(None, None, -1) if i in places else slice(None) for i in range(x.ndim)))
+
+
+def unstack(x: SymArray, /, *, axis: int = 0) -> tuple[SymArray, ...]:
+    """The arrays of which ``x`` consists along an axis; the program serves its size alone."""
+    (place,) = positions(axis, x.axes, x)
+    return tuple(indexed(x, (*(slice(None),) * place, i)) for i in range(int(x.shape[place])))
+
+
+def diff(x: SymArray, /, *, axis: int = -1, n: int = 1) -> SymArray:
+    """The differences of neighbours along an axis, ``n`` times."""
+    (place,) = positions(axis, x.axes, x)
+    before = (slice(None),) * place
+    for _ in range(n):
+        found: Any = indexed(x, (*before, slice(1, None)))
+        x = found - indexed(x, (*before, slice(None, -1)))
+    return x
 
 
 def tril(x: SymArray, /, *, k: int = 0) -> SymArray:

@@ -55,7 +55,7 @@ def trace_arrays(
     label = str(name or getattr(function, "__name__", "program"))
     dims = Dims(_names(function, len(arrays)))
     values = [_symbolic(i, a, dims) for i, a in enumerate(arrays)]
-    own = [v.axes for v in values]
+    dims.arrays = [v.axes for v in values]
     held = Scope(name=label, over=Outside(dims))
     with scope(held), Tracing(label):
         got = function(*values, **params)
@@ -64,7 +64,7 @@ def trace_arrays(
     results = [_result(i, r, dims, label, function) for i, r in enumerate(leaves)]
     results += [_check(c) for _, c in held.checks]
     exprs = [r.in_memory() if r.dtype in types.BYTES else r.expr for r in results]
-    final = Numbered(exprs, [r.axes for r in results], dims, own)
+    final = Numbered(exprs, [r.axes for r in results], dims)
     outputs = [
         Output(e, final.axes(r.axes), r.dtype, _joined(r.axes, dims)) for e, r in zip(final.exprs, results, strict=True)
     ]
@@ -80,6 +80,7 @@ def trace_arrays(
         final.most,
         tuple(code for code, _ in held.checks),
         final.splits,
+        tuple(dims.slices),
         tuple(held.used),
     )
 

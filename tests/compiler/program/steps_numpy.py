@@ -30,8 +30,18 @@ def sizes_of(program: ArrayProgram, arrays: Sequence[Array]) -> tuple[int, ...]:
     return tuple(found)
 
 
+def with_slices(program: ArrayProgram, arrays: Sequence[Array]) -> list[Array]:
+    """The arrays, and their slices."""
+    found = list(arrays)
+    for s in program.slices:
+        assert len(s.sizes) == 1
+        found.append(found[s.array][(slice(None),) * s.axis + (slice(s.start, s.stop, s.step),)])
+    return found
+
+
 def run(steps: Steps, program: ArrayProgram, arrays: Sequence[Array]) -> list[Array]:
     """The results of the steps of a program, each of which may read only what was written before."""
+    arrays = with_slices(program, arrays)
     sizes = sizes_of(program, arrays)
     held: dict[Operand, Array] = {
         Operand("view", i): _of_view(v, arrays, sizes) for i, v in enumerate(program.views)

@@ -1,4 +1,4 @@
-"""Indexing that adds axes or takes the entries at an index, and assignment by a mask."""
+"""Indexing that adds axes, slices, or takes the entries at an index, and assignment by a mask."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from array_programs import expect_equal, traced
 
 import warpfold as wf
 from warpfold.compiler.errors import TraceError
+from warpfold.runtime.programs import traces
 
 X = np.random.default_rng(2).standard_normal((3, 1, 4))
 
@@ -44,9 +45,73 @@ def test_entries_of_values_that_were_folded() -> None:
     expect_equal(function, wanted, X)
 
 
-def test_the_first_and_the_last_entry_are_those_of_all_sizes() -> None:
-    assert traced(lambda x: x[0, :, -1], X).sizes == ()
-    assert traced(lambda x: x[1, :, -2], X).sizes == ((0, 0, 3), (0, 2, 4))
+def test_entries_are_those_of_all_sizes() -> None:
+    assert traced(lambda x: x[1, :, -2], X).sizes == ()
+    assert traced(lambda x: x.reshape((-1,))[-1], X).sizes == ()
+    assert traced(lambda x: x.reshape((-1,))[5], X).sizes == ((0, 0, 3), (0, 2, 4))
+
+
+SLICES: list[Any] = [
+    slice(1, None), slice(None, 2), slice(None, None, 2), slice(None, None, -1), slice(-2, None), slice(2, 0, -1),
+    (..., slice(1, 3)), (slice(1, 3), slice(None), slice(None, None, -2)), (0, ..., slice(-3, -1)), slice(2, 99),
+    (slice(None), slice(0, 1), 2), slice(1, 2), (None, slice(0, 2)), (..., slice(np.int64(1), None)), slice(5, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("index", SLICES)
+@pytest.mark.parametrize("t", [np.float64, np.int8, np.float16])
+def test_slices(index: Any, t: Any) -> None:
+    expect_equal(lambda x: x[index], lambda x: x[index], (X * 4).astype(t))
+
+
+def _of_values(x: Any) -> Any:
+    xp = x.__array_namespace__()
+    e = xp.exp(x - xp.max(x, axis=-1, keepdims=True))
+    p = e / xp.sum(e, axis=-1, keepdims=True)
+    rows = xp.reshape(x, (3, 2, -1))
+    numbers = xp.astype(xp.arange(x.shape[-1]), xp.float64)
+    return (
+        p[..., 1:],
+        p[1:, :, ::-1],
+        x[1:] - x[:-1],
+        rows[..., 0] + rows[..., 1],
+        (x * numbers)[..., -3::2],
+        rows[:, 1:],
+    )
+
+
+def test_slices_of_values_are_values_of_slices() -> None:
+    """A fold along the axis is of all its elements, as is the number of an element."""
+    expect_equal(_of_values, _of_values, X)
+
+
+def test_numbers_in_an_order_of_several_dims_are_sliced() -> None:
+    def function(x: Any) -> Any:
+        xp = x.__array_namespace__()
+        flat = xp.reshape(x, (-1,))
+        numbers = xp.reshape(flat * 0 + xp.arange(flat.size), x.shape)
+        return numbers[1:, :, ::2], xp.argmax(xp.reshape(numbers[:, :, 1:], (-1,)))
+
+    expect_equal(function, lambda _: (np.arange(12.0).reshape(3, 1, 4)[1:, :, ::2], np.array(8)), X)
+
+
+def test_slices_are_those_of_all_sizes() -> None:
+    program = traced(lambda x: x[..., 1:] - x[..., :-1], X)
+    assert program.sizes == ()
+    assert [(s.start, s.stop, s.kind) for s in program.slices] == [(1, None, 2), (None, -1, 2)]
+    assert traces.serves(program, [(9, 1, 7)])
+    assert not traces.serves(program, [(9, 1, 2)])  # a slice of one element is another program
+
+
+def test_a_half_is_a_slice_of_one_size() -> None:
+    assert traced(lambda x: x[..., : x.shape[-1] // 2], X).sizes == ((0, 2, 4),)
+
+
+def test_an_axis_that_cannot_be_sliced() -> None:
+    with pytest.raises(TraceError, match="WF286: axis 0 of x has no slice 1:5: a reshape joined it of several"):
+        traced(lambda x: x.reshape((-1,))[1:5], X)
+    with pytest.raises(TraceError, match="WF286: axis 1 of x has no slice 1:: it has size 1, and the slice no element"):
+        traced(lambda x: x[:, 1:], X)
 
 
 def test_an_array_without_entries_is_traced_for_itself() -> None:
@@ -65,7 +130,7 @@ def test_an_index_that_there_is_not(index: Any) -> None:
 
 @pytest.mark.parametrize(
     ("index", "spelled"),
-    [(True, "True"), (slice(1, None), "1:"), ([0], r"\[0\]"), ((slice(None, None, 2),), "::2"), (1.0, "1.0")],
+    [(True, "True"), (slice(1.5, None), "1.5:"), ([0], r"\[0\]"), ((slice(None, None, 0),), "::0"), (1.0, "1.0")],
 )
 def test_what_selects_several_is_refused(index: Any, spelled: str) -> None:
     with pytest.raises(TraceError, match=f"WF262: a symbolic array is indexed by {spelled}: expected None"):
