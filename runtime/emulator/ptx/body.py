@@ -46,6 +46,10 @@ _RESERVED = {f"reserved_smem_offset_{part}": at for part, at in (("begin", 0), (
 """Offsets, in bytes, into the KiB of shared memory that system software reserves; cooperative groups use part 1."""
 
 
+_NUMBERED = re.compile(r"(.*?)(\d{1,12})$")
+"""The name of a register of a family, ``%r<8>``."""
+
+
 class Body:
     """Reads one ``{ ... }`` into ``function``; scopes nest as in PTX, inner names hide outer ones."""
 
@@ -196,18 +200,10 @@ class Body:
 
     def _operand(self, opcode: str) -> Operand:
         cursor = self.cursor
-        if cursor.accept("{"):
-            return Vec(tuple(self._list("}", opcode)))
-        if cursor.accept("("):
-            return Args(tuple(self._list(")", opcode)))
-        if cursor.accept("["):
-            return self._address()
-        if cursor.accept("!"):
-            reg = self._lookup(cursor.kind("id").text)
-            if not isinstance(reg, Reg):
-                raise cursor.fail("expected a predicate register after '!'")
-            return Not(reg)
-        if cursor.token.kind == "number" or cursor.token.text == "-":
+        kind = cursor.token.kind
+        if kind == "punct":
+            return self._bracketed(opcode)
+        if kind == "number":
             return cursor.number()
         first = self._named(cursor.kind("id").text, opcode)
         if cursor.accept("|"):
@@ -215,6 +211,22 @@ class Body:
         if isinstance(first, Sym) and cursor.token.text in ("+", "-"):
             return replace(first, offset=self._offset())
         return first
+
+    def _bracketed(self, opcode: str) -> Operand:
+        """An operand that begins with a bracket or a sign."""
+        cursor = self.cursor
+        if cursor.accept("["):
+            return self._address()
+        if cursor.accept("{"):
+            return Vec(tuple(self._list("}", opcode)))
+        if cursor.accept("("):
+            return Args(tuple(self._list(")", opcode)))
+        if cursor.accept("!"):
+            reg = self._lookup(cursor.kind("id").text)
+            if not isinstance(reg, Reg):
+                raise cursor.fail("expected a predicate register after '!'")
+            return Not(reg)
+        return cursor.number() if cursor.token.text == "-" else self._named(cursor.kind("id").text, opcode)
 
     def _list(self, closer: str, opcode: str) -> list[Operand]:
         items: list[Operand] = []
@@ -280,9 +292,9 @@ class Body:
     def _lookup(self, name: str) -> Reg | Variable | None:
         for scope in reversed(self.scopes):
             found = scope.get(name)
-            if isinstance(found, Reg | Variable):
-                return found
-            family = re.match(r"(.*?)(\d{1,12})$", name)
+            if found is not None and type(found) is not tuple:
+                return found  # type: ignore[return-value]
+            family = _NUMBERED.match(name)
             if family is not None:
                 declared = scope.get(family[1] + "<")
                 if isinstance(declared, tuple) and int(family[2]) < declared[1]:

@@ -37,10 +37,11 @@ class Cursor:
 
     def accept(self, text: str) -> bool:
         """Takes the next token if its text is ``text``."""
-        if self.token.text == text and self.token.kind != "string":
-            self.take()
-            return True
-        return False
+        token = self.tokens[self.at]
+        if token.text != text or token.kind == "string":
+            return False
+        self.at += 1
+        return True
 
     def expect(self, text: str) -> Token:
         """Takes the next token, whose text must be ``text``."""

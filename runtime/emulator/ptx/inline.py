@@ -14,7 +14,7 @@ from . import unsupported
 from .limits import CALLS, COPIED, COPIES, short
 from .module import Function, Module
 from .regions import Region
-from .types import Args, Instruction, Label, Mem, Name, Operand, Pair, Reg, Sym, Variable, Vec
+from .types import Args, Imm, Instruction, Label, Mem, Name, Operand, Pair, Reg, Sink, Special, Sym, Variable, Vec
 from .types import Not as Negated
 
 
@@ -162,6 +162,8 @@ class Flat:
             self.code.append(Instruction("ld", ("local", formal.type), (mine, place), ins.line, ins.text))
 
     def _renamed(self, frame: Frame, ins: Instruction) -> Instruction:
+        if not frame.base and ins.line and all(map(_stays, ins.operands)):
+            return ins
         operands = tuple(self._operand(frame, op) for op in ins.operands)
         guard = self._operand(frame, ins.guard) if ins.guard is not None else None
         assert guard is None or isinstance(guard, Reg)
@@ -171,7 +173,7 @@ class Flat:
     def _operand(self, frame: Frame, op: Operand) -> Operand:
         match op:
             case Reg():
-                return replace(op, index=op.index + frame.base)
+                return replace(op, index=op.index + frame.base) if frame.base else op
             case Negated(reg):
                 return Negated(replace(reg, index=reg.index + frame.base))
             case Sym():
@@ -206,3 +208,8 @@ class Flat:
         if isinstance(op, Label):
             return replace(op, target=self._starts[op.scope[0], op.target])
         return Args(tuple(self._placed(item) for item in op.items)) if isinstance(op, Args) else op
+
+
+def _stays(op: Operand) -> bool:
+    """Whether an operand of a kernel, whose registers keep their numbers, names neither a variable nor a label."""
+    return type(op.base if type(op) is Mem else op) in (Reg, Imm, Special, Negated, Sink)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ....compiler.errors import WarpfoldError, error
 from ....compiler.lazy import lazy
@@ -13,21 +13,22 @@ from .origins import Origins
 from .types import Imm
 
 _TOKEN = re.compile(
-    r"""(?P<skip>[ \t\r]+|//[^\n]*)
-      | (?P<comment>/\*.*?\*/)
+    r"""[ \t\r]*+
+      (?: (?P<id>[.%$_A-Za-z][\w$.%]*(?:::[\w.]+)*)
       | (?P<newline>\n)
-      | (?P<string>"(?:\\.|[^"\\\n])*")
+      | (?P<skip>//[^\n]*)
+      | (?P<comment>/\*.*?\*/)
+      | (?P<punct>[{}()\[\];:,@!|+\-<>=*&~/^?])
       | (?P<number>0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}|0[xX][0-9a-fA-F]+U?|0[bB][01]+U?
           |\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+U?)
-      | (?P<id>[.%$_A-Za-z][\w$.%]*(?:::[\w.]+)*)
-      | (?P<punct>[{}()\[\];:,@!|+\-<>=*&~/^?])""",
+      | (?P<string>"(?:\\.|[^"\\\n])*")
+      | (?P<end>\Z))""",
     re.VERBOSE | re.DOTALL,
 )
 _LINE_DIRECTIVES = (".loc", ".file")
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """One token; ``kind`` is string, number, id, punct or end; ``start`` is its offset in the text."""
 
     kind: str
@@ -62,24 +63,25 @@ def tokenize(source: Source) -> list[Token]:
     out: list[Token] = []
     line, at, text = 1, 0, source.text
     skip_line = 0
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        if match is None:
-            raise source.syntax(line, f"expected a PTX token, got {text[at]!r}")
-        at = match.end()
-        kind = match.lastgroup or ""
+    for match in iter(_TOKEN.scanner(text).match, None):  # type: ignore[attr-defined]
+        kind, at = match.lastgroup, match.end()
         if kind == "newline":
             line += 1
         elif kind == "comment":
             line += match.group().count("\n")
+        elif kind == "end":
+            break
         elif kind != "skip" and line != skip_line:
-            if match.group() in _LINE_DIRECTIVES:
+            word, start = match[kind], match.start(kind)
+            if word in _LINE_DIRECTIVES:
                 skip_line = line  # debug directives end with their line, not with a semicolon
-            elif match.group().startswith(".reg."):  # written without a space: two tokens
-                out.append(Token(kind, ".reg", line, match.start()))
-                out.append(Token(kind, match.group()[4:], line, match.start()))
+            elif word.startswith(".reg."):  # written without a space: two tokens
+                out += (Token(kind, ".reg", line, start), Token(kind, word[4:], line, start))
             else:
-                out.append(Token(kind, match.group(), line, match.start()))
+                out.append(Token(kind, word, line, start))
+    else:
+        at += len(text[at:]) - len(text[at:].lstrip(" \t\r"))
+        raise source.syntax(line, f"expected a PTX token, got {text[at]!r}")
     out.append(Token("end", "end of text", line))
     return out
 
