@@ -10,6 +10,9 @@ from ..target import WARP
 from .layout import INTEGERS, Rows, layout_of, rows_of_states
 from .plan import Plan
 
+MOST_ALONG_Y = 65535
+"""CTAs that a grid has at most along y, and along z."""
+
 
 class Launch(NamedTuple):
     """What one call adds to a plan at run time.
@@ -39,8 +42,16 @@ class Launch(NamedTuple):
 
     @property
     def grid(self) -> tuple[int, int, int]:
-        """CTAs of the grid along x, y and z."""
-        return (self.ctas, 1, 1) if self.ctas else (self.tiles, self.split, 1)
+        """CTAs of the grid along x, y and z; those that share a row along y, and along z where these are too many."""
+        if self.ctas:
+            return self.ctas, 1, 1
+        z = layers(self.split)
+        return self.tiles, self.split // z, z
+
+
+def layers(split: int) -> int:
+    """The CTAs along z of a grid in which ``split`` CTAs, or a few more, share a row."""
+    return max(1, -(-split // MOST_ALONG_Y))
 
 
 def period_rows(plan: Plan, columns: int) -> int:

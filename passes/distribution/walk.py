@@ -68,7 +68,11 @@ def chunk_of(kernel: Kernel, count: Any, length: Any, *, always: bool = False) -
     """
     if kernel.plan.finish == "cta" and kernel.plan.cluster == 1 and not always:
         return Chunk(kernel.number(0), count, length)
-    first = arith.muli(kernel.id(gpu.block_id(gpu.Dimension.y)), length)
+    number = kernel.id(gpu.block_id(gpu.Dimension.y))
+    if always:  # the grid may have layers, see ``Launch.grid``
+        layer, rows = kernel.id(gpu.block_id(gpu.Dimension.z)), kernel.id(gpu.grid_dim(gpu.Dimension.y))
+        number = arith.addi(number, arith.muli(layer, rows))
+    first = arith.muli(number, length)
     limit = arith.minsi(arith.addi(first, length), count)
     name(first=first, limit=limit)
     return Chunk(first, limit, length)

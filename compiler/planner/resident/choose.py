@@ -11,7 +11,7 @@ from dataclasses import replace
 from ...errors import error
 from ...plan.abi import Facts, numberings, waiting_bytes
 from ...plan.ladder import expand
-from ...plan.launch import Launch
+from ...plan.launch import Launch, layers
 from ...plan.layout import layout_of
 from ...plan.plan import MOST_HELD, Access, Plan, check, expected_of, fits
 from ...space.geometry import Dim
@@ -211,5 +211,8 @@ def _launch(task: Task, plan: Plan) -> Launch:
         return l2.launch(task, plan)
     own = span * (plan.held or -(-g.n_reduced // (span * plan.cluster)) or 1)
     length = rows.count_of(task, plan.vector) * plan.vector if plan.fast == "reduced" else g.n_reduced
-    split = plan.cluster if task.program.reduces else max(1, -(-length // own))
-    return Launch(-(-g.n_kept // plan.slots), split, own)
+    if task.program.reduces:
+        return Launch(-(-g.n_kept // plan.slots), plan.cluster, own)
+    split = max(1, -(-length // own))
+    z = layers(split)
+    return Launch(-(-g.n_kept // plan.slots), -(-split // z) * z, own)

@@ -64,3 +64,10 @@ def test_traced_values_stay_what_they_were() -> None:
 def test_shapes_that_do_not_broadcast_are_refused() -> None:
     with pytest.raises(TraceError, match=r"WF254: shapes \(3, 4\) and \(3,\) do not broadcast"):
         wf.maximum(X, X[:, 0])
+
+
+def test_a_row_may_be_longer_than_a_grid_is_along_y(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("warpfold.compiler.plan.launch.MOST_ALONG_Y", 3)
+    for n in (3 * 2048, 9 * 2048, 7 * 2048 + 5):
+        x = np.arange(n, dtype=np.float32)
+        np.testing.assert_array_equal(wf.square(x), x * x)
