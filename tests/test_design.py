@@ -25,6 +25,7 @@ def test_each_pass_that_lowers_a_stage_has_a_level() -> None:
         "lower-tickets",
         "lower-cache-hints",
         "lower-gather",
+        "lower-philox",
         "expand-math",
     }
     assert {one.name for one in PASSES} - others == design_picture.level_of_passes().keys()

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..dtypes import BOOL, F32, DType, compute
 from ..program.graph import Expr
+from ..program.numeric import ROUNDS
 from .mlir import arith, ir, math
 
 
@@ -68,6 +69,10 @@ def elementwise(e: Expr, args: Sequence[Any], shape: Shape) -> Any:
     op, t = e.op, e.args[-1].dtype
     if op == "where":
         return arith.select(args[0], args[1], args[2])
+    if op == "philox":
+        rounds = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), ROUNDS)
+        words = shape.like(mlir_type(e.dtype))
+        return ir.Operation.create("fold.philox", [words], args, {"rounds": rounds}).results[0]
     if op == "cast":
         return _convert(args[0], t, e.dtype, shape)
     if op == "bitcast":

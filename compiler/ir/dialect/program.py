@@ -127,6 +127,34 @@ class GatherOp(Fold.Operation, name="gather"):  # type: ignore[misc]
         check_result(op, ir.RankedTensorType.get(list(index.shape), element(source.type)))
 
 
+class PhiloxOp(Fold.Operation, name="philox"):  # type: ignore[misc]
+    """Random bits of elements: ``fold.philox number, seed, offset {rounds}``, on tensors or on fragments.
+
+    A word of the generator Philox 4x32 for each element, as ``passes/lower_philox.py`` says. All elements of a fragment
+    have the same seed, and the same offset.
+    """
+
+    number: ext.Operand[Any]
+    seed: ext.Operand[Any]
+    offset: ext.Operand[Any]
+    result_: ext.Result[Any]
+    rounds: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        types = [v.type for v in op.operands]
+        expect(len({*map(str, types)}) == 1, op, "operands of one type", ", ".join(map(str, types)))
+        expect(str(element(types[0])) == "i64", op, "operands of i64", str(element(types[0])))
+        expect(int_attr(op, "rounds") > 0, op, "at least 1 round", int_attr(op, "rounds"))
+        word = ir.IntegerType.get_signless(32)
+        check_result(op, word if not isinstance(types[0], ir.ShapedType) else _of_words(types[0], word))
+
+
+def _of_words(t: Any, word: Any) -> Any:
+    """The tensor or the fragment of words in the shape of ``t``."""
+    return type(t).get(list(t.shape), word)
+
+
 class CountOp(Fold.Operation, name="count"):  # type: ignore[misc]
     """How many elements one result reduces: ``fold.count {[numbering]} : i64``.
 
