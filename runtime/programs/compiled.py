@@ -102,9 +102,9 @@ class CompiledProgram:
     @opaque
     def __call__(self, *xs: Any, out: Any = None, device: str = "auto") -> Any:
         """Runs the program on the arrays ``xs``; see ``wf.program``."""
-        several = type(out) is tuple
-        key: Hashable = (len(xs), len(out) if several else out is None, device)
-        outs = () if out is None else out if several else (out,)
+        outs = () if out is None else out if type(out) is tuple else (out,)
+        key: Hashable = (len(xs), tuple(x is None for x in outs), type(out) is tuple, device)
+        outs = tuple(x for x in outs if x is not None)
         arrays = (*xs, *outs)
         recipe = self._memo.last.get(key)
         if recipe is not None:

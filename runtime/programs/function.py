@@ -48,8 +48,8 @@ class ArrayFunction(partial[R], Generic[P, R]):
     Args of a call:
         xs: arrays and parameters, as the function takes them. Numbers of Python are compiled into the kernels; arrays
             of rank 0 are arguments of them.
-        out: an array (or one per result) to write into. It may be an input, in whole, for a result that is computed
-            from it element by element.
+        out: an array to write into, or a tuple of one per result, in which None stands for a new one. It may be an
+            input, in whole, for a result that is computed from it element by element.
         how: further arguments by name, and these of every call:
             ``device``: ``auto`` (CUDA if a driver and a GPU are found, else the emulator), ``cuda`` or ``emulator``;
             ``plan``: fields of the plan to set, as ``key=value,...``;
@@ -68,10 +68,15 @@ class ArrayFunction(partial[R], Generic[P, R]):
 
     def __new__(cls, function: Callable[P, R]) -> ArrayFunction[P, R]:
         calls = _Calls(function)
-        made = super().__new__(cls, _entry(calls))
+        made = super().__new__(cls, cls._entered(_entry(calls), function))
         update_wrapper(made, function)
         made.function, made._traces = function, calls.traces
         return made
+
+    @staticmethod
+    def _entered(entry: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:  # noqa: ARG004 - subclasses ask for it
+        """What a call enters: ``entry``, which runs ``function``, or what calls it with other arguments."""
+        return entry
 
     def __repr__(self) -> str:
         return (
@@ -181,8 +186,9 @@ def _entry(calls: _Calls) -> Callable[..., Any]:
             else:
                 key = key, item, kind
         if type(out) is tuple:
-            arrays += out
-            key = key, len(out)
+            given = [x for x in out if x is not None]
+            arrays += given
+            key = key, len(out) if len(given) == len(out) else tuple(x is None for x in out)
         elif out is not None:
             arrays.append(out)
             key = key, None

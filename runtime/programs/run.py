@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from ...compiler.driver.artifact import Artifact
@@ -12,7 +14,7 @@ from ...compiler.postorder import postorder
 from ...compiler.program.array_program import ArrayProgram, Output
 from ...compiler.program.array_program import View as ProgramView
 from ...compiler.program.cuts.steps import Operand, Step
-from ...compiler.program.graph import REDUCED
+from ...compiler.program.graph import REDUCED, walk
 from ...compiler.space.geometry import memory_order
 from ..arrays import conversion
 from ..arrays.overlap import share
@@ -46,7 +48,9 @@ def operands_of(arrays: Sequence[object], device: str) -> Operands:
 
 
 def allocate(operands: Operands, program: ArrayProgram, out: Any = None) -> None:
-    """Makes the results of a call, or checks ``out``; those of the program's checks are always new.
+    """Makes the results of a call, or checks ``out``, in which None stands for a new array.
+
+    Those of the program's checks are always new.
 
     A new array has the memory order of the first input of its shape, else C order.
 
@@ -59,14 +63,20 @@ def allocate(operands: Operands, program: ArrayProgram, out: Any = None) -> None
     if out is not None and len(given) != len(results):
         raise error("WF125", expected=len(results), found=len(given))
     kinds = result_kinds(program, operands.inputs)
-    found = [_checked(x, shape, o, operands) for x, (shape, _), o in zip(given, kinds, results, strict=False)]
-    conversion.check_apart(found)
-    made = [
-        conversion.allocate(operands.first, shape, o.dtype, order)
-        for (shape, order), o in zip(kinds[len(found) :], program.outputs[len(found) :], strict=True)
-    ]
-    operands.outputs = (*found, *(v for v, _ in made))
-    operands.results = [*(lambda x=x: x for x in given), *(finish for _, finish in made)]
+    made: list[tuple[View, Callable[[], Any]]] = []
+    for x, (shape, order), o in zip_longest(given, kinds, program.outputs):
+        if x is None:
+            made.append(conversion.allocate(operands.first, shape, o.dtype, order))
+        else:
+            made.append((_checked(x, shape, o, operands), partial(_itself, x)))
+    conversion.check_apart([v for (v, _), x in zip(made, given, strict=False) if x is not None])
+    operands.outputs = tuple(v for v, _ in made)
+    operands.results = [finish for _, finish in made]
+
+
+def _itself(x: object) -> object:
+    """An array that the caller passed for a result."""
+    return x
 
 
 def result_kinds(
@@ -138,11 +148,14 @@ def _reads_before(step: Step, output: Operand, inputs: set[int]) -> bool:
     """Whether a step writes an output for each element, and has read some of its inputs there before.
 
     A thread makes all results of an element before it writes one. That keeps loads before the store only if the output
-    is computed from what they read; else no later output may need it.
+    is computed from what they read; else no later output may need it. What is written for each row is made by the
+    thread that writes it, from arrays that nothing else needs.
     """
-    written = step.program.outputs[step.outputs.index(output) :]
+    place, program = step.outputs.index(output), step.program
+    written = program.outputs[place:]
     if not written[0].space & REDUCED:
-        return False
+        others = (*program.outputs[:place], *written[1:], *(a for fold in program.reduces for a in fold.args))
+        return program.reads_again and not inputs & {e.value for e in walk(others) if e.op == "input"}
     own = postorder(written[:1], lambda e: () if e.op in ("result", "reduce") else e.args)
     later = postorder(written[1:], lambda e: () if e.op == "result" else e.args)
     own_inputs, later_inputs = ({e.value for e in found if e.op == "input"} for found in (own, later))

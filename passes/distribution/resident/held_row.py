@@ -110,12 +110,8 @@ class HeldRow:
             for operand, j in product(self.row.reused, range(len(self.starts))):
                 self.fragment(self.row.kernel.inputs[operand], j)
             gpu.barrier()  # all threads have read what they need of the tiles in which results are going to lie
-        elements = []
-        for number, result in enumerate(self.row.kernel.results):
-            if self.row.values.varies(result):
-                elements.append((number, result))
-            else:
-                self.row.store_kept(number, self.fragment(result, 0))
+        rows, elements = self.row.values.apart(self.row.kernel.results)
+        self.row.store_rows(rows)
         for j, r in enumerate(self.starts):
             made = [(number, self.fragment(result, j)) for number, result in elements]
             for number, value in made:

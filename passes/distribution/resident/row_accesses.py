@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -9,12 +10,13 @@ from typing import Any
 from ....compiler.ir.build import address, bytes_of, memory_type
 from ....compiler.ir.combine import splat, width, with_shape
 from ....compiler.ir.dialect.base import element
-from ....compiler.ir.mlir import arith, gpu, ir, llvm, vector
+from ....compiler.ir.mlir import arith, gpu, ir, llvm, scf, vector
 from ....compiler.plan.layout import layout_of
 from ....compiler.plan.plan import IN_TILE
+from ....compiler.postorder import postorder
 from ..kernel import Kernel, load_attributes
 from ..place import Place, lead_of
-from ..reader import Reader, extent
+from ..reader import Reader, extent, operands_of
 from ..walk import Chunk, chunk_of
 from .row_tiles import buffers_of
 from .values import Values
@@ -150,7 +152,24 @@ class RowAccesses:
         operands = [wide(value, kernel.plan.vector), *at, *bounds, self.place.in_range, *layout]
         kernel.make_op("fold.element_store", [], operands, attributes)
 
-    def store_kept(self, number: int, value: Any) -> None:
+    def store_rows(self, results: Sequence[tuple[int, Any]]) -> None:
+        """Writes results that have a value for each row.
+
+        One that needs arrays of which nothing was read yet is made by the thread that writes it, and by no other. So it
+        may take the place of such an array.
+        """
+        for number, result in results:
+            known = self.values.kept
+            if any(isinstance(v, ir.BlockArgument) for v in postorder([result], operands_of, known)):
+                branch = scf.IfOp(self.place.owner)
+                with ir.InsertionPoint(branch.then_block):
+                    own = replace(self.values, kept=ChainMap({}, known))
+                    self._store_kept(number, own.fragment(result, {}, None, None))
+                    scf.YieldOp([])
+            else:
+                self._store_kept(number, self.values.fragment(result, {}, None, None))
+
+    def _store_kept(self, number: int, value: Any) -> None:
         """Writes the value of a result for each row."""
         kernel, place, dims = self.kernel, self.place, range(self.kernel.facts.kept_rank)
         layout = kernel.dims("kept_size", 0, dims[1:]) + kernel.dims("kept_stride", len(kernel.inputs) + number, dims)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,9 @@ from ..kernel import Kernel, load_attributes
 from ..place import Place
 from ..reader import Reader, operands_of
 from ..walk import Chunk
+
+Numbered = list[tuple[int, Any]]
+"""Results with their numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +36,7 @@ class Values:
     place: Place
     reader: Reader
     chunk: Chunk
-    kept: dict[Any, Any] = field(default_factory=dict)
+    kept: MutableMapping[Any, Any] = field(default_factory=dict)
 
     def fragment(self, tensor: Any, own: dict[Any, Any], r: Any, load: Any) -> Any:
         """The fragment of a tensor, of the access at ``r``: what is there of that access is in ``own``.
@@ -61,6 +64,11 @@ class Values:
         for v in postorder(tensors, operands_of, self.kept):
             if not self.varies(v):
                 self.fragment(v, {}, None, None)
+
+    def apart(self, results: Sequence[Any]) -> tuple[Numbered, Numbered]:
+        """The results that have a value for each row, and those that have one for each element, with their numbers."""
+        numbered = list(enumerate(results))
+        return [(n, v) for n, v in numbered if not self.varies(v)], [(n, v) for n, v in numbered if self.varies(v)]
 
     def varies(self, v: Any) -> bool:
         """Whether a tensor has the reduced dims."""

@@ -48,13 +48,11 @@ class WalkedRow:
     def store(self) -> None:
         """Writes the results."""
         kernel, values = self.row.kernel, self.row.values
-        values.prepare(kernel.results)
-        elements = [(n, v) for n, v in enumerate(kernel.results) if values.varies(v)]
-        for number, result in enumerate(kernel.results):
-            if not values.varies(result):
-                self.row.store_kept(number, values.kept[result])
+        rows, elements = values.apart(kernel.results)
+        self.row.store_rows(rows)
         if not elements:
             return
+        values.prepare([result for _, result in elements])
         attributes = {"step": self.span.step, "unroll": kernel.plan.unroll}
         op = kernel.make_op("fold.thread_map", [], [self.span.begin, self.span.end], attributes, regions=1)
         block = op.regions[0].blocks.append(kernel.index)
