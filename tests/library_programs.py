@@ -74,6 +74,7 @@ def cases() -> Iterator[Case]:
             yield from _of_rows(t, rows, columns)
     for t in ("f32", "bf16"):
         yield from _of_channels(t)
+        yield from _of_random_bits(t)
         yield from _of_losses(t)
 
 
@@ -111,11 +112,24 @@ def _of_channels(t: str) -> Iterator[Case]:
     statistics = {"running_mean": bias, "running_var": np.abs(weight) + 1}
     yield Case(f"batch_norm-training-{t}", "batch_norm", affine, {"training": True})
     yield Case(f"batch_norm-{t}", "batch_norm", affine | statistics)
+    follows = {"residual": x[::-1].copy()}
+    yield Case(f"batch_norm-relu-{t}", "batch_norm", affine | follows, {"training": True, "activation": "relu"})
+    yield Case(f"batch_norm-all-{t}", "batch_norm", affine | statistics | follows, {"activation": "relu"})
+    backward = {"dy": x[:, ::-1].copy(), **affine, "mean": bias, "var": np.abs(weight) + 1}
+    yield Case(f"batch_norm_backward-{t}", "batch_norm_backward", backward, {"activation": "relu"})
     yield Case(f"instance_norm-{t}", "instance_norm", affine)
     yield Case(f"group_norm-{t}", "group_norm", affine, {"num_groups": 2})
     yield Case(f"softmax-middle-{t}", "softmax", {"x": x}, {"axis": 1})
     yield Case(f"softmax-two-axes-{t}", "softmax", {"x": x}, {"axis": (0, 2)})
     yield Case(f"quantize-blocks-{t}", "quantize", {"x": _normal(t, 4, 24)}, {"block": 8})
+
+
+def _of_random_bits(t: str) -> Iterator[Case]:
+    """Programs with a seed."""
+    x, seeds = _normal(t, 5, 37), {"seed": np.array(2**60 + 1, np.uint64), "offset": np.array(3, np.uint64)}
+    yield Case(f"random_bits-{t}", "random_bits", {"x": x, **seeds})
+    yield Case(f"dropout-{t}", "dropout", {"x": x, **seeds}, {"p": 0.3})
+    yield Case(f"dropout_backward-{t}", "dropout_backward", {"dy": x, **seeds}, {"p": 0.3})
 
 
 def _of_losses(t: str) -> Iterator[Case]:
@@ -161,6 +175,9 @@ def _waiting() -> Iterator[Case]:
     yield Case("add_layer_norm", "add_layer_norm", {"x": x, "residual": x[::-1].copy(), "weight": weight[:512]})
     yield Case("add_rms_norm-half", "add_rms_norm", {"x": half, "residual": half[::-1].copy()})
     yield Case("batch_norm", "batch_norm", {"x": _normal("f32", 4, 2, 128), "weight": weight[:2]}, {"training": True})
+    images = {"x": _normal("f32", 4, 2, 128), "dy": _normal("f32", 4, 2, 128)[::-1].copy()}
+    statistics = {"mean": weight[:2], "var": np.abs(weight[2:4])}
+    yield Case("batch_norm_backward", "batch_norm_backward", images | statistics, {"activation": "relu"})
     yield Case("instance_norm", "instance_norm", {"x": _normal("bf16", 2, 3, 31, 17), "weight": weight[:3]})
     yield Case("group_norm", "group_norm", {"x": _normal("f32", 2, 6, 10, 20), "weight": weight[:6]}, {"num_groups": 2})
     yield Case("normalize-odd", "normalize", {"x": odd})

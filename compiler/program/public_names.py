@@ -21,5 +21,6 @@ REDUCTIONS = (
 PROGRAMS = (
     "softmax", "softmin", "log_softmax", "layer_norm", "rms_norm", "add_layer_norm", "add_rms_norm", "batch_norm",
     "group_norm", "instance_norm", "normalize", "standardize", "cross_entropy", "nll_loss", "quantize",
+    "dropout", "dropout_backward", "batch_norm_backward", "random_bits",
 )  # fmt: skip
 """Built-in programs of arrays: ``library/programs/``."""

@@ -148,6 +148,14 @@ ENTRIES: Entries = {
             "{name} is of type {kind}: expected an array",
             "pass an array; the axes of rows are named by axis=",
         ),
+        "WF295": (
+            "{name} is an array of rank {rank} and of {kind}: expected a whole number",
+            "pass a Python int, or an array of rank 0 of an integer type",
+        ),
+        "WF296": (
+            "batch_norm got one element a channel: it has no variance to normalise by",
+            "train on more elements a channel, or leave training= out and pass running statistics",
+        ),
         "WF284": (
             "{index} is no index of axis {axis} of {value}, which has size {size}",
             "indices count from 0, or from -1 backwards",
@@ -175,7 +183,8 @@ ENTRIES: Entries = {
         ),
         "WF270": (
             "batch_norm got {found} of running_mean and running_var with training={training}: expected {expected}",
-            "pass both to normalise with them, or training=True alone to normalise with the statistics of the array",
+            "pass both to normalise with them; with training=True, which normalises with the statistics of the array, "
+            "pass both to update them, or neither",
         ),
         "WF271": (
             "the targets have {found}: expected integers, one for each row: rank {rank}",

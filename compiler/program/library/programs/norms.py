@@ -8,14 +8,11 @@ have any float type.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from ....dtypes import F64
-from ....errors import error
 from ...arrays import namespace as xp
 from ...arrays.folding import AxisArgument, named, positions, reduced
 from ...fold import count, fold
-from ...frames import caller
 from ...functions import fma, maximum, rsqrt
 from ...values import cast
 from ..monoids import SUM
@@ -44,7 +41,7 @@ def layer_norm(
     """
     t = result_type(x)
     x = wide(x, t)
-    affine = _Affine(x, axis, weight, bias)
+    affine = Affine(x, axis, weight, bias)
     return cast(affine(_standard(x, axis, eps)), t)
 
 
@@ -66,7 +63,7 @@ def rms_norm(x: Array, weight: Array = None, *, axis: AxisArgument = -1, eps: fl
     """
     t = result_type(x)
     x = wide(x, t)
-    affine = _Affine(x, axis, weight)
+    affine = Affine(x, axis, weight)
     return cast(affine(_by_root_mean_square(x, axis, eps)), t)
 
 
@@ -79,7 +76,7 @@ def add_layer_norm(
     """
     t = result_type(x)
     x = wide(x, t)
-    affine, total = _Affine(x, axis, weight, bias), x + like(residual, x)
+    affine, total = Affine(x, axis, weight, bias), x + like(residual, x)
     return cast(affine(_standard(total, axis, eps)), t), cast(total, t)
 
 
@@ -92,56 +89,8 @@ def add_rms_norm(
     """
     t = result_type(x)
     x = wide(x, t)
-    affine, total = _Affine(x, axis, weight), x + like(residual, x)
+    affine, total = Affine(x, axis, weight), x + like(residual, x)
     return cast(affine(_by_root_mean_square(total, axis, eps)), t), cast(total, t)
-
-
-def batch_norm(
-    x: Array,
-    running_mean: Array = None,
-    running_var: Array = None,
-    weight: Array = None,
-    bias: Array = None,
-    *,
-    training: bool = False,
-    channel_axis: int = 1,
-    eps: float = 1e-5,
-) -> Any:
-    """(x - mean) / sqrt(variance + eps) * weight + bias for each channel.
-
-    Args:
-        x: an array with an axis of channels.
-        running_mean: the mean of each channel; like ``running_var`` it is needed unless ``training``.
-        running_var: the variance of each channel.
-        weight: a factor for each channel, or None.
-        bias: an addend for each channel, or None.
-        training: whether the mean and the variance are those of ``x`` itself, over all other axes.
-        channel_axis: the axis of the channels.
-        eps: what is added to the variance.
-
-    Returns:
-        An array of the shape and type of ``x``. With ``training`` it is the field ``output`` beside ``mean`` and
-        ``var``, the statistics of each channel in the type of computation. The divisor of this variance is the number
-        n of elements of a channel, while that of PyTorch's running variance is n - 1.
-
-    Raises:
-        TraceError: WF254 or WF269 for a weight, a bias or statistics of another shape, WF270 for running statistics
-            that are missing or not needed.
-    """
-    t = result_type(x)
-    x = wide(x, t)
-    given = sum(v is not None for v in (running_mean, running_var))
-    if given != (0 if training else 2):
-        raise error("WF270", found=given, training=training, expected=0 if training else 2, where=caller())
-    affine = _Affine(x, channel_axis, weight, bias)
-    if training:
-        axes = _others(x, channel_axis)
-        centred, mean, var = _moments(x, axes)
-        output = cast(affine(centred * _reciprocal_root(var + eps)), t)
-        return {"output": output, "mean": xp.squeeze(mean, axes), "var": xp.squeeze(var, axes)}
-    mean = along("running_mean", running_mean, x, channel_axis)
-    var = along("running_var", running_var, x, channel_axis)
-    return cast(affine((x - mean) * rsqrt(var + eps)), t)
 
 
 def instance_norm(
@@ -164,8 +113,8 @@ def instance_norm(
     """
     t = result_type(x)
     x = wide(x, t)
-    affine = _Affine(x, channel_axis, weight, bias)
-    return cast(affine(_standard(x, _others(x, (0, channel_axis)), eps)), t)
+    affine = Affine(x, channel_axis, weight, bias)
+    return cast(affine(_standard(x, others(x, (0, channel_axis)), eps)), t)
 
 
 def group_norm(
@@ -197,8 +146,8 @@ def group_norm(
     (place,) = positions(channel_axis, x.axes, x)
     shape = x.shape
     groups = xp.reshape(wide(x, t), (*shape[:place], num_groups, -1, *shape[place + 1 :]))
-    affine = _Affine(wide(x, t), channel_axis, weight, bias)
-    standard = _standard(groups, _others(groups, (0, place)), eps)
+    affine = Affine(wide(x, t), channel_axis, weight, bias)
+    standard = _standard(groups, others(groups, (0, place)), eps)
     return cast(affine(xp.reshape(standard, shape)), t)
 
 
@@ -235,11 +184,11 @@ def standardize(
         An array of the shape and type of ``x``.
     """
     t = result_type(x)
-    centred, _, var = _moments(wide(x, t), axis, where, correction)
-    return cast(centred * _reciprocal_root(var + eps), t)
+    centred, _, var = moments(wide(x, t), axis, where, correction)
+    return cast(centred * reciprocal_root(var + eps), t)
 
 
-def _moments(x: Array, axis: AxisArgument, where: Array = None, correction: float = 0.0) -> tuple[Array, Array, Array]:
+def moments(x: Array, axis: AxisArgument, where: Array = None, correction: float = 0.0) -> tuple[Array, Array, Array]:
     """``x`` less its mean, the mean, and the variance, both with the reduced axes.
 
     What the rounded mean lacks is the mean of the differences from it, which the fold of their squares gives as well.
@@ -266,17 +215,17 @@ def _variance(centred: Array, *, correction: float) -> Array:
 
 def _standard(x: Array, axis: AxisArgument, eps: float) -> Array:
     """``x`` with a mean of 0 and a variance of almost 1."""
-    centred, _, var = _moments(x, axis)
-    return centred * _reciprocal_root(var + eps)
+    centred, _, var = moments(x, axis)
+    return centred * reciprocal_root(var + eps)
 
 
 def _by_root_mean_square(x: Array, axis: AxisArgument, eps: float | None) -> Array:
     """``x`` over the root of the mean of its squares."""
     least = (2.0**-52 if x.dtype == F64 else 2.0**-23) if eps is None else eps
-    return x * _reciprocal_root(xp.mean(x * x, axis, keepdims=True) + least)
+    return x * reciprocal_root(xp.mean(x * x, axis, keepdims=True) + least)
 
 
-def _reciprocal_root(x: Array) -> Array:
+def reciprocal_root(x: Array) -> Array:
     """1 / sqrt(x) of a value for each row: ``rsqrt`` and a step of Newton's method, which halves its error.
 
     All elements of a row share this error. 0 and infinity take no step.
@@ -285,7 +234,7 @@ def _reciprocal_root(x: Array) -> Array:
     return xp.where((near > 0.0) & (near < math.inf), fma(near * 0.5, fma(-(x * near), near, 1.0), near), near)
 
 
-class _Affine:
+class Affine:
     """What a norm does last: it multiplies by a weight and adds a bias, rounded once; each may be None."""
 
     def __init__(self, x: Array, axis: AxisArgument, weight: Array, bias: Array = None) -> None:
@@ -298,7 +247,7 @@ class _Affine:
         return x * self.weight if self.bias is None else fma(x, self.weight, self.bias)
 
 
-def _others(x: Array, axes: int | tuple[int, ...]) -> tuple[int, ...]:
+def others(x: Array, axes: int | tuple[int, ...]) -> tuple[int, ...]:
     """The axes of ``x`` but these."""
     kept = positions(axes, x.axes, x)
     return tuple(i for i in range(x.ndim) if i not in kept)

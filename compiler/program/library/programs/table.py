@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...arrays import random
 from ...public_names import PROGRAMS
-from . import losses, norms, quantize, softmax
+from . import batch_norm, dropout, losses, norms, quantize, softmax
+
+FAMILIES = (softmax, norms, batch_norm, losses, quantize, dropout, random)
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    name: next(getattr(family, name) for family in (softmax, norms, losses, quantize) if hasattr(family, name))
-    for name in PROGRAMS
+    name: next(getattr(family, name) for family in FAMILIES if hasattr(family, name)) for name in PROGRAMS
 }
 """Every built-in program by name."""

@@ -15,7 +15,6 @@ from warpfold.compiler.errors import TraceError
 from warpfold.compiler.program.library.programs.norms import (
     add_layer_norm,
     add_rms_norm,
-    batch_norm,
     group_norm,
     instance_norm,
     layer_norm,
@@ -129,45 +128,7 @@ def test_weights_of_other_shapes() -> None:
         program(layer_norm, {"x": X, "weight": np.ones((2, 1, 1, 5))})
 
 
-# --- batches, instances, vectors ---
-@pytest.mark.parametrize("channel", [0, 1, -1])
-@pytest.mark.parametrize("parts", range(4))
-def test_batch_norm_as_pytorch(channel: int, parts: int) -> None:
-    f = pytest.importorskip("torch", reason="PyTorch is not installed").nn.functional
-    tensor = pytest.importorskip("torch", reason="PyTorch is not installed").from_numpy
-    n = X.shape[channel]
-    weight, bias = (RNG.standard_normal(n) if parts & bit else None for bit in (1, 2))
-    mean, var = RNG.standard_normal(n), RNG.random(n)
-    given = {"x": X, "weight": weight, "bias": bias}
-    own = [None if v is None else tensor(v) for v in (weight, bias)]
-    moved = tensor(np.moveaxis(X, channel, 1).astype(np.float64).copy())
-
-    expected = np.moveaxis(f.batch_norm(moved, tensor(mean), tensor(var), *own).numpy(), 1, channel)
-    (found,) = values(batch_norm, given | {"running_mean": mean, "running_var": var}, channel_axis=channel)
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
-
-    expected = np.moveaxis(f.batch_norm(moved, None, None, *own, training=True).numpy(), 1, channel)
-    output, mean, var = values(batch_norm, given, channel_axis=channel, training=True)
-    np.testing.assert_allclose(output, expected, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(mean, moved.mean((0, 2)).numpy(), rtol=1e-9)
-    np.testing.assert_allclose(var, moved.var((0, 2), correction=0).numpy(), rtol=1e-9)
-
-
-def test_batch_norm_names_its_results_and_keeps_statistics_in_f32() -> None:
-    found = program(batch_norm, {"x": X.astype(np.float16)}, training=True)
-    assert found.structure[1] == ("output", "mean", "var")
-    assert [o.dtype for o in found.outputs] == [F16, F32, F32]
-
-
-def test_running_statistics_that_do_not_fit() -> None:
-    with pytest.raises(TraceError, match="WF270: batch_norm got 0 of running_mean and running_var with training=False"):
-        program(batch_norm, {"x": X})
-    with pytest.raises(TraceError, match=r"WF270: batch_norm got 2 .*: expected 0"):
-        program(batch_norm, {"x": X, "running_mean": W[:4], "running_var": W[:4]}, training=True)
-    with pytest.raises(TraceError, match=r"WF254: .* axis -2 has size 4 in x and size 5 in running_mean"):
-        program(batch_norm, {"x": X, "running_mean": W, "running_var": W[:4]})
-
-
+# --- instances, vectors ---
 @pytest.mark.parametrize("parts", range(4))
 def test_instance_norm_as_pytorch(parts: int) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")

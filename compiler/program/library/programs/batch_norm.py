@@ -1,0 +1,164 @@
+"""Batch norm with what follows it in a network, an addition and a ReLU, and its gradients."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from ....errors import error
+from ...arrays import namespace as xp
+from ...arrays.folding import positions
+from ...frames import caller
+from ...functions import fma, maximum
+from ...values import cast
+from .norms import Affine, moments, others, reciprocal_root
+from .operands import Array, along, like, placed, result_type, wide
+
+
+def batch_norm(
+    x: Array,
+    running_mean: Array = None,
+    running_var: Array = None,
+    weight: Array = None,
+    bias: Array = None,
+    residual: Array = None,
+    *,
+    training: bool = False,
+    momentum: float = 0.1,
+    activation: str | None = None,
+    channel_axis: int = 1,
+    eps: float = 1e-5,
+) -> Any:
+    """(x - mean) / sqrt(variance + eps) * weight + bias for each channel, plus ``residual``, then the activation.
+
+    Args:
+        x: an array with an axis of channels.
+        running_mean: the mean of each channel; like ``running_var`` it is needed unless ``training``.
+        running_var: the variance of each channel.
+        weight: a factor for each channel, or None.
+        bias: an addend for each channel, or None.
+        residual: an array like ``x`` that is added, or None.
+        training: whether the mean and the variance are those of ``x`` itself, over all other axes.
+        momentum: the weight of these in running statistics, from 0 to 1. A call in training writes the new ones over
+            ``running_mean`` and ``running_var`` if it gets them.
+        activation: ``"relu"``, or None.
+        channel_axis: the axis of the channels.
+        eps: what is added to the variance.
+
+    Returns:
+        An array of the shape and type of ``x``. With ``training`` it is the field ``output`` beside ``mean`` and
+        ``var``, the statistics of each channel in the type of computation, behind ``running_mean`` and ``running_var``
+        if these are given. The divisor of ``var`` is the number n of elements of a channel; that of ``running_var`` is
+        n - 1, as in PyTorch.
+
+    Raises:
+        ArgumentError: WF132 for running statistics that share memory with each other, WF186 for ones that share it with
+            another array, WF138 for a momentum out of range, or another activation.
+        TraceError: WF254 or WF269 for a weight, a bias or statistics of another shape, WF270 for running statistics
+            that are missing, WF296 for one element a channel in training.
+    """
+    given = sum(v is not None for v in (running_mean, running_var))
+    if given != 2 and (given or not training):
+        raise error("WF270", found=given, training=training, expected="0 or 2" if training else 2, where=caller())
+    if not 0 <= momentum <= 1:
+        raise error("WF138", option="momentum", value=momentum, expected="a number from 0 to 1", default="0.1")
+    t = result_type(x)
+    x = wide(x, t)
+    affine = Affine(x, channel_axis, weight, bias)
+    axes = others(x, channel_axis)
+    results: dict[str, Array] = {}
+    if training:
+        if all(x.axes[a] is None for a in axes):
+            raise error("WF296", where=caller())
+        centred, mean, var = moments(x, axes)
+        results = {"mean": xp.squeeze(mean, axes), "var": xp.squeeze(var, axes)}
+    else:
+        var = along("running_var", running_var, x, channel_axis)
+        centred = x - along("running_mean", running_mean, x, channel_axis)
+    total = affine(centred * reciprocal_root(var + eps))
+    total = total if residual is None else total + like(residual, x)
+    results = {"output": cast(_activated(total, activation), t), **results}
+    if training and running_mean is not None:
+        n = prod((x.shape[a] for a in axes), start=1)
+        results = {
+            "running_mean": _moved(running_mean, results["mean"], momentum),
+            "running_var": _moved(running_var, results["var"] * (n / (n - 1)), momentum),
+            **results,
+        }
+    return results if len(results) > 1 else results["output"]
+
+
+def batch_norm_backward(
+    dy: Array,
+    x: Array,
+    mean: Array,
+    var: Array,
+    weight: Array = None,
+    bias: Array = None,
+    *,
+    activation: str | None = None,
+    channel_axis: int = 1,
+    eps: float = 1e-5,
+) -> dict[str, Array]:
+    """The gradients of ``batch_norm`` in training.
+
+    Args:
+        dy: the gradient in the output.
+        x: the array of the forward call.
+        mean: a result of that call.
+        var: another one.
+        weight: the factors of that call.
+        bias: its addends: an activation is computed again from ``x``.
+        activation: the activation of that call, without a residual.
+        channel_axis: the axis of the channels.
+        eps: what is added to the variance.
+
+    Returns:
+        ``dx`` like ``x``; ``dweight`` and ``dbias``, a value for each channel in the type of computation.
+
+    Raises:
+        ArgumentError: WF138 for another activation.
+        TraceError: WF254 or WF269 for arrays of another shape.
+    """
+    t = result_type(x)
+    x = wide(x, t)
+    axes = others(x, channel_axis)
+    affine = Affine(x, channel_axis, weight, bias)
+    centred = x - _of_channels("mean", mean, x, channel_axis)
+    scale = reciprocal_root(_of_channels("var", var, x, channel_axis) + eps)
+    g = like(dy, x)
+    if activation is not None:
+        _check_activation(activation)
+        g = xp.where(affine(centred * scale) <= 0, 0.0, g)
+    total, along_x = (xp.sum(v, axes, keepdims=True) for v in (g, g * centred))
+    n = prod((x.shape[a] for a in axes), start=1)
+    factor = scale if affine.weight is None else scale * affine.weight
+    slope = along_x * scale * scale / n * factor
+    dx = fma(g, factor, -fma(centred, slope, total / n * factor))
+    return {
+        "dx": cast(dx, t),
+        "dweight": xp.squeeze(along_x * scale, axes),
+        "dbias": xp.squeeze(total, axes),
+    }
+
+
+def _activated(x: Array, activation: str | None) -> Array:
+    """What the activation makes of ``x``."""
+    _check_activation(activation)
+    return x if activation is None else maximum(x, 0)
+
+
+def _check_activation(activation: str | None) -> None:
+    if activation not in (None, "relu"):
+        raise error("WF138", option="activation", value=activation, expected="None or 'relu'", default="None")
+
+
+def _of_channels(name: str, value: Array, x: Array, channel_axis: int) -> Array:
+    """A value for each channel in the type of ``x``, with axes of size 1 beside that of the channels."""
+    along(name, value, x, channel_axis)  # for its errors
+    return like(placed(value, x.ndim, positions(channel_axis, x.axes, x)) if value.ndim == 1 else value, x)
+
+
+def _moved(running: Array, value: Array, momentum: float) -> Array:
+    """A running statistic with ``value`` in it, in its own type."""
+    return cast(like(running, value) * (1.0 - momentum) + value * momentum, running.dtype)

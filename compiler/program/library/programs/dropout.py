@@ -1,0 +1,70 @@
+"""Dropout: elements are left out at random, and the others scaled, so that their mean stays.
+
+Which are left out follows from the seed and the place of an element alone, see ``random_bits``. So the backward needs
+the seed alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....errors import error
+from ...arrays import namespace as xp
+from ...arrays.random import random_bits
+from ...values import cast
+from .operands import Array, result_type, wide
+
+
+def dropout(x: Array, seed: Any, offset: Any = 0, *, p: float = 0.5) -> Array:
+    """x / (1 - p) where an element is kept, and 0 where it is dropped, also if it is NaN or infinite.
+
+    Args:
+        x: an array.
+        seed: what the random bits follow from, see ``random_bits``: an element is kept if they are not below p * 2^32.
+        offset: what else they follow from.
+        p: the probability with which an element is dropped, from 0 to 1.
+
+    Returns:
+        An array like ``x``, of f64 for integers.
+
+    Raises:
+        ArgumentError: WF138 for a probability out of range, WF195 for a seed or an offset out of range.
+        TraceError: WF295 for a seed or an offset that is no number.
+    """
+    return _scaled(x, _survivors(x, seed, offset, p), p)
+
+
+def dropout_backward(dy: Array, seed: Any, offset: Any = 0, *, p: float = 0.5) -> Array:
+    """The gradient of ``dropout`` in x, from its seed and offset.
+
+    Args:
+        dy: the gradient in the output.
+        seed: that of the forward call.
+        offset: that of the forward call.
+        p: that of the forward call.
+
+    Returns:
+        An array like ``dy``.
+
+    Raises:
+        ArgumentError, TraceError: those of ``dropout``.
+    """
+    return dropout(dy, seed, offset, p=p)
+
+
+def _survivors(x: Array, seed: Any, offset: Any, p: float) -> Array:
+    """Which elements are kept."""
+    return random_bits(x, seed, offset) >= round(_probability(p) * 2**32)
+
+
+def _scaled(x: Array, mask: Array, p: float) -> Array:
+    """The elements of a mask over 1 - p, and 0 elsewhere."""
+    t = result_type(x)
+    rest = 1.0 - _probability(p)
+    return cast(xp.where(mask, wide(x, t) * (1.0 / rest if rest else 0.0), 0.0), t)
+
+
+def _probability(p: float) -> float:
+    if not 0 <= p <= 1:
+        raise error("WF138", option="p", value=p, expected="a number from 0 to 1", default="0.5")
+    return p
