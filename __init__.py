@@ -13,7 +13,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from .compiler.program.public_names import COMPOSITIONS, ELEMENTWISE, MONOIDS, PROGRAMS, REDUCTIONS
+from .compiler.program.public_names import COMPOSITIONS, ELEMENTWISE, MONOIDS, PACKING, PROGRAMS, REDUCTIONS
 
 __version__ = "0.1.0"
 
@@ -24,6 +24,7 @@ _HOME = {
     **dict.fromkeys(MONOIDS, ".compiler.program.library.monoids"),
     **dict.fromkeys(REDUCTIONS, ".runtime.named_reductions"),
     **dict.fromkeys(("reduce", "compile"), ".runtime.api"),
+    **dict.fromkeys(PACKING, ".runtime.programs.packing"),
     **dict.fromkeys(("program", "ArrayFunction"), ".runtime.programs.function"),
     **dict.fromkeys(PROGRAMS, ".runtime.programs.library"),
     **dict.fromkeys(("Compiled",), ".runtime.compiled"),

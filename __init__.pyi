@@ -90,6 +90,10 @@ from .runtime.programs.library import (
     softmin as softmin,
     standardize as standardize,
 )
+from .runtime.programs.packing import (
+    pack as pack,
+    unpack as unpack,
+)
 from .runtime.segments import (
     segment_reduce as segment_reduce,
 )

@@ -38,6 +38,10 @@ class DType:
         """Bytes one element takes in memory."""
         return max(1, self.bits // 8)
 
+    def nbytes(self, elements: int) -> int:
+        """Bytes of so many elements side by side; of bits they are whole words."""
+        return elements // 8 if self == BIT else elements * self.itemsize
+
     @property
     def is_float(self) -> bool:
         return self.kind == "float"
@@ -90,6 +94,10 @@ BF16 = DType("bf16", "bfloat16", "float", 16)
 F8E4M3FN = DType("f8e4m3fn", "float8_e4m3fn", "float", 8)
 F8E5M2 = DType("f8e5m2", "float8_e5m2", "float", 8)
 C64, C128 = DType("c64", "complex64", "complex", 64), DType("c128", "complex128", "complex", 128)
+
+BIT = DType("bit", "uint32", "bool", 1)
+"""A truth value that takes one bit of memory: 32 of them are an element of an array of u32 or i32. Kernels read and
+write it, and compute with BOOL."""
 
 ALL = (BOOL, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64)
 """Types that kernels compute with."""

@@ -7,6 +7,7 @@ from ..compiler.target import Target
 from . import (
     distribute,
     expand_math,
+    lower_ballot,
     lower_cache_hints,
     lower_cluster_reduce,
     lower_cta_reduce,
@@ -37,6 +38,7 @@ PASSES: tuple[Pass, ...] = (
     lower_thread_reduce.PASS,
     lower_gather.PASS,
     lower_philox.PASS,
+    lower_ballot.PASS,
     lower_warp_shuffle.PASS,
     lower_shared_store.PASS,
     lower_interwarp_accumulate.PASS,

@@ -35,8 +35,11 @@ def expect_sound(found: ProgramArtifact) -> None:
     pairs = [*(pair for axes in p.dims for pair in axes), *((array, axis) for array, axis, _ in p.sizes)]
     expect(len(found.names) == len(found.ones) == len(p.arrays), "it has another number of names than of arrays")
     ranks = _ranks(p, [len(own) for own in found.ones])
-    arrays = len(ranks)
-    expect(all(a < arrays for a, _ in pairs) and all(v.array < arrays for v in p.views), "it names no array of its")
+    _expect_bits(p, dims)
+    ranks += [sum(len(own) or 1 for own in b.axes) for b in reversed(p.bits)]
+    arrays, least = len(ranks) - len(p.bits), -len(p.bits)
+    own = all(least <= a < arrays for a in (*(a for a, _ in pairs), *(v.array for v in p.views)))
+    expect(own, "it names no array of its")
     expect(all(axis < ranks[a] for a, axis in pairs), "it names no axis of an array")
     expect(all(len(v.axes) == ranks[v.array] for v in p.views), "a view has other axes than its array")
     own = all(v.gathered is None or v.axes[v.gathered : v.gathered + 1] == (None,) for v in p.views)
@@ -63,6 +66,16 @@ def _ranks(p: ArrayProgram, whole: list[int]) -> list[int]:
     own = all(s.array < len(whole) and s.axis < whole[s.array] and s.sizes for s in p.splits)
     expect(own, "it splits no axis of an array")
     return [n + sum(len(s.sizes) - 1 for s in p.splits if s.array == i) for i, n in enumerate(whole)]
+
+
+def _expect_bits(p: ArrayProgram, dims: int) -> None:
+    """Checks that bits are those of an array or a slice, along dims of known sizes."""
+    arrays = len(p.arrays) + len(p.slices)
+    expect(all(b.array < arrays for b in p.bits), "it unpacks no array of its")
+    along = [d for b in p.bits for own in b.axes for d in own]
+    expect(all(d < dims for d in along), f"it names a dim beyond its {dims}")
+    known = {d for b in p.bits for d, _ in b.sizes}
+    expect(all(d in known or any(a >= 0 for a, _ in p.dims[d]) for d in along), "bits lie along a dim without a size")
 
 
 def _expect_gathers(step: Step, views: Sequence[View]) -> None:

@@ -11,9 +11,9 @@ from typing import Any
 
 from .. import files
 from ..plan.plan import Determinism
-from ..program.array_program import ArrayProgram, Output, Slice, Split, View
+from ..program.array_program import ArrayProgram, Bits, Output, Slice, Split, View
 from ..program.cuts.steps import Buffer, Operand, OperandKind, Step, Steps
-from ..program.graph import Program
+from ..program.graph import Expr, Program
 from . import artifact_file, checksummed_json, graph_json
 from . import json_fields as read
 from .program_artifact import ProgramArtifact
@@ -66,7 +66,7 @@ def _to_json(found: ProgramArtifact) -> dict[str, Any]:
         "arrays": [t.name for t in p.arrays],
         "dims": p.dims,
         "views": p.views,
-        "outputs": [[o.axes, o.dtype.name, o.joined] for o in p.outputs],
+        "outputs": [[o.axes, o.dtype.name, o.joined, o.flat] for o in p.outputs],
         "graph": graph_json.to_json(p.roots),
         "structure": p.structure,
         "sizes": p.sizes,
@@ -74,6 +74,7 @@ def _to_json(found: ProgramArtifact) -> dict[str, Any]:
         "checks": p.checks,
         "splits": p.splits,
         "slices": p.slices,
+        "bits": p.bits,
         "steps": [_step_to_json(s) for s in found.steps.steps],
         "buffers": [[b.dtype.name, b.dims] for b in found.steps.buffers],
         "kernels": [artifact_file.to_json(a) for a in found.kernels],
@@ -100,10 +101,7 @@ def _step_to_json(step: Step) -> dict[str, Any]:
 
 def _from_json(j: dict[str, Any]) -> ProgramArtifact:
     exprs = graph_json.from_json("graph", j["graph"])
-    outputs = [
-        Output(e, _axes(f"outputs[{i}]", axes), read.dtype(f"outputs[{i}]", t), _dims(f"outputs[{i}]", joined))
-        for i, (e, (axes, t, joined)) in enumerate(zip(exprs, j["outputs"], strict=True))
-    ]
+    outputs = [_output(f"outputs[{i}]", *own) for i, own in enumerate(zip(exprs, j["outputs"], strict=True))]
     program = ArrayProgram(
         read.text("name", j["name"]),
         read.many("arrays", j["arrays"], read.dtype),
@@ -111,11 +109,12 @@ def _from_json(j: dict[str, Any]) -> ProgramArtifact:
         read.many("views", j["views"], _view),
         tuple(outputs),
         artifact_file.structure(j["structure"]),
-        read.many("sizes", j["sizes"], _three),
+        read.many("sizes", j["sizes"], _size),
         most=read.many("most", j["most"], _pair),
         checks=read.many("checks", j["checks"], read.text),
         splits=read.many("splits", j["splits"], _split),
         slices=read.many("slices", j["slices"], _slice),
+        bits=read.many("bits", j["bits"], _bits),
     )
     steps = Steps(read.many("steps", j["steps"], _step), read.many("buffers", j["buffers"], _buffer))
     return ProgramArtifact(
@@ -138,6 +137,11 @@ def _step(name: str, j: Any) -> Step:
     return Step(program, kept, reduced, inputs, outputs, counted, numbered)
 
 
+def _output(name: str, e: Expr, j: Any) -> Output:
+    axes, t, joined, flat = read.of(name, j, list)
+    return Output(e, _axes(name, axes), read.dtype(name, t), _dims(name, joined), read.truth(name, flat))
+
+
 def _dims(name: str, j: Any) -> tuple[int, ...]:
     return read.many(name, j, read.number)
 
@@ -155,19 +159,25 @@ def _pair(name: str, j: Any) -> tuple[int, int]:
     return a, b
 
 
-def _three(name: str, j: Any) -> tuple[int, int, int]:
-    a, b, c = _dims(name, j)
-    return a, b, c
+def _member(name: str, j: Any) -> tuple[int, int]:
+    """An (array, axis) pair; bits have negative numbers."""
+    array, axis = read.of(name, j, list)
+    return read.of(name, array, int), read.number(name, axis)
+
+
+def _size(name: str, j: Any) -> tuple[int, int, int]:
+    array, axis, n = read.of(name, j, list)
+    return *_member(name, [array, axis]), read.number(name, n)
 
 
 def _pairs(name: str, j: Any) -> tuple[tuple[int, int], ...]:
-    return read.many(name, j, _pair)
+    return read.many(name, j, _member)
 
 
 def _view(name: str, j: Any) -> View:
     array, axes, gathered = read.of(name, j, list)
     own = None if gathered is None else read.number(name, gathered)
-    return View(read.number(name, array), _axes(name, axes), own)
+    return View(read.of(name, array, int), _axes(name, axes), own)
 
 
 def _split(name: str, j: Any) -> Split:
@@ -180,6 +190,12 @@ def _slice(name: str, j: Any) -> Slice:
     ends = [_integer(name, n) for n in (start, stop, step)]
     own = (read.number(name, array), read.number(name, axis), _dims(name, sizes), read.number(name, part))
     return Slice(*own, ends[0], ends[1], ends[2], read.number(name, kind))
+
+
+def _bits(name: str, j: Any) -> Bits:
+    array, axes, sizes, flat = read.of(name, j, list)
+    own = read.number(name, array), read.many(name, axes, _dims), read.many(name, sizes, _pair)
+    return Bits(*own, read.truth(name, flat))
 
 
 def _integer(name: str, j: Any) -> int | None:

@@ -116,6 +116,8 @@ def _compare(op: str, t: DType, a: Any, b: Any) -> Any:
 def _convert(x: Any, source: DType, target: DType, shape: Shape) -> Any:
     """``x`` of type ``source`` as ``target``."""
     t = shape.like(mlir_type(target))
+    if source.bits == target.bits == 1:  # a bool and a bit are the same outside of memory
+        return x
     if source.is_float and target.is_float:
         if source.bits == target.bits:  # f16 and bf16 meet in f32, which holds both
             wide = arith.extf(shape.like(ir.F32Type.get()), x)

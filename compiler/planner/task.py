@@ -255,7 +255,7 @@ class Task:
 
     def start(self, operand: int) -> int:
         """The byte address at which the walk of an input or output starts."""
-        return self.addresses[operand] + self.geometry.offsets[operand] * self.operand_type(operand).itemsize
+        return self.addresses[operand] + self.operand_type(operand).nbytes(self.geometry.offsets[operand])
 
     def access(self, operand: int, axis: str, vector: int, *, runs: bool = False) -> Access:
         """How ``vector`` elements of an input along ``axis`` can be read, now that its address is known."""

@@ -33,9 +33,10 @@ from itertools import islice
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..dtypes import DType
-from ..errors import Location
+from ..dtypes import BIT, U32, DType
+from ..errors import Location, error
 from ..lazy import lazy
+from .bit_arrays import WORD, bit_strides, has_gaps, words_shape
 from .graph import Expr, MonoidGraph, Space, walk
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class View(NamedTuple):
     """One way of reading an array argument.
 
     Attributes:
-        array: the number of the array, or of a slice.
+        array: the number of the array, or of a slice; -1 - i for the bits i of an array.
         axes: for each axis of the array the dim along which it lies; None for an axis of size 1, which is broadcast.
             An array that is read in two orders, such as ``x`` and ``x.mT``, has two views.
         gathered: the axis along which indices choose elements, see ``gather``; None for an array that is read whole.
@@ -111,25 +112,46 @@ class Output(NamedTuple):
         axes: for each axis of the result the dims along which it lies, outermost first; None for an axis of size 1.
             Every dim of the expression's space is among them; a dim beyond that space is broadcast.
         dtype: the element type of the array; the elements are converted to it when they are written. The expression of
-            an 8-bit float is its byte, of type u8.
+            an 8-bit float is its byte, of type u8. That of BIT is a bool, and the array one of words.
         joined: for each axis of the result how many of ``axes`` it is; without entries each is one.
+        flat: whether bits lie in row-major order of all axes, and not of the last one.
     """
 
     expr: Expr
     axes: tuple[int | None, ...]
     dtype: DType
     joined: tuple[int, ...] = ()
+    flat: bool = False
+
+    @property
+    def stored(self) -> DType:
+        """The element type of a new array: u32 for bits."""
+        return U32 if self.dtype == BIT else self.dtype
+
+    @property
+    def words(self) -> tuple[int, ...] | None:
+        """The dims, outermost first, along which bits share words; None for other types."""
+        if self.dtype != BIT:
+            return None
+        last = len(self.axes) if self.flat else (self.joined or (1,))[-1]
+        return tuple(d for d in self.axes[len(self.axes) - last :] if d is not None)
 
     def shape(self, sizes: Sequence[int]) -> tuple[int, ...]:
         """The shape of the array, whose dims have these sizes."""
-        rest = iter(1 if d is None else sizes[d] for d in self.axes)
-        return tuple(prod(islice(rest, n)) for n in self.joined or (1,) * len(self.axes))
+        found = tuple(map(prod, self._each(sizes)))
+        return words_shape(found, flat=self.flat) if self.dtype == BIT else found
 
     def apart(self, sizes: Sequence[int], strides: Sequence[int]) -> Layout:
-        """The shape and the strides of the array with an axis for each of ``axes``."""
+        """The shape and the strides of the elements with an axis for each of ``axes``."""
+        each = self._each(sizes)
+        shape = tuple(map(prod, each))
+        own = bit_strides(shape, strides, flat=self.flat) if self.dtype == BIT else tuple(strides)
+        return split(Layout(shape, own), dict(enumerate(each)))
+
+    def _each(self, sizes: Sequence[int]) -> list[tuple[int, ...]]:
+        """The sizes of the dims of each axis."""
         rest = iter(1 if d is None else sizes[d] for d in self.axes)
-        each = [tuple(islice(rest, n)) for n in self.joined or (1,) * len(self.axes)]
-        return split(Layout(self.shape(sizes), tuple(strides)), dict(enumerate(each)))
+        return [tuple(islice(rest, n)) for n in self.joined or (1,) * len(self.axes)]
 
 
 class Split(NamedTuple):
@@ -195,6 +217,45 @@ class Slice(NamedTuple):
         return Layout(shape, strides, found.offset + (start * stride if n else 0))
 
 
+class Bits(NamedTuple):
+    """An array of words that is read as the truth values that its bits are.
+
+    Attributes:
+        array: the number of the array, or of a slice.
+        axes: for each axis of the truth values the dims along which it lies, outermost first.
+        sizes: the dims that have a constant size, and no other array has, each with its size.
+        flat: whether the bits lie in row-major order of all axes, and not of the last one.
+    """
+
+    array: int
+    axes: tuple[tuple[int, ...], ...]
+    sizes: tuple[tuple[int, int], ...]
+    flat: bool
+
+    def of(self, words: Layout | None, sizes: Mapping[int, int]) -> Layout | None:
+        """The layout of the truth values, with an axis for each dim; None for words of another shape.
+
+        Args:
+            words: the layout of the words.
+            sizes: the sizes of the dims.
+
+        Raises:
+            ArgumentError: WF192 for words with others between them.
+        """
+        if words is None or any(d not in sizes for own in self.axes for d in own):
+            return None
+        each = [tuple(sizes[d] for d in own) or (1,) for own in self.axes]
+        shape = tuple(map(prod, each))
+        if words.shape != words_shape(shape, flat=self.flat):
+            return None
+        if not words.strides:
+            return split(Layout(shape, ()), dict(enumerate(each)))
+        if has_gaps(words.shape, words.strides):
+            raise error("WF192", what=f"argument {self.array}", stride=words.strides[-1])
+        own = Layout(shape, bit_strides(shape, words.strides, flat=self.flat), words.offset * WORD)
+        return split(own, dict(enumerate(each)))
+
+
 @dataclass(frozen=True)
 class ArrayProgram:
     """A program of arrays.
@@ -214,6 +275,7 @@ class ArrayProgram:
         checks: for each trailing output the code of the error that a true value in it means.
         splits: the axes of arrays and of slices that are read as several.
         slices: the slices of arrays.
+        bits: the arrays that are read as bits.
         used: the monoids that were folded with, each with the types of what it reduces; not part of the digest.
     """
 
@@ -229,6 +291,7 @@ class ArrayProgram:
     checks: tuple[str, ...] = ()
     splits: tuple[Split, ...] = ()
     slices: tuple[Slice, ...] = ()
+    bits: tuple[Bits, ...] = ()
     used: tuple[tuple[Monoid, tuple[DType, ...]], ...] = field(default=(), compare=False, repr=False)
 
     def __reduce__(self) -> Any:
@@ -252,7 +315,8 @@ class ArrayProgram:
         parts += [
             repr(x) for x in (self.dims, self.views, self.sizes, self.most, self.checks, self.splits, self.slices)
         ]
-        parts += [f"{o.expr.digest} {o.axes} {o.dtype.name} {o.joined}" for o in self.outputs]
+        parts += [repr(self.bits)] * bool(self.bits)
+        parts += [f"{o.expr.digest} {o.axes} {o.dtype.name} {o.joined}{' flat' * o.flat}" for o in self.outputs]
         return hashlib.blake2b("|".join(parts).encode(), digest_size=16).hexdigest()
 
     def dims_of(self, space: Space) -> tuple[int, ...]:
@@ -267,6 +331,8 @@ class ArrayProgram:
 
     def argument(self, array: int) -> int:
         """The number of the argument that an array or a slice is of."""
+        if array < 0:
+            array = self.bits[-1 - array].array
         while array >= len(self.arrays):
             array = self.slices[array - len(self.arrays)].array
         return array
@@ -279,13 +345,24 @@ class ArrayProgram:
         Args:
             shapes: the shape of each array argument.
             strides: its strides, in elements.
+
+        Bits follow in reverse: those with the number i are the last but i.
         """
         found: list[Layout | None] = [
             Layout(tuple(shape), tuple(own)) for shape, own in zip(shapes, strides or [()] * len(shapes), strict=True)
         ]
         for s in self.slices:
             found.append(s.of(found[s.array]))
-        return [self._apart(i, array) for i, array in enumerate(found)]
+        apart = [self._apart(i, array) for i, array in enumerate(found)]
+        if not self.bits:
+            return apart
+        sizes = {
+            d: own.shape[axis]
+            for d, ((array, axis), *_) in enumerate(self.dims)
+            if array >= 0 and (own := apart[array])
+        }
+        bits = [b.of(found[b.array], sizes | dict(b.sizes)) for b in self.bits]
+        return [*apart, *reversed(bits)]
 
     def _apart(self, array: int, layout: Layout | None) -> Layout | None:
         """An array with its axes split; None for one that cannot be split so."""

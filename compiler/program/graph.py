@@ -16,7 +16,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from ..dtypes import DType
+from ..dtypes import BIT, DType
 from ..errors import Location
 from ..lazy import lazy
 from .analysis.formulas import Node, independent
@@ -163,8 +163,9 @@ class Program:
 
     @lazy
     def reads_again(self) -> bool:
-        """Whether it is more than one reduction: it folds again or never, gathers, or uses results on elements."""
-        return len(self.reduces) != 1 or any(o.space & REDUCED for o in self.outputs) or bool(self.gathered)
+        """Whether it is more than a reduction: it folds again or never, gathers, unpacks or uses a result on elements."""
+        own = bool(self.gathered) or BIT in self.inputs
+        return own or len(self.reduces) != 1 or any(o.space & REDUCED for o in self.outputs)
 
     @lazy
     def gathered(self) -> frozenset[int]:

@@ -10,6 +10,8 @@ ELEMENTWISE = (
 """Elementwise functions: ``functions.py``."""
 COMPOSITIONS = ("abs", "clip", "isfinite", "reciprocal", "sigmoid", "sign", "square")
 """Elementwise functions made of those: ``compositions.py``."""
+PACKING = ("pack", "unpack")
+"""Arrays of bits: ``arrays/packing.py``."""
 MONOIDS = ("ALL", "ANY", "ARGMAX", "ARGMIN", "COMPENSATED", "LOGSUMEXP", "MAX", "MIN", "PROD", "SUM", "WELFORD")
 """Built-in monoids: ``library/monoids.py``."""
 REDUCTIONS = (

@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..dtypes import BIT
 from ..errors import error
 from ..lazy import lazy
+from ..program.bit_arrays import WORD
 from ..program.graph import SCALAR
 
 if TYPE_CHECKING:
@@ -252,8 +254,11 @@ def step_geometry(
     Raises:
         ArgumentError: WF185 for arrays that lie in more than ``MOST_DIMS`` dims.
     """
-    # the operand with the most dims says how they lie; of several the first
-    lead = max(range(len(strides)), key=lambda i: sum(map(bool, strides[i])), default=0)
+    # bits that are written say how dims lie; else the operand with the most dims, of several the first
+    most = max(range(len(strides)), key=lambda i: sum(map(bool, strides[i])), default=0)
+    types = (*step.program.inputs, *(o.dtype for o in step.program.outputs))
+    bits = [i for i, t in enumerate(types) if t == BIT]
+    lead = next((i for i in bits if i >= len(step.program.inputs)), most)
     numbers = [_row_major(dims, sizes) for dims in step.numbered]
     index, counts = dict[int, int](), dict[int, int]()
     if step.program.reads_again:
@@ -270,7 +275,7 @@ def step_geometry(
     )
     ordered = in_order or not all(m.commutative for m in step.program.monoids)
     offsets = [*starts, *(0 for _ in strides[len(starts) :])]
-    found = _collapsed(kept, reduced, offsets, ordered=ordered, lead=lead)
+    found = _collapsed(kept, reduced, offsets, ordered=ordered, lead=lead, bits=bits)
     found = replace(found, offsets=tuple(counts.get(i, offset) for i, offset in enumerate(found.offsets)))
     if len(found.kept) + len(found.reduced) > MOST_DIMS:
         raise error("WF185", name=step.program.name, found=len(found.kept) + len(found.reduced), most=MOST_DIMS)
@@ -283,13 +288,23 @@ def _row_major(dims: Sequence[int], sizes: Sequence[int]) -> dict[int, int]:
 
 
 def _collapsed(
-    kept: list[Dim], reduced: list[Dim], offsets: list[int], *, ordered: bool, along: int = 0, lead: int = 0
+    kept: list[Dim],
+    reduced: list[Dim],
+    offsets: list[int],
+    *,
+    ordered: bool,
+    along: int = 0,
+    lead: int = 0,
+    bits: Sequence[int] = (),
 ) -> Geometry:
-    """The geometry of these dims: sorted, flipped and merged; ``lead`` is the operand that says how they lie."""
-    kept, _ = _flip(_sorted(kept, along, lead), offsets, lead)
+    """The geometry of these dims: sorted, flipped and merged.
+
+    ``lead`` is the operand that says how they lie, and ``bits`` are those whose elements are bits.
+    """
+    kept, _ = _flip(_sorted(kept, along, lead), offsets, lead, bits)
     base = 0
     if not ordered:
-        reduced, base = _flip(_sorted(reduced, lead=lead), offsets, lead)
+        reduced, base = _flip(_sorted(reduced, lead=lead), offsets, lead, bits)
     return Geometry(merged(kept), merged(reduced), tuple(offsets), base)
 
 
@@ -332,12 +347,15 @@ def _sorted(dims: list[Dim], along: int = 0, lead: int = 0) -> list[Dim]:
     return sorted(dims, key=place)
 
 
-def _flip(dims: list[Dim], offsets: list[int], lead: int = 0) -> tuple[list[Dim], int]:
-    """Walks every dim in the direction in which addresses of the operand ``lead`` rise; moves ``offsets`` along."""
+def _flip(dims: list[Dim], offsets: list[int], lead: int = 0, bits: Sequence[int] = ()) -> tuple[list[Dim], int]:
+    """Walks every dim in the direction in which addresses of the operand ``lead`` rise; moves ``offsets`` along.
+
+    Those along which ``bits`` share words are walked as they are: the first bit of a walk is that of a word.
+    """
     base = 0
     result = []
     for d in dims:
-        if d.strides[lead] < 0 and d.size > 0:
+        if d.strides[lead] < 0 and d.size > 0 and all(d.strides[i] % WORD == 0 for i in bits):
             for i, s in enumerate(d.strides):
                 offsets[i] += (d.size - 1) * s
             base += (d.size - 1) * d.index_stride

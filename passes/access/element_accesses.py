@@ -16,6 +16,8 @@ from ...compiler.ir.combine import elements, fragment, splat, width
 from ...compiler.ir.dialect.access import ELEMENT_ACCESS
 from ...compiler.ir.dialect.base import bool_attr, element, str_attr
 from ...compiler.ir.mlir import arith, ir, scf
+from ...compiler.plan.plan import OF_BITS
+from .bits import begins_word, load_bits, store_word
 from .offsets import offset
 
 LOAD, STORE = 5, 7
@@ -32,7 +34,7 @@ def lower_element_load(op: Any) -> None:
             at, readable = offset(op, kept, reduced, LOAD), op.operands[len(op.operands) - 1]
             whole = arith.ori(_inside(reduced, first, end, width(t)), is_readable(at, width(t), readable))
             value = _if_else(whole, [t], lambda: [load(base, at, t)], lambda: [fragment(_apart(op))])[0]
-        elif access == "aligned" or along == "kept":
+        elif access in ("aligned", "bits") or along == "kept":
             there = arith.cmpi(arith.CmpIPredicate.slt, reduced, end)
             read = partial(_at, op, base, kept, reduced, access, t)
             value = _if_else(there, [t], lambda: [read()], lambda: [_zeros(t)])[0]
@@ -53,12 +55,15 @@ def is_readable(at: Any, lanes: int, readable: Any) -> Any:
 def _at(op: Any, base: Any, kept: Any, reduced: Any, access: str, t: Any) -> Any:
     """The fragment at indices that exist."""
     lanes, scalar = width(t), element(t)
+    if access == "bits":
+        return load_bits(base, offset(op, kept, reduced, LOAD), t)
+    single = partial(load_bits if access == "bits_strided" else load, base)
     if access == "aligned" or lanes == 1:
-        return load(base, offset(op, kept, reduced, LOAD), t)
+        return single(offset(op, kept, reduced, LOAD), t)
     if access == "uniform":
         return splat(load(base, offset(op, kept, reduced, LOAD), scalar), lanes)
     columns = [arith.addi(kept, integer(kept.type, j)) if j else kept for j in range(lanes)]
-    return fragment([load(base, offset(op, k, reduced, LOAD), scalar) for k in columns])
+    return fragment([single(offset(op, k, reduced, LOAD), scalar) for k in columns])
 
 
 def _if_else(
@@ -86,6 +91,7 @@ def _apart(op: Any) -> list[Any]:
     """
     base, kept, reduced, first, end = list(op.operands)[:LOAD]
     t, index = op.results[0].type, reduced.type
+    single = partial(load_bits if str_attr(op, "access", ELEMENT_ACCESS) in OF_BITS else load, base)
     low = arith.maxsi(reduced, first) if width(t) > 1 else reduced
     behind = arith.minsi(arith.addi(reduced, integer(index, width(t))), end)
 
@@ -93,7 +99,7 @@ def _apart(op: Any) -> list[Any]:
         high = arith.subi(behind, integer(index, 1))
         indices = [arith.addi(reduced, integer(index, j)) if j else reduced for j in range(width(t))]
         own = [arith.minsi(arith.maxsi(r, low), high) for r in indices] if width(t) > 1 else indices
-        return [load(base, offset(op, kept, r, LOAD), element(t)) for r in own]
+        return [single(offset(op, kept, r, LOAD), element(t)) for r in own]
 
     some = arith.cmpi(arith.CmpIPredicate.slt, low, behind)
     return _if_else(some, [element(t)] * width(t), read, lambda: [_zeros(element(t))] * width(t))
@@ -110,6 +116,13 @@ def lower_element_store(op: Any) -> None:
     access, along = str_attr(op, "access", ELEMENT_ACCESS), str_attr(op, "axis", ("kept", "reduced"))
     lanes, whole = width(value.type), bool_attr(op, "whole")
     with before(op):
+        if access == "bits":
+            at = offset(op, kept, reduced, STORE)
+            here = arith.andi(on, begins_word(at))
+            here = here if whole else arith.andi(here, _inside(reduced, first, end, 1))
+            _if(here, lambda: store_word(value, base, at))
+            replace(op, [])
+            return
         at_once = access != "strided" or lanes == 1
         cut = not whole and along == "reduced" and access != "aligned" and lanes > 1
         here = on if whole else arith.andi(on, _inside(reduced, first, end, lanes if at_once and cut else 1))

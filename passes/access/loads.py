@@ -10,6 +10,8 @@ from ...compiler.ir.combine import fragment, splat, width
 from ...compiler.ir.dialect.access import ACCESS
 from ...compiler.ir.dialect.base import element, int_attr, str_attr
 from ...compiler.ir.mlir import arith, ir
+from ...compiler.plan.plan import OF_BITS
+from .bits import load_bits
 from .offsets import clamped, coordinates, is_of_tile, offset
 from .unaligned import copied, unaligned
 
@@ -67,6 +69,8 @@ def lower_load(op: Any, window: Window | None) -> None:
             value = load(base, place, t) if lanes == 1 else copied(base, place, t)
         elif access in ("aligned", "shifted", "period", "staggered", "coherent") and not apart:
             value = load(base, offset(op, kept, reduced, 3), t, volatile=coherent, invariant=not coherent)
+        elif access == "bits" and not apart:
+            value = load_bits(base, offset(op, kept, reduced, 3), t, invariant=True)
         elif access == "uniform":
             value = splat(load(base, offset(op, kept, reduced, 3), scalar, invariant=True), lanes)
         elif access == "unaligned" and not apart:
@@ -77,7 +81,10 @@ def lower_load(op: Any, window: Window | None) -> None:
             along = str_attr(op, "axis", ("kept", "reduced"))
             places = [_moved(op, kept, reduced, along, j, window if apart else None) for j in range(lanes)]
             where = [offset(op, *p, 3) for p in places]
-            value = fragment([load(base, w, scalar, volatile=coherent, invariant=not coherent) for w in where])
+            if access in OF_BITS:
+                value = fragment([load_bits(base, w, scalar, invariant=True) for w in where])
+            else:
+                value = fragment([load(base, w, scalar, volatile=coherent, invariant=not coherent) for w in where])
         replace(op, [value])
 
 

@@ -12,7 +12,7 @@ from ...compiler.plan.plan import IN_TILE
 
 ELEMENTWISE = ("fold.load", "fold.element_load", "fold.element_store", "fold.hold")
 """The accesses to elements, by both indices."""
-SIDE_BY_SIDE = ("aligned", "shifted", "unaligned", "period", "staggered", "tile")
+SIDE_BY_SIDE = ("aligned", "shifted", "unaligned", "period", "staggered", "tile", "bits")
 """Access methods of loads whose vectors are contiguous in memory: the stride along the vector's axis is 1."""
 
 

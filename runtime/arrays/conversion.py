@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
@@ -70,6 +71,12 @@ def allocate(
         if isinstance(e, WarpfoldError) or type(e).__name__ == "OutOfMemoryError":
             raise
         raise error("WF167", shape=shape, dtype=dtype, bytes=prod(shape) * dtype.itemsize) from e
+
+
+def has_type(like: object, dtype: DType) -> bool:
+    """Whether the library of ``like`` has arrays of this type: a PyTorch may lack some."""
+    torch = sys.modules.get("torch")
+    return torch is None or not isinstance(like, torch.Tensor) or hasattr(torch, dtype.numpy_name)
 
 
 def from_numpy(like: object, a: np.ndarray[Any, Any]) -> Any:

@@ -137,7 +137,7 @@ def calls(
     inputs, states = len(artifact.inputs), len(artifact.state)
     types = (*artifact.inputs, *artifact.outputs)
     offsets = geometry.offsets[: len(types)]  # those of numberings are no addresses
-    starts = [p + o * t.itemsize for p, o, t in zip(pointers, offsets, types, strict=True)]
+    starts = [p + t.nbytes(o) for p, o, t in zip(pointers, offsets, types, strict=True)]
     found = []
     own: dict[Role, list[int]]
     for kernel in artifact.kernels:

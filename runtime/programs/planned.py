@@ -64,7 +64,7 @@ def planned(
     specs = tuple(x if isinstance(x, ArraySpec) else _spec(x) for x in arrays)
     program = traces.get(arguments, [ArrayArg(s.dtype, s.shape) for s in specs])
     results = tuple(
-        ArraySpec(shape, dense(shape, order), 0, o.dtype)
+        ArraySpec(shape, dense(shape, order), 0, o.stored)
         for (shape, order), o in zip(result_kinds(program, specs), program.outputs, strict=True)
     )
     machine = target(arch)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
-from ...compiler.dtypes import DType
+from ...compiler.dtypes import BIT, DType
 from ...compiler.errors import error
 from ...compiler.plan.ladder import expand
 from ...compiler.plan.plan import Determinism, Plan
@@ -145,10 +145,12 @@ class StepPlanner:
             assert layout is not None
             if (axis := view.gathered) is not None:
                 self.axes[i] = layout.shape[axis], layout.strides[axis]
+            spec = spec if view.array >= 0 else spec._replace(dtype=BIT)
             self.operands[Operand("view", i)] = _along_dims(spec, layout, view.axes, self.sizes)
             self.offsets[Operand("view", i)] = layout.offset
         for i, (output, spec) in enumerate(zip(program.outputs, outputs, strict=True)):
             layout = output.apart(self.sizes, spec.strides)
+            spec = spec if output.dtype != BIT else spec._replace(dtype=BIT)
             self.operands[Operand("output", i)] = _along_dims(spec, layout, output.axes, self.sizes)
         self.order = memory_order(self.sizes, [s.strides for s in self.operands.values()])
 

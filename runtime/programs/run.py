@@ -8,11 +8,13 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from ...compiler.driver.artifact import Artifact
+from ...compiler.dtypes import BIT, I32, U32, DType
 from ...compiler.errors import error
 from ...compiler.plan.plan import Determinism
 from ...compiler.postorder import postorder
 from ...compiler.program.array_program import ArrayProgram, Output
 from ...compiler.program.array_program import View as ProgramView
+from ...compiler.program.bit_arrays import has_gaps
 from ...compiler.program.cuts.steps import Operand, Step
 from ...compiler.program.graph import REDUCED, walk
 from ...compiler.space.geometry import memory_order
@@ -66,7 +68,7 @@ def allocate(operands: Operands, program: ArrayProgram, out: Any = None) -> None
     made: list[tuple[View, Callable[[], Any]]] = []
     for x, (shape, order), o in zip_longest(given, kinds, program.outputs):
         if x is None:
-            made.append(conversion.allocate(operands.first, shape, o.dtype, order))
+            made.append(conversion.allocate(operands.first, shape, _stored(o, operands.first), order))
         else:
             made.append((_checked(x, shape, o, operands), partial(_itself, x)))
     conversion.check_apart([v for (v, _), x in zip(made, given, strict=False) if x is not None])
@@ -94,10 +96,19 @@ def result_kinds(
 
 def _checked(out: object, shape: tuple[int, ...], output: Output, operands: Operands) -> View:
     """The view of an array for a result; that it may share memory with an input is checked once the steps are known."""
-    v = conversion.check_out(out, shape, output.dtype, ())
+    own = _stored(output, operands.first)
+    own = I32 if own == U32 and output.dtype == BIT and conversion.view(out).dtype == I32 else own
+    v = conversion.check_out(out, shape, own, ())
+    if output.dtype == BIT and has_gaps(v.shape, v.strides):
+        raise error("WF192", what="out", stride=v.strides[-1])
     if v.device != operands.inputs[0].device:
         raise error("WF112", found=v.device, expected=operands.inputs[0].device)
     return v
+
+
+def _stored(output: Output, like: object) -> DType:
+    """The element type of a new array for a result: words of bits are i32 where the library has no u32."""
+    return I32 if output.dtype == BIT and not conversion.has_type(like, U32) else output.stored
 
 
 def check_overlaps(operands: Operands, prepared: PreparedProgram) -> frozenset[tuple[int, int]]:

@@ -177,6 +177,10 @@ ENTRIES: Entries = {
             "{name} cannot be pickled: its {part} is {what}, which another process cannot find",
             "define the function with def at the top level of a module",
         ),
+        "WF192": (
+            "the words of bits in {what} are {stride} elements apart along their last axis: expected neighbours",
+            "copy the array first, so that words follow each other: numpy.ascontiguousarray(bits)",
+        ),
         "WF184": (
             "a pickle names {module}.{name}, which is not there",
             "make the module of the monoid one that this process can import",

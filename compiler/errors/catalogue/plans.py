@@ -98,6 +98,10 @@ ENTRIES: Entries = {
             "{name} reads each element once, so that no row waits: {key}={value} is for rows that are read again",
             "leave out {key}",
         ),
+        "WF430": (
+            "lanes of {name} put words of bits together: {key}={value} is for other programs, expected {expected}",
+            "leave out {key}",
+        ),
         "WF429": (
             "resident=shared: rows that wait need {needed} bytes of shared memory a CTA: {arch} gives {limit}",
             "share a row among more CTAs (cluster), or choose resident=memory",

@@ -218,6 +218,24 @@ ENTRIES: Entries = {
             "fold got {option} in a reduction: elements have no axes",
             "leave it to the call, wf.reduce(x, function, axis=...); a function of whole arrays is a wf.program",
         ),
+        "WF287": (
+            "pack was given {found}: expected an array of bools of rank 1 or more",
+            "compare first, as in wf.pack(x > 0)",
+        ),
+        "WF288": (
+            "{found} stands where an array of bools, or for unpack an argument of u32 or i32, is expected",
+            "unpack bits before they are used: wf.unpack(bits, x.shape), where bits is an argument of the function; "
+            "bools are used as they are",
+        ),
+        "WF289": (
+            "bits have shape {found}: expected {expected} for truth values of shape {shape}",
+            "pass the words that wf.pack gives for this shape: 32 elements of the last axis in each, or with flat=True "
+            "32 of all {elements} elements",
+        ),
+        "WF290": (
+            "the bits {name} are sliced: bits of a slice begin inside of a word",
+            "slice the array before it is packed, or unpack the bits in a call of its own: wf.unpack(bits, shape)",
+        ),
         "WF263": (
             "result {position} of {name} is no array",
             "return arrays that the function computes from its arguments, in a tuple, a list or a dict if there are "

@@ -41,6 +41,8 @@ ACCESS = (
     "tile",
     "tile_strided",
     "uniform",
+    "bits",
+    "bits_strided",
 )
 AFTER_LAYOUT = {"shifted": 1, "unaligned": 4, "staggered": 2, "tile": 1, "tile_strided": 1}
 """Operands of a load that follow those of its layout."""
@@ -88,6 +90,9 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
     - ``tile``: vectors that lie side by side in what ``fold.tile_copy`` gave, and begin anywhere. Operand: the origin
       of the copy.
     - ``tile_strided``: single elements there.
+    - ``bits``: truth values that are bits of memory, where indices and strides count bits; those of an access are side
+      by side, and begin at a multiple of their number.
+    - ``bits_strided``: single bits.
     - ``coherent``: aligned vectors, along the kept axis or as of a period, of data that other CTAs have written during
       this kernel.
     """
@@ -108,8 +113,8 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
         check_fragment(op, op.results[0].type)
 
 
-ELEMENT_ACCESS = ("aligned", "shifted", "strided", "uniform", "tile")
-WRITTEN_ACCESS = ("aligned", "shifted", "strided", "tile")
+ELEMENT_ACCESS = ("aligned", "shifted", "strided", "uniform", "tile", "bits", "bits_strided")
+WRITTEN_ACCESS = ("aligned", "shifted", "strided", "tile", "bits")
 
 
 class ElementLoadOp(Fold.Operation, name="element_load"):  # type: ignore[misc]
@@ -181,7 +186,8 @@ class ElementStoreOp(Fold.Operation, name="element_store"):  # type: ignore[misc
     ``fold.element_store value, base, kept, reduced, first, end, on, layout... {kept_rank, reduced_rank, axis, access,
     whole}``: the twin of ``fold.element_load``. Threads whose ``on`` is true write the elements whose reduced index is
     in [first, end); with ``whole`` these are all. A ``shifted`` access has no operand behind its layout, one in a
-    ``tile``, which is what ``fold.tile_reserve`` gave, has the origin of that.
+    ``tile``, which is what ``fold.tile_reserve`` gave, has the origin of that. The value of ``bits`` is the i32 that
+    ``fold.ballot`` gave: the lane whose elements are the first of the word writes it.
     """
 
     value: ext.Operand[Any]
@@ -208,6 +214,28 @@ class ElementStoreOp(Fold.Operation, name="element_store"):  # type: ignore[misc
         str_attr(op, "axis", AXES)
         bool_attr(op, "whole")
         check_fragment(op, op.operands[0].type)
+        if str_attr(op, "access", WRITTEN_ACCESS) == "bits":
+            expect(str(op.operands[0].type) == "i32", op, "a word of bits of type i32", str(op.operands[0].type))
+
+
+class BallotOp(Fold.Operation, name="ballot"):  # type: ignore[misc]
+    """Puts the truth values of neighbouring lanes together: ``word = fold.ballot mask``, in all lanes of a warp.
+
+    A lane has V truth values, a power of two up to 16, and 32 / V lanes beside each other have those of a word. Bit
+    V l + k of it is element k of the lane number l of these. The first of these lanes has the word; in the others it is
+    undefined.
+    """
+
+    mask: ext.Operand[Any]
+    word: ext.Result[Any]
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        mask = op.operands[0].type
+        expect(str(element(mask)) == "i1", op, "a mask of i1", str(mask))
+        lanes = width(mask)
+        expect(lanes in (1, 2, 4, 8, 16), op, "1, 2, 4, 8 or 16 elements", lanes)
+        check_results(op, ["i32"])
 
 
 class BlockLoadOp(Fold.Operation, name="block_load"):  # type: ignore[misc]

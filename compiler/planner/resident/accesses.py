@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...dtypes import BIT
 from ...plan.plan import Access
 from ...program.graph import ELEMENT, KEPT, REDUCED, Space
 from ...space.geometry import Dim
@@ -54,6 +55,8 @@ def accesses(task: Task, axis: str, vector: int, *, shifts: bool = True) -> tupl
 def _access(task: Task, operand: int, space: Space, axis: str, vector: int, shift: frozenset[int]) -> Access:
     if operand in task.program.gathered:
         return "gathered"
+    if task.operand_type(operand) == BIT:
+        return _bits(task, operand, space, axis, vector, shifted=bool(shift))
     if space & REDUCED == 0:
         return "kept"
     if operand in shift:
@@ -67,6 +70,27 @@ def _access(task: Task, operand: int, space: Space, axis: str, vector: int, shif
         return "uniform"
     fits = stride == 1 and whole and _is_aligned(task, operand, vector, [*inner[:-1], *others])
     return "aligned" if fits else "strided"
+
+
+def _bits(task: Task, operand: int, space: Space, axis: str, vector: int, *, shifted: bool) -> Access:
+    """How bits are accessed: at once those of an access that begins at a multiple of its elements in the words."""
+    inner, others = _dims(task, axis) if space & REDUCED else (task.geometry.kept, ())
+    if space & REDUCED == 0 and axis == "reduced":
+        vector = 1  # one element a row
+    if shifted or not inner or inner[-1].strides[operand] != 1 or inner[-1].size % vector:
+        return "bits_strided"
+    outer = all(d.strides[operand] % vector == 0 for d in (*inner[:-1], *others))
+    return "bits" if outer else "bits_strided"
+
+
+def has_bits(task: Task) -> bool:
+    """Whether an array is one of bits."""
+    return BIT in task.program.inputs or writes_bits(task)
+
+
+def writes_bits(task: Task) -> bool:
+    """Whether a result is one of bits, which the lanes of a word put together."""
+    return any(o.dtype == BIT for o in task.program.outputs)
 
 
 def _dims(task: Task, axis: str) -> tuple[Sequence[Dim], Sequence[Dim]]:
@@ -90,10 +114,12 @@ def _shift(task: Task, axis: str, vector: int) -> frozenset[int]:
     does not depend on addresses, so there all are.
     """
     g = task.geometry
-    if axis != "reduced" or len(g.reduced) != 1 or vector == 1:
+    if axis != "reduced" or len(g.reduced) != 1 or vector == 1 or writes_bits(task):
         return frozenset()
     rows = [
-        i for i in elements_of(task) if g.reduced[0].strides[i] == 1 and task.operand_type(i).itemsize * vector <= 32
+        i
+        for i in elements_of(task)
+        if g.reduced[0].strides[i] == 1 and task.operand_type(i).itemsize * vector <= 32 and task.operand_type(i) != BIT
     ]
     if not rows or (all(_is_aligned(task, i, vector, g.kept) for i in rows) and g.reduced[0].size % vector == 0):
         return frozenset()
@@ -125,7 +151,7 @@ def vector_of(task: Task, axis: str) -> int:
         return widest
     for vector in halvings(widest):
         found = accesses(task, axis, vector)
-        kinds = {found[i] for i in rows}
+        kinds = {found[i] for i in rows} - {"bits"} or {"aligned"}
         if kinds == {"aligned"} or (kinds <= {"aligned", "shifted"} and task.geometry.n_reduced >= SHIFTED * vector):
             return vector
     return 1

@@ -13,7 +13,8 @@ from ...plan.abi import Facts, numberings, waiting_bytes
 from ...plan.ladder import expand
 from ...plan.launch import Launch, layers
 from ...plan.layout import layout_of
-from ...plan.plan import MOST_HELD, Access, Plan, check, expected_of, fits
+from ...plan.plan import MOST_HELD, OF_BITS, Access, Plan, check, expected_of, fits
+from ...program.bit_arrays import WORD
 from ...space.geometry import Dim
 from .. import sittings
 from ..options import named
@@ -21,7 +22,7 @@ from ..powers_of_two import floor2
 from ..table import Sitting, threshold
 from ..task import Choice, Notes, Task
 from . import columns, l2, rows, tiled
-from .accesses import accesses, elements_of
+from .accesses import accesses, elements_of, has_bits, writes_bits
 
 UNROLL = threshold(4, "accesses in flight", sittings.RESIDENT_ROWS)
 """Of a thread that walks a row in memory again."""
@@ -70,6 +71,8 @@ def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
     """
     chosen = plan.with_options(wanted)
     _check_served(task, chosen)
+    if writes_bits(task):
+        _check_words(task, chosen)
     if chosen.tile_bytes:
         _check_tile(task, chosen)
     if not task.program.reduces:
@@ -121,6 +124,19 @@ def _check_served(task: Task, plan: Plan) -> None:
             raise error("WF425", name=task.program.name, key=key, value=value, only=" or ".join(map(str, values)))
 
 
+def _check_words(task: Task, plan: Plan) -> None:
+    """Refuses (WF430) a plan in which no lanes of a warp put the words of a result together."""
+    least = WORD // plan.vector
+    for key, fits_words, expected in (
+        ("fast", plan.fast == "reduced", "reduced"),
+        ("resident", plan.resident != "memory", "another residency"),
+        ("tile_bytes", not plan.tile_bytes, "0"),
+        ("lanes", plan.lanes >= least, f"at least {least}, which have the {WORD} elements of a word"),
+    ):
+        if not fits_words:
+            raise error("WF430", name=task.program.name, key=key, value=getattr(plan, key), expected=expected)
+
+
 def _check_tile(task: Task, plan: Plan) -> None:
     """Refuses (WF418) a tile that cannot hold rows, or no rows of ``task``."""
     if tiled.plan(task, Notes()) is None or not tiled.rows_of_a_cta(task, plan):
@@ -132,18 +148,19 @@ def owning(task: Task, notes: Notes, wanted: str = "") -> Plan | None:
 
     Where ``wanted`` names a residency, rows of any length have a plan to put it in.
     """
-    by_columns = _is_by_columns(task)
+    by_columns = _is_by_columns(task) and not writes_bits(task)
     if task.is_portable:
         found = rows.portable_plan(task, notes, by_columns=by_columns)
     else:
         asked = expand(wanted).get("tile_bytes", "")
-        if not by_columns and asked != "0" and (asked or tiled.pays(task)):
+        if not by_columns and asked != "0" and not has_bits(task) and (asked or tiled.pays(task)):
             found = tiled.plan(task, notes)
             if found:
                 return found
         found = columns.plan(task, notes) if by_columns else rows.plan(task, notes)
     found = found or l2.plan(task, notes, by_columns=by_columns, asked=names_residency(wanted))
-    return rows.walked_plan(task) if found is None and names_residency(wanted) else found
+    walked = found is None and names_residency(wanted) and not writes_bits(task)
+    return rows.walked_plan(task) if walked else found
 
 
 def names_residency(wanted: str) -> bool:
@@ -198,8 +215,8 @@ def _facts(task: Task, plan: Plan) -> Facts:
 
 def _waiting(task: Task, found: Sequence[Access]) -> tuple[int, ...]:
     """The inputs with a value for each element of each row: those along the row alone are read again, from caches."""
-    inputs = len(task.program.inputs)
-    return tuple(i for i in elements_of(task) if i < inputs and found[i] not in ("uniform", "kept", "gathered"))
+    inputs, apart = len(task.program.inputs), ("uniform", "kept", "gathered", *OF_BITS)
+    return tuple(i for i in elements_of(task) if i < inputs and found[i] not in apart)
 
 
 def _launch(task: Task, plan: Plan) -> Launch:

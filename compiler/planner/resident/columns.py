@@ -60,7 +60,7 @@ def vector_of(task: Task) -> int:
     vector = max(1, WIDEST // max(task.operand_type(i).itemsize for i in rows))
     while vector > 1:
         found = accesses(task, "kept", vector)
-        if all(found[i] == "aligned" for i in rows):
+        if all(found[i] in ("aligned", "bits") for i in rows):
             break
         vector //= 2
     return vector

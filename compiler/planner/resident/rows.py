@@ -6,13 +6,14 @@ from dataclasses import replace
 from math import ceil
 
 from ...plan.plan import LARGEST, LARGEST_CLUSTER, MOST_HELD, Plan
+from ...program.bit_arrays import WORD
 from ...target import WARP
 from .. import sittings
 from ..alignment import WIDEST
 from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Notes, Task
-from .accesses import accesses, elements_of, vector_of
+from .accesses import accesses, elements_of, vector_of, writes_bits
 
 HELD = threshold(6, "accesses of a row that a thread keeps", sittings.RESIDENT_ROWS)
 """A row gets as few threads, a power of two, as keep it in this many accesses each."""
@@ -112,7 +113,7 @@ def map_plan(task: Task, notes: Notes) -> Plan:
     """The plan of a program without a fold: rows are cut into parts that CTAs own, since nothing meets."""
     vector = vector_of(task, "reduced")
     count = count_of(task, vector)
-    threads = min(ceil2(count), ROW_THREADS)
+    threads = max(min(ceil2(count), ROW_THREADS), lanes_of_word(task, vector))
     held = min(MAPPED, max(1, ceil(count / threads)))
     lanes = min(threads, WARP)
     warps = threads // lanes
@@ -142,4 +143,9 @@ def _threads(task: Task, count: int) -> int:
     if not task.is_portable and count > WARP:
         while threads < min(ROW_THREADS, count) and task.geometry.n_kept * threads < FILLING * task.machine:
             threads *= 2
-    return min(threads, ROW_THREADS)
+    return max(min(threads, ROW_THREADS), lanes_of_word(task, vector))
+
+
+def lanes_of_word(task: Task, vector: int) -> int:
+    """The lanes that a row has at least: those that put a word of bits together, if a result is one of bits."""
+    return WORD // vector if writes_bits(task) else 1

@@ -59,7 +59,7 @@ class ArrayValue(Sym):
 
     def described(self) -> str:
         """What messages call it: the parameter of the function, or the user's line that made it."""
-        names = [self.dims.names[self.dims.views[e.value][0]] for e in _leaves(self.expr)]  # type: ignore[call-overload]
+        names = [self.dims.name_of(self.dims.views[e.value][0]) for e in _leaves(self.expr)]  # type: ignore[call-overload]
         if len(names) == 1:
             return names[0]
         place = self.expr.where

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...dtypes import BIT
 from ...errors import WarpfoldError, error
 from ..frames import caller
 from ..graph import Expr
@@ -23,6 +24,8 @@ def broadcast(values: Sequence[ArrayValue]) -> tuple[list[Expr], Axes]:
         TraceError: WF254 for shapes that do not broadcast, WF253 for values of several traces.
     """
     dims = values[0].dims
+    if any(v.dtype == BIT for v in values):
+        raise error("WF288", found="bits", where=caller())
     if any(v.dims is not dims for v in values):
         raise error("WF253", name="an expression", where=caller())
     rank = max(v.ndim for v in values)
@@ -40,6 +43,8 @@ def along(value: ArrayValue, axes: Axes) -> Expr:
         TraceError: WF255 when it has an axis that ``axes`` has not.
     """
     dims = value.dims
+    if value.dtype == BIT:
+        raise error("WF288", found="bits", where=caller())
     if value.ndim > len(axes):
         raise _unlike(value, axes)
     expr, shared = _along(value, dims.axes(axes), dims, ())

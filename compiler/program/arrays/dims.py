@@ -37,6 +37,8 @@ class Dims:
         bytes: for values of 8-bit floats, by their digest and type, the nodes of their bytes.
         arrays: for each array, and then for each slice, the dims of its axes.
         slices: the slices of arrays.
+        bits: the arrays that are read as bits: the number of the array, the dims of the axes of the truth values, and
+            whether bits lie in the order of all axes. Those with the number i are the array -1 - i.
         views: the ways in which arrays are read, as (array, axes).
         looked_at: the dims whose size the function looked at.
         fixed: the parts of dims whose size the function gives.
@@ -52,6 +54,7 @@ class Dims:
         self.bytes: dict[tuple[str, DType], Expr] = {}
         self.arrays: list[Axes] = []
         self.slices: list[Slice] = []
+        self.bits: list[tuple[int, Axes, bool]] = []
         self.views: list[tuple[int, Axes]] = []
         self.looked_at: set[int] = set()
         self.fixed: set[int] = set()
@@ -114,11 +117,27 @@ class Dims:
             self.views.append(key)
         return self._numbers[key]
 
+    def bits_of(self, array: int, axes: Axes, *, flat: bool) -> int:
+        """The number under which the bits of an array are an array of truth values along ``axes``."""
+        own = (array, axes, flat)
+        if own not in self.bits:
+            self.bits.append(own)
+        return -1 - self.bits.index(own)
+
+    def axes_of(self, array: int) -> Axes:
+        """The dims of the axes of an array, of a slice, or of bits."""
+        return self.arrays[array] if array >= 0 else self.bits[-1 - array][1]
+
+    def name_of(self, array: int) -> str:
+        """The parameter of the function that stands for an array, for a slice, or for bits."""
+        return self.names[array if array >= 0 else self.bits[-1 - array][0]]
+
     def slice_dim(self, parts: tuple[int, ...], by: slice) -> int | None:
         """The dim of a slice along an axis that lies along ``parts``; None for a slice of one element.
 
         Raises:
             ValueError: no array has such an axis.
+            TraceError: WF290 for bits.
         """
         n = len(range(*by.indices(prod(self.sizes[p] for p in parts))))
         to = None if n == 1 else self.new(n, self.members[parts[0]])
@@ -145,6 +164,8 @@ class Dims:
         Raises:
             ValueError: no axis lies along these dims.
         """
+        if array < 0:
+            raise error("WF290", name=self.name_of(array), where=caller())
         axes = self.axes(axes)
         axis = [parts[0] in self.parts(d) for d in axes].index(True)
         own = self.parts(axes[axis])

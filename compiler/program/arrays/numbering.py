@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from ..array_program import Fold, Split, View
+from ..array_program import Bits, Fold, Split, View
 from ..graph import Expr, walk
 from .dims import Axes, Dims, bits, dims_of
 from .renaming import rebuilt, space_of
@@ -17,6 +17,7 @@ class Numbered:
         exprs: the expressions of the results.
         members: for each dim the (array, axis) pairs that have its size.
         views: the views that the results read.
+        bits: as ``ArrayProgram.bits``.
         looked_at: as ``ArrayProgram.sizes``.
         most: as ``ArrayProgram.most``.
         splits: as ``ArrayProgram.splits``.
@@ -28,7 +29,7 @@ class Numbered:
         _split_alike(dims, read)
         self._dims = dims
         used = {p for e in nodes for p in dims_of(dims.space(space_of(e)))}
-        used |= {p for axes in results for d in axes for p in dims.parts(d)}
+        used |= {p for axes in (*results, *(own for _, own, _ in dims.bits)) for d in axes for p in dims.parts(d)}
         order = sorted(used, key=dims.place)
         self._numbers = {d: i for i, d in enumerate(order)}
         to = Dims(dims.names)
@@ -46,6 +47,8 @@ class Numbered:
         )
         members = self._members()
         self.members = tuple(tuple(sorted(members[d])) for d in order)
+        fixed = {p: dims.sizes[d] for p, d in enumerate(order) if all(array < 0 for array, _ in members[d])}
+        self.bits = tuple(self._bits(*own, fixed) for own in dims.bits)
         self.looked_at = self._looked_at(members)
         folded = {e.value.over for root in self.exprs for e in walk((root,)) if isinstance(e.value, Fold)}
         bounds = {(bits(self._numbers.get(p) for p in dims_of(dims.space(s))), n) for s, n in dims.most}
@@ -54,6 +57,11 @@ class Numbered:
     def axes(self, axes: Axes) -> Axes:
         """Axes by the numbers of their dims; an axis along several dims as that many."""
         return tuple(None if p is None else self._numbers[p] for p in _apart(axes, self._dims))
+
+    def _bits(self, array: int, axes: Axes, flat: bool, fixed: Mapping[int, int]) -> Bits:
+        """An array that is read as bits; ``fixed`` are the dims of constant sizes."""
+        own = tuple(tuple(self._numbers[p] for p in self._dims.parts(d)) for d in axes)
+        return Bits(array, own, tuple((p, fixed[p]) for each in own for p in each if p in fixed), flat)
 
     def _joined(self, axes: Axes, to: Dims) -> Axes:
         """Axes by their final dims."""
@@ -72,8 +80,12 @@ class Numbered:
         dims = {number: d for d, number in self._numbers.items()}
         for view in self.views:
             for axis, n in enumerate(view.axes):
-                if n is not None:
+                if n is not None and view.array >= 0:
                     found.setdefault(dims[n], set()).add((view.array, axis))
+        for i, (_, own, _) in enumerate(self._dims.bits):
+            for axis, p in enumerate(_apart(own, self._dims)):
+                if p is not None and all(array < 0 for array, _ in found.get(p, ())):
+                    found.setdefault(p, set()).add((-1 - i, axis))
         return found
 
     def _looked_at(self, members: dict[int, set[tuple[int, int]]]) -> tuple[tuple[int, int, int], ...]:
@@ -89,7 +101,7 @@ def _split_alike(dims: Dims, read: set[tuple[int, Axes]]) -> None:
     parts = -1
     while parts != (parts := sum(len(dims.parts(d)) for _, axes in read for d in axes)):
         for array, axes in read:
-            for own, d in zip(dims.arrays[array], axes, strict=True):
+            for own, d in zip(dims.axes_of(array), axes, strict=True):
                 if own is not None and d is not None:
                     dims.split_alike(own, d)
 

@@ -20,6 +20,7 @@ from . import methods, types  # noqa: F401 - gives symbolic arrays their methods
 from .dims import Axes, Dims, bits
 from .numbering import Numbered
 from .over_axes import Outside
+from .packing import SymBits
 from .shaping import squeeze
 from .sym_array import SymArray
 
@@ -66,7 +67,8 @@ def trace_arrays(
     exprs = [r.in_memory() if r.dtype in types.BYTES else r.expr for r in results]
     final = Numbered(exprs, [r.axes for r in results], dims)
     outputs = [
-        Output(e, final.axes(r.axes), r.dtype, _joined(r.axes, dims)) for e, r in zip(final.exprs, results, strict=True)
+        Output(e, final.axes(r.axes), r.dtype, _joined(r.axes, dims), isinstance(r, SymBits) and r.flat)
+        for e, r in zip(final.exprs, results, strict=True)
     ]
     return ArrayProgram(
         label,
@@ -81,6 +83,7 @@ def trace_arrays(
         tuple(code for code, _ in held.checks),
         final.splits,
         tuple(dims.slices),
+        final.bits,
         tuple(held.used),
     )
 

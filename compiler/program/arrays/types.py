@@ -6,7 +6,7 @@ to the type only where they are written, or where ``wf.cast`` says so.
 
 from __future__ import annotations
 
-from ...dtypes import BF16, F8E4M3FN, F8E5M2, F16, F32, U8, DType
+from ...dtypes import BF16, BIT, BOOL, F8E4M3FN, F8E5M2, F16, F32, U8, DType
 from ..graph import SCALAR, Expr
 from ..storage import decoded, encoded
 from ..symbols import Sym
@@ -17,6 +17,8 @@ BYTES = (F8E4M3FN, F8E5M2)
 
 def computed(t: DType) -> DType:
     """The type in which values of type ``t`` are computed."""
+    if t == BIT:
+        return BOOL
     return F32 if t in HALVES or t in BYTES else t
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ...dtypes import BIT
 from ...lazy import lazy
 from ...postorder import postorder
 from ..array_program import ArrayProgram, Fold
@@ -30,11 +31,13 @@ class Written(NamedTuple):
         operand: the array that it is written to.
         value: its elements.
         space: the dims of the array; the value may vary along fewer.
+        words: for bits the dims along which they share words, outermost first; None for other elements.
     """
 
     operand: Operand
     value: Expr
     space: Space
+    words: tuple[int, ...] | None = None
 
 
 @dataclass(eq=False)
@@ -76,8 +79,8 @@ class Group:
 
     @lazy
     def gathers(self) -> tuple[Expr, ...]:
-        """The elements that it folds and that are gathered."""
-        return tuple(e for e in above_results(self.folded) if e.op == "gather")
+        """The elements that it folds and that are gathered, or read from bits."""
+        return tuple(e for e in above_results(self.folded) if e.op == "gather" or is_unpacked(e))
 
     @property
     def mapped(self) -> tuple[Expr, ...]:
@@ -121,6 +124,11 @@ class Group:
         return e.op == "result" and e.args[0].digest in self.own
 
 
+def is_unpacked(e: Expr) -> bool:
+    """Whether a value is a truth value that is read from bits."""
+    return e.op == "cast" and e.args[0].dtype == BIT
+
+
 def above_results(roots: Sequence[Expr]) -> Iterator[Expr]:
     """The nodes below ``roots`` down to the results of folds, operands before users."""
     return postorder(roots, lambda e: () if e.op == "result" else e.args)
@@ -129,11 +137,12 @@ def above_results(roots: Sequence[Expr]) -> Iterator[Expr]:
 def folds_below(roots: Sequence[Expr], *, gathers: bool = False) -> dict[str, frozenset[str]]:
     """For each node below ``roots`` the digests of the folds that it depends on, and of the ``gathers`` if asked for.
 
-    A fold depends on itself.
+    A fold depends on itself. What is read from bits counts as a gather.
     """
     found: dict[str, frozenset[str]] = {}
     for e in postorder(roots, lambda e: e.args):
-        own = frozenset((e.digest,)) if e.op == "fold" or (gathers and e.op == "gather") else frozenset()
+        gathered = gathers and (e.op == "gather" or is_unpacked(e))
+        own = frozenset((e.digest,)) if e.op == "fold" or gathered else frozenset()
         found[e.digest] = own.union(*(found[a.digest] for a in e.args))
     return found
 
@@ -156,7 +165,7 @@ def grouped(program: ArrayProgram, owns: Owns, order: Sequence[int]) -> list[Gro
     below = folds_below(program.roots)
     groups = _fold_groups(program, below, owns)
     step_of = {digest: i for i, g in enumerate(groups) for digest in g.own}
-    left = [Written(Operand("output", i), o.expr, space_of(o.axes)) for i, o in enumerate(program.outputs)]
+    left = [Written(Operand("output", i), o.expr, space_of(o.axes), o.words) for i, o in enumerate(program.outputs)]
     for serves in (_writes_elements, _writes_rows):
         waiting, left = left, []
         for w in waiting:
@@ -165,7 +174,8 @@ def grouped(program: ArrayProgram, owns: Owns, order: Sequence[int]) -> list[Gro
             (left if group is None else group.written).append(w)
     maps, found = _maps(left, order), list[Group]()
     for i, g in enumerate(groups):
-        missing = [e for e in g.mapped if not _gathers_for(e, groups[max(_steps(below, e, step_of), default=0) : i])]
+        missing = [e for e in g.mapped if not any(e in before.first for before in found)]
+        missing = [e for e in missing if not _gathers_for(e, groups[max(_steps(below, e, step_of), default=0) : i])]
         found += [*_gathering(missing, order), g]
     return found + maps
 
@@ -230,8 +240,13 @@ def _foldable(
 
 # --- results ---------------------------------------------------------------------------------------------------------
 def _writes_elements(group: Group, written: Written) -> bool:
-    """Whether a step with folds can write a value for each of its elements, and has read some of what that needs."""
+    """Whether a step with folds can write a value for each of its elements, and has read some of what that needs.
+
+    Bits that share a word belong to one row.
+    """
     if not group.owned or written.space != group.kept | group.reduced:
+        return False
+    if written.words is not None and space_of(written.words) != group.reduced:
         return False
     own = {e.value for e in above_results(group.roots) if e.op == "input"}
     return any(group.folds(e) or (e.op == "input" and e.value in own) for e in above_results((written.value,)))
@@ -239,16 +254,18 @@ def _writes_elements(group: Group, written: Written) -> bool:
 
 def _writes_rows(group: Group, written: Written) -> bool:
     """Whether a step with folds can write a value for each of its rows."""
-    return written.space == group.kept and group.makes(written.value)
+    return written.space == group.kept and written.words is None and group.makes(written.value)
 
 
 def _maps(left: Sequence[Written], order: Sequence[int]) -> list[Group]:
-    """Steps without folds: one for all values along the same dims."""
-    groups: dict[Space, Group] = {}
+    """Steps without folds: one for all values along the same dims; bits that share a word are along a row."""
+    groups: dict[tuple[Space, tuple[int, ...] | None], Group] = {}
     for w in left:
         alike = [x for x in left if x.space == w.space]
-        reduced = _shared([x.value for x in alike], [d for d in order if w.space >> d & 1])
-        groups.setdefault(w.space, Group(w.space & ~reduced, reduced)).written.append(w)
+        words = next((x.words for x in (w, *alike) if x.words is not None), None)
+        shared = _shared([x.value for x in alike], [d for d in order if w.space >> d & 1])
+        reduced = shared if words is None else space_of(words)
+        groups.setdefault((w.space, words), Group(w.space & ~reduced, reduced, words or ())).written.append(w)
     return list(groups.values())
 
 

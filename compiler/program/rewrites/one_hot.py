@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import isfinite
 
-from ...dtypes import BOOL, I64
+from ...dtypes import BIT, BOOL, I64
 from ...postorder import postorder
 from ..analysis.atomic import operation
 from ..array_program import ArrayProgram, Fold, View
@@ -142,7 +142,7 @@ class _Picked:
         """An element of an array, of a view with one axis gathered; None for a diagonal."""
         assert isinstance(e.value, int)
         view = self.views[e.value]
-        if view.axes.count(self.dim) != 1:
+        if e.dtype == BIT or view.axes.count(self.dim) != 1:
             return None
         axis = view.axes.index(self.dim)
         axes = tuple(None if d == self.dim else d for d in view.axes)

@@ -12,7 +12,7 @@ from ....compiler.ir.combine import splat, width, with_shape
 from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import arith, gpu, ir, llvm, scf, vector
 from ....compiler.plan.layout import layout_of
-from ....compiler.plan.plan import IN_TILE
+from ....compiler.plan.plan import IN_TILE, OF_BITS
 from ....compiler.postorder import postorder
 from ..kernel import Kernel, load_attributes
 from ..place import Place, lead_of
@@ -148,9 +148,18 @@ class RowAccesses:
             rank = (kernel.facts.kept_rank, kernel.facts.reduced_rank)
             at, bounds = [self.pointer("output", number), self.place.start, r], [self.chunk.first, self.chunk.limit]
             layout = _layout(kernel, operand)
+        value = wide(value, kernel.plan.vector)
+        if access in OF_BITS:
+            value, access = self.ballot(value, r, whole=whole), "bits"
         attributes = load_attributes(*rank, kernel.plan.fast, access) | {"whole": whole}
-        operands = [wide(value, kernel.plan.vector), *at, *bounds, self.place.in_range, *layout]
+        operands = [value, *at, *bounds, self.place.in_range, *layout]
         kernel.make_op("fold.element_store", [], operands, attributes)
+
+    def ballot(self, mask: Any, r: Any, *, whole: bool) -> Any:
+        """The words of truth values in the access at ``r``, with zeros for elements beyond the row."""
+        if not whole:
+            mask = arith.andi(mask, wide(self.live(r), self.kernel.plan.vector))
+        return self.kernel.make_op("fold.ballot", [ir.IntegerType.get_signless(32)], [mask], {}).results[0]
 
     def store_rows(self, results: Sequence[tuple[int, Any]]) -> None:
         """Writes results that have a value for each row.
@@ -206,7 +215,7 @@ def is_shifted(kernel: Kernel) -> bool:
 def is_cut(kernel: Kernel) -> bool:
     """Whether an end of the row may cut an access."""
     names = (*kernel.facts.access, *kernel.facts.stores)
-    return is_shifted(kernel) or not {"aligned", "uniform", "kept", "gathered"}.issuperset(names)
+    return is_shifted(kernel) or not {"aligned", "uniform", "kept", "gathered", "bits"}.issuperset(names)
 
 
 def _earlier(kernel: Kernel, chunk: Chunk, lead: Any) -> Chunk:

@@ -1,0 +1,45 @@
+"""Accesses to bits: those of an access come with the byte, or the two, that hold them, and words go as a whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...compiler.ir.build import integer
+from ...compiler.ir.combine import fragment, width
+from ...compiler.ir.mlir import arith, ir, llvm
+from ...compiler.program.bit_arrays import WORD
+
+BYTE = 8
+
+
+def load_bits(base: Any, at: Any, t: Any, *, invariant: bool = False) -> Any:
+    """Loads a fragment of truth values, from bit ``at`` on, a multiple of their number."""
+    lanes = width(t)
+    unit = ir.IntegerType.get_signless(max(BYTE, lanes))
+    place = _address(base, at, BYTE, ir.IntegerType.get_signless(BYTE))
+    flags = {"invariant": True} if invariant else {}
+    found = llvm.load(unit, place, alignment=unit.width // BYTE, **flags)
+    word = ir.IntegerType.get_signless(WORD)
+    value = arith.extui(word, found)
+    if lanes < BYTE:
+        low = arith.andi(at, integer(at.type, BYTE - 1))
+        value = arith.shrui(value, low if at.type == word else arith.trunci(word, low))
+    truth = ir.IntegerType.get_signless(1)
+    return fragment([arith.trunci(truth, arith.shrui(value, integer(word, j)) if j else value) for j in range(lanes)])
+
+
+def store_word(word: Any, base: Any, at: Any) -> None:
+    """Writes the word whose first bit is bit ``at``."""
+    llvm.store(word, _address(base, at, WORD, word.type), alignment=WORD // BYTE)
+
+
+def begins_word(at: Any) -> Any:
+    """Whether bit ``at`` is the first of a word."""
+    t = at.type
+    return arith.cmpi(arith.CmpIPredicate.eq, arith.andi(at, integer(t, WORD - 1)), integer(t, 0))
+
+
+def _address(base: Any, at: Any, size: int, t: Any) -> Any:
+    """The address of the unit of ``size`` bits, of type ``t``, in which bit ``at`` is."""
+    index = arith.shrsi(at, integer(at.type, size.bit_length() - 1))
+    return llvm.getelementptr(base.type, base, [index], [-(2**31)], t, no_wrap_flags=0)

@@ -1,0 +1,237 @@
+"""Arrays of bits: packed and unpacked, as results and inputs of programs, beside NumPy's ``packbits``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warpfold as wf
+from warpfold.compiler.errors import ArgumentError, PlanError, TraceError
+
+RNG = np.random.default_rng(26)
+SHAPES = [(64,), (4, 128), (3, 100), (5, 7), (2, 3, 40), (1000,), (2, 1500), (33, 1), (0, 5), (4, 0)]
+
+
+def packed(mask: Any, *, flat: bool = False) -> Any:
+    """The words of ``mask`` by NumPy."""
+    mask = mask.reshape(-1) if flat else mask
+    found = np.packbits(mask, axis=-1, bitorder="little")
+    words = np.zeros((*mask.shape[:-1], -(-mask.shape[-1] // 32) * 4), np.uint8)
+    words[..., : found.shape[-1]] = found
+    return words.view("<u4")
+
+
+def dirty(words: Any, n: int) -> Any:
+    """``words`` with the bits beyond the ``n`` elements of a row set."""
+    found = words.copy()
+    if n % 32:
+        found[..., -1] |= np.uint32(0xFFFFFFFF << n % 32 & 0xFFFFFFFF)
+    return found
+
+
+@wf.program
+def relu(x: Any) -> Any:
+    return wf.maximum(x, 0), wf.pack(x > 0)
+
+
+@wf.program
+def relu_of_all(x: Any, w: Any) -> Any:
+    return wf.maximum(x * w, 0), wf.pack(x * w > 0, flat=True)
+
+
+@wf.program
+def chosen(dy: Any, bits: Any) -> Any:
+    return wf.where(wf.unpack(bits, dy.shape), dy, 0)
+
+
+@wf.program
+def chosen_of_all(dy: Any, bits: Any) -> Any:
+    return wf.where(wf.unpack(bits, dy.shape, flat=True), dy, 0)
+
+
+@wf.program
+def likely(x: Any) -> Any:
+    s = wf.softmax(x, axis=-1)
+    return s, wf.pack(s > 0.01)
+
+
+@wf.program
+def masked_softmax(x: Any, bits: Any) -> Any:
+    return wf.softmax(wf.where(wf.unpack(bits, x.shape), x, -np.inf), axis=-1)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("flat", [False, True])
+def test_packs_as_numpy_and_unpacks(shape: tuple[int, ...], flat: bool) -> None:
+    mask = RNG.random(shape) < 0.5
+    words = wf.pack(mask, flat=flat)
+    assert words.dtype == np.uint32
+    assert np.array_equal(words, packed(mask, flat=flat))
+    elements = mask.size if flat else shape[-1]
+    found = wf.unpack(dirty(words, elements), shape, flat=flat)
+    assert found.dtype == np.bool_
+    assert np.array_equal(found, mask)
+
+
+@pytest.mark.parametrize("t", ["float64", "float32", "float16", "int8"])
+@pytest.mark.parametrize("shape", [(96,), (3, 100), (2, 2056)])
+def test_bits_of_a_map_and_back(t: str, shape: tuple[int, ...]) -> None:
+    x = (4 * RNG.standard_normal(shape)).astype(t)
+    y, words = relu(x)
+    assert np.array_equal(y, np.maximum(x, 0))
+    assert np.array_equal(words, packed(x > 0))
+    expected = np.where(x > 0, x, 0)
+    assert np.array_equal(chosen(x, dirty(words, shape[-1])), expected)
+    assert np.array_equal(chosen(x, words.view(np.int32)), expected)
+
+
+@pytest.mark.parametrize("layout", ["transposed", "reversed", "strided"])
+def test_arrays_that_lie_otherwise(layout: str) -> None:
+    of = {"transposed": lambda a: a.T, "reversed": lambda a: a[:, ::-1], "strided": lambda a: a[::-2, ::3]}[layout]
+    x = of(RNG.standard_normal((44, 150)).astype(np.float32))
+    y, words = relu(x)
+    assert np.array_equal(y, np.maximum(x, 0))
+    assert np.array_equal(words, packed(x > 0))
+    assert np.array_equal(chosen(x, words[::-1]), np.where((x > 0)[::-1], x, 0))
+
+
+@pytest.mark.parametrize("shape", [(6, 4, 33), (2, 8, 64)])
+def test_bits_of_a_whole_array_beside_a_weight(shape: tuple[int, ...]) -> None:
+    x = RNG.standard_normal(shape).astype(np.float32)
+    w = RNG.standard_normal((shape[1], 1)).astype(np.float32)
+    y, words = relu_of_all(x, w)
+    assert np.array_equal(y, np.maximum(x * w, 0))
+    assert np.array_equal(words, packed(x * w > 0, flat=True))
+    assert np.array_equal(chosen_of_all(x, dirty(words, x.size)), np.where(x * w > 0, x, 0))
+
+
+@pytest.mark.parametrize("n", [24, 100, 2048, 5000])
+@pytest.mark.parametrize("determinism", ["run", "portable"])
+def test_bits_beside_folds(n: int, determinism: str) -> None:
+    x = (3 * RNG.standard_normal((3, n))).astype(np.float32)
+    s, words = likely(x, determinism=determinism)
+    assert np.array_equal(words, packed(s > 0.01))
+    assert np.array_equal(s, wf.softmax(x, axis=-1, determinism=determinism))
+    keep = RNG.random((3, n)) < 0.7
+    expected = wf.softmax(np.where(keep, x, np.float32(-np.inf)), axis=-1, determinism=determinism)
+    assert np.array_equal(masked_softmax(x, dirty(packed(keep), n), determinism=determinism), expected)
+
+
+def test_bits_along_another_axis_than_the_fold() -> None:
+    @wf.program
+    def over_columns(x: Any) -> Any:
+        s = wf.softmax(x, axis=0)
+        return s, wf.pack(s > 0.2), wf.pack(wf.max(x, axis=1) > 1), wf.pack(x.T > 0, flat=True)
+
+    x = RNG.standard_normal((7, 45)).astype(np.float32)
+    s, words, rows, other = over_columns(x)
+    assert np.array_equal(words, packed(s > 0.2))
+    assert np.array_equal(rows, packed(x.max(1) > 1))
+    assert np.array_equal(other, packed(x.T > 0, flat=True))
+
+
+@pytest.mark.parametrize("plan", ["", "resident=none"])
+def test_reductions_of_bits(plan: str) -> None:
+    mask = RNG.random((5, 300)) < 0.4
+    words = dirty(packed(mask), 300)
+    x = RNG.standard_normal((5, 300)).astype(np.float32)
+
+    @wf.program
+    def counted(x: Any, bits: Any) -> Any:
+        own = wf.unpack(bits, x.shape)
+        return wf.count_nonzero(own, axis=-1), wf.any(own), wf.all(own, axis=0), wf.sum(x, axis=-1, where=own)
+
+    count, some, every, total = counted(x, words, plan=plan)
+    assert np.array_equal(count, np.count_nonzero(mask, axis=-1))
+    assert some
+    assert np.array_equal(every, mask.all(axis=0))
+    assert np.allclose(total, x.sum(axis=-1, where=mask, dtype=np.float64), atol=1e-4)
+    found = masked_softmax(x, words, plan=plan)
+    assert np.allclose(found, wf.softmax(np.where(mask, x, np.float32(-np.inf)), axis=-1), rtol=1e-5)
+
+
+def test_a_program_unpacks_what_it_packs() -> None:
+    @wf.program
+    def both(x: Any) -> Any:
+        bits = wf.pack(x > 0)
+        return wf.where(wf.unpack(bits, x.shape), x, -x), bits
+
+    x = RNG.standard_normal((2, 40)).astype(np.float32)
+    y, words = both(x)
+    assert np.array_equal(y, abs(x))
+    assert np.array_equal(words, packed(x > 0))
+
+
+def test_out_may_be_of_i32_and_a_saved_program_runs(tmp_path: Any) -> None:
+    x = RNG.standard_normal((3, 70)).astype(np.float32)
+    y, words = np.empty_like(x), np.empty((3, 3), np.int32)
+    relu(x, out=(y, words))
+    assert np.array_equal(words.view(np.uint32), packed(x > 0))
+    for name, made in (("relu", relu.compile(x)), ("chosen", chosen.compile(x, words))):
+        made.save(tmp_path / name)
+    assert np.array_equal(wf.load(tmp_path / "relu")(x)[1], packed(x > 0))
+    assert np.array_equal(wf.load(tmp_path / "chosen")(x, words), np.where(x > 0, x, 0))
+
+
+X = RNG.standard_normal((3, 100)).astype(np.float32)
+WORDS = packed(X > 0)
+
+
+def _sum_of_bits(x: Any) -> Any:
+    return wf.sum(wf.pack(x > 0))
+
+
+def _slice_of_bits(x: Any, bits: Any) -> Any:
+    return wf.where(wf.unpack(bits, x.shape), x, 0)[:, 1:]
+
+
+def _computed_bits(x: Any, bits: Any) -> Any:
+    return wf.where(wf.unpack(~bits, x.shape), x, 0)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (lambda: wf.pack(X), TraceError, "WF287: pack was given mask, an array of f32 of rank 2: expected an array of"),
+        (lambda: wf.pack(WORDS), TraceError, "WF287: pack was given mask, an array of u32"),
+        (lambda: wf.unpack(X > 0, (3, 100)), TraceError, "WF288: bits, an array of bool of rank 2 stands where"),
+        (lambda: wf.unpack(WORDS.astype(np.uint64), (3, 100)), TraceError, "WF288: bits, an array of u64"),
+        (lambda: wf.unpack(WORDS, (3, 129)), TraceError, r"WF289: bits have shape \(3, 4\): expected \(3, 5\) for"),
+        (lambda: chosen(X, WORDS[:, :3]), TraceError, r"WF289: bits have shape \(3, 3\): expected \(3, 4\) for truth"),
+        (lambda: chosen_of_all(X, WORDS), TraceError, r"WF289: bits have shape \(3, 4\): expected \(10,\) for truth"),
+        (lambda: wf.program(_sum_of_bits)(X), TraceError, "WF288: bits stands where an array of bools"),
+        (lambda: wf.program(_slice_of_bits)(X, WORDS), TraceError, "WF290: the bits bits are sliced"),
+        (lambda: wf.program(_computed_bits)(X, WORDS), TraceError, "WF288: a computed array stands where"),
+        (
+            lambda: chosen(X, np.repeat(WORDS, 2, axis=1)[:, ::2]),
+            ArgumentError,
+            "WF192: the words of bits in argument 1 are 2 elements apart along their last axis",
+        ),
+        (
+            lambda: relu(X, out=(X.copy(), np.empty((3, 8), np.uint32)[:, ::2])),
+            ArgumentError,
+            "WF192: the words of bits in out are 2 elements apart",
+        ),
+        (
+            lambda: relu(X, out=(X.copy(), np.empty((3, 4), np.uint64))),
+            Exception,
+            "WF109: out has elements of type u64",
+        ),
+        (lambda: relu(X, plan="lanes=4"), PlanError, "WF430: lanes of relu put words of bits together: lanes=4"),
+        (
+            lambda: likely(X, plan="fast=kept"),
+            PlanError,
+            "WF430: lanes of likely put words of bits together: fast=kept",
+        ),
+    ],
+)
+def test_mistakes(call: Any, kind: type[Exception], text: str) -> None:
+    with pytest.raises(kind, match=text):
+        call()
+
+
+def test_a_portable_plan_has_the_bits_of_any_other() -> None:
+    x = RNG.standard_normal((2, 77)).astype(np.float16)
+    assert np.array_equal(relu(x, determinism="portable")[1], packed(x > 0))
