@@ -72,10 +72,13 @@ class Memo:
 
     Attributes:
         last: the latest recipe for each key, if it can test whether arrays are of its kinds.
+        latest: a recipe and how the latest call that it repeated was written: the number of arrays, all of which were
+            given by position, and the parameters, all by name. A call like that is found without a key.
     """
 
     def __init__(self) -> None:
         self.last: dict[Hashable, Recipe] = {}
+        self.latest: tuple[int, tuple[tuple[str, Any], ...], Recipe] | None = None
         self._of_shape: dict[Hashable, Recipe] = {}
         self._table: dict[Hashable, Entry] = {}
         self._lock = threading.Lock()
@@ -129,6 +132,7 @@ class Memo:
     def clear(self) -> None:
         """Forgets all calls."""
         with self._lock:
+            self.latest = None
             self.last.clear()
             self._of_shape.clear()
             self._table.clear()

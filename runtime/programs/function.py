@@ -22,7 +22,7 @@ from ..api import check_options, plan_text
 from ..arrays.fast_readers import READERS
 from ..arrays.torch_compile import opaque
 from ..calls.recall import NO_KEY, Memo
-from ..calls.recipe import MISS
+from ..calls.recipe import MISS, Recipe
 from . import run
 from .arguments import Arguments, arguments_of
 from .keys import has_key
@@ -165,46 +165,68 @@ class _Calls:
 
 
 def _entry(calls: _Calls) -> Callable[..., Any]:
-    """The function that a call of a program enters: ``ArrayFunction`` says what it takes."""
-    last, recent, missed = calls.memo.last, calls.memo.recent, calls.missed
+    """The function that a call of a program enters: ``ArrayFunction`` says what it takes.
+
+    A call that is written like the latest one, with the same objects as parameters, needs no key.
+    """
+    memo, keyed = calls.memo, _keyed(calls)
 
     @opaque
     def call(*xs: Any, out: Any = None, **how: Any) -> Any:
+        latest, tried = memo.latest, None
+        if latest is not None and out is None and len(xs) == latest[0] and len(how) == len(latest[1]):
+            for name, value in latest[1]:
+                if how.get(name, MISS) is not value:
+                    break
+            else:
+                tried = latest[2]
+                found = tried(*xs)
+                if found is not MISS:
+                    return found
+        return keyed(xs, out, how, tried)
+
+    return call
+
+
+def _keyed(calls: _Calls) -> Callable[..., Any]:
+    """The function that finds the recipe of a call by its key; ``tried`` is one that did not apply."""
+    memo, last, recent, missed = calls.memo, calls.memo.last, calls.memo.recent, calls.missed
+
+    def keyed(xs: tuple[Any, ...], out: Any, how: Mapping[str, Any], tried: Recipe | None) -> Any:
         key: Any = len(xs)  # everything but the arrays that the launches depend on
-        arrays = []
+        arrays, plain = [], out is None
         for x in xs:
             kind = type(x)
             if READERS[kind]:
                 arrays.append(x)
             else:
-                key = key, len(arrays), x, kind
+                key, plain = (key, len(arrays), x, kind), False
         for item in how.items():
             kind = type(item[1])
             if READERS[kind]:
                 arrays.append(item[1])
-                key = key, item[0]
+                key, plain = (key, item[0]), False
             else:
                 key = key, item, kind
-        if type(out) is tuple:
-            given = [x for x in out if x is not None]
-            arrays += given
-            key = key, len(out) if len(given) == len(out) else tuple(x is None for x in out)
-        elif out is not None:
-            arrays.append(out)
-            key = key, None
+        if out is not None:
+            several = type(out) is tuple
+            arrays += out if several else (out,)
+            key = key, len(out) if several else None
         try:
             recipe = last.get(key)
         except TypeError:  # a parameter without a hash
             recipe = None
         if recipe is not None:
-            found = recipe(*arrays)
+            found = MISS if recipe is tried else recipe(*arrays)
             if found is MISS:
                 found = recent(key, arrays)
+            elif plain:
+                memo.latest = len(xs), tuple(how.items()), recipe
             if found is not MISS:
                 return found
         return missed(key, arrays, xs, how, out)
 
-    return call
+    return keyed
 
 
 class _Call(NamedTuple):

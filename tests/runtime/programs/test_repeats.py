@@ -16,7 +16,9 @@ from made import layer_norm, scaled, several, softmax, softmax_numpy
 
 import warpfold as wf
 from warpfold.compiler.errors import ArgumentError
+from warpfold.runtime.arrays import fast_readers
 from warpfold.runtime.calls import recall
+from warpfold.runtime.programs import function
 
 __all__ = ["gpu"]
 ROWS = np.random.default_rng(2).normal(size=(5, 12)).astype(np.float32)
@@ -101,7 +103,7 @@ def test_a_warm_call_enters_a_recipe_and_little_else(gpu: Gpu, what: str) -> Non
     call = given.get(what) or (lambda: CALLS[what](x))
     call()
     call()  # makes a buffer for arguments
-    assert functions_of(call) - {"same"} == {"call", "recipe"}
+    assert functions_of(call) - {"same", "keyed"} == {"call", "recipe"}
 
 
 class Parameter(Tensor):
@@ -115,8 +117,35 @@ def test_calls_that_take_turns_are_all_repeated(gpu: Gpu) -> None:
     xs = [gpu.tensor(ROWS[: n + 1]) for n in range(5)]
     wanted = [softmax(x) for x in [*xs, *xs]]
     for x, w in zip(xs, wanted, strict=False):
-        assert functions_of(lambda x=x: softmax(x)) <= {"call", "recipe", "recent", "same"}  # type: ignore[misc]
+        assert functions_of(lambda x=x: softmax(x)) <= {"call", "keyed", "recipe", "recent", "same"}  # type: ignore[misc]
         _same(softmax(x), w)
+
+
+@pytest.mark.parametrize("gpu", [True], indirect=True)
+def test_a_call_written_like_the_latest_one_makes_no_key(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parameters are compared by identity: 1, 1.0 and True are equal, and mean different things."""
+    x, read = gpu.tensor(ROWS), list[type]()
+
+    class Readers(dict[type, Any]):
+        def __getitem__(self, kind: type) -> Any:
+            read.append(kind)
+            return fast_readers.READERS[kind]
+
+    @wf.program
+    def joined(x: Any, *, by: Any) -> Any:
+        return x * by
+
+    monkeypatch.setattr(function, "READERS", Readers())
+    for by in (2, 1000003, 1.0, True, 1):
+        read.clear()
+        wanted = [joined(x, by=by) for _ in range(3)]
+        assert read
+        read.clear()
+        _same(joined(x, by=by), wanted[0])
+        assert not read
+    recall.forget()
+    joined(x, by=1)
+    assert read
 
 
 def test_zeros_of_either_sign_are_told_apart(gpu: Gpu) -> None:
