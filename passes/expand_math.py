@@ -111,7 +111,7 @@ _LONG: dict[str, Expand] = {
 _INTRINSICS = {
     "math.absf": "llvm.fabs", "math.sqrt": "llvm.sqrt", "math.fma": "llvm.fma",
     "math.floor": "llvm.floor", "math.ceil": "llvm.ceil", "math.trunc": "llvm.trunc",
-    "math.roundeven": "llvm.rint",
+    "math.roundeven": "llvm.rint", "math.ctpop": "llvm.ctpop",
     "arith.minimumf": "llvm.minimum", "arith.maximumf": "llvm.maximum",
 }  # fmt: skip
 """Functions that one instruction computes exactly. They are lowered here, since upstream's conversion for NVIDIA GPUs

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.dtypes import BF16, F16, DType
+from ...compiler.dtypes import BF16, BIT, F16, DType
 from ...compiler.program import numeric
 from ...compiler.program.array_program import ArrayProgram, Fold, Output, Split
+from ...compiler.program.bit_arrays import WORD
 from ...compiler.program.graph import Expr, walk
 from ...compiler.program.numeric import Array
 
@@ -54,6 +55,8 @@ class Values:
     def result(self, output: Output) -> Array:
         """One result, in its shape."""
         found = self.placed(self.values[output.expr.digest], output)
+        if output.dtype == BIT:
+            return packed(found, flat=output.flat)
         if output.dtype.is_float and output.dtype.bits == 8:
             found = np.ascontiguousarray(found).view(output.dtype.numpy)
         return found.astype(self._kind(output.dtype))
@@ -63,7 +66,7 @@ class Values:
         dims = [d for d in output.axes if d is not None]
         full = np.broadcast_to(x, [n if d in dims else 1 for d, n in enumerate(self.sizes)])
         order = dims + [d for d in range(len(self.sizes)) if d not in dims]
-        return full.transpose(order).reshape(output.shape(self.sizes))
+        return full.transpose(order).reshape(output.elements(self.sizes))
 
     def _kind(self, t: DType) -> np.dtype[Any]:
         return self.floats if t.is_float else t.numpy
@@ -165,7 +168,25 @@ def _read(program: ArrayProgram, arrays: Sequence[Array]) -> list[Array]:
         x = x.reshape(*x.shape[: s.axis], *sizes, *x.shape[s.axis + 1 :])
         found.append(x[(slice(None),) * (s.axis + s.part) + (slice(s.start, s.stop, s.step),)])
     layouts = program.layouts([a.shape for a in arrays])
+    bits = [unpacked(found[b.array], prod(layouts[-1 - i].shape), flat=b.flat) for i, b in enumerate(program.bits)]  # type: ignore[union-attr]
+    found += reversed(bits)
     return [a.reshape(layout.shape) for a, layout in zip(found, layouts, strict=True) if layout]
+
+
+def packed(mask: Array, *, flat: bool) -> Array:
+    """The words whose bits are the truth values ``mask``."""
+    rows = mask.reshape(1, -1) if flat else mask
+    found = np.zeros((*rows.shape[:-1], -(-rows.shape[-1] // WORD) * WORD // 8), np.uint8)
+    found[..., : -(-rows.shape[-1] // 8)] = np.packbits(rows, axis=-1, bitorder="little")
+    words = found.view("<u4")
+    return words[0] if flat else words
+
+
+def unpacked(words: Array, elements: int, *, flat: bool) -> Array:
+    """The truth values of which ``words`` are the bits; there are so many ``elements``."""
+    rows = 1 if flat else prod(words.shape[:-1])
+    own = np.ascontiguousarray(words).view(np.uint8).reshape(rows, -1)
+    return np.unpackbits(own, axis=-1, bitorder="little", count=elements // max(1, rows)).astype(bool)
 
 
 def _memory(x: Array) -> Array:

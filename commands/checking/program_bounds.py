@@ -14,7 +14,7 @@ from math import prod
 
 import numpy as np
 
-from ...compiler.dtypes import DType
+from ...compiler.dtypes import BIT, DType
 from ...compiler.program.array_program import ArrayProgram, Fold, Output
 from ...compiler.program.graph import Expr, walk
 from ...compiler.program.numeric import Array
@@ -65,7 +65,8 @@ def _pieces(program: ArrayProgram, arrays: Sequence[Array]) -> Iterator[list[Arr
     """The arrays of each piece."""
     cut = free_dim(program)
     sizes = program.sizes_of([a.shape for a in arrays])
-    if cut is None or prod(sizes) <= PIECE:
+    bits = bool(program.bits) or any(o.dtype == BIT for o in program.outputs)  # whose words a cut might cut
+    if cut is None or bits or prod(sizes) <= PIECE:
         yield list(arrays)
         return
     step = max(1, PIECE // max(1, prod(sizes) // sizes[cut]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...compiler.plan.abi import waiting_bytes
-from ...compiler.plan.plan import Determinism
+from ...compiler.plan.plan import OF_BITS, Determinism
 from ...compiler.postorder import postorder
 from ...compiler.program.graph import REDUCED, Expr
 from ...runtime.programs.plans import PreparedStep
@@ -65,14 +65,14 @@ def _arrays(words: Words) -> list[str]:
         lines.append((name, a.dtype.name, shape_text(a.shape), along))
     for i, (name, o) in enumerate(zip(words.results, program.outputs, strict=True)):
         along = f"written along {words.dims(d for d in o.axes if d is not None)}"
-        lines.append((name, o.dtype.name, shape_text(request.result_shape(i)), along))
+        lines.append((name, o.stored.name, shape_text(request.result_shape(i)), along))
     return terminal.columns(lines)
 
 
 def _dims(words: Words) -> list[str]:
     """Each dim with its size and all axes that have it."""
     lines = []
-    for name, n, pairs in zip(words.names, words.request.sizes, words.program.dims, strict=True):
+    for name, n, pairs in zip(words.names, words.sizes, words.program.dims, strict=True):
         others = ", ".join(words.axis(*pair) for pair in pairs[1:])
         lines.append((name, f"{n:,}", f"also {others}" if others else ""))
     return terminal.columns(lines)
@@ -186,6 +186,8 @@ def _access(access: str, item: int, vector: int) -> str:
     """An access in words: its bytes, and where it begins."""
     if access == "kept":
         return f"{item} bytes, one element a row"
+    if access in OF_BITS:
+        return f"{vector} bit(s) of a word" if access == "bits" else "single bits"
     if access == "gathered":
         return f"{item} bytes, at indices"
     if access in ("strided", "tile_strided") or vector == 1:

@@ -89,7 +89,7 @@ def on_backend(request: ProgramRequest, backend: Any) -> Ran:
     """Compiles and runs on a backend of the emulator, with arrays and results that lie as on a GPU."""
     operands = runtime.operands_of([aligned(x) for x in request.arrays], "emulator")
     operands.backend = backend
-    out = (empty(request.result_shape(i), o.dtype.numpy) for i, o in enumerate(request.program.outputs))
+    out = (empty(request.result_shape(i), o.stored.numpy) for i, o in enumerate(request.program.outputs))
     return perform(request, operands, tuple(out))
 
 
@@ -117,7 +117,7 @@ def checks(request: ProgramRequest, outcome: Ran) -> list[reference.Check]:
     program = as_cut(prepared)
     found = program_bounds.bounded(program, request.arrays, depth_of(prepared, program), random=not request.paths)
     return [
-        reference.compare(got, known, o.dtype)
+        reference.compare(got, known, o.stored)
         for got, known, o in zip(outcome.results, found, request.results, strict=False)
     ]
 
@@ -164,7 +164,7 @@ def _show(request: ProgramRequest, outcome: Ran, device: str, output: str | None
         ("run", f"{request.title()} ({request.source})"),
         ("on", why(outcome.operands.backend, device)),
     ]
-    lines += result_lines(_labels(outcome), [o.dtype for o in request.results], outcome.results, outcome.checks)
+    lines += result_lines(_labels(outcome), [o.stored for o in request.results], outcome.results, outcome.checks)
     for number, own in enumerate(outcome.prepared.steps, 1):
         tail = f" {number}" if len(outcome.prepared.steps) > 1 else ""
         choice = own.prepared.choice
@@ -178,7 +178,7 @@ def _show(request: ProgramRequest, outcome: Ran, device: str, output: str | None
 
 def _facts(request: ProgramRequest, outcome: Ran, device: str, output: str | None) -> dict[str, object]:
     """All output as plain values."""
-    types = [o.dtype for o in request.results]
+    types = [o.stored for o in request.results]
     return {
         "op": request.op, "name": request.name, "title": request.title(), "source": request.source,
         "results": result_facts(_labels(outcome), types, outcome.results, outcome.checks),

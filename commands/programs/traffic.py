@@ -25,7 +25,7 @@ def least(words: Words) -> tuple[int, int]:
         most = whole.dtype.itemsize * prod(whole.shape)
         in_whole = view.array == array and view.gathered is None
         read[array] = most if in_whole else min(most, own + read.get(array, 0))
-    results = [(o.dtype, request.result_shape(i)) for i, o in enumerate(program.outputs)]
+    results = [(o.stored, request.result_shape(i)) for i, o in enumerate(program.outputs)]
     return sum(read.values()), sum(t.itemsize * prod(n) for t, n in results)
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
+from ...compiler.dtypes import BIT, DType
+from ...compiler.program.array_program import ArrayProgram, View
 from ...compiler.program.axis_labels import array_labels, axis_labels
 from ...compiler.program.cuts.steps import Operand, Step
 from ...compiler.program.tracing import leaf_names
@@ -22,6 +24,7 @@ class Words:
     def __init__(self, request: ProgramRequest, prepared: PreparedProgram) -> None:
         self.request, self.prepared = request, prepared
         self.program = prepared.program
+        self.sizes = self.program.sizes_of([a.shape for a in request.kinds])
         ranks = [len(a.shape) for a in request.kinds]
         self.arrays = array_labels(self.program, request.names, ranks)
         self.axes = axis_labels(self.program, request.names, ranks)
@@ -38,7 +41,7 @@ class Words:
 
     def size(self, dims: Iterable[int]) -> int:
         """The elements along dims."""
-        return prod(self.request.sizes[d] for d in dims)
+        return prod(self.sizes[d] for d in dims)
 
     def operand(self, operand: Operand) -> str:
         """What a step reads or writes: an array of the call, a result, or a buffer."""
@@ -46,7 +49,8 @@ class Words:
             return f"buffer {operand.number}"
         if operand.kind == "output":
             return self.results[operand.number]
-        return self.arrays[self.program.views[operand.number].array]
+        array = self.program.views[operand.number].array
+        return self.arrays[array if array >= 0 else self.program.argument(array)]
 
     def operand_dims(self, operand: Operand) -> tuple[int, ...]:
         """The dims along which an array of a step lies."""
@@ -60,11 +64,11 @@ class Words:
         """The bytes of an array of a step."""
         program, number = self.program, operand.number
         types = {
-            "view": lambda: program.arrays[program.argument(program.views[number].array)],
+            "view": lambda: _view_type(program, program.views[number]),
             "output": lambda: program.outputs[number].dtype,
             "buffer": lambda: self.prepared.cut.buffers[number].dtype,
         }
-        return self.size(self.operand_dims(operand)) * types[operand.kind]().itemsize
+        return types[operand.kind]().nbytes(self.size(self.operand_dims(operand)))
 
     def operands(self, operands: Iterable[Operand]) -> str:
         """Several of them, each once."""
@@ -99,7 +103,7 @@ class Words:
             {"name": name, "dtype": a.dtype.name, "shape": list(a.shape)}
             for name, a in zip(request.names, request.kinds, strict=True)
         ]
-        dims = [{"name": name, "size": n} for name, n in zip(self.names, request.sizes, strict=True)]
+        dims = [{"name": name, "size": n} for name, n in zip(self.names, self.sizes, strict=True)]
         buffers = [
             {"dtype": b.dtype.name, "dims": [self.names[d] for d in b.dims], "bytes": self.nbytes(Operand("buffer", i))}
             for i, b in enumerate(self.prepared.cut.buffers)
@@ -120,3 +124,8 @@ class Words:
 def _result(name: str) -> str:
     """What a result is called: by its name, or by its position among several."""
     return f"result {name}".rstrip() if not name or name.isdigit() else name
+
+
+def _view_type(program: ArrayProgram, view: View) -> DType:
+    """The type of the elements of a view."""
+    return BIT if view.array < 0 else program.arrays[program.argument(view.array)]

@@ -95,6 +95,8 @@ def _operation(e: Expr, t: DType, args: Sequence[Any], shape: Shape) -> Any:
     if t.is_float:
         flags = {"fastmath": arith.FastMathFlags.afn} if e.value == "fast" and t == F32 else {}
         return (_FUNCTION.get(op) or _FLOAT[op])(*args, **flags)
+    if op == "popcount":
+        return math.ctpop(args[0])
     if op == "neg":
         return arith.subi(splat(0, t), args[0])
     if op == "abs":

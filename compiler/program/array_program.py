@@ -138,8 +138,12 @@ class Output(NamedTuple):
 
     def shape(self, sizes: Sequence[int]) -> tuple[int, ...]:
         """The shape of the array, whose dims have these sizes."""
-        found = tuple(map(prod, self._each(sizes)))
+        found = self.elements(sizes)
         return words_shape(found, flat=self.flat) if self.dtype == BIT else found
+
+    def elements(self, sizes: Sequence[int]) -> tuple[int, ...]:
+        """The shape of the elements, which bits have beside that of their words."""
+        return tuple(map(prod, self._each(sizes)))
 
     def apart(self, sizes: Sequence[int], strides: Sequence[int]) -> Layout:
         """The shape and the strides of the elements with an axis for each of ``axes``."""

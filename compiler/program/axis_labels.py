@@ -12,7 +12,7 @@ from .array_program import ArrayProgram, Slice
 
 
 def axis_labels(program: ArrayProgram, names: Sequence[str], ranks: Sequence[int]) -> list[list[str]]:
-    """For each array and each slice the names of its axes, after the program's splits.
+    """For each array and each slice the names of its axes, after the program's splits; bits follow in reverse.
 
     Args:
         program: the program.
@@ -27,12 +27,17 @@ def axis_labels(program: ArrayProgram, names: Sequence[str], ranks: Sequence[int
     splits: list[dict[int, int]] = [{} for _ in whole]
     for split in program.splits:
         splits[split.array][split.axis] = len(split.sizes)
-    return [_split(labels, own) for labels, own in zip(whole, splits, strict=True)]
+    found = [_split(labels, own) for labels, own in zip(whole, splits, strict=True)]
+    bits = [
+        [f"{names[program.argument(b.array)]} unpacked.{i}" for i, own in enumerate(b.axes) for _ in own or (0,)]
+        for b in program.bits
+    ]
+    return [*found, *reversed(bits)]
 
 
 def array_labels(program: ArrayProgram, names: Sequence[str], ranks: Sequence[int]) -> list[str]:
     """For each array its name; for each slice that of its array, and the axes along which it is one."""
-    axes = axis_labels(program, names, ranks)[len(names) :]
+    axes = axis_labels(program, names, ranks)[len(names) : len(names) + len(program.slices)]
     found = list(names)
     for number, own in enumerate(axes, len(names)):
         found.append(f"{names[program.argument(number)]} at {' and '.join(label for label in own if ':' in label)}")

@@ -163,7 +163,7 @@ class Program:
 
     @lazy
     def reads_again(self) -> bool:
-        """Whether it is more than a reduction: it folds again or never, gathers, unpacks or uses a result on elements."""
+        """Whether it is more than a reduction: it folds again or never, gathers, unpacks, or uses its results."""
         own = bool(self.gathered) or BIT in self.inputs
         return own or len(self.reduces) != 1 or any(o.space & REDUCED for o in self.outputs)
 

@@ -107,7 +107,7 @@ _OPS: dict[str, Callable[..., Any]] = {
     "log2": np.log2, "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "erf": erf,
     "log10": np.log10, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
     "atan2": np.arctan2, "sinh": np.sinh, "cosh": np.cosh, "round": np.rint,
-    "philox": philox,
+    "philox": philox, "popcount": np.bitwise_count,
 }  # fmt: skip
 
 

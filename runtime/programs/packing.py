@@ -8,7 +8,7 @@ from operator import index
 from typing import Any
 
 from ...compiler.program.arrays import packing
-from ...compiler.program.arrays.sizes import Size
+from ...compiler.program.symbols import Sym
 from ..arrays.torch_compile import opaque
 from .arguments import is_real_array
 from .function import ArrayFunction
@@ -19,17 +19,17 @@ _UNPACK: ArrayFunction[..., Any] = ArrayFunction(packing.unpack)
 
 @opaque
 def pack(mask: Any, *, flat: bool = False, **how: Any) -> Any:
-    if type(mask) is list or is_real_array(mask):
-        return _PACK(mask, flat=flat, **how)
-    return packing.pack(mask, flat=flat)
+    if isinstance(mask, Sym) or not (type(mask) is list or is_real_array(mask)):
+        return packing.pack(mask, flat=flat)
+    return _PACK(mask, flat=flat, **how)
 
 
 @opaque
 def unpack(bits: Any, shape: Sequence[Any] | Any, *, flat: bool = False, **how: Any) -> Any:
     sizes = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
-    if type(bits) is list or is_real_array(bits):
-        return _UNPACK(bits, tuple(map(index, sizes)), flat=flat, **how)
-    return packing.unpack(bits, tuple(n if isinstance(n, Size) else index(n) for n in sizes), flat=flat)
+    if isinstance(bits, Sym) or not (type(bits) is list or is_real_array(bits)):
+        return packing.unpack(bits, sizes, flat=flat)
+    return _UNPACK(bits, tuple(map(index, sizes)), flat=flat, **how)
 
 
 pack.__doc__, unpack.__doc__ = (inspect.getdoc(f) for f in (packing.pack, packing.unpack))

@@ -21,6 +21,7 @@ from ...compiler.program.cuts.steps import Operand, Step, Steps
 from ...compiler.program.graph import REDUCED, walk
 from ...compiler.program.rewrites.narrowing import narrowed
 from ...compiler.program.rewrites.one_hot import gathered
+from ...compiler.program.rewrites.packed import by_words
 from ...compiler.program.storage import parts
 from ...compiler.program.tracing import Traced
 from ...compiler.space.geometry import Gathered, memory_order, step_geometry
@@ -106,7 +107,8 @@ def prepare_program(
         ArgumentError: WF104 for an empty fold without an identity, WF185 for arrays that lie in too many dims.
         PlanError: WF403 and others where ``options`` cannot be served.
     """
-    return StepPlanner(gathered(program), arrays, outputs, machine, determinism).prepared(options)
+    program = gathered(by_words(program, program.sizes_of([a.shape for a in arrays])))
+    return StepPlanner(program, arrays, outputs, machine, determinism).prepared(options)
 
 
 def asked_of(steps: Steps, options: str) -> list[str]:

@@ -31,6 +31,12 @@ def soft(x):
     e = wf.exp(x - wf.max(x, axis=-1, keepdims=True))
     return e / wf.sum(e, axis=-1, keepdims=True)
 
+def positive(x):
+    return wf.maximum(x, 0), wf.pack(x > 0)
+
+def chosen(x, bits):
+    return wf.where(wf.unpack(bits, x.shape), x, 0)
+
 def squared(x):
     return x * x if x.shape[0] == 4 else x
 
@@ -140,6 +146,18 @@ def test_several_results(path: str, tmp_path: Path) -> None:
 
 def test_a_plain_function_of_arrays(path: str) -> None:
     assert "soft of x f32 4x8" in call("run", f"{path}:soft", "--shape", "4x8", *ON).stdout
+
+
+def test_arrays_of_bits(path: str) -> None:
+    asked = ("--shape", "3x100", "--shape", "3x4", "--dtype", "f32,u32")
+    made = call("run", f"{path}:positive", "--shape", "3x100", *ON).stdout
+    assert "u32[3, 4]" in made
+    assert made.count("passed: equal to NumPy's") == 2
+    assert "passed: equal to NumPy's" in call("run", f"{path}:chosen", *asked, *ON).stdout
+    assert "4 bit(s) of a word" in call("explain", f"{path}:chosen", *asked).stdout
+    assert "shuffle" in call("profile", f"{path}:positive", "--shape", "3x100").stdout
+    wrong = fails("run", f"{path}:chosen", "--shape", "3x100", "--shape", "3x5", "--dtype", "f32,u32", *ON)
+    assert "WF289: bits have shape (3, 5): expected (3, 4)" in wrong
 
 
 def test_a_wrong_result_fails(path: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -30,10 +30,10 @@ def gathered(program: ArrayProgram) -> ArrayProgram:
         roots = rewrite(program.roots, swaps)
         outputs = tuple(o._replace(expr=e) for o, e in zip(program.outputs, roots, strict=True))
         program = replace(program, outputs=outputs, views=views)
-    return _without_unread(program)
+    return without_unread(program)
 
 
-def _without_unread(program: ArrayProgram) -> ArrayProgram:
+def without_unread(program: ArrayProgram) -> ArrayProgram:
     """``program`` without the views that nothing reads."""
     inputs = {e: e.value for e in walk(program.roots) if e.op == "input" and isinstance(e.value, int)}
     read = sorted(set(inputs.values()))

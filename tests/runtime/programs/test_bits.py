@@ -152,6 +152,33 @@ def test_reductions_of_bits(plan: str) -> None:
     assert np.allclose(found, wf.softmax(np.where(mask, x, np.float32(-np.inf)), axis=-1), rtol=1e-5)
 
 
+@pytest.mark.parametrize("n", [64, 300, 9001, 20])
+def test_counts_and_quantifiers_by_words(n: int) -> None:
+    @wf.program
+    def found(x: Any, a: Any, b: Any) -> Any:
+        p, q = wf.unpack(a, x.shape), wf.unpack(b, x.shape)
+        counts = wf.count_nonzero(p, axis=-1), wf.count_nonzero(p ^ q)
+        return *counts, wf.any(p & ~q), wf.all(p | q, axis=-1), wf.array_equal(p, q), wf.all(p == p)
+
+    p, q = (RNG.random((3, n)) < 0.5 for _ in range(2))
+    p[1] |= ~q[1]
+    x, a, b = np.empty((3, n), np.int8), dirty(packed(p), n), packed(q).view(np.int32)
+    expected = p.sum(1), (p ^ q).sum(), (p & ~q).any(), (p | q).all(1), False, True
+    assert all(map(np.array_equal, found(x, a, b), expected))
+    ptx = found.compile(x, a, b).ptx
+    assert "popc.b32" in ptx
+    assert "ld.global.nc.u8" not in ptx, "bits are unpacked"
+
+
+def test_a_flat_array_of_bits_is_counted_by_words() -> None:
+    @wf.program
+    def count(x: Any, bits: Any) -> Any:
+        return wf.count_nonzero(wf.unpack(bits, x.shape, flat=True))
+
+    mask = RNG.random((7, 33)) < 0.5
+    assert count(mask, dirty(packed(mask, flat=True), mask.size)) == mask.sum()
+
+
 def test_a_program_unpacks_what_it_packs() -> None:
     @wf.program
     def both(x: Any) -> Any:
