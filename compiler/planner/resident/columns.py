@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 
-from ...plan.plan import LARGEST_CLUSTER, Plan
+from ...plan.plan import LARGEST_CLUSTER, MOST_HELD, Plan
 from ...target import WARP
 from .. import sittings
 from ..alignment import WIDEST
@@ -13,32 +13,79 @@ from ..table import Table, threshold
 from ..task import Notes, Task
 from .accesses import accesses, elements_of
 
-WIDTHS = Table("bytes of a row of the tile", "CTAs of a cluster, at most", sittings.RESIDENT_ROWS, (
-    (32, 8), (64, 8), (128, 2), (256, 1),
+WIDTHS = Table("bytes of a row of the tile", "CTAs of a cluster, at most", sittings.RESIDENT_COLUMNS, (
+    (32, 8), (64, 8), (128, 4), (256, 1),
 ))  # fmt: skip
 """A tile is as wide as it may be if its columns, in clusters of at most these CTAs, leave each thread KEPT elements."""
 KEPT = threshold(64, "elements that a thread keeps", sittings.RESIDENT_ROWS)
 """The most, so that an SM holds two CTAs of THREADS."""
 THREADS = threshold(256, "threads of a CTA", sittings.RESIDENT_ROWS)
-"""The most threads of a CTA."""
+"""The most threads of a CTA; two CTAs of a cluster become one of twice as many."""
 LEAST = threshold(8, "accesses of a thread", sittings.RESIDENT_ROWS)
 """More warps share a column only if each makes this many accesses."""
+NARROW = threshold(2, "bytes of an element", sittings.RESIDENT_COLUMNS)
+"""Such elements wait in shared memory: in registers they take as much room as what is computed of them."""
+LINES = Table("bytes of a row of the tile in shared memory", "CTAs of a cluster, at most", sittings.RESIDENT_COLUMNS, (
+    (64, 8), (128, 1),
+))  # fmt: skip
+"""As WIDTHS, where the columns leave each CTA TILE bytes."""
+TILE = threshold(64 * 1024, "bytes of a tile in shared memory", sittings.RESIDENT_COLUMNS)
+"""So an SM holds three CTAs."""
+SHARED_LEAST = threshold(4, "accesses of a thread", sittings.RESIDENT_COLUMNS)
+"""Shorter columns wait in registers."""
 
 
 def plan(task: Task, notes: Notes) -> Plan | None:
+    """The plan of columns that wait on chip; None where they are too long for that."""
+    found = None
+    if max(task.operand_type(i).itemsize for i in elements_of(task)) <= NARROW:
+        found = _shared(task, notes)
+    return found or _kept(task, notes)
+
+
+def _shared(task: Task, notes: Notes) -> Plan | None:
+    """The plan of columns that wait in shared memory; None where they are too short or too long."""
+    n, item = task.geometry.n_reduced, max(task.operand_type(i).itemsize for i in elements_of(task))
+    inputs = sum(i < len(task.program.inputs) for i in elements_of(task))
+    for width, ctas in reversed(LINES.rows):
+        cluster = ceil2(ceil(n * width * inputs / TILE))
+        if cluster <= min(ctas, _most_ctas(task)):
+            break
+    else:
+        notes.rejected.append(("resident=shared", f"{n} elements a column are too many for {_most_ctas(task)} CTA(s)"))
+        return None
+    vector = vector_of(task) // (2 if cluster > 1 else 1)  # the states of fewer columns cross the cluster
+    if vector < 2 or not inputs:
+        return None
+    lanes_kept = _lanes_kept(task, int(width) // item, vector)
+    held = _held(n, lanes_kept, THREADS, cluster)
+    if not SHARED_LEAST <= held <= MOST_HELD:
+        return None
+    ctas_of = f" of {cluster} CTAs" if cluster > 1 else ""
+    notes.because(f"columns wait in shared memory{ctas_of}: {held} access(es) of each thread", "held", "resident")
+    return Plan(
+        "kept", "interleaved", vector, 1, WARP // lanes_kept, THREADS // WARP, 1, cluster=cluster,
+        resident="shared", held=held,
+    )  # fmt: skip
+
+
+def _kept(task: Task, notes: Notes) -> Plan | None:
     """The plan of columns that threads keep in registers; None where they are too long for that."""
     vector, n = vector_of(task), task.geometry.n_reduced
     item = max(task.operand_type(i).itemsize for i in elements_of(task))
-    most = LARGEST_CLUSTER if task.target.has_clusters and not task.is_portable else 1
     for width, ctas in reversed(WIDTHS.rows):
-        lanes_kept = max(1, min(WARP, int(width) // (item * vector), ceil2(ceil(task.geometry.columns / vector))))
+        lanes_kept = _lanes_kept(task, int(width) // item, vector)
         cluster = ceil2(ceil(_held(n, lanes_kept, THREADS, 1) * vector / KEPT))
-        if cluster <= min(ctas, most):
+        if cluster <= min(ctas, _most_ctas(task)):
             break
     else:
-        notes.rejected.append(("resident=registers", f"{n} elements a column are too many for {most} CTA(s)"))
+        notes.rejected.append(
+            ("resident=registers", f"{n} elements a column are too many for {_most_ctas(task)} CTA(s)")
+        )
         return None
     warps = THREADS // WARP
+    if cluster == 2:
+        warps, cluster = 2 * warps, 1
     while warps > 1 and _held(n, lanes_kept, warps * WARP // 2, cluster) <= LEAST:
         warps //= 2
     held = _held(n, lanes_kept, warps * WARP, cluster)
@@ -47,6 +94,16 @@ def plan(task: Task, notes: Notes) -> Plan | None:
         "kept", "interleaved", vector, 1, WARP // lanes_kept, warps, max(1, 4 // warps), cluster=cluster,
         resident="registers", held=held,
     )  # fmt: skip
+
+
+def _most_ctas(task: Task) -> int:
+    """The most CTAs that share a column."""
+    return LARGEST_CLUSTER if task.target.has_clusters and not task.is_portable else 1
+
+
+def _lanes_kept(task: Task, columns: int, vector: int) -> int:
+    """The lanes beside each other that read the columns of a tile, or all columns if they are fewer."""
+    return max(1, min(WARP, columns // vector, ceil2(ceil(task.geometry.columns / vector))))
 
 
 def _held(n: int, lanes_kept: int, threads: int, cluster: int) -> int:

@@ -124,7 +124,7 @@ def test_chunks_have_accesses_and_no_clusters(asked: str, message: str) -> None:
         choose(task_of(softmax(), [x, x], (0,), TARGETS["sm_90a"]), f"resident=l2,{asked}")
 
 
-@pytest.mark.parametrize(("rows", "cluster"), [(256, 1), (2048, 2), (8192, 8)])
+@pytest.mark.parametrize(("rows", "cluster"), [(256, 1), (2048, 4), (8192, 8)])
 def test_columns_are_kept_by_tiles_of_whole_sectors(rows: int, cluster: int) -> None:
     plan = _plan(rows, 4096, kept=1)
     assert plan.fast == "kept"

@@ -1,0 +1,55 @@
+"""Columns that are read again: how wide the tile of a CTA is, where it waits, and how many CTAs share a column."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warpfold as wf
+from warpfold.compiler.plan.plan import Plan
+
+
+def plan_of(shape: tuple[int, int], dtype: str, **how: Any) -> Plan:
+    (plan,) = wf.softmax.compile((shape, dtype), axis=0, **how).plans
+    return plan
+
+
+@pytest.mark.parametrize(
+    ("rows", "dtype", "resident", "vector", "width", "cluster", "warps"),
+    [
+        (64, "f32", "registers", 4, 256, 1, 4),
+        (512, "f32", "registers", 4, 128, 1, 8),
+        (1000, "f32", "registers", 4, 128, 1, 16),
+        (2000, "f32", "registers", 4, 128, 4, 8),
+        (4096, "f32", "registers", 4, 64, 4, 8),
+        (64, "bf16", "registers", 8, 256, 1, 4),
+        (128, "bf16", "shared", 8, 128, 1, 8),
+        (1000, "bf16", "shared", 8, 64, 1, 8),
+        (1025, "bf16", "shared", 4, 64, 2, 8),
+        (8192, "float16", "shared", 4, 64, 8, 8),
+    ],
+)
+def test_columns(rows: int, dtype: str, resident: str, vector: int, width: int, cluster: int, warps: int) -> None:
+    plan = plan_of((rows, 4096), dtype)
+    item = 4 if dtype == "f32" else 2
+    found = (plan.resident, plan.vector, 32 // plan.lanes * plan.vector * item, plan.cluster, plan.warps)
+    assert (plan.fast, *found) == ("kept", resident, vector, width, cluster, warps)
+
+
+def test_columns_that_no_cluster_holds_wait_elsewhere() -> None:
+    assert "resident=shared" not in wf.softmax.explain(((20_000, 4096), "bf16"), axis=0)
+
+
+def test_a_tile_is_no_wider_than_the_columns() -> None:
+    assert 32 // plan_of((1000, 16), "bf16").lanes == 2
+
+
+@pytest.mark.parametrize("rows", [128, 515, 1030, 2500])
+def test_halves_that_wait_in_shared_memory_have_the_softmax_of_floats(rows: int) -> None:
+    x = np.random.default_rng(rows).standard_normal((rows, 64)).astype(np.float16)
+    e = np.exp(x.astype(np.float64) - x.max(0))
+    found = wf.softmax(x, axis=0, device="emulator")
+    assert "resident=shared" in wf.softmax.explain(x, axis=0)
+    np.testing.assert_allclose(found.astype(np.float64), e / e.sum(0), rtol=2e-3, atol=1e-7)
