@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import library_programs
@@ -36,10 +37,25 @@ def results(case: Case, device: str) -> tuple[np.ndarray, ...]:
     return got if isinstance(got, tuple) else (got,)
 
 
+def bits() -> Iterator[Case]:
+    """Arrays of bits, made by a ballot, by lanes with several elements, and of rows that begin inside a word."""
+    mask = np.random.default_rng(5).random((6, 352)) < 0.5
+    yield Case("pack", "pack", {"mask": mask})
+    yield Case("pack-odd", "pack", {"mask": mask[:, :333]})
+    yield Case("pack-flat", "pack", {"mask": mask[:, 1:]}, {"flat": True})
+    words = np.random.default_rng(6).integers(0, 2**32, (6, 11), np.uint32)
+    yield Case("unpack-odd", "unpack", {"bits": words}, {"shape": (6, 333)})
+    yield Case("unpack-flat", "unpack", {"bits": words.reshape(-1)}, {"shape": (9, 234), "flat": True})
+
+
+def cases() -> Iterator[Case]:
+    """All cases."""
+    yield from (*library_programs.cases(), *library_programs.residencies(), *bits())
+
+
 def written(device: str) -> str:
     """The file: the digest of each case."""
-    cases = (*library_programs.cases(), *library_programs.residencies())
-    return json.dumps({case.name: digest(results(case, device)) for case in cases}, indent=0)
+    return json.dumps({case.name: digest(results(case, device)) for case in cases()}, indent=0)
 
 
 if __name__ == "__main__":

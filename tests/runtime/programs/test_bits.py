@@ -202,6 +202,16 @@ def test_out_may_be_of_i32_and_a_saved_program_runs(tmp_path: Any) -> None:
     assert np.array_equal(wf.load(tmp_path / "chosen")(x, words), np.where(x > 0, x, 0))
 
 
+@pytest.mark.parametrize("library", ["torch", "jax.numpy"])
+def test_arrays_of_other_libraries(library: str) -> None:
+    xp: Any = pytest.importorskip(library)
+    mask = RNG.random((3, 100)) < 0.5
+    words = wf.pack(xp.asarray(mask))
+    assert type(words) is type(xp.asarray(mask))
+    assert np.array_equal(np.asarray(words).view(np.uint32), packed(mask))
+    assert np.array_equal(np.asarray(wf.unpack(words, mask.shape)), mask)
+
+
 X = RNG.standard_normal((3, 100)).astype(np.float32)
 WORDS = packed(X > 0)
 

@@ -23,6 +23,7 @@ from warpfold.runtime.emulator.sanitizer import Sanitizer
 
 CASES = {case.name: case for case in library_programs.cases()}
 WAITING = {case.name: case for case in library_programs.residencies()}
+BITS = {case.name: case for case in program_digests.bits()}
 DIGESTS = json.loads((Path(__file__).parents[2] / "data" / "programs.json").read_text())
 IN_PLACE = ("softmax", "softmin", "log_softmax", "layer_norm", "rms_norm", "normalize", "standardize", "group_norm")
 PRECISION = {"f16": 11, "bf16": 8, "f8e4m3fn": 4, "f8e5m2": 3}
@@ -84,6 +85,14 @@ def test_rows_wait_anywhere(name: str) -> None:
     assert program_digests.digest(tuple(found)) == DIGESTS[name]
 
 
+@pytest.mark.parametrize("name", BITS)
+def test_arrays_of_bits_have_the_recorded_digests(name: str) -> None:
+    tool, found = Sanitizer(), []
+    run_under(tool, lambda: found.extend(program_digests.results(BITS[name], "emulator")))
+    assert not list(tool.findings)
+    assert program_digests.digest(tuple(found)) == DIGESTS[name]
+
+
 def test_rows_wait_where_they_are_asked_to() -> None:
     for name, case in WAITING.items():
         plans = getattr(wf, case.function).compile(**case.arrays, **case.params, plan=case.plan).plans
@@ -96,13 +105,13 @@ def test_rows_wait_where_they_are_asked_to() -> None:
 
 
 def test_every_case_has_a_digest() -> None:
-    assert set(DIGESTS) == {*CASES, *WAITING}
+    assert set(DIGESTS) == {*CASES, *WAITING, *BITS}
     read_once = {"nll_loss", "dropout", "dropout_backward", "random_bits"}
     assert {case.function for case in WAITING.values()} == set(FUNCTIONS) - read_once
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("case", [*CASES.values(), *WAITING.values()], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", list(program_digests.cases()), ids=lambda case: case.name)
 def test_a_gpu_has_the_recorded_digests(case: Case) -> None:
     assert program_digests.digest(program_digests.results(case, "cuda")) == DIGESTS[case.name]
 
