@@ -132,9 +132,8 @@ from ..compiler.ir.build import (
 )
 from ..compiler.ir.dialect.base import bool_attr, int_attr
 from ..compiler.ir.mlir import arith, ir, llvm, nvvm, scf
+from .access.boundaries import ACCESS, past_boundary
 
-ACCESS = 16
-"""The size and the alignment of an access, in bytes."""
 IN_FLIGHT = 4
 """At most this many accesses are in flight a thread: 256 threads copy 16 KiB at a time."""
 
@@ -184,12 +183,7 @@ class _Copy:
 
     def _lead(self) -> Any:
         """Elements from the boundary of ``ACCESS`` bytes before the run to the run; 0 for a run of no elements."""
-        i64 = ir.IntegerType.get_signless(64)
-        start = llvm.ptrtoint(i64, address(self.base, self.begin, self.element))
-        low = arith.trunci(word_type(), start)
-        within = arith.andi(low, integer(low.type, ACCESS - 1))
-        lead = arith.shrui(within, integer(low.type, self.item.bit_length() - 1))
-        lead = lead if self.index.width == 32 else arith.extui(self.index, lead)
+        lead = past_boundary(self.base, self.begin, self.item)
         return arith.select(arith.cmpi(arith.CmpIPredicate.slt, self.begin, self.end), lead, self.number(0))
 
     def run(self) -> list[Any]:

@@ -104,9 +104,7 @@ from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.build import address, before, find, integer, load, replace, shared_buffer, store, word_type
 from ..compiler.ir.dialect.base import int_attr
 from ..compiler.ir.mlir import arith, ir, llvm, scf
-
-ACCESS = 16
-"""The size and the alignment of an access, in bytes."""
+from .access.boundaries import ACCESS, past_boundary
 
 
 def _run(module: Any) -> None:
@@ -125,18 +123,8 @@ def _reserved(op: Any) -> list[Any]:
     item = int_attr(op, "item")
     tile = shared_buffer(op, "results", int_attr(op, "bytes") // 4, word_type())
     before_tile = arith.shrui(llvm.ptrtoint(begin.type, tile), integer(begin.type, item.bit_length() - 1))
-    lead = _past(base, begin, item)
+    lead = past_boundary(base, begin, item)
     return [llvm.mlir_zero(tile.type), arith.subi(arith.subi(begin, lead), before_tile)]
-
-
-def _past(base: Any, index: Any, item: int) -> Any:
-    """Elements from the boundary before element ``index`` of an array to this element."""
-    scalar = ir.IntegerType.get_signless(8 * item)
-    start = llvm.ptrtoint(ir.IntegerType.get_signless(64), address(base, index, scalar))
-    low = arith.trunci(word_type(), start)
-    within = arith.andi(low, integer(low.type, ACCESS - 1))
-    found = arith.shrui(within, integer(low.type, item.bit_length() - 1))
-    return found if index.type.width == 32 else arith.extui(index.type, found)
 
 
 class _Write:
@@ -156,7 +144,7 @@ class _Write:
     def run(self) -> None:
         """Writes the elements in front of the first whole access, the accesses, and the elements that are left."""
         mask = self.number(self.each - 1)
-        lead = _past(self.base, self.begin, self.item)
+        lead = past_boundary(self.base, self.begin, self.item)
         front = arith.minsi(arith.andi(arith.subi(self.number(0), lead), mask), self.length)
         count = arith.shrui(arith.subi(self.length, front), self.number(self.each.bit_length() - 1))
         first = arith.addi(self.begin, front)

@@ -333,7 +333,7 @@ def _along_two_axes(plan: Plan) -> tuple[Mode, ...]:
         Mode("warp", plan.warps_kept, "kept", plan.lanes_kept * plan.vector_kept),
     ]
     threads = [*(lanes if plan.fast == "reduced" else reversed(lanes)), *warps]
-    if plan.tile_bytes and plan.resident:  # so that the rows of a warp begin at different banks
+    if plan.tile_bytes and plan.resident and plan.fast == "reduced":  # so the rows of a warp begin at different banks
         apart_kept = Mode("lane", plan.lanes_kept, "kept", plan.warps_kept)
         threads = [lanes[0], warps[0], Mode("warp", plan.warps_kept, "kept", 1), apart_kept]
     turns = [Mode("turn", None, "piece", plan.warps)] if taken == "piece" else []

@@ -44,7 +44,7 @@ IN_WARPS: dict[str, Any] = {
     "fast": "reduced", "warps": 1, "cluster": 1, "cta": "shuffle", "exchange": "shared", "finish": "cta",
 }  # fmt: skip
 """The fields of a plan whose results belong to one warp each, or to some lanes of a warp."""
-THROUGH_A_TILE: dict[str, Any] = {"fast": "reduced", "resident": "registers", "vector": 1, "cluster": 1}
+THROUGH_A_TILE: dict[str, Any] = {"resident": "registers", "vector": 1, "cluster": 1}
 """The fields of a plan whose rows are read again and go through a tile."""
 MOST_STATES = 8
 """The most accesses to partial states that a thread has in flight in the second round."""

@@ -1,15 +1,16 @@
 """Tiles: a CTA copies all elements of some neighbouring results into shared memory, from one run of memory.
 
 A tile is cut between indices of the outermost kept dim. The elements of one such index are a *unit*: a short row, or
-the rows of a small middle axis with everything between them. Memory is read in whole aligned accesses, wherever a unit
-begins and whatever the order of its elements. Threads pick their elements from shared memory, where single accesses
-are cheap.
+the rows of a small middle axis with everything between them, a *group* of rows. Memory is read in whole aligned
+accesses, wherever a unit begins and whatever the order of its elements. Threads pick their elements from shared memory,
+where single accesses are cheap.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import gcd, prod
 
 from ..dtypes import DType
@@ -44,14 +45,62 @@ def unit(geometry: Geometry, operand: int) -> Unit | None:
     """The unit of an input; None where units overlap or run backwards."""
     if not geometry.n_reduced:
         return Unit(1, 0, 1)
-    outer, inner = _outermost(geometry.kept), _inner(geometry)
+    outer = _outermost(geometry.kept)
+    return _unit([outer] if outer is not None else [], _inner(geometry), operand)
+
+
+def _unit(outer: Sequence[Dim], inner: Sequence[Dim], operand: int) -> Unit | None:
+    """The elements of one index of the dims ``outer``, which follow each other at one stride.
+
+    None where they do not, where those of several indices overlap, or where some run backwards.
+    """
     strides = [d.strides[operand] for d in inner if d.size > 1]
-    if min(strides, default=0) < 0:
+    if min(strides, default=0) < 0 or any(
+        a.strides[operand] != b.size * b.strides[operand] for a, b in pairwise(outer)
+    ):
         return None
     span = 1 + sum((d.size - 1) * d.strides[operand] for d in inner)
     count = prod(d.size for d in inner if d.strides[operand])
-    stride = outer.strides[operand] if outer is not None else span
+    stride = outer[-1].strides[operand] if outer else span
     return Unit(stride, span, count) if 0 < span <= stride else None
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Rows in groups, each of which is a unit of every array of some operands.
+
+    Attributes:
+        rows: the rows of a group, which share the indices of the outer kept dims.
+        units: the unit of each operand.
+    """
+
+    rows: int
+    units: dict[int, Unit]
+
+
+def groups(geometry: Geometry, items: Mapping[int, int], written: Container[int]) -> Groups | None:
+    """The smallest groups of rows that are dense in the arrays of some operands; None where there are none.
+
+    What is ``written`` has no gaps. What is read has few of them, or such short ones that hardly a sector lies in one.
+
+    Args:
+        geometry: the rows.
+        items: the operands, and the bytes of an element of each.
+        written: those of them that are results.
+    """
+    for depth in range(len(geometry.kept), 0, -1):
+        outer, inner = geometry.kept[:depth], geometry.kept[depth:]
+        found = {i: _unit(outer, (*inner, *geometry.reduced), i) for i in items}
+        units = {i: u for i, u in found.items() if u is not None and _is_dense(u, items[i], i in written)}
+        if len(units) == len(items):
+            return Groups(prod(d.size for d in inner), units)
+    return None
+
+
+def _is_dense(unit: Unit, item: int, written: bool) -> bool:
+    """Whether the elements of a unit, of ``item`` bytes each, have no gaps, or small ones where it is only read."""
+    gaps = unit.stride - unit.count
+    return gaps <= 0 or (not written and (unit.count >= DENSE * unit.stride or gaps * item <= SECTOR))
 
 
 def results(geometry: Geometry) -> int:
@@ -102,11 +151,13 @@ class RowBuffers:
         needed = -(-(plan.slots * row + EDGE) // 16) * 16
         return min(self.share(operand), needed) if plan.warps > 1 else self.share(operand)
 
-    def rounds(self, n: int) -> int:
-        """How many rows of ``n`` elements a thread can work on, one after another; 0 where not one fits."""
-        rows = min((self.share(i) - EDGE) // (n * self.items[i]) for i in self.own)
-        found = max(0, rows // self.plan.slots)
-        return min(1, found) if self.plan.warps > 1 else found
+    def groups(self, units: Mapping[int, Unit]) -> int:
+        """How many groups of rows fit the buffers, with these ``units`` of operands; 0 where not one does."""
+        fits = []
+        for i in self.own:
+            room = (self.share(i) - EDGE) // self.items[i]
+            fits.append((room - units[i].span) // units[i].stride + 1 if room >= units[i].span else 0)
+        return min(fits)
 
 
 def beyond(plan: Plan) -> int:

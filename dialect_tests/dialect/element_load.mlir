@@ -49,3 +49,14 @@ func.func @in_a_tile(%tile: !llvm.ptr<3>, %kept: i32, %r: i32, %first: i32, %end
     : (!llvm.ptr<3>, i32, i32, i32, i32, i32, i32, i32) -> f32
   return %v : f32
 }
+
+// CHECK-LABEL: func.func @apart_in_a_tile
+func.func @apart_in_a_tile(%tile: !llvm.ptr<3>, %kept: i32, %r: i32, %first: i32, %end: i32, %row: i32, %apart: i32,
+                           %origin: i32) -> f32 {
+  // In a group of rows that lie side by side the elements of a row are apart.
+  // CHECK:      access = "tile_strided"
+  %v = "fold.element_load"(%tile, %kept, %r, %first, %end, %row, %apart, %origin)
+    {kept_rank = 1, reduced_rank = 1, axis = "kept", access = "tile_strided"}
+    : (!llvm.ptr<3>, i32, i32, i32, i32, i32, i32, i32) -> f32
+  return %v : f32
+}

@@ -39,3 +39,14 @@ func.func @in_a_tile(%v: f32, %tile: !llvm.ptr<3>, %kept: i32, %r: i32, %first: 
     : (f32, !llvm.ptr<3>, i32, i32, i32, i32, i1, i32, i32, i32) -> ()
   return
 }
+
+// CHECK-LABEL: func.func @apart_in_a_tile
+func.func @apart_in_a_tile(%v: f32, %tile: !llvm.ptr<3>, %kept: i32, %r: i32, %first: i32, %end: i32, %on: i1,
+                           %row: i32, %apart: i32, %origin: i32) {
+  // In a group of rows that lie side by side the elements of a row are apart.
+  // CHECK:      access = "tile_strided"
+  "fold.element_store"(%v, %tile, %kept, %r, %first, %end, %on, %row, %apart, %origin)
+    {kept_rank = 1, reduced_rank = 1, axis = "kept", access = "tile_strided", whole = false}
+    : (f32, !llvm.ptr<3>, i32, i32, i32, i32, i1, i32, i32, i32) -> ()
+  return
+}

@@ -113,8 +113,8 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
         check_fragment(op, op.results[0].type)
 
 
-ELEMENT_ACCESS = ("aligned", "shifted", "strided", "uniform", "tile", "bits", "bits_strided")
-WRITTEN_ACCESS = ("aligned", "shifted", "strided", "tile", "bits")
+ELEMENT_ACCESS = ("aligned", "shifted", "strided", "uniform", *IN_TILE, "bits", "bits_strided")
+WRITTEN_ACCESS = ("aligned", "shifted", "strided", *IN_TILE, "bits")
 
 
 class ElementLoadOp(Fold.Operation, name="element_load"):  # type: ignore[misc]
@@ -123,7 +123,7 @@ class ElementLoadOp(Fold.Operation, name="element_load"):  # type: ignore[misc]
     ``fold.element_load base, kept, reduced, first, end, layout... {kept_rank, reduced_rank, axis, access}`` is a
     ``fold.load`` whose elements count where their reduced index is in [first, end). The others are undefined, and
     nothing is read for them that other threads write. An ``aligned`` access lies in the row as a whole or begins at
-    ``end`` or later; so does a single element, and one in a ``tile`` is single. A ``shifted`` access may be cut by
+    ``end`` or later; so does a single element, and those of tiles are single. A ``shifted`` access may be cut by
     either end. Its operand behind the layout says how many elements from ``base`` on can be read beside the row: those
     of the array, or none where other threads write there.
     """
@@ -186,7 +186,7 @@ class ElementStoreOp(Fold.Operation, name="element_store"):  # type: ignore[misc
     ``fold.element_store value, base, kept, reduced, first, end, on, layout... {kept_rank, reduced_rank, axis, access,
     whole}``: the twin of ``fold.element_load``. Threads whose ``on`` is true write the elements whose reduced index is
     in [first, end); with ``whole`` these are all. A ``shifted`` access has no operand behind its layout, one in a
-    ``tile``, which is what ``fold.tile_reserve`` gave, has the origin of that. The value of ``bits`` is the i32 that
+    tile, which is what ``fold.tile_reserve`` gave, has the origin of that. The value of ``bits`` is the i32 that
     ``fold.ballot`` gave: the lane whose elements are the first of the word writes it.
     """
 

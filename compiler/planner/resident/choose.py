@@ -43,7 +43,7 @@ def choose(task: Task, wanted: str = "") -> Choice:
             the errors of ``check`` where it cannot be served.
     """
     notes = Notes()
-    plan = owning(task, notes, wanted) if task.program.reduces else rows.map_plan(task, notes)
+    plan = owning(task, notes, wanted) if task.program.reduces else mapping(task, notes, wanted)
     if plan is None:
         raise error("WF423", name=task.program.name, elements=task.geometry.n_reduced)
     if wanted:
@@ -76,7 +76,9 @@ def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
     if chosen.tile_bytes:
         _check_tile(task, chosen)
     if not task.program.reduces:
-        return _mapped(task, chosen)
+        _check_mapped(task, chosen)
+        if not chosen.tile_bytes:
+            return chosen
     if chosen.fast == "reduced":
         accesses_of_row = rows.count_of(task, chosen.vector)
     else:
@@ -104,12 +106,11 @@ def _item(task: Task, operand: int) -> int:
     return types[operand].itemsize if operand < len(types) else 0
 
 
-def _mapped(task: Task, plan: Plan) -> Plan:
-    """The plan of a program without a fold, of which each thread makes ``held`` accesses that nothing joins."""
+def _check_mapped(task: Task, plan: Plan) -> None:
+    """Refuses (WF427) fields that no plan of a program without a fold has: nothing waits, and nothing meets."""
     for key, only in (("resident", "registers"), ("cluster", Plan().cluster)):
         if getattr(plan, key) != only:
             raise error("WF427", name=task.program.name, key=key, value=getattr(plan, key))
-    return plan
 
 
 def _check_served(task: Task, plan: Plan) -> None:
@@ -152,15 +153,29 @@ def owning(task: Task, notes: Notes, wanted: str = "") -> Plan | None:
     if task.is_portable:
         found = rows.portable_plan(task, notes, by_columns=by_columns)
     else:
-        asked = expand(wanted).get("tile_bytes", "")
-        if not by_columns and asked != "0" and not has_bits(task) and (asked or tiled.pays(task)):
-            found = tiled.plan(task, notes)
-            if found:
-                return found
+        found = _tiled(task, notes, wanted, by_columns=by_columns)
+        if found:
+            return found
         found = columns.plan(task, notes) if by_columns else rows.plan(task, notes)
+        far = found is None or found.cluster > 1
+        if far and not by_columns and not names_residency(wanted) and rows.are_narrow_runs(task):
+            notes.rejected.append(("resident=shared", "kernels of their own read runs of narrow elements faster"))
+            return None
     found = found or l2.plan(task, notes, by_columns=by_columns, asked=names_residency(wanted))
     walked = found is None and names_residency(wanted) and not writes_bits(task)
     return rows.walked_plan(task) if walked else found
+
+
+def mapping(task: Task, notes: Notes, wanted: str = "") -> Plan:
+    """The plan of a program without a fold."""
+    return _tiled(task, notes, wanted) or rows.map_plan(task, notes)
+
+
+def _tiled(task: Task, notes: Notes, wanted: str, *, by_columns: bool = False) -> Plan | None:
+    """The plan of rows that go through a tile, if that pays or ``wanted`` asks for it."""
+    asked = expand(wanted).get("tile_bytes", "")
+    wants = asked != "0" and not has_bits(task) and (asked or tiled.pays(task, by_columns=by_columns))
+    return tiled.plan(task, notes) if wants else None
 
 
 def names_residency(wanted: str) -> bool:

@@ -28,6 +28,10 @@ LARGE_CTA = threshold(512, "threads of a row in a CTA", sittings.RESIDENT_ROWS)
 """The threads of a row in the shared memory of one CTA."""
 CTA_BYTES = threshold(72 * 1024, "bytes of a row in a CTA", sittings.RESIDENT_ROWS)
 """So an SM holds three CTAs, one of which reads while another writes. Longer rows are shared by a cluster."""
+RUNS_CTA_BYTES = threshold(56 * 1024, "bytes of a row in a CTA", sittings.GROUPED_ROWS)
+"""The same of a row that lies in several runs of memory and is read by single elements: an SM holds four CTAs."""
+NARROW_RUNS = threshold(2, "bytes of an element", sittings.GROUPED_ROWS)
+"""Rows in runs of such elements, each read singly, do not wait in shared memory or in the L2 cache: they are cut."""
 CTA_LIMIT = threshold(96 * 1024, "bytes of shared memory of a CTA of a cluster", sittings.RESIDENT_ROWS)
 """The most, which whole accesses of all threads may need beyond CTA_BYTES."""
 PORTABLE_SHARED = threshold(64 * 1024, "bytes of shared memory of a CTA", sittings.RESIDENT_ROWS)
@@ -71,7 +75,7 @@ def _shared(task: Task, vector: int, count: int, notes: Notes) -> Plan | None:
     inputs = [i for i in elements_of(task) if i < len(task.program.inputs)]
     nbytes = count * vector * sum(task.operand_type(i).itemsize for i in inputs)
     most = LARGEST_CLUSTER if task.target.has_clusters and not task.is_portable else 1
-    cluster = min(most, ceil2(ceil(nbytes / CTA_BYTES)))
+    cluster = min(most, ceil2(ceil(nbytes / (RUNS_CTA_BYTES if _are_runs(task, vector) else CTA_BYTES))))
     threads = LARGE_CTA if cluster == 1 else ROW_THREADS
     held = ceil(count / (threads * cluster))
     nbytes = held * threads * cluster * nbytes // count  # in whole accesses of all threads
@@ -86,6 +90,17 @@ def _shared(task: Task, vector: int, count: int, notes: Notes) -> Plan | None:
     return Plan(
         "reduced", "interleaved", vector, 1, WARP, threads // WARP, 1, cluster=cluster, resident="shared", held=held
     )
+
+
+def are_narrow_runs(task: Task) -> bool:
+    """Whether a row lies in runs of narrow elements that are read singly: longer ones are cut at the grid."""
+    item = min(task.operand_type(i).itemsize for i in elements_of(task))
+    return item <= NARROW_RUNS and _are_runs(task, vector_of(task, "reduced"))
+
+
+def _are_runs(task: Task, vector: int) -> bool:
+    """Whether a row lies in several runs of memory, of lengths that no access of several elements divides."""
+    return len(task.geometry.reduced) > 1 and vector == 1
 
 
 def walked_plan(task: Task) -> Plan:

@@ -1,8 +1,9 @@
-"""Rows of odd lengths: a CTA copies whole rows into shared memory, and its threads read them there by single elements.
+"""Rows in groups that are dense: a CTA copies whole groups into shared memory, and threads read single elements there.
 
-Rows that begin anywhere cut the accesses at both ends, and their weights lie otherwise than they do. Where rows follow
-each other, those of a CTA are one run of memory, which all threads copy in whole aligned accesses. In shared memory an
-element costs the same wherever it lies. Results go back in the same way.
+Rows that begin anywhere cut the accesses at both ends, and their weights lie otherwise than they do. Rows of a short
+middle axis, whose elements lie apart, are read by narrow accesses. But a row, or the rows of one index of the outer
+dims, are a unit of memory, and the units of a CTA follow each other. All threads copy them in whole aligned accesses.
+In shared memory an element costs the same wherever it lies. Results go back in the same way.
 """
 
 from __future__ import annotations
@@ -13,161 +14,196 @@ from math import ceil
 
 from ...plan import tiles
 from ...plan.launch import Launch
-from ...plan.plan import LARGEST, Access, Plan
+from ...plan.plan import LARGEST, Access, Axis, Plan
+from ...program.graph import REDUCED
 from ...target import WARP
 from .. import sittings
 from ..alignment import WIDEST
-from ..layouts.tiled import BANKS, WORD
+from ..layouts.tiled import WORD
 from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Notes, Task
+from . import banks, columns
 from .accesses import accesses, elements_of
 
 HELD = threshold(40, "elements of a row that a thread keeps", sittings.TILED_ROWS)
 """A row gets as few threads, a power of two, as keep it in this many elements each."""
+HELD_APART = threshold(16, "elements of a row that a thread keeps", sittings.GROUPED_ROWS)
+"""The same where rows are in groups, in which their elements lie apart."""
 WARPS_KEPT = threshold((4, 2, 8, 1, 16), "warps of a CTA, in the order of choice", sittings.TILED_ROWS)
 """Warps with rows of their own: the first number by which lanes wait least."""
 MOST_WAITS = threshold(3, "words of one bank that a warp asks for at a time", sittings.TILED_ROWS)
-"""Elements of several sizes have no more lanes than this asks for: more lanes would cost more than they wait."""
+"""Rows that do not lie alike in all arrays, or whose elements lie apart, have no more lanes than this asks for: more
+lanes would cost more than they wait."""
 WORK = threshold(64, "elements of a thread", sittings.TILED_ROWS)
 """A thread works on as many rows, one after another, as have so many elements of its own, if a tile holds them."""
 MOST_ROUNDS = threshold(6, "rows of a thread", sittings.TILED_ROWS)
 """No tile is larger than for so many."""
 WHOLE_WARP = threshold(32, "elements of a row that a thread keeps", sittings.TILED_ROWS)
 """A warp that keeps so many of one row in each thread works on one row."""
+TILE_WITH_VALUES = threshold(8192, "bytes of a tile", sittings.GROUPED_ROWS)
+"""No tile of rows with a value each, such as a scale, is larger for the sake of several rows a thread."""
 LONG_ROW_BYTES = threshold(6000, "bytes of a row", sittings.TILED_ROWS)
 """From here on rows of words, or of wider elements, have no tile if nothing else lies along them."""
+LONG_WITH_GAPS = threshold(4000, "bytes of a row", sittings.GROUPED_ROWS)
+"""The same where there are gaps between rows."""
+WORKING = threshold(0.5, "part of the threads of a CTA", sittings.GROUPED_ROWS)
+"""So many have a row of one large group, or the tile is too small for it."""
 FILLING_THREADS = threshold(256, "threads per SM", sittings.TILED_ROWS)
 """Fewer rows are shared by more threads each, without a tile."""
 FILLING = threshold(8, "CTAs per SM", sittings.TILED_ROWS)
 """A CTA takes fewer rows one after another where these are not reached."""
 
 
-def dense(task: Task) -> tuple[int, ...]:
-    """The operands whose rows follow each other without gaps: those with the elements of rows, or none of them."""
-    found = tuple(i for i in elements_of(task) if _is_dense(task, i))
-    moving = [i for i in elements_of(task) if any(d.strides[i] for d in task.geometry.kept)]
-    return found if len(found) == len(moving) else ()
+def groups(task: Task) -> tiles.Groups | None:
+    """The groups of rows that a CTA copies, with the operands that it copies; None where these are not dense.
+
+    They are those with elements of rows. An input that is the same along the outermost dim is read where it is.
+    """
+    g = task.geometry
+    own = [i for i in elements_of(task) if g.kept and g.kept[0].strides[i]]
+    results = range(len(task.program.inputs), len(g.offsets))
+    items = {i: task.operand_type(i).itemsize for i in own}
+    if not own or any(task.start(i) % item for i, item in items.items()):
+        return None
+    return tiles.groups(g, items, results)
 
 
-def _is_dense(task: Task, operand: int) -> bool:
-    """Whether the elements of an operand lie in the order of kept and then of reduced indices."""
-    expected = 1
-    for d in reversed((*task.geometry.kept, *task.geometry.reduced)):
-        if d.strides[operand] != expected:
-            return False
-        expected *= d.size
-    item = task.operand_type(operand).itemsize
-    return task.start(operand) % item == 0 and bool(task.geometry.kept)
-
-
-def pays(task: Task) -> bool:
+def pays(task: Task, *, by_columns: bool = False) -> bool:
     """Whether rows are faster through a tile: the widest accesses do not divide them, and there are enough of them.
 
     Long rows of words are as fast without, if nothing else lies along them, and no elements are narrower: the ends that
-    are cut cost little.
+    are cut cost little. Rows side by side, ``by_columns``, have no wide accesses where few are side by side.
     """
     rows, g = elements_of(task), task.geometry
     items = [task.operand_type(i).itemsize for i in rows]
     wide = max(items)
+    if g.n_kept * ceil(g.n_reduced / HELD) < FILLING_THREADS * task.machine:
+        return False
+    if by_columns:
+        return columns.vector_of(task) * wide < WIDEST
     found = accesses(task, "reduced", WIDEST // wide)
     aligned = all(found[i] == "aligned" for i in rows)
     beside = any(d.strides[i] for i in range(len(found)) if i not in rows for d in g.reduced)
-    long = min(items) >= WORD and g.n_reduced * wide >= LONG_ROW_BYTES and not beside
-    return not aligned and not long and g.n_kept * ceil(g.n_reduced / HELD) >= FILLING_THREADS * task.machine
+    gaps = any(g.kept and g.kept[-1].strides[i] > g.n_reduced for i in rows)
+    long = min(items) >= WORD and g.n_reduced * wide >= (LONG_WITH_GAPS if gaps else LONG_ROW_BYTES) and not beside
+    return not aligned and not long
 
 
 def plan(task: Task, notes: Notes) -> Plan | None:
-    """The plan of rows that go through a tile; None where they do not follow each other, or are too long for one."""
-    n, own = task.geometry.n_reduced, dense(task)
-    if task.is_portable or not own or not n:
+    """The plan of rows that go through a tile; None where no groups of them are dense, or one is too large."""
+    n = task.geometry.n_reduced
+    own = groups(task) if n and not task.is_portable else None
+    found = _plan(task, own) if own else None
+    if found is None or own is None:
         return None
-    found = _plan(task, ceil2(ceil(n / HELD)))
-    if found is None:
-        return None
-    words = f"a CTA copies rows into {found.tile_bytes} bytes of shared memory, where it does not matter"
+    one = f"groups of {own.rows} rows" if own.rows > 1 else "rows"
+    words = f"a CTA copies {one} into {found.tile_bytes} bytes of shared memory, where it does not matter"
     notes.because(f"{words} where they begin", "tile_bytes", "vector")
     notes.because(f"{found.held} element(s) in each of {found.positions} thread(s) of a row", "held", "lanes", "warps")
     return found
 
 
-def _plan(task: Task, threads: int) -> Plan | None:
-    """A plan with ``threads`` threads a row or more, and the least tile for that; None where no tile is large enough.
+def _plan(task: Task, own: tiles.Groups) -> Plan | None:
+    """A plan with few threads a row, and the least tile for that; None where no tile is large enough.
 
-    Lanes do not wait for each other at the banks; elements of several sizes, which no distance of rows suits, may.
+    Where rows are dense and alike in all arrays, lanes do not wait for each other at the banks.
     """
-    n, items = task.geometry.n_reduced, {task.operand_type(i).itemsize for i in dense(task)}
+    n, apart = task.geometry.n_reduced, own.rows > 1
+    threads = ceil2(ceil(n / HELD))
+    fast: Axis = "kept" if apart or _has_values_of_rows(task) else "reduced"
     if threads > WARP:
-        return _tiled(task, _shape(n, WARP, threads // WARP, 1))
-    most = MOST_WAITS if len(items) > 1 else 1
+        return _tiled(task, own, _shape(n, fast, WARP, threads // WARP, 1))
+    threads = max(threads, min(WARP, ceil2(ceil(n / HELD_APART)))) if apart else threads
+    alike = len({(u.stride, task.operand_type(i).itemsize) for i, u in own.units.items()}) == 1
+    most = 1 if alike and fast == "reduced" else MOST_WAITS
     for lanes in (threads << k for k in range((WARP // threads).bit_length())):
-        plans = [plan for kept in WARPS_KEPT if (plan := _tiled(task, _shape(n, lanes, 1, kept)))]
-        waiting = [max(waits(plan, n, item) for item in items) for plan in plans]
+        whole = apart and lanes == WARP and ceil(n / lanes) >= WHOLE_WARP  # one warp takes the rows of a group in turn
+        warps_kept = (1,) if whole else WARPS_KEPT
+        shapes = (_shape(n, fast, lanes, 1, kept) for kept in warps_kept)
+        plans = [plan for shape in shapes if (plan := _tiled(task, own, shape))]
+        waiting = [_most_waits(task, own, plan) for plan in plans]
         if plans and min(waiting) <= most:
             return plans[waiting.index(min(waiting))]
     return None
 
 
-def _shape(n: int, lanes: int, warps: int, kept: int) -> Plan:
+def _has_values_of_rows(task: Task) -> bool:
+    """Whether a result has one value a row: lanes of neighbouring rows write these at once."""
+    return any(o.space & REDUCED == 0 for o in task.program.outputs)
+
+
+def _most_waits(task: Task, own: tiles.Groups, plan: Plan) -> int:
+    """The most words of one bank that the lanes of a warp ask for at a time, over all arrays in tiles."""
+    return max(banks.waits(plan, task.geometry, i, task.operand_type(i).itemsize) for i in own.units)
+
+
+def _shape(n: int, fast: Axis, lanes: int, warps: int, kept: int) -> Plan:
     """A plan of these extents for rows of ``n`` elements, without a tile."""
     held = ceil(n / (lanes * warps))
-    return Plan("reduced", lanes=lanes, warps=warps, warps_kept=kept, resident="registers", held=held)
+    return Plan(fast, lanes=lanes, warps=warps, warps_kept=kept, resident="registers", held=held)
 
 
-def _tiled(task: Task, plan: Plan) -> Plan | None:
+def _tiled(task: Task, own: tiles.Groups, plan: Plan) -> Plan | None:
     """``plan`` with the least tile for the rows that a thread works on; None where not even one fits the largest."""
     plans = [replace(plan, tile_bytes=1 << k) for k in range(LARGEST["tile_bytes"].bit_length())]
-    rounds = [_rounds(task, p) for p in plans]
+    rounds = [_rounds(task, own, p) for p in plans]
     whole = plan.lanes == WARP and plan.held >= WHOLE_WARP
     wanted = 1 if whole else min(max(1, WORK // plan.held), MOST_ROUNDS)
     wanted = min(wanted, rounds[-1])
+    if _has_values_of_rows(task):
+        wanted = min(wanted, max(1, rounds[TILE_WITH_VALUES.bit_length() - 1]))
     return next(p for p, each in zip(plans, rounds, strict=True) if each >= wanted) if wanted else None
 
 
-def waits(plan: Plan, n: int, item: int) -> int:
-    """The most words of one bank that the lanes of a warp ask for at a time, in rows of ``n`` elements of a tile.
-
-    An access of 8 bytes serves half a warp at a time. A row may begin at any of the elements of a word.
-    """
-    width = max(WORD, item)
-    together = BANKS // width
-    worst = 0
-    for begin in range(width // item):
-        words: dict[int, set[int]] = {}
-        for thread in range(together):
-            row, lane = divmod(thread, plan.lanes)
-            word = (begin + row * plan.warps_kept * n + lane) * item // width
-            words.setdefault(word % together, set()).add(word)
-        worst = max(worst, *map(len, words.values()))
-    return worst
-
-
 def rows_of_a_cta(task: Task, plan: Plan) -> int:
-    """The rows that a CTA takes: a multiple of those that its threads work on at a time, or 0 where none fit.
+    """The rows that a CTA takes, whole groups: about as many as its threads work on at a time, or a multiple of that.
 
-    They are fewer than fit the tile if CTAs would not fill the machine.
+    They are fewer than fit the tile if CTAs would not fill the machine, and 0 where no group fits it.
     """
-    rounds = _rounds(task, plan)
+    own = groups(task)
+    fitting = _rows_that_fit(task, own, plan) if own else 0
+    if not own or not fitting:
+        return 0
     filling = task.geometry.n_kept // (plan.slots * FILLING * task.machine)
-    return plan.slots * max(min(1, rounds), min(rounds, filling))
+    rows = plan.slots * max(1, min(fitting // plan.slots, filling))
+    return min(fitting, max(1, rows // own.rows) * own.rows)
 
 
-def _rounds(task: Task, plan: Plan) -> int:
+def _rounds(task: Task, own: tiles.Groups, plan: Plan) -> int:
     """How many rows a thread can work on, one after another, so that those of a CTA fit its tile; 0 where none do."""
-    operands = range(len(task.program.inputs) + len(task.program.outputs))
-    own, inputs = dense(task), len(task.program.inputs)
-    items = [task.operand_type(i).itemsize for i in operands]
-    buffers = tiles.RowBuffers(plan, items, [i for i in own if i < inputs], [i for i in own if i >= inputs])
-    return buffers.rounds(task.geometry.n_reduced)
+    fitting = _rows_that_fit(task, own, plan)
+    return max(min(1, fitting), fitting // plan.slots)
+
+
+def _rows_that_fit(task: Task, own: tiles.Groups, plan: Plan) -> int:
+    """How many rows fit the tile, in whole groups; 0 where too few threads had one.
+
+    Warps that share a row work on one alone, whose elements are side by side.
+    """
+    inputs, count = len(task.program.inputs), len(task.program.inputs) + len(task.program.outputs)
+    items = [task.operand_type(i).itemsize for i in range(count)]
+    copied = [i for i in own.units if i < inputs]
+    buffers = tiles.RowBuffers(plan, items, copied, [i for i in own.units if i >= inputs])
+    rows = buffers.groups(own.units) * own.rows
+    if plan.warps > 1:
+        alone = own.rows == 1 and all(_is_side_by_side(task, i) for i in own.units)
+        return min(1, rows) if alone else 0
+    return rows if rows >= plan.slots * (WORKING if own.rows > 1 else 1) else 0
 
 
 def tiled(task: Task, found: Sequence[Access]) -> tuple[Access, ...]:
     """How operands are accessed where rows go through a tile, if ``found`` says how they are without one."""
-    own = dense(task)
-    return tuple(
-        "tile" if i in own else "aligned" if access == "strided" and _is_side_by_side(task, i) else access
-        for i, access in enumerate(found)
-    )
+    own = groups(task)
+    assert own is not None  # or the plan would have no tile
+
+    def access(operand: int, without: Access) -> Access:
+        dense = _is_side_by_side(task, operand)
+        if operand in own.units:
+            return "tile" if dense else "tile_strided"
+        return "aligned" if without == "strided" and dense else without
+
+    return tuple(access(i, without) for i, without in enumerate(found))
 
 
 def _is_side_by_side(task: Task, operand: int) -> bool:

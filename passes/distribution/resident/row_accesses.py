@@ -18,7 +18,7 @@ from ..kernel import Kernel, load_attributes
 from ..place import Place, lead_of
 from ..reader import Reader, extent, operands_of
 from ..walk import Chunk, chunk_of
-from .row_tiles import buffers_of
+from .row_tiles import buffers_of, row_offset
 from .values import Values
 
 
@@ -61,10 +61,10 @@ class RowAccesses:
             lead = _lead(kernel, place)
             begin, chunk = arith.subi(begin, lead), _earlier(kernel, chunk, lead)
         reader = Reader(kernel, kernel.arg("count") if kernel.counted else None)
-        own = {i: _start_in_tile(kernel, place, begin, i, *tile) for i, tile in tiles.items()}
+        own = {i: _start(kernel, place, _first(kernel, i, begin), i, *tile) for i, tile in tiles.items()}
         if tiles:
             aligned = [i for i, access in enumerate(kernel.facts.access) if access == "aligned"]
-            own |= {i: _start(kernel, place, begin, i) for i in aligned}
+            own |= {i: _start(kernel, place, begin, i, kernel.arg("input", i)) for i in aligned}
         reused = sorted(buffers_of(kernel).reused.values()) if tiles else []
         return cls(kernel, place, chunk, begin, Values(kernel, place, reader, chunk), own, reused)
 
@@ -86,8 +86,8 @@ class RowAccesses:
         """The elements of an input in the access at ``r``, which lies in the row as a ``whole``, or else maybe not."""
         kernel, access = self.kernel, self.kernel.facts.access[operand]
         if operand in self.starts:
-            attributes = load_attributes(1, 1, kernel.plan.fast, access)
-            at, layout, bounds = self._relative(operand, r, access)
+            rank, (at, layout, bounds) = self._from_start(operand, r, access)
+            attributes = load_attributes(*rank, kernel.plan.fast, access)
         else:
             attributes = load_attributes(kernel.facts.kept_rank, kernel.facts.reduced_rank, kernel.plan.fast, access)
             at, bounds = [self.pointer("input", operand), self.place.start, r], [self.chunk.first, self.chunk.limit]
@@ -97,12 +97,21 @@ class RowAccesses:
         operands = [*at, *bounds, *layout]
         return kernel.make("fold.element_load", t, operands, attributes, kernel.plan.vector)
 
-    def _relative(self, operand: int, r: Any, access: str) -> tuple[list[Any], list[Any], list[Any]]:
-        """Where the access at ``r`` is from the thread's first one on, the layout there, and the bounds of the row."""
-        zero, one = self.kernel.number(0), self.kernel.number(1)
-        bounds = [arith.subi(bound, self.begin) for bound in (self.chunk.first, self.chunk.limit)]
-        layout = [zero, one, *([zero] if access in IN_TILE else [])]
-        return [self.starts[operand], zero, arith.subi(r, self.begin)], layout, bounds
+    def _from_start(self, operand: int, r: Any, access: str) -> tuple[tuple[int, int], tuple[list[Any], ...]]:
+        """The ranks of the layout of an access from ``starts`` on; where ``r`` is, the layout, the row's bounds."""
+        kernel, zero = self.kernel, self.kernel.number(0)
+        bounds = [self.chunk.first, self.chunk.limit]
+        if access == "tile_strided":
+            reduced = range(kernel.facts.reduced_rank)
+            layout = [
+                *kernel.dims("reduced_size", 0, reduced[1:]),
+                zero,
+                *kernel.dims("reduced_stride", operand, reduced),
+            ]
+            return (1, len(reduced)), ([self.starts[operand], zero, r], [*layout, zero], bounds)
+        bounds = [arith.subi(bound, self.begin) for bound in bounds]
+        layout = [zero, kernel.number(1), *([zero] if access in IN_TILE else [])]
+        return (1, 1), ([self.starts[operand], zero, arith.subi(r, self.begin)], layout, bounds)
 
     def hold(self, operand: int, t: Any) -> Any:
         """The slots in shared memory into which the thread copies its accesses of an input."""
@@ -143,7 +152,7 @@ class RowAccesses:
         kernel, access = self.kernel, self.kernel.facts.stores[number]
         operand = len(kernel.inputs) + number
         if operand in self.starts:
-            rank, (at, layout, bounds) = (1, 1), self._relative(operand, r, access)
+            rank, (at, layout, bounds) = self._from_start(operand, r, access)
         else:
             rank = (kernel.facts.kept_rank, kernel.facts.reduced_rank)
             at, bounds = [self.pointer("output", number), self.place.start, r], [self.chunk.first, self.chunk.limit]
@@ -227,22 +236,17 @@ def _earlier(kernel: Kernel, chunk: Chunk, lead: Any) -> Chunk:
     return chunk._replace(first=arith.maxsi(first, kernel.number(0)), limit=limit)
 
 
-def _start_in_tile(kernel: Kernel, place: Place, begin: Any, operand: int, tile: Any, origin: Any) -> Any:
-    """Where the access at ``begin`` of a thread's row is in the tile of an operand, in which rows follow each other."""
-    index = arith.addi(arith.subi(arith.muli(place.start, kernel.arg("n_reduced")), origin), begin)
-    return address(tile, index, element([*kernel.inputs, *kernel.results][operand].type))
+def _first(kernel: Kernel, operand: int, begin: Any) -> Any:
+    """From where in a row the accesses to an operand in a tile are counted: its elements may lie apart."""
+    accesses = (*kernel.facts.access, *kernel.facts.stores)
+    return begin if accesses[operand] == "tile" else kernel.number(0)
 
 
-def _start(kernel: Kernel, place: Place, begin: Any, operand: int) -> Any:
-    """Where the access at ``begin`` of a thread's row is in an input whose rows' elements lie side by side."""
-    row, index = place.start, begin
-    for d in reversed(range(kernel.facts.kept_rank)):
-        if d:
-            row, at = kernel.divided(row, kernel.arg("kept_size", 0, d))
-        else:
-            at = row
-        index = arith.addi(index, arith.muli(at, kernel.arg("kept_stride", operand, d)))
-    return address(kernel.arg("input", operand), index, element(kernel.inputs[operand].type))
+def _start(kernel: Kernel, place: Place, begin: Any, operand: int, base: Any, origin: Any = None) -> Any:
+    """Where element ``begin`` of a thread's row is in an operand, in which element ``origin`` lies at ``base``."""
+    index = arith.addi(row_offset(kernel, place.start, operand), begin)
+    index = index if origin is None else arith.subi(index, origin)
+    return address(base, index, element([*kernel.inputs, *kernel.results][operand].type))
 
 
 def _layout(kernel: Kernel, operand: int) -> list[Any]:

@@ -1,12 +1,12 @@
 """Rows that go through a tile of shared memory: a CTA copies its rows there, and writes results from there.
 
-The rows of a CTA are one run of memory, wherever rows begin. All threads copy the run by whole aligned accesses, and
-write that of a result in the same way. In between a thread reads and writes single elements of the tile, so a row may
-begin anywhere and have any length. Each array has a part of the tile. A run is read as a whole before any of it is
+The rows of a CTA are one run of memory in each array, wherever rows begin and in whatever order their elements lie. All
+threads copy the run by whole aligned accesses, and write that of a result in the same way. In between a thread reads
+and writes single elements of the tile. Each array has a part of the tile. A run is read as a whole before any of it is
 written, so a result may lie where an input does. Where warps share a row, a result lies in the tile of an input, too.
 
-Neighbouring lanes take rows that are ``Plan.warps_kept`` apart, for which the planner has the rows of a warp begin at
-different banks.
+Where lanes lie along the rows, neighbouring ones take rows that are ``Plan.warps_kept`` apart, for which the planner
+has the rows of a warp begin at different banks. Otherwise they take neighbouring rows.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from functools import reduce
+from typing import Any, NamedTuple
 
 from ....compiler.ir.build import bytes_of, memory_type
 from ....compiler.ir.dialect.base import element
@@ -22,6 +23,7 @@ from ....compiler.ir.mlir import arith, gpu, ir, scf
 from ....compiler.plan import tiles
 from ....compiler.plan.plan import IN_TILE
 from ....compiler.planner.alignment import WIDEST
+from ...access.offsets import coordinates
 from ..kernel import Kernel
 from ..place import Place, Tile, first_place
 
@@ -37,8 +39,8 @@ def row_tiles(kernel: Kernel) -> Iterator[tuple[Tile, Place, Mapping[int, Sequen
     rows, end = kernel.arg("tile_rows"), kernel.arg("n_kept")
     first = arith.muli(kernel.id(gpu.block_id(gpu.Dimension.x)), rows)
     end = arith.minsi(arith.addi(first, rows), end)
-    run = _Run(kernel, first, end)
-    found = run.tiles()
+    runs = _Runs(kernel, first, end)
+    found = runs.tiles()
     gpu.barrier()
     if kernel.plan.warps > 1:
         yield tile, _placed(kernel, place, arith.addi(first, place.slot), end), found
@@ -55,7 +57,7 @@ def row_tiles(kernel: Kernel) -> Iterator[tuple[Tile, Place, Mapping[int, Sequen
                 yield tile, _placed(kernel, place, arith.addi(kept, place.slot), end), found
             scf.YieldOp([])
     gpu.barrier()
-    run.write(found)
+    runs.write(found)
 
 
 def _placed(kernel: Kernel, place: Place, kept: Any, end: Any) -> Place:
@@ -72,15 +74,41 @@ def buffers_of(kernel: Kernel) -> tiles.RowBuffers:
     return tiles.RowBuffers(kernel.plan, items, [i for i in own if i < inputs], [i for i in own if i >= inputs])
 
 
-class _Run:
-    """The elements of a CTA's rows, which follow each other in each array that has a tile."""
+def row_offset(kernel: Kernel, row: Any, operand: int) -> Any:
+    """Where row number ``row`` begins in an operand, in elements from its first row."""
+    kept = range(kernel.facts.kept_rank)
+    places = coordinates(row, kernel.dims("kept_size", 0, kept[1:]), len(kept))
+    strides = kernel.dims("kept_stride", operand, kept)
+    return reduce(arith.addi, (arith.muli(*pair) for pair in zip(places, strides, strict=True)))
+
+
+class _Run(NamedTuple):
+    """The elements of a CTA's rows in one array: the first one, and how many there are, with gaps."""
+
+    begin: Any
+    length: Any
+
+
+class _Runs:
+    """The elements of a CTA's rows, which are a run of memory in each array that has a tile."""
 
     def __init__(self, kernel: Kernel, first: Any, end: Any) -> None:
         self.kernel = kernel
-        self.begin = arith.muli(first, kernel.arg("n_reduced"))
-        self.length = arith.muli(arith.subi(end, first), kernel.arg("n_reduced"))
+        self.rows = first, arith.subi(end, kernel.number(1))
         self.thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
         self.buffers = buffers_of(kernel)
+        self.found = {i: self._run_of(i) for i in (*self.buffers.own, *self.buffers.reused)}
+
+    def _run_of(self, operand: int) -> _Run:
+        """The elements from the first one of the first row to the last one of the last row: no stride is negative."""
+        kernel, reduced = self.kernel, range(self.kernel.facts.reduced_rank)
+        begin, last = (row_offset(kernel, row, operand) for row in self.rows)
+        sizes = kernel.dims("reduced_size", 0, reduced[1:])
+        outer = reduce(arith.divui, sizes, kernel.arg("n_reduced"))
+        one = kernel.number(1)
+        for size, stride in zip([outer, *sizes], kernel.dims("reduced_stride", operand, reduced), strict=True):
+            last = arith.addi(last, arith.muli(arith.subi(size, one), stride))
+        return _Run(begin, arith.addi(arith.subi(last, begin), one))
 
     def tiles(self) -> dict[int, Sequence[Any]]:
         """The tile of each operand that has one, and its origin: inputs are copied there."""
@@ -89,16 +117,17 @@ class _Run:
         found: dict[int, Sequence[Any]] = {}
         for i in self.buffers.own:
             room = {"item": self.buffers.items[i], "bytes": self.buffers.nbytes(i)}
+            begin, length = self.found[i]
             if i < inputs:
-                behind = arith.addi(self.begin, self.length)
-                operands = [self._array(i), self.begin, self.length, behind, self.thread]
+                operands = [self._array(i), begin, length, arith.addi(begin, length), self.thread]
                 how = room | {"threads": kernel.plan.threads, "own": True}
                 found[i] = list(kernel.make_op("fold.tile_copy", types, operands, how).results)
             else:
-                found[i] = list(kernel.make_op("fold.tile_reserve", types, [self._array(i), self.begin], room).results)
+                found[i] = list(kernel.make_op("fold.tile_reserve", types, [self._array(i), begin], room).results)
         for i, other in self.buffers.reused.items():
             tile, origin = found[other]
-            found[i] = [tile, arith.addi(origin, arith.subi(self._lead(other), self._lead(i)))]
+            moved = arith.subi(self._boundary(i), self._boundary(other))
+            found[i] = [tile, arith.addi(origin, moved)]
         return found
 
     def _array(self, operand: int) -> Any:
@@ -107,17 +136,17 @@ class _Run:
         role, number = ("input", operand) if operand < inputs else ("output", operand - inputs)
         return self.kernel.arg(role, number)
 
-    def _lead(self, operand: int) -> Any:
-        """How many elements after a boundary the run begins in the array of an operand."""
-        kernel, item = self.kernel, self.buffers.items[operand]
+    def _boundary(self, operand: int) -> Any:
+        """The element at the boundary before the run in the array of an operand."""
+        kernel, item, begin = self.kernel, self.buffers.items[operand], self.found[operand].begin
         attributes = {"lanes": WIDEST // item, "bytes": item, "kept_rank": 1, "reduced_rank": 0}
-        operands = [self._array(operand), self.begin, kernel.number(1)]
-        return kernel.make("fold.lead", kernel.index, operands, attributes, 1)
+        operands = [self._array(operand), begin, kernel.number(1)]
+        return arith.subi(begin, kernel.make("fold.lead", kernel.index, operands, attributes, 1))
 
-    def write(self, found: Mapping[int, Sequence[Any]]) -> None:
+    def write(self, tiles: Mapping[int, Sequence[Any]]) -> None:
         """Writes the results that have a tile."""
         kernel, inputs = self.kernel, len(self.kernel.inputs)
-        for i in (i for i in found if i >= inputs):
-            operands = [*found[i], self._array(i), self.begin, self.length, self.thread]
+        for i in (i for i in tiles if i >= inputs):
+            operands = [*tiles[i], self._array(i), *self.found[i], self.thread]
             how = {"item": self.buffers.items[i], "threads": kernel.plan.threads}
             kernel.make_op("fold.tile_write", [], operands, how)

@@ -65,6 +65,48 @@ def test_units_of_all_inputs_follow_the_dims_of_the_first() -> None:
     assert [tiles.unit(g, i) for i in range(5)] == [Unit(5, 5, 5), None, None, None, None]
 
 
+def _groups(
+    shape: tuple[int, ...], axes: tuple[int, ...], strides: tuple[int, ...], item: int, *, written: bool
+) -> Any:
+    """The groups of rows of an array, which is read, or ``written`` beside a dense one."""
+    plain = strides_of(shape, range(len(shape)), [1] * len(shape))
+    g = geometry(shape, axes, plain if written else strides, strides)
+    return tiles.groups(g, {0: item, 1: item}, (1,) if written else ())
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "strides", "rows", "unit"),
+    [
+        ((9, 5), (1,), (5, 1), 1, Unit(5, 5, 5)),
+        ((9, 4, 5), (2,), (20, 5, 1), 1, Unit(5, 5, 5)),
+        ((9, 5, 3), (1,), (15, 3, 1), 3, Unit(15, 15, 15)),
+        ((9, 4, 5, 3), (1, 3), (60, 15, 3, 1), 5, Unit(60, 60, 60)),
+        ((9, 4, 5, 3), (2,), (60, 15, 3, 1), 3, Unit(15, 15, 15)),
+        ((9, 5), (1,), (6, 1), 1, Unit(6, 5, 5)),  # a short gap
+        ((9, 5, 3), (1,), (16, 3, 1), 3, Unit(16, 15, 15)),
+        ((9, 5, 3), (1,), (20, 4, 1), 3, Unit(20, 19, 15)),
+        ((9, 500), (1,), (600, 1), 1, Unit(600, 500, 500)),  # a longer one of longer rows
+    ],
+)
+def test_groups_of_rows(
+    shape: tuple[int, ...], axes: tuple[int, ...], strides: tuple[int, ...], rows: int, unit: Unit
+) -> None:
+    found = _groups(shape, axes, strides, 4, written=False)
+    assert (found.rows, found.units[1]) == (rows, unit)
+    dense = unit.count == unit.stride
+    assert (_groups(shape, axes, strides, 4, written=True) is not None) == dense
+
+
+def test_rows_that_are_in_no_group() -> None:
+    for shape, axes, strides in (
+        ((5, 9), (0,), (9, 1)),  # one group
+        ((9, 500), (1,), (800, 1)),  # gaps of many sectors
+        ((9, 5), (1,), (3, 1)),  # rows that overlap
+        ((9, 3), (1,), (30, 10)),  # elements that are far apart
+    ):
+        assert _groups(shape, axes, strides, 4, written=False) is None
+
+
 def test_the_number_of_units_that_fit_a_tile() -> None:
     """The aligned accesses at both ends of a copy take at most EDGE bytes beyond the elements."""
     for n in range(1, 300):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from warpfold.compiler.dtypes import F16, F32, DType
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.planner.choose import choose
 from warpfold.compiler.planner.resident import l2
+from warpfold.compiler.planner.resident.choose import owning
+from warpfold.compiler.planner.task import Notes
 from warpfold.compiler.target import TARGETS
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "passes"))
@@ -40,6 +43,22 @@ def test_few_rows_get_more_threads_each() -> None:
 
 def test_the_ctas_of_a_cluster_share_a_long_row() -> None:
     assert [_plan(1000, n).cluster for n in (8192, 16384, 32768, 65536)] == [1, 1, 2, 4]
+
+
+def test_rows_in_runs_that_no_wide_access_divides() -> None:
+    """Channels of images of 7 x 7: in bf16 they are cut at the grid, and in f32 more CTAs share one."""
+
+    def owned(t: DType, side: int, wanted: str = "") -> Any:
+        item, n = t.itemsize, side * side
+        strides = (256 * n * item, n * item, item)
+        zeros = np.zeros(8, np.float16 if t == F16 else np.float32)
+        x = np.lib.stride_tricks.as_strided(zeros, (1337, 256, n), strides)
+        return owning(task_of(softmax(t), [x, x], (1,)), Notes(), wanted)
+
+    assert owned(F16, 7) is None
+    assert owned(F16, 7, "resident=shared").resident == "shared"
+    assert owned(F16, 8).resident == "shared"
+    assert (owned(F32, 7).resident, owned(F32, 7).cluster) == ("shared", 8)
 
 
 def test_without_clusters_a_row_has_a_large_cta() -> None:

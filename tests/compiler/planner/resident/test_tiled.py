@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 
 from warpfold.compiler.dtypes import F16, F32
+from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.planner.choose import choose
-from warpfold.compiler.planner.resident import tiled
-from warpfold.compiler.planner.task import Choice
-from warpfold.compiler.program.graph import Program
+from warpfold.compiler.planner.resident import banks, tiled
+from warpfold.compiler.planner.task import Choice, Task
+from warpfold.compiler.program.graph import SCALAR, Program
 from warpfold.compiler.program.values import cast
+from warpfold.compiler.space.geometry import Dim, Geometry
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "passes"))
-from kernel_programs import layer_norm, operand, softmax, task_of, total
+from kernel_programs import layer_norm, operand, scaled, softmax, task_of, total
 
 MANY = 1 << 18
 
@@ -33,6 +35,12 @@ def _choice(rows: int, columns: int, dtype: Any = np.float16, pitch: int = 0, **
     return choose(task_of(softmax(F16 if dtype == np.float16 else F32), [x, x], (0,), **how))
 
 
+def _waits(plan: Plan, columns: int, item: int) -> int:
+    """For how many words of a bank the lanes of a warp ask at a time, where dense rows have so many columns."""
+    g = Geometry((Dim(MANY, (columns,)),), (Dim(columns, (1,)),), (0,))
+    return banks.waits(plan, g, 0, item)
+
+
 @pytest.mark.parametrize("columns", [2, 3, 33, 77, 100, 255, 1001, 4097])
 def test_many_rows_of_odd_lengths_go_through_a_tile(columns: int) -> None:
     found = _choice(MANY, columns)
@@ -43,11 +51,55 @@ def test_many_rows_of_odd_lengths_go_through_a_tile(columns: int) -> None:
 
 def test_other_rows_do_not() -> None:
     assert not _choice(MANY, 64).plan.tile_bytes  # whole accesses
-    assert not _choice(MANY, 33, pitch=34).plan.tile_bytes  # with gaps
+    assert not _choice(MANY, 33, pitch=34).plan.tile_bytes  # with gaps, which are not written
     assert not _choice(30, 33).plan.tile_bytes  # too few
     assert not _choice(MANY, 33, determinism="portable").plan.tile_bytes
     assert not _choice(MANY, 30001).plan.tile_bytes  # too long
     assert not _choice(MANY, 2001, np.float32).plan.tile_bytes  # long rows of words, with nothing beside
+
+
+@pytest.mark.parametrize(
+    ("n", "inner", "fast"), [(4, 3, "kept"), (21, 3, "kept"), (64, 3, "kept"), (1000, 3, "kept"), (21, 49, "kept")]
+)
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_groups_of_rows_go_through_a_tile(n: int, inner: int, fast: str, dtype: Any) -> None:
+    found = choose(_middle(n, inner, dtype))
+    access = ("tile_strided",)
+    assert (found.plan.tile_bytes > 0, found.plan.fast, found.facts.access, found.facts.stores) == (
+        True, fast, access, access,
+    )  # fmt: skip
+    assert found.run.units % inner == 0
+    item, g = np.dtype(dtype).itemsize, _middle(n, inner, dtype).geometry
+    assert banks.waits(found.plan, g, 0, item) <= tiled.MOST_WAITS
+
+
+def test_groups_that_have_no_tile() -> None:
+    assert not choose(_middle(21, 8, np.float16)).plan.tile_bytes  # whole accesses
+    assert not choose(_middle(1000, 49, np.float16)).plan.tile_bytes  # too large
+    assert not choose(_middle(21, 3, np.float16, groups=30)).plan.tile_bytes  # too few
+    assert not choose(_middle(21, 3, np.float16, determinism="portable")).plan.tile_bytes
+
+
+def _middle(n: int, inner: int, dtype: Any, groups: int = MANY, **how: Any) -> Task:
+    """A softmax along a middle axis."""
+    item = np.dtype(dtype).itemsize
+    strides = (n * inner * item, inner * item, item)
+    x = np.lib.stride_tricks.as_strided(np.zeros(16, dtype), (groups, n, inner), strides)
+    return task_of(softmax(F16 if dtype == np.float16 else F32), [x, x], (0, 2), **how)
+
+
+def test_rows_with_small_gaps_are_copied_with_these() -> None:
+    x, y = _rows(MANY, 33, np.float16, 34), _rows(MANY, 33, np.float16)
+    found = choose(task_of(softmax(F16), [x, y], (0,)))
+    assert (found.plan.tile_bytes > 0, found.facts.access, found.facts.stores) == (True, ("tile",), ("tile",))
+    far = choose(task_of(softmax(F16), [_rows(MANY, 33, np.float16, 80), y], (0,)))
+    assert not far.plan.tile_bytes
+
+
+def test_a_map_of_rows_of_odd_lengths_goes_through_a_tile() -> None:
+    x, w, k = _rows(MANY, 3, np.float32), np.zeros((1, 3), np.float32), np.zeros((1, 1), np.float32)
+    found = choose(task_of(scaled(SCALAR), [x, w, k, x], (0,)))
+    assert (found.plan.tile_bytes > 0, found.facts.access[0], found.facts.stores) == (True, "tile", ("tile",))
 
 
 def test_long_rows_of_words_with_weights_go_through_a_tile() -> None:
@@ -62,12 +114,12 @@ def test_long_rows_of_words_with_weights_go_through_a_tile() -> None:
 @pytest.mark.parametrize(("dtype", "item"), [(np.float16, 2), (np.float32, 4)])
 def test_no_lane_waits_for_a_bank(columns: int, dtype: Any, item: int) -> None:
     plan = _choice(MANY, columns, dtype).plan
-    assert not plan.tile_bytes or tiled.waits(plan, columns, item) == 1
+    assert not plan.tile_bytes or _waits(plan, columns, item) == 1
 
 
 def test_lanes_wait_where_rows_lie_a_multiple_of_all_banks_apart() -> None:
     plan = _choice(MANY, 33, np.float32).plan
-    assert (plan.lanes, tiled.waits(plan, 33, 4), tiled.waits(plan, 32, 4)) == (1, 1, 32)
+    assert (plan.lanes, _waits(plan, 33, 4), _waits(plan, 32, 4)) == (1, 1, 32)
 
 
 def test_elements_of_several_sizes_have_few_lanes_that_may_wait() -> None:
@@ -75,7 +127,7 @@ def test_elements_of_several_sizes_have_few_lanes_that_may_wait() -> None:
     program = Program("halved", (F32,), (cast(x / total(x), F16).expr,))
     plan = choose(task_of(program, [_rows(MANY, 33, np.float32), _rows(MANY, 33, np.float16)], (0,))).plan
     assert plan.lanes == 1
-    assert 1 < max(tiled.waits(plan, 33, item) for item in (2, 4)) <= tiled.MOST_WAITS
+    assert 1 < max(_waits(plan, 33, item) for item in (2, 4)) <= tiled.MOST_WAITS
 
 
 def test_a_cta_takes_fewer_rows_where_ctas_would_not_fill_the_machine() -> None:
