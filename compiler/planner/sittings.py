@@ -59,4 +59,4 @@ TILED_ROWS = Sitting("2026-11-25", "7eda5f9", "Rows of odd lengths that are read
 RESIDENT_ROWS = Sitting("2026-11-25", "fb17907", "Rows that are read again")
 CACHED_ROWS = Sitting("2026-11-25", "202ce9a", "Rows in the L2 cache")
 RESIDENT_COLUMNS = Sitting("2026-11-26", "30dab35", "Columns that are read again")
-GROUPED_ROWS = Sitting("2026-11-26", "69b560f", "Groups of rows that are read again")
+GROUPED_ROWS = Sitting("2026-11-26", "c5cf832", "Groups of rows that are read again")

@@ -157,8 +157,8 @@ def owning(task: Task, notes: Notes, wanted: str = "") -> Plan | None:
         if found:
             return found
         found = columns.plan(task, notes) if by_columns else rows.plan(task, notes)
-        far = found is None or found.cluster > 1
-        if far and not by_columns and not names_residency(wanted) and rows.are_narrow_runs(task):
+        near = found is not None and found.resident == "registers"
+        if not near and not by_columns and not names_residency(wanted) and rows.are_narrow_runs(task):
             notes.rejected.append(("resident=shared", "kernels of their own read runs of narrow elements faster"))
             return None
     found = found or l2.plan(task, notes, by_columns=by_columns, asked=names_residency(wanted))

@@ -37,12 +37,12 @@ MOST_WAITS = threshold(3, "words of one bank that a warp asks for at a time", si
 lanes would cost more than they wait."""
 WORK = threshold(64, "elements of a thread", sittings.TILED_ROWS)
 """A thread works on as many rows, one after another, as have so many elements of its own, if a tile holds them."""
+WORK_WITH_VALUES = threshold(20, "elements of a thread", sittings.GROUPED_ROWS)
+"""The same where a result has a value for each row, such as a scale; a thread then works on two rows at least."""
 MOST_ROUNDS = threshold(6, "rows of a thread", sittings.TILED_ROWS)
 """No tile is larger than for so many."""
 WHOLE_WARP = threshold(32, "elements of a row that a thread keeps", sittings.TILED_ROWS)
 """A warp that keeps so many of one row in each thread works on one row."""
-TILE_WITH_VALUES = threshold(8192, "bytes of a tile", sittings.GROUPED_ROWS)
-"""No tile of rows with a value each, such as a scale, is larger for the sake of several rows a thread."""
 LONG_ROW_BYTES = threshold(6000, "bytes of a row", sittings.TILED_ROWS)
 """From here on rows of words, or of wider elements, have no tile if nothing else lies along them."""
 LONG_WITH_GAPS = threshold(4000, "bytes of a row", sittings.GROUPED_ROWS)
@@ -118,8 +118,7 @@ def _plan(task: Task, own: tiles.Groups) -> Plan | None:
     alike = len({(u.stride, task.operand_type(i).itemsize) for i, u in own.units.items()}) == 1
     most = 1 if alike and fast == "reduced" else MOST_WAITS
     for lanes in (threads << k for k in range((WARP // threads).bit_length())):
-        whole = apart and lanes == WARP and ceil(n / lanes) >= WHOLE_WARP  # one warp takes the rows of a group in turn
-        warps_kept = (1,) if whole else WARPS_KEPT
+        warps_kept = (1,) if apart and lanes == WARP else WARPS_KEPT  # one warp takes the rows of a group in turn
         shapes = (_shape(n, fast, lanes, 1, kept) for kept in warps_kept)
         plans = [plan for shape in shapes if (plan := _tiled(task, own, shape))]
         waiting = [_most_waits(task, own, plan) for plan in plans]
@@ -148,12 +147,17 @@ def _tiled(task: Task, own: tiles.Groups, plan: Plan) -> Plan | None:
     """``plan`` with the least tile for the rows that a thread works on; None where not even one fits the largest."""
     plans = [replace(plan, tile_bytes=1 << k) for k in range(LARGEST["tile_bytes"].bit_length())]
     rounds = [_rounds(task, own, p) for p in plans]
-    whole = plan.lanes == WARP and plan.held >= WHOLE_WARP
-    wanted = 1 if whole else min(max(1, WORK // plan.held), MOST_ROUNDS)
-    wanted = min(wanted, rounds[-1])
-    if _has_values_of_rows(task):
-        wanted = min(wanted, max(1, rounds[TILE_WITH_VALUES.bit_length() - 1]))
+    wanted = min(_wanted(task, plan), rounds[-1])
     return next(p for p, each in zip(plans, rounds, strict=True) if each >= wanted) if wanted else None
+
+
+def _wanted(task: Task, plan: Plan) -> int:
+    """The rows on which a thread works, one after another, if a tile holds them."""
+    if plan.lanes == WARP and plan.held >= WHOLE_WARP:
+        return 1
+    if _has_values_of_rows(task):
+        return max(2, min(WORK_WITH_VALUES // plan.held, MOST_ROUNDS))
+    return min(max(1, WORK // plan.held), MOST_ROUNDS)
 
 
 def rows_of_a_cta(task: Task, plan: Plan) -> int:
