@@ -16,6 +16,7 @@ from ...compiler.planner import choose as planner
 from ...compiler.planner.resident.choose import LITTLE_MORE, cuts, is_far, names_residency, owning
 from ...compiler.planner.task import Notes, Task
 from ...compiler.program.array_program import ArrayProgram, Fold, Layout
+from ...compiler.program.bit_arrays import WORD
 from ...compiler.program.cuts.cut import cut
 from ...compiler.program.cuts.steps import Operand, Step, Steps
 from ...compiler.program.graph import REDUCED, walk
@@ -203,7 +204,9 @@ class StepPlanner:
     def _steps(self, long: Rows, far: Rows) -> Steps:
         """The steps where rows along ``long`` dims are cut at the grid, and those along ``far`` ones wait far away."""
         empty = frozenset(d for d, n in enumerate(self.sizes) if n == 0)
-        return _steps(self.program, long, far, empty, self.order, self.determinism == "portable")
+        packs = any(o.dtype == BIT for o in self.program.outputs)
+        whole = frozenset(d for d, n in enumerate(self.sizes) if packs and n % WORD == 0)
+        return _steps(self.program, long, far, empty, self.order, self.determinism == "portable", whole)
 
     def _folds_once(self, step: Step, plan: Plan | None, steps: Steps, long: Rows, far: Rows) -> bool:
         """Whether a step of values of rows reads its elements once, in a reduction, if no CTA owns the rows.
@@ -278,14 +281,20 @@ class StepPlanner:
 
 @lru_cache(maxsize=1024)
 def _steps(
-    program: ArrayProgram, long: Rows, far: Rows, empty: frozenset[int], order: Sequence[int], portable: bool
+    program: ArrayProgram,
+    long: Rows,
+    far: Rows,
+    empty: frozenset[int],
+    order: Sequence[int],
+    portable: bool,
+    whole: frozenset[int],
 ) -> Steps:
     """The steps of a program, of whose rows those along ``long`` dims, and those without elements, are cut."""
 
     def owns(kept: Dims, reduced: Dims) -> bool:
         return (kept, reduced) not in long and empty.isdisjoint(reduced)
 
-    return cut(program, owns, order, lambda *dims: dims in far, portable=portable)
+    return cut(program, owns, order, lambda *dims: dims in far, portable=portable, whole=whole)
 
 
 def _along_dims(spec: ArraySpec, layout: Layout, axes: Sequence[int | None], sizes: Dims) -> ArraySpec:

@@ -102,6 +102,10 @@ ENTRIES: Entries = {
             "lanes of {name} put words of bits together: {key}={value} is for other programs, expected {expected}",
             "leave out {key}",
         ),
+        "WF431": (
+            "rows of {name} do not begin at words of bits: their bits are {strides} apart",
+            "compile the program for arrays of these sizes",
+        ),
         "WF429": (
             "resident=shared: rows that wait need {needed} bytes of shared memory a CTA: {arch} gives {limit}",
             "share a row among more CTAs (cluster), or choose resident=memory",

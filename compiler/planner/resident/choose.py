@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ...dtypes import BIT
 from ...errors import error
 from ...plan.abi import Facts, numberings, waiting_bytes
 from ...plan.ladder import expand
@@ -43,6 +44,7 @@ def choose(task: Task, wanted: str = "") -> Choice:
             the errors of ``check`` where it cannot be served.
     """
     notes = Notes()
+    _check_rows_of_words(task)
     plan = owning(task, notes, wanted) if task.program.reduces else mapping(task, notes, wanted)
     if plan is None:
         raise error("WF423", name=task.program.name, elements=task.geometry.n_reduced)
@@ -123,6 +125,21 @@ def _check_served(task: Task, plan: Plan) -> None:
             raise error("WF403", key=key, value=repr(value), expected=expected_of(key))
         if value not in values:
             raise error("WF425", name=task.program.name, key=key, value=value, only=" or ".join(map(str, values)))
+
+
+def _check_rows_of_words(task: Task) -> None:
+    """Refuses (WF431) rows of which two have bits in one word, or that have gaps inside of words.
+
+    The cut makes no such step. A compiled program refuses arrays of other sizes so.
+    """
+    g, inputs = task.geometry, len(task.program.inputs)
+    for i in (inputs + i for i, o in enumerate(task.program.outputs) if o.dtype == BIT):
+        inner, apart = 1, [d.strides[i] for d in g.kept if d.size > 1]
+        for d in reversed([d for d in g.reduced if d.size > 1]):
+            apart += [] if d.strides[i] == inner else [d.strides[i], inner]
+            inner *= d.size
+        if any(stride % WORD for stride in apart):
+            raise error("WF431", name=task.program.name, strides=apart)
 
 
 def _check_words(task: Task, plan: Plan) -> None:

@@ -43,6 +43,8 @@ CTA_THREADS = threshold(128, "threads of a CTA", sittings.RESIDENT_ROWS)
 MOST_WARPS = LARGEST["warps"]
 MAPPED = threshold(2, "accesses of a thread", sittings.RESIDENT_ROWS)
 """The accesses in flight of a thread of a program without a fold."""
+MAPPED_WITH_BITS = threshold(1, "accesses of a thread", sittings.WORDS_OF_BITS)
+"""Those of halves and narrower elements, beside which bits are written."""
 FILLING = threshold(256, "threads per SM", sittings.RESIDENT_ROWS)
 """Rows that do not give the machine this many threads get more threads each."""
 
@@ -129,7 +131,8 @@ def map_plan(task: Task, notes: Notes) -> Plan:
     vector = vector_of(task, "reduced")
     count = count_of(task, vector)
     threads = max(min(ceil2(count), ROW_THREADS), lanes_of_word(task, vector))
-    held = min(MAPPED, max(1, ceil(count / threads)))
+    most = MAPPED_WITH_BITS if writes_bits(task) and vector >= WIDEST // 2 else MAPPED
+    held = min(most, max(1, ceil(count / threads)))
     lanes = min(threads, WARP)
     warps = threads // lanes
     notes.because(f"each thread makes {held} access(es), which nothing joins", "held")

@@ -7,7 +7,7 @@ reads them. What crosses is chosen as the cheapest cut of the graph: few values,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ..array_program import ArrayProgram
 from ..graph import Expr, Space
@@ -30,6 +30,7 @@ def cut(
     far: Owns = lambda *_: False,
     *,
     portable: bool = False,
+    whole: Collection[int] = (),
 ) -> Steps:
     """The steps of ``program``.
 
@@ -42,9 +43,10 @@ def cut(
         far: ``far(kept, reduced)`` says of rows that are owned whether they wait so far from the threads that another
             read costs more than instructions do.
         portable: whether results have the same bits on every GPU.
+        whole: the dims along which elements fill words of bits.
     """
     program = rewritten(program, owns, far, portable=portable)
-    groups = grouped(program, owns, range(len(program.dims)) if order is None else order)
+    groups = grouped(program, owns, range(len(program.dims)) if order is None else order, whole)
     homes = _homes(program, groups)
     buffers = Buffers(program)
     crossing: list[list[Expr]] = []

@@ -6,7 +6,7 @@ the elements belongs to a later phase. A step whose rows no CTA or cluster can o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -152,7 +152,7 @@ def space_of(axes: Sequence[int | None]) -> Space:
     return sum(1 << d for d in axes if d is not None)
 
 
-def grouped(program: ArrayProgram, owns: Owns, order: Sequence[int]) -> list[Group]:
+def grouped(program: ArrayProgram, owns: Owns, order: Sequence[int], whole: Collection[int] = ()) -> list[Group]:
     """What the steps of ``program`` compute and write, in order.
 
     A step of a plain reduction gathers nothing: an earlier step of the same rows does so, or else a map before it.
@@ -161,6 +161,7 @@ def grouped(program: ArrayProgram, owns: Owns, order: Sequence[int]) -> list[Gro
         program: the program.
         owns: the planner's answer which rows a CTA or a cluster may own.
         order: the dims as they lie in memory, outermost first.
+        whole: the dims along which elements fill words of bits.
     """
     below = folds_below(program.roots)
     groups = _fold_groups(program, below, owns)
@@ -172,7 +173,7 @@ def grouped(program: ArrayProgram, owns: Owns, order: Sequence[int]) -> list[Gro
             first = max(_steps(below, w.value, step_of), default=0)
             group = next((g for g in groups[first:] if serves(g, w)), None)
             (left if group is None else group.written).append(w)
-    maps, found = _maps(left, order), list[Group]()
+    maps, found = _maps(left, order, whole), list[Group]()
     for i, g in enumerate(groups):
         missing = [e for e in g.mapped if not any(e in before.first for before in found)]
         missing = [e for e in missing if not _gathers_for(e, groups[max(_steps(below, e, step_of), default=0) : i])]
@@ -257,15 +258,21 @@ def _writes_rows(group: Group, written: Written) -> bool:
     return written.space == group.kept and written.words is None and group.makes(written.value)
 
 
-def _maps(left: Sequence[Written], order: Sequence[int]) -> list[Group]:
-    """Steps without folds: one for all values along the same dims; bits that share a word are along a row."""
+def _maps(left: Sequence[Written], order: Sequence[int], whole: Collection[int]) -> list[Group]:
+    """Steps without folds: one for all values along the same dims.
+
+    Bits that share a word are along a row. If they fill their words, a row has more dims than these, as without bits.
+    """
     groups: dict[tuple[Space, tuple[int, ...] | None], Group] = {}
     for w in left:
         alike = [x for x in left if x.space == w.space]
         words = next((x.words for x in (w, *alike) if x.words is not None), None)
         shared = _shared([x.value for x in alike], [d for d in order if w.space >> d & 1])
-        reduced = shared if words is None else space_of(words)
-        groups.setdefault((w.space, words), Group(w.space & ~reduced, reduced, words or ())).written.append(w)
+        own = space_of(words or ())
+        fill = bool(words) and words[-1] in whole and not own & ~shared
+        reduced = shared if words is None or fill else own
+        along = (words or ()) if reduced == own else ()
+        groups.setdefault((w.space, words), Group(w.space & ~reduced, reduced, along)).written.append(w)
     return list(groups.values())
 
 

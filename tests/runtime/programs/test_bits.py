@@ -212,6 +212,24 @@ def test_arrays_of_other_libraries(library: str) -> None:
     assert np.array_equal(np.asarray(wf.unpack(words, mask.shape)), mask)
 
 
+def test_rows_that_fill_words_are_one() -> None:
+    x = RNG.standard_normal((6, 4, 64)).astype(np.float32)
+    made = relu.compile(x)
+    assert made.artifact.steps.steps[0].kept == ()
+    assert np.array_equal(made(-x)[1], packed(-x > 0))
+    assert np.array_equal(relu(x[:, ::-1])[1], packed(x[:, ::-1] > 0))
+    with pytest.raises(ArgumentError, match="WF123"):
+        made(x[..., :60].copy())
+
+
+def test_rows_that_share_words_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("warpfold.runtime.programs.plans.WORD", 4)
+    with pytest.raises(
+        PlanError, match=r"WF431: rows of relu do not begin at words of bits: their bits are \[128, 100"
+    ):
+        relu(RNG.standard_normal((5, 100)).astype(np.float64))
+
+
 X = RNG.standard_normal((3, 100)).astype(np.float32)
 WORDS = packed(X > 0)
 
