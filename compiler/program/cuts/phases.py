@@ -269,7 +269,7 @@ def _maps(left: Sequence[Written], order: Sequence[int], whole: Collection[int])
         words = next((x.words for x in (w, *alike) if x.words is not None), None)
         shared = _shared([x.value for x in alike], [d for d in order if w.space >> d & 1])
         own = space_of(words or ())
-        fill = bool(words) and words[-1] in whole and not own & ~shared
+        fill = not own & ~shared and set(words[-1:] if words else ()) & set(whole)
         reduced = shared if words is None or fill else own
         along = (words or ()) if reduced == own else ()
         groups.setdefault((w.space, words), Group(w.space & ~reduced, reduced, along)).written.append(w)
