@@ -50,5 +50,5 @@ def launch_words(ready: Prepared) -> str:
 def finish_words(plan: Plan) -> str:
     """How CTAs, or clusters, finish a result."""
     if plan.resident == "l2":
-        return "each CTA combines the states of the chunks of its rows"
+        return "the CTA that folds the last chunk of a row combines the states of all"
     return FINISHES[plan.finish] if plan.cluster == 1 else IN_CLUSTERS[plan.finish]

@@ -1,12 +1,16 @@
 """Lowers tickets and the counters between CTAs: one thread of a CTA counts, and barriers tell the others.
 
 - ``fold.ticket``: ``atom.inc`` wraps to zero at the last ticket, so the counter is ready for the next launch.
-- ``fold.share``: a word of shared memory between two barriers. The first one lets all threads read the word, and what
-  else is in shared memory, before it is written again.
+- ``fold.share``: a word of shared memory, and a barrier behind it. What a CTA does between two of these ops has another
+  barrier, so that all threads have read the word before it is written again.
+- ``fold.arrive``: a barrier, an ``atom.inc`` that releases what all threads of the CTA wrote before it, and acquires
+  what the CTAs that arrived before released. Whether it was the last one goes through a word of shared memory.
 - ``fold.signal``: a barrier, and an ``atom.inc`` that releases what all threads of the CTA wrote before it.
-- ``fold.await``: one thread reads the counter, with acquire order, until it has all signals, and sleeps between two
-  reads. Then it counts the wait: the counter goes from zero to ``count`` with the signals, and on to twice ``count``
-  with the waits, where it wraps to zero. A barrier follows.
+- ``fold.await``: one thread reads the counter, with acquire order, until it has the signal, and sleeps between two
+  reads. Then it counts the wait. A barrier follows.
+
+A counter goes from zero to ``count`` with those that arrive, one further with the signal of the last of them, and on
+with ``count`` waits, the last of which sets it to zero.
 
 ```mlir before
 func.func @wait(%counters: !llvm.ptr<1>, %number: i32, %count: i32) {
@@ -25,7 +29,7 @@ func.func @wait(%counters: !llvm.ptr<1>, %number: i32, %count: i32) {
     %cell = llvm.getelementptr %counters[%number] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
     scf.while : () -> () {
       %seen = llvm.load %cell atomic syncscope("device") acquire {alignment = 4 : i64} : !llvm.ptr<1> -> i32
-      %waits = arith.cmpi ult, %seen, %count : i32
+      %waits = arith.cmpi ule, %seen, %count : i32
       scf.condition(%waits)
     } do {
       %pause = arith.constant 64 : i32
@@ -33,9 +37,7 @@ func.func @wait(%counters: !llvm.ptr<1>, %number: i32, %count: i32) {
       scf.yield
     }
     %two = arith.constant 2 : i32
-    %all = arith.muli %count, %two : i32
-    %one = arith.constant 1 : i32
-    %last = arith.subi %all, %one : i32
+    %last = arith.muli %count, %two : i32
     %old = llvm.atomicrmw uinc_wrap %cell, %last syncscope("device") monotonic {alignment = 4 : i64} : !llvm.ptr<1>, i32
   }
   gpu.barrier
@@ -79,11 +81,26 @@ def _ticket(op: Any) -> list[Any]:
 
 def _share(op: Any) -> list[Any]:
     (number,) = op.operands
+    return [_resized(_shared(op, lambda: _word(number)), op.results[0].type)]
+
+
+def _shared(op: Any, make: Callable[[], Any]) -> Any:
+    """A word that the first thread of the CTA makes, in all of its threads."""
     shared = shared_buffer(op, "ticket", 1, word_type())
+    _first_thread(lambda: store(make(), shared, i32(0)))
     barrier()
-    _first_thread(lambda: store(_word(number), shared, i32(0)))
+    return load(shared, i32(0), word_type())
+
+
+def _arrive(op: Any) -> list[Any]:
+    counters, number, count = op.operands
+
+    def arrive() -> Any:
+        return _increment(address(counters, number, word_type()), _last(count), llvm.AtomicOrdering.acq_rel)
+
     barrier()
-    return [_resized(load(shared, i32(0), word_type()), op.results[0].type)]
+    before = _shared(op, arrive)
+    return [arith.cmpi(arith.CmpIPredicate.eq, before, arith.subi(_word(count), i32(1)))]
 
 
 def _signal(op: Any) -> list[Any]:
@@ -120,20 +137,20 @@ def _is_first_thread() -> Any:
 
 
 def _spin(cell: Any, count: Any) -> None:
-    """Reads a counter until it is at least ``count``."""
+    """Reads a counter until it is more than ``count``."""
     loop = scf.WhileOp([], [])
     with ir.InsertionPoint(loop.before.blocks.append()):
         order = llvm.AtomicOrdering.acquire
         seen = llvm.load(word_type(), cell, ordering=order, syncscope=DEVICE, alignment=4)
-        scf.ConditionOp(arith.cmpi(arith.CmpIPredicate.ult, seen, count), [])
+        scf.ConditionOp(arith.cmpi(arith.CmpIPredicate.ule, seen, count), [])
     with ir.InsertionPoint(loop.after.blocks.append()):
         nvvm.nanosleep(i32(PAUSE))
         scf.YieldOp([])
 
 
 def _last(count: Any) -> Any:
-    """The value at which a counter wraps: as many CTAs signal it as wait for it."""
-    return arith.subi(arith.muli(_word(count), i32(2)), i32(1))
+    """The value after which a counter wraps: ``count`` CTAs arrive, one of them signals, and ``count`` wait."""
+    return arith.muli(_word(count), i32(2))
 
 
 def _increment(cell: Any, last: Any, order: Any) -> Any:
@@ -149,5 +166,7 @@ def _resized(word: Any, t: Any) -> Any:
     return word if word.type == t else arith.extui(t, word)
 
 
-LOWERED = {"fold.ticket": _ticket, "fold.share": _share, "fold.signal": _signal, "fold.await": _await}
+LOWERED = {
+    "fold.ticket": _ticket, "fold.share": _share, "fold.arrive": _arrive, "fold.signal": _signal, "fold.await": _await,
+}  # fmt: skip
 PASS = Pass("lower-tickets", _run, tuple(LOWERED), "take work by tickets, and wait for work with smaller ones")

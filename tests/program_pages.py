@@ -143,16 +143,22 @@ def cache() -> Case:
     def row_of(state: int) -> str:
         return f"row {state % 4}"
 
-    def folds(s: Seen) -> bool:
-        return s.cta == s.at // 4 % 64 // 32 * 2
+    def leaves(s: Seen) -> bool:
+        return s.cta == s.at // 16
+
+    def combines(s: Seen) -> bool:
+        return s.cta == 1 and s.thread % 8 == s.at // 16
 
     panels = [
-        _array("the fold: a CTA reads a chunk of 32 columns", each, chosen=folds),
-        Panel("and leaves its states in memory, here the maxima", 4, states, "partials", "written", text=row_of),
-        _array("a CTA that writes reads its chunk from the cache", each, chosen=lambda s: not folds(s)),
-        Panel("and the states of both chunks, for which it has waited", 4, states, "partials", text=row_of),
+        _array("the fold: a CTA reads a chunk of 32 columns", each, again=0),
+        Panel("and leaves its states in memory, here the maxima", 4, states, "partials", "written", text=row_of,
+              chosen=leaves),
+        Panel("the last CTA reads those of all chunks", 4, states, "partials", text=row_of, chosen=combines),
+        Panel("and leaves the states of the rows in place of the first ones", 4, states[:1], "partials", "written",
+              text=row_of, chosen=lambda s: s.cta == 1),
+        _array("with these a CTA reads a chunk again, from the cache", each, again=1),
         _results(each),
-    ]
+    ]  # fmt: skip
     return Case(f"softmax of rows, --plan {plan}", _call(softmax, (4, 64), plan=plan), panels)
 
 

@@ -79,6 +79,8 @@ PROGRAM_RUNGS = (
          "one kernel folds each row, and a second one reads it again and writes the results"),
     Rung("row-in-memory", f"{_CTA},resident=memory", SOFTMAX,
          "one kernel, whose CTA owns a row and reads it again from memory in each phase"),
+    Rung("row-in-cache", "fast=reduced,lanes=32,warps=4,warps_kept=1,cluster=1,resident=l2,held=1", OWN,
+         "all CTAs share the rows in chunks, and read a chunk again while the L2 cache holds it"),
     Rung("row-in-shared", f"{_CTA},resident=shared", SOFTMAX,
          "the row waits in shared memory, so that memory is read once"),
     Rung("row-in-cluster", "fast=reduced,lanes=32,warps=4,warps_kept=1,cluster=2,resident=shared", OWN,

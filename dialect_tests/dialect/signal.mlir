@@ -1,4 +1,4 @@
-// fold.signal: tells the CTAs that wait for a counter that this one has written.
+// fold.signal: tells the CTAs that wait for a counter that the state of a row is there.
 
 // RUN: warpfold-opt %s | warpfold-opt | FileCheck %s
 

@@ -1,15 +1,16 @@
-// Work by tickets: the lowering of fold.ticket, fold.share, fold.signal and fold.await.
+// Work by tickets: the lowering of fold.ticket, fold.share, fold.arrive, fold.signal and fold.await.
 
 // RUN: warpfold-opt %s --pass-pipeline='builtin.module(lower-tickets,canonicalize,cse)' | FileCheck %s
 
 gpu.module @device {
+  // CHECK: llvm.mlir.global internal @ticket_1() {addr_space = 3 : i32, {{.*}}} : !llvm.array<1 x i32>
   // CHECK: llvm.mlir.global internal @ticket_0() {addr_space = 3 : i32, {{.*}}} : !llvm.array<1 x i32>
 
-  // A word of shared memory, which is written between two barriers.
+  // A word of shared memory, which is written before a barrier.
   // CHECK-LABEL: func.func @share
   // CHECK-SAME:    (%[[NUMBER:.*]]: i64)
   func.func @share(%number: i64) -> i64 {
-    // CHECK:      gpu.barrier
+    // CHECK-NOT:  gpu.barrier
     // CHECK:      scf.if
     // CHECK:        %[[WORD:.*]] = arith.trunci %[[NUMBER]] : i64 to i32
     // CHECK:        llvm.store %[[WORD]], %[[SHARED:.*]] {alignment = 4 : i64} : i32, !llvm.ptr<3>
@@ -19,6 +20,24 @@ gpu.module @device {
     // CHECK-NEXT: return %[[ALL]] : i64
     %all = "fold.share"(%number) : (i64) -> i64
     return %all : i64
+  }
+
+  // The barrier comes before the atomic: it makes what all threads wrote known to the thread that releases it. The last
+  // one to arrive acquires what the others released.
+  // CHECK-LABEL: func.func @arrive
+  // CHECK-SAME:    (%[[COUNTERS:.*]]: !llvm.ptr<1>, %[[NUMBER:.*]]: i32, %[[COUNT:.*]]: i32)
+  func.func @arrive(%counters: !llvm.ptr<1>, %number: i32, %count: i32) -> i1 {
+    // CHECK:      gpu.barrier
+    // CHECK:      scf.if
+    // CHECK:        %[[CELL:.*]] = llvm.getelementptr %[[COUNTERS]][%[[NUMBER]]]
+    // CHECK:        %[[LAST:.*]] = arith.muli %[[COUNT]], %c2_i32 : i32
+    // CHECK:        %[[OLD:.*]] = llvm.atomicrmw uinc_wrap %[[CELL]], %[[LAST]] syncscope("device") acq_rel
+    // CHECK:        llvm.store %[[OLD]], %[[SHARED:.*]] {alignment = 4 : i64} : i32, !llvm.ptr<3>
+    // CHECK:      gpu.barrier
+    // CHECK-NEXT: %[[BEFORE:.*]] = llvm.load %[[SHARED]]
+    // CHECK:      arith.cmpi eq, %[[BEFORE]], %{{.*}} : i32
+    %last = "fold.arrive"(%counters, %number, %count) : (!llvm.ptr<1>, i32, i32) -> i1
+    return %last : i1
   }
 }
 
@@ -44,8 +63,7 @@ func.func @signal(%counters: !llvm.ptr<1>, %number: i32, %count: i32) {
   // CHECK:     gpu.barrier
   // CHECK:     scf.if
   // CHECK:       %[[CELL:.*]] = llvm.getelementptr %[[COUNTERS]][%[[NUMBER]]]
-  // CHECK:       %[[ALL:.*]] = arith.muli %[[COUNT]], %c2_i32 : i32
-  // CHECK:       %[[LAST:.*]] = arith.subi %[[ALL]], %c1_i32 : i32
+  // CHECK:       %[[LAST:.*]] = arith.muli %[[COUNT]], %c2_i32 : i32
   // CHECK:       llvm.atomicrmw uinc_wrap %[[CELL]], %[[LAST]] syncscope("device") release
   // CHECK-NOT: gpu.barrier
   // CHECK:     return
@@ -60,7 +78,7 @@ func.func @await(%counters: !llvm.ptr<1>, %number: i32, %count: i32) {
   // CHECK:     scf.if
   // CHECK:       scf.while
   // CHECK:         %[[SEEN:.*]] = llvm.load %[[CELL:.*]] atomic syncscope("device") acquire
-  // CHECK:         %[[WAITS:.*]] = arith.cmpi ult, %[[SEEN]], %[[COUNT]] : i32
+  // CHECK:         %[[WAITS:.*]] = arith.cmpi ule, %[[SEEN]], %[[COUNT]] : i32
   // CHECK:         scf.condition(%[[WAITS]])
   // CHECK:         nvvm.nanosleep
   // CHECK:       llvm.atomicrmw uinc_wrap %[[CELL]], %{{.*}} syncscope("device") monotonic

@@ -7,11 +7,12 @@ that the thread has then.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...compiler.ir.combine import with_shape
 from ...compiler.ir.dialect.base import state_type
-from ...compiler.ir.mlir import arith, ir
+from ...compiler.ir.mlir import arith, ir, scf
 from ...compiler.plan.layout import layout_of
 from ...compiler.plan.plan import Plan
 from .kernel import Kernel
@@ -51,19 +52,42 @@ def _in_warp(kernel: Kernel, state: Any, place: Place) -> Any:
     return kernel.stage("fold.warp_reduce", [state.type], [state], _lanes(place.plan)).results[0]
 
 
+def meet_in_first_warp(tile: Tile, state: Any, place: Place, use: Callable[[Any], None]) -> None:
+    """Joins the threads of a CTA by shuffles, and ``use`` the state in the first warp of each result alone."""
+    state = _in_warp(tile.kernel, state, place)
+    if place.plan.warps == 1:
+        use(state)
+        return
+    slots, left = _left_by_warps(tile.kernel, state, place)
+    first = scf.IfOp(tile.kernel.is_first(place.warp))
+    with ir.InsertionPoint(first.then_block):
+        use(_joined(tile.kernel, slots, left, place, place))
+        scf.YieldOp([])
+
+
 def _across_warps(tile: Tile, state: Any, place: Place) -> tuple[Any, Place]:
     """Joins warps: each leaves its states in shared memory, and threads take them by the plan for then."""
     kernel, met = tile.kernel, tile.kernel.plan.met
+    slots, left = _left_by_warps(kernel, state, place)
+    then = tile.place(met) if place.plan != met else place
+    return _joined(kernel, slots, left, place, then), then
+
+
+def _left_by_warps(kernel: Kernel, state: Any, place: Place) -> tuple[int, list[Any]]:
+    """How many states each warp has left, and the buffers in shared memory where they are."""
     slot, slots, how = _left(kernel, place)
     buffers = [ir.Type.parse("!llvm.ptr<3>")] * len(kernel.states)
     operands = [place.warp, slot, kernel.is_first(place.lane), state]
-    warps = {"rows": place.plan.warps, "slots": slots}
-    left = list(kernel.make_op("fold.shared_store", buffers, operands, warps | how).results)
-    then = tile.place(met) if place.plan != met else place
+    attributes = {"rows": place.plan.warps, "slots": slots} | how
+    return slots, list(kernel.make_op("fold.shared_store", buffers, operands, attributes).results)
+
+
+def _joined(kernel: Kernel, slots: int, left: list[Any], place: Place, then: Place) -> Any:
+    """The state of all warps, for a thread that had a ``place`` and has another one ``then``."""
     joined = state_type([with_shape(t, then.plan.vector_kept) for t in kernel.states])
     operands = [then.lane, _found(kernel, place, then), *left]
-    op = kernel.stage("fold.interwarp_accumulate", [joined], operands, warps | _lanes(then.plan))
-    return op.results[0], then
+    attributes = {"rows": place.plan.warps, "slots": slots} | _lanes(then.plan)
+    return kernel.stage("fold.interwarp_accumulate", [joined], operands, attributes).results[0]
 
 
 def _left(kernel: Kernel, place: Place) -> tuple[Any, int, dict[str, Any]]:

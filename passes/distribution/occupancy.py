@@ -55,10 +55,9 @@ WIDE_ACCESS = 16
 """Elements of an access. With this many or more, ptxas spills without a number if the kernel numbers its elements. It
 also spills if the kernel masks words of bytes to count them, on SMs that hold fewer than FULL_SM threads."""
 
-IN_CACHE = 768
-"""Threads per SM of a kernel whose rows wait in the L2 cache: with fewer in flight CTAs wait for each other, and with
-1024 a chunk of halves spills. On an H100 softmax of bf16 64 x (2^20 - 1) took 182 us without a number, 124 with 768 and
-139 with 1024."""
+IN_CACHE = 512
+"""Threads per SM of a kernel whose rows wait in the L2 cache: two chunks of a thread are in registers at a time, for
+which 768 threads have too few. On an H100 softmax of bf16 64 x 2^20 took 112 us with 512, and 154 with 768."""
 
 
 def least_ctas(kernel: Kernel) -> int:

@@ -14,6 +14,7 @@ from warpfold.compiler.dtypes import F16, F32
 from warpfold.compiler.planner.resident import l2
 from warpfold.compiler.program import functions
 from warpfold.compiler.program.graph import Program
+from warpfold.runtime.emulator.profiler import Profiler
 from warpfold.runtime.emulator.sanitizer import Sanitizer
 
 GUARD = 99.0
@@ -142,6 +143,15 @@ def test_bits_depend_neither_on_the_number_of_ctas_nor_on_their_order() -> None:
             results.append(np.empty_like(x))
             run(softmax(), [x], results[-1:], plan=ROWS)
     assert all((y == results[0]).all() for y in results)
+
+
+def test_a_phase_reads_one_state_of_a_row_however_many_chunks_it_has() -> None:
+    def loaded(chunks: int) -> int:
+        x, tool = np.zeros((1, 128 * chunks), np.float32), Profiler()
+        run(softmax(), [x], [np.empty_like(x)], plan=f"{ROWS},vector=1", tool=tool)
+        return tool.profiles[0].traffic("global load").nbytes
+
+    assert loaded(64) < 8.2 * loaded(8)
 
 
 @settings(max_examples=4, deadline=None)

@@ -140,9 +140,9 @@ def _in_few_ctas(kernel: str, what: str, kinds: str | tuple[str, ...], change: m
 
 
 def _close_behind(kernel: str, what: str, kinds: tuple[str, ...], change: mutate.Edit, lines: str) -> Fault:
-    """A mistake in a kernel of chunks, in which each phase follows one chunk behind the one before."""
+    """A mistake in a kernel of chunks, in which each phase follows two chunks behind the one before."""
     fault = _in_few_ctas(kernel, what, kinds, change, lines)
-    return replace(fault, scene=lambda: argument(0, 9, -47)(fault.scene()))
+    return replace(fault, scene=lambda: argument(0, 9, -36)(fault.scene()))
 
 
 def _twice(kernel: str, what: str, kind: str, change: mutate.Edit, lines: str) -> Fault:
@@ -158,25 +158,31 @@ def _twice(kernel: str, what: str, kind: str, change: mutate.Edit, lines: str) -
 
 def _of_one_cta_with_a_short_lag(s: Scene) -> Scene:
     """One CTA takes all tickets, and would have to wait for larger ones."""
-    return argument(0, 9, -47)(grid(0, lambda _: (1, 1, 1))(s))
+    return argument(0, 9, -36)(grid(0, lambda _: (1, 1, 1))(s))
 
 
 _ALWAYS_MORE = mutate.edit(r"inc\.u32(\s+%r\d+, \[%rd\d+\]), %r\d+", r"add.u32\1, 1", None)
-_ONE_SIGNAL = mutate.edit(r"setp\.ge\.u32(\s+%p\d+, %r\d+), %r\d+", r"setp.ge.u32\1, 1")
+_ONE_ARRIVAL = mutate.edit(r"setp\.gt\.u32(\s+%p\d+, %r\d+), %r\d+", r"setp.gt.u32\1, 0")
+_ARRIVAL = r"atom\.acq_rel\.gpu"
 CHUNKED = (
-    _in_few_ctas(_CHUNKS, "nothing releases the states", GLOBAL, mutate.edit(r"atom\.rel\w+", "atom.relaxed", 2),
+    _in_few_ctas(_CHUNKS, "nothing releases the states", GLOBAL, mutate.edit(_ARRIVAL, "atom.acquire.gpu"), _GLOBAL),
+    _in_few_ctas(_CHUNKS, "nothing acquires the states", GLOBAL, mutate.edit(_ARRIVAL, "atom.release.gpu"), _GLOBAL),
+    _in_few_ctas(_CHUNKS, "states released to the CTA", GLOBAL, mutate.edit(_ARRIVAL, "atom.acq_rel.cta"),
+                 _GLOBAL + "|atom"),
+    _in_few_ctas(_CHUNKS, "nothing releases the state of a row", GLOBAL, mutate.edit(r"atom\.release", "atom.relaxed"),
                  _GLOBAL),
-    _in_few_ctas(_CHUNKS, "nothing acquires the states", GLOBAL, mutate.edit(_WAIT, "ld.relaxed"), _GLOBAL),
-    _in_few_ctas(_CHUNKS, "states released to the CTA", GLOBAL, mutate.edit(r"release\.gpu", "release.cta"),
-                 _GLOBAL + "|atom|ld"),
-    _in_few_ctas(_STRIPS, "no barrier before the signal", GLOBAL, mutate.barrier(3), _GLOBAL),
-    _in_few_ctas(_CHUNKS, "no barrier after the wait", GLOBAL, mutate.barrier(4), _GLOBAL),
-    _close_behind(_CHUNKS, "the wait for one signal", (GLOBAL, UNWRITTEN), _ONE_SIGNAL, _GLOBAL),
-    _in_few_ctas(_CHUNKS, "no barrier before the next ticket", SHARED, mutate.barrier(0), _SHARED),
-    _in_few_ctas(_CHUNKS, "no barrier after the ticket", EXPOSED, mutate.barrier(1), _SHARED),
+    _in_few_ctas(_CHUNKS, "nothing acquires the state of a row", GLOBAL, mutate.edit(_WAIT, "ld.relaxed"), _GLOBAL),
+    _in_few_ctas(_CHUNKS, "the state of a row released to the CTA", GLOBAL,
+                 mutate.edit(r"release\.gpu", "release.cta"), _GLOBAL + "|atom|ld"),
+    _in_few_ctas(_STRIPS, "no barrier before the arrival", GLOBAL, mutate.barrier(2), _GLOBAL),
+    _in_few_ctas(_CHUNKS, "no barrier after the arrival", EXPOSED, mutate.barrier(3), _SHARED),
+    _in_few_ctas(_STRIPS, "no barrier before the signal", GLOBAL, mutate.barrier(5), _GLOBAL),
+    _in_few_ctas(_CHUNKS, "no barrier after the wait", GLOBAL, mutate.barrier(6), _GLOBAL),
+    _close_behind(_CHUNKS, "the wait for one arrival", (GLOBAL, UNWRITTEN), _ONE_ARRIVAL, _GLOBAL),
+    _in_few_ctas(_CHUNKS, "no barrier after the ticket", EXPOSED, mutate.barrier(7), _SHARED),
     _in_few_ctas(_CHUNKS, "a state further stored", (UNWRITTEN, OUT, GLOBAL), mutate.offset(r"st\.global\.b32", 4),
                  _GLOBAL),
-    _twice(_CHUNKS, "waits that count nothing", DEADLOCK, mutate.drop(r"atom\.relaxed\.gpu\.global\.inc", 2), _WAIT),
+    _twice(_CHUNKS, "waits that count nothing", DEADLOCK, mutate.drop(r"atom\.relaxed\.gpu\.global\.inc", 1), _WAIT),
     _again(_CHUNKS, "tickets not reset", _ALWAYS_MORE),
     _called(_CHUNKS, "counters nobody set", UNWRITTEN, lambda s: s.with_buffer("counters", nothing(44)), r"acq|atom"),
     _called(_CHUNKS, "one counter too few", OUT, shorter("counters", 24), _WAIT + "|atom"),

@@ -173,7 +173,7 @@ def owning(task: Task, notes: Notes, wanted: str = "") -> Plan | None:
         found = _tiled(task, notes, wanted, by_columns=by_columns)
         if found:
             return found
-        found = columns.plan(task, notes) if by_columns else rows.plan(task, notes)
+        found = _of_columns(task, notes, wanted) if by_columns else rows.plan(task, notes)
         near = found is not None and found.resident == "registers"
         if not near and not by_columns and not names_residency(wanted) and rows.are_narrow_runs(task):
             notes.rejected.append(("resident=shared", "kernels of their own read runs of narrow elements faster"))
@@ -193,6 +193,18 @@ def _tiled(task: Task, notes: Notes, wanted: str, *, by_columns: bool = False) -
     asked = expand(wanted).get("tile_bytes", "")
     wants = asked != "0" and not has_bits(task) and (asked or tiled.pays(task, by_columns=by_columns))
     return tiled.plan(task, notes) if wants else None
+
+
+def _of_columns(task: Task, notes: Notes, wanted: str) -> Plan | None:
+    """The plan of columns that a CTA or a cluster keeps; None where they are too long, or faster otherwise."""
+    own = Notes()
+    found = columns.plan(task, own)
+    if found and (not wanted or is_far(None, wanted)) and l2.takes(task, found):
+        notes.rejected.append(("resident=registers", f"columns in clusters of {found.cluster} CTAs are slower"))
+        return None
+    notes.reasons += own.reasons
+    notes.rejected += own.rejected
+    return found
 
 
 def names_residency(wanted: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 
@@ -13,6 +13,8 @@ from ...plan.plan import LARGEST, MOST_HELD, Plan
 from ...program.graph import REDUCED
 from ...target import WARP
 from .. import sittings
+from ..alignment import WIDEST
+from ..layouts.tiled import WORD
 from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Notes, Task
@@ -26,16 +28,25 @@ THREADS = threshold(256, "threads of a CTA", sittings.CACHED_ROWS)
 """Several CTAs fit an SM: one waits while others read, fold and write."""
 WIDTH = threshold(128, "bytes of a row of a strip", sittings.CACHED_ROWS)
 """Neighbouring columns of a strip: whole lines of the cache."""
-MOST_STATES = threshold(1, "bytes of states for each byte of a chunk", sittings.CACHED_ROWS)
-"""Each chunk of a row reads the states of all of them: long columns, whose rows lie in one strip, are cut instead."""
+COLUMNS = threshold(4, "columns of a thread", sittings.TURNS)
+"""A thread has a state of each of its columns, in registers: narrow elements have accesses of less than 16 bytes."""
+MOST_STATES = threshold(1.5, "bytes of states for each byte of a chunk", sittings.TURNS)
+"""A CTA combines the states of all chunks of a row: long columns, whose rows lie in one strip, are cut instead."""
+FILLED = threshold(2, "turns of each CTA", sittings.TURNS)
+"""Columns of fewer chunks stay in clusters."""
+CLUSTER = threshold(4, "CTAs of a cluster", sittings.TURNS)
+"""Columns that need larger clusters wait in the L2 cache if their elements have at most NARROW bytes, or if they are in
+tiles of TILE bytes; those that are read by single elements are cut."""
+NARROW = threshold(2, "bytes of an element", sittings.TURNS)
+"""A thread computes with such elements in words, of which it has registers for half as many."""
+TILE = threshold(32, "bytes of a row of a tile", sittings.TURNS)
+"""Of columns of up to 4 bytes an element; nothing wider was measured."""
 ROW_BYTES = threshold(16 << 20, "bytes of a row", sittings.CACHED_ROWS)
-"""Of a row, or of the rows of a strip: the most that the cache holds for the phase that follows, beside what is
-written."""
-THREADS_PER_SM = threshold(1024, "threads per SM", sittings.CACHED_ROWS)
+"""Of a row, or of the rows of a strip, and of weights: the most that the cache holds for the phase that follows, beside
+what is written."""
+THREADS_PER_SM = threshold(512, "threads per SM", sittings.TURNS)
 """CTAs of the grid have this many threads in all; each takes chunks until none is left."""
-NARROW = threshold(2, "bytes of an element", sittings.CACHED_ROWS)
-"""Chunks of elements of so few bytes that begin between boundaries are slower than kernels of their own."""
-AHEAD = threshold(1, "times the CTAs of a phase", sittings.CACHED_ROWS)
+AHEAD = threshold(0.75, "times the CTAs", sittings.TURNS)
 """A phase follows the one before it by the chunks of a row and so many more, so that CTAs seldom wait."""
 
 
@@ -48,38 +59,63 @@ def plan(task: Task, notes: Notes, *, by_columns: bool, asked: bool = False) -> 
     inputs = [i for i in elements_of(task) if i < len(task.program.inputs)]
     if not inputs:
         return None
-    if not (asked or task.is_portable) and (reason := _slow(task, by_columns=by_columns)):
+    found = _of_columns(task) if by_columns and not task.is_portable else _of_rows(task, by_columns=by_columns)
+    reason = "" if asked else _too_long(task, found, inputs)
+    if not (asked or task.is_portable):
+        reason = reason or _slow(task, found, inputs, by_columns=by_columns)
+    if reason:
         notes.rejected.append(("resident=l2", reason))
         return None
-    found = _of_columns(task) if by_columns and not task.is_portable else _of_rows(task, by_columns=by_columns)
     chunk = found.held * layout_of(found).span("reduced")
-    rows = found.slots if found.fast == "kept" else 1
-    each = rows * sum(task.operand_type(i).itemsize for i in inputs)
-    nbytes, states = task.geometry.n_reduced * each, rows * sum(t.itemsize for t in task.program.states)
-    if nbytes > ROW_BYTES:
-        notes.rejected.append(("resident=l2", f"{nbytes} bytes of {rows} row(s): at most {ROW_BYTES}"))
-        return None
-    if ceil(task.geometry.n_reduced / chunk) * states > MOST_STATES * chunk * each:
-        notes.rejected.append(("resident=l2", f"the states of chunks of {chunk} elements have more bytes than a chunk"))
-        return None
     notes.because(f"a row waits in the L2 cache: CTAs take chunks of {chunk} elements by tickets", "held", "resident")
     return found
 
 
-def _slow(task: Task, *, by_columns: bool) -> str:
+def _too_long(task: Task, plan: Plan, inputs: Sequence[int]) -> str:
+    """Why the cache does not hold rows of ``inputs``; empty if it does."""
+    chunk = plan.held * layout_of(plan).span("reduced")
+    rows = plan.slots if plan.fast == "kept" else 1
+    each = rows * sum(task.operand_type(i).itemsize for i in inputs)
+    nbytes, states = task.geometry.n_reduced * each, rows * sum(t.itemsize for t in task.program.states)
+    if nbytes > ROW_BYTES:
+        return f"{nbytes} bytes of {rows} row(s): at most {ROW_BYTES}"
+    if ceil(task.geometry.n_reduced / chunk) * states > MOST_STATES * chunk * each:
+        return f"the states of chunks of {chunk} elements have too many bytes"
+    return ""
+
+
+def _slow(task: Task, plan: Plan, inputs: Sequence[int], *, by_columns: bool) -> str:
     """Why kernels of their own are faster; empty if they are not.
 
-    On an H100 64 rows of 64 MiB in all took 98 to 108 us in a layer norm with weights, cut 76 to 77, and 96 us in a
-    softmax of bf16 rows of an odd length, cut 81.
+    On an H100 columns of 8191 elements took 1.8 to 2.1 times as long, since each of their accesses is one element, and
+    bf16 rows of an odd length with weights 1.3 times.
     """
-    if REDUCED in task.program.input_spaces:
-        return "rows with weights are faster in kernels of their own"
-    if by_columns:
-        return ""
-    halves = {i for i in elements_of(task) if task.operand_type(i).itemsize <= NARROW}
-    found = accesses(task, "reduced", vector_of(task, "reduced"))
-    shifted = any(found[i] == "shifted" for i in halves)
-    return "halves that begin between boundaries are faster in kernels of their own" if shifted else ""
+    if by_columns and not _is_whole(task):
+        return "columns that are read by less than whole accesses are faster in kernels of their own"
+    weights = [i for i, space in enumerate(task.program.input_spaces) if space == REDUCED and i not in inputs]
+    found = accesses(task, plan.fast, plan.vector)
+    if weights and (by_columns or any(found[i] != "aligned" for i in weights)):
+        return "rows whose weights are read by single elements are faster in kernels of their own"
+    return _too_long(task, plan, [*inputs, *weights])
+
+
+def _widest(task: Task) -> int:
+    """The bytes of the widest element of rows."""
+    return max(task.operand_type(i).itemsize for i in elements_of(task))
+
+
+def takes(task: Task, plan: Plan) -> bool:
+    """Whether columns are faster in chunks, or cut, than by the ``plan`` of a cluster that keeps them."""
+    item, n = _widest(task), task.geometry.n_kept * task.geometry.n_reduced
+    fills = n * item >= FILLED * HELD * THREADS * WIDEST * _ctas(task, THREADS)
+    narrow = _is_whole(task) and (item <= NARROW or plan.slots * item <= TILE)
+    slow = narrow or columns.vector_of(task) == 1
+    return fills and slow and item <= WORD and plan.cluster > CLUSTER
+
+
+def _is_whole(task: Task) -> bool:
+    """Whether columns are read by whole accesses."""
+    return columns.vector_of(task) * _widest(task) >= WIDEST
 
 
 def _of_rows(task: Task, *, by_columns: bool) -> Plan:
@@ -91,10 +127,15 @@ def _of_rows(task: Task, *, by_columns: bool) -> Plan:
 
 def _of_columns(task: Task) -> Plan:
     """The plan of rows whose elements lie apart: a chunk is a strip of neighbouring rows."""
-    vector = columns.vector_of(task)
-    item = max(task.operand_type(i).itemsize for i in elements_of(task))
-    lanes_kept = max(1, min(WARP, WIDTH // (item * vector), ceil2(ceil(task.geometry.columns / vector))))
-    return Plan("kept", "interleaved", vector, 1, WARP // lanes_kept, THREADS // WARP, resident="l2", held=HELD)
+    vector = min(columns.vector_of(task), COLUMNS)
+    lanes_kept = max(1, min(WARP, WIDTH // (_widest(task) * vector), ceil2(ceil(task.geometry.columns / vector))))
+    plan = Plan("kept", "interleaved", vector, 1, WARP // lanes_kept, THREADS // WARP, resident="l2")
+    return replace(plan, held=_held(task, plan))
+
+
+def _held(task: Task, plan: Plan) -> int:
+    """The accesses of a thread to a chunk: more, where they are narrower than those that its columns have."""
+    return HELD * (max(1, columns.vector_of(task) // plan.vector) if plan.fast == "kept" else 1)
 
 
 def overridden(task: Task, chosen: Plan, wanted: Mapping[str, str]) -> Plan:
@@ -107,21 +148,25 @@ def overridden(task: Task, chosen: Plan, wanted: Mapping[str, str]) -> Plan:
         raise error("WF403", key="held", value=chosen.held, expected=f"a number from 1 to {MOST_HELD}")
     if "cluster" in wanted and chosen.cluster > 1:
         raise error("WF425", name=task.program.name, key="cluster", value=chosen.cluster, only=1)
-    return replace(chosen, cluster=1, held=chosen.held if "held" in wanted else HELD)
+    return replace(chosen, cluster=1, held=chosen.held if "held" in wanted else _held(task, chosen))
 
 
 def launch(task: Task, plan: Plan) -> Launch:
     """The grid: CTAs that fill the machine, each of which takes one phase of one chunk after another."""
-    g, phases = task.geometry, 1 + len(task.program.reduces)
+    g = task.geometry
     chunk = layout_of(plan).span("reduced") * plan.held
     length = count_of(task, plan.vector) * plan.vector if plan.fast == "reduced" else g.n_reduced
     tiles, parts = -(-g.n_kept // plan.slots), max(1, -(-length // chunk))
-    ctas = min(phases * tiles * parts, ceil(task.machine * THREADS_PER_SM / plan.threads))
-    lag = parts + min(int(ctas * AHEAD / phases), tiles * parts)
+    ctas = min(tiles * parts, _ctas(task, plan.threads))
+    lag = min(parts + int(ctas * AHEAD), tiles * parts)
     return Launch(tiles, parts, chunk, lag=lag, ctas=ctas)
+
+
+def _ctas(task: Task, threads: int) -> int:
+    """The CTAs of so many threads that fill the machine."""
+    return ceil(task.machine * THREADS_PER_SM / threads)
 
 
 def tickets(task: Task, run: Launch) -> int:
     """The tickets of a launch, with those that tell its CTAs that no work is left."""
-    phases = 1 + len(task.program.reduces)
-    return phases * (run.tiles * run.split + (phases - 1) * run.lag) + run.ctas
+    return run.tiles * run.split + len(task.program.reduces) * run.lag + run.ctas

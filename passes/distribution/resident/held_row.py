@@ -8,7 +8,7 @@ registers for one phase, and an SM room for more threads.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -73,12 +73,20 @@ class HeldRow:
         operands = [self.slots[operand], kernel.number(j)]
         return kernel.make("fold.held", t, operands, {"threads": kernel.plan.threads}, kernel.plan.vector)
 
-    def load(self, tensors: Sequence[Any]) -> None:
-        """Reads the inputs that tensors need for each element."""
-        for v in postorder(tensors, operands_of, self.row.values.kept):
-            if isinstance(v, ir.BlockArgument) and self.row.values.varies(v):
-                for j in range(len(self.starts)):
-                    self.fragment(v, j)
+    def inputs_of(self, tensors: Sequence[Any]) -> list[Any]:
+        """The inputs that tensors need for each element."""
+        values = self.row.values
+        needed = postorder(tensors, operands_of, values.kept)
+        return [v for v in needed if isinstance(v, ir.BlockArgument) and values.varies(v)]
+
+    def apart(self, *, whole: bool) -> HeldRow:
+        """The row in a branch of the kernel, where all of its accesses lie in the row if it is ``whole``.
+
+        What is computed in the branch is known there alone.
+        """
+        values = replace(self.row.values, kept=dict(self.row.values.kept))
+        row = replace(self.row, values=values)
+        return replace(self, row=row, fragments=tuple(map(dict, self.fragments)), whole=whole)
 
     def begin_phase(self) -> None:
         """Forgets what is to be computed again."""

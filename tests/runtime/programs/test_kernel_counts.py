@@ -23,10 +23,8 @@ MOST = {
 ROWS = sorted({max(1, 2**k + d) for k in range(32) for d in (-1, 0, 1) if 2**k + d <= 2**31})
 WALKS = 7
 """Walks through the IR of one kernel, which cost 1 us an op each: a third of the compile time once."""
-PTX_BYTES = 90_000
+PTX_BYTES = 100_000
 """The most PTX of a call in practice: compiling takes 1.0 to 1.7 ms of CPU time for each KB, and 120 ms is the goal."""
-MORE_BYTES = {"batch_norm": 150_000}
-"""Calls over that bound: rows in the L2 cache have their chunks twice, with masks and without, which takes 177 ms."""
 
 
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
@@ -69,4 +67,4 @@ def test_calls_in_practice_compile_in_few_walks_to_little_ptx(name: str, monkeyp
         made = compile_program(ready.program, ready.choice.facts, ready.choice.plan, ready.target, steps(ready.target))
         assert walks[0] <= WALKS
         nbytes += len(made.ptx)
-    assert nbytes <= MORE_BYTES.get(name, PTX_BYTES)
+    assert nbytes <= PTX_BYTES

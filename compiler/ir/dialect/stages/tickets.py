@@ -32,7 +32,8 @@ class TicketOp(Fold.Operation, name="ticket"):  # type: ignore[misc]
 class ShareOp(Fold.Operation, name="share"):  # type: ignore[misc]
     """Gives a number of the first thread of the CTA to all of its threads.
 
-    ``shared = fold.share number``: all threads of the CTA execute the op, and wait for each other.
+    ``shared = fold.share number``: all threads of the CTA execute the op, and wait for each other. They do so once more
+    before they execute it again.
     """
 
     number: ext.Operand[Any]
@@ -44,11 +45,30 @@ class ShareOp(Fold.Operation, name="share"):  # type: ignore[misc]
         _check_same(op, 0)
 
 
-class SignalOp(Fold.Operation, name="signal"):  # type: ignore[misc]
-    """Adds one to a counter, and releases to those that wait for it what the threads of the CTA wrote.
+class ArriveOp(Fold.Operation, name="arrive"):  # type: ignore[misc]
+    """Adds one to a counter, and says whether ``count`` CTAs have arrived: the last one acquires what all wrote before.
 
-    ``fold.signal counter, number, count``: counter ``number`` of an array of counters gets ``count`` signals, and as
-    many waits. All threads of the CTA execute the op.
+    ``last = fold.arrive counter, number, count``: of counter ``number`` of an array of counters. All threads of the CTA
+    execute the op, and get the truth value.
+    """
+
+    counter: ext.Operand[Any]
+    number: ext.Operand[Any]
+    count: ext.Operand[Any]
+    last: ext.Result[Any]
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        check_pointer(op, 0, GLOBAL)
+        check_index(op, 1, 2)
+        expect(str(op.results[0].type) == "i1", op, "a result of type i1", str(op.results[0].type))
+
+
+class SignalOp(Fold.Operation, name="signal"):  # type: ignore[misc]
+    """Releases what the threads of the CTA wrote to those that wait for a counter.
+
+    ``fold.signal counter, number, count``: the last of ``count`` CTAs that arrive at counter ``number`` signals once.
+    All of its threads execute the op.
     """
 
     counter: ext.Operand[Any]
@@ -62,9 +82,9 @@ class SignalOp(Fold.Operation, name="signal"):  # type: ignore[misc]
 
 
 class AwaitOp(Fold.Operation, name="await"):  # type: ignore[misc]
-    """Waits until a counter has ``count`` signals, and acquires what was written before them.
+    """Waits for the signal of a counter, and acquires what was written before it.
 
-    ``fold.await counter, number, count``: of counter ``number``, as in ``fold.signal``. The last of ``count`` waits
+    ``fold.await counter, number, count``: of counter ``number``, as in ``fold.arrive``. The last of ``count`` waits
     sets the counter back to zero. All threads of the CTA execute the op.
     """
 

@@ -91,23 +91,51 @@ def _long(shape: tuple[int, ...], t: type = np.float32) -> object:
 
 @pytest.mark.parametrize("columns", [1 << 20, (1 << 20) - 1])
 @pytest.mark.parametrize("t", [F32, F16])
-def test_halves_that_begin_between_boundaries_do_not_wait_in_the_cache(t: DType, columns: int) -> None:
+def test_rows_that_begin_anywhere_wait_in_the_cache(t: DType, columns: int) -> None:
     x = _long((64, columns), t.numpy)
-    task = task_of(softmax(t), [x, x], (0,), TARGETS["sm_90a"])
-    if t == F32 or columns % 8 == 0:
-        assert choose(task).plan.resident == "l2"
-        return
-    with pytest.raises(PlanError, match=r"WF423"):
-        choose(task)
-    assert choose(task, "resident=l2").plan.resident == "l2"
+    assert choose(task_of(softmax(t), [x, x], (0,), TARGETS["sm_90a"])).plan.resident == "l2"
 
 
-def test_rows_with_weights_do_not_wait_in_the_cache() -> None:
-    x, w = _long((64, 1 << 20)), _long((1, 1 << 20))
+@pytest.mark.parametrize(("columns", "waits"), [(1 << 20, True), ((1 << 20) - 1, False), (1 << 21, False)])
+def test_rows_wait_in_the_cache_if_it_holds_their_weights_too(columns: int, waits: bool) -> None:
+    """Twelve bytes an element; weights are read by whole accesses, or rows are cut."""
+    x, w = _long((64, columns)), _long((1, columns))
     task = task_of(layer_norm(), [x, w, w, x], (0,), TARGETS["sm_90a"])
-    with pytest.raises(PlanError, match=r"WF423"):
-        choose(task)
+    if waits:
+        assert choose(task).plan.resident == "l2"
+    else:
+        with pytest.raises(PlanError, match=r"WF423"):
+            choose(task)
     assert choose(task, "resident=l2").plan.resident == "l2"
+
+
+def test_columns_wait_in_the_cache_if_they_are_read_by_whole_accesses() -> None:
+    for columns, waits in ((64, True), (63, False)):
+        x = _long((20_000, columns))
+        task = task_of(softmax(), [x, x], (1,), TARGETS["sm_90a"])
+        if waits:
+            assert choose(task).plan.resident == "l2"
+        else:
+            with pytest.raises(PlanError, match=r"WF423"):
+                choose(task)
+        asked = choose(task, "resident=l2").plan
+        assert (asked.resident, asked.fast) == ("l2", "kept")
+
+
+@pytest.mark.parametrize("t", [F32, F16])
+@pytest.mark.parametrize(("rows", "columns"), [(1024, 8192), (4096, 8192), (16384, 8192), (8192, 128), (20_000, 2048)])
+def test_columns_wait_in_the_cache_in_place_of_large_clusters(rows: int, columns: int, t: DType) -> None:
+    """If their chunks fill the machine."""
+    x = _long((rows, columns), t.numpy)
+    task = task_of(softmax(t), [x, x], (1,), TARGETS["sm_90a"])
+    waits = columns > 128 and rows > (8192 if t == F32 else 4096)
+    assert (choose(task).plan.resident == "l2") == waits
+
+
+def test_a_thread_has_few_columns_of_halves() -> None:
+    x = _long((8192, 8192), np.float16)
+    plan = choose(task_of(softmax(F16), [x, x], (1,), TARGETS["sm_90a"])).plan
+    assert (plan.resident, plan.vector, plan.lanes, plan.held) == ("l2", 4, 2, 16)
 
 
 def test_ctas_of_chunks_fill_the_machine() -> None:
@@ -145,7 +173,7 @@ def test_chunks_have_accesses_and_no_clusters(asked: str, message: str) -> None:
 
 @pytest.mark.parametrize(("rows", "cluster"), [(256, 1), (2048, 4), (8192, 8)])
 def test_columns_are_kept_by_tiles_of_whole_sectors(rows: int, cluster: int) -> None:
-    plan = _plan(rows, 4096, kept=1)
+    plan = _plan(rows, 256, kept=1)
     assert plan.fast == "kept"
     assert plan.lanes_kept * plan.vector * 4 >= 32
     assert plan.cluster == cluster

@@ -28,7 +28,7 @@ def plan_of(shape: tuple[int, int], dtype: str, **how: Any) -> Plan:
         (128, "bf16", "shared", 8, 128, 1, 8),
         (1000, "bf16", "shared", 8, 64, 1, 8),
         (1025, "bf16", "shared", 4, 64, 2, 8),
-        (8192, "float16", "shared", 4, 64, 8, 8),
+        (4096, "float16", "shared", 4, 64, 4, 8),
     ],
 )
 def test_columns(rows: int, dtype: str, resident: str, vector: int, width: int, cluster: int, warps: int) -> None:
