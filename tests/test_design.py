@@ -25,6 +25,7 @@ def test_each_pass_that_lowers_a_stage_has_a_level() -> None:
         "lower-tickets",
         "lower-cache-hints",
         "lower-gather",
+        "lower-ballot",
         "lower-philox",
         "expand-math",
     }
