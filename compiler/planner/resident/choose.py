@@ -241,7 +241,7 @@ def _facts(task: Task, plan: Plan) -> Facts:
         found = tiled.tiled(task, found)
     reach = max((abs(bound) for i in range(len(g.offsets)) for bound in g.span(i)), default=0)
     run = _launch(task, plan)
-    covered = run.split * (run.chunk if run.split > 1 else plan.held * layout_of(plan).span("reduced"))
+    covered = run.split * (plan.held * layout_of(plan).span("reduced") or run.chunk)
     numbers = max(reach, g.n_kept + plan.slots, g.n_reduced + covered, l2.tickets(task, run))
     kept_rank, reduced_rank = task.ranks
     return Facts(
@@ -273,6 +273,8 @@ def _launch(task: Task, plan: Plan) -> Launch:
     own = span * (plan.held or -(-g.n_reduced // (span * plan.cluster)) or 1)
     length = rows.count_of(task, plan.vector) * plan.vector if plan.fast == "reduced" else g.n_reduced
     if task.program.reduces:
+        if plan.fast == "kept":
+            own = max(1, -(-g.n_reduced // plan.cluster))  # equal parts: the last accesses alone may be outside
         return Launch(-(-g.n_kept // plan.slots), plan.cluster, own)
     split = max(1, -(-length // own))
     z = layers(split)

@@ -53,13 +53,19 @@ class HeldRow:
         return cls(row, tuple(starts), tuple({} for _ in starts), slots)
 
     def is_whole(self, j: int) -> bool:
-        """Whether access ``j`` lies in the row in every thread."""
+        """Whether access ``j`` lies in the part of the row that the CTA owns, in every thread."""
         kernel = self.row.kernel
         if kernel.facts.full or self.whole:
             return True
-        cut = is_shifted(kernel)  # by the row's begin, and wherever its end may be
-        middle = (1 if cut else 0) <= j < kernel.plan.held - (2 if cut else 1)
-        return middle and kernel.plan.cluster == 1 and kernel.plan.resident != "l2" and bool(kernel.phases)
+        if kernel.plan.resident == "l2" or not kernel.phases:
+            return False
+        if is_shifted(kernel):  # an access may begin before the row, and its end may be in either of the last two
+            return kernel.plan.cluster == 1 and 1 <= j < kernel.plan.held - 2
+        if kernel.plan.cluster > 1 and kernel.plan.fast == "reduced":
+            return False
+        # A CTA owns an equal part of the row, and the last one up to ``cluster - 1`` elements less.
+        span = layout_of(kernel.plan).step
+        return (j + 1) * span <= (kernel.plan.held - 1) * span + 2 - kernel.plan.cluster
 
     def fragment(self, tensor: Any, j: int) -> Any:
         """The fragment of a tensor in access ``j``."""
