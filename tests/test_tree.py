@@ -248,13 +248,15 @@ def kept(x: Row, plan: Plan, lead: int | None = None) -> Any:
     v, positions = plan.vector_reduced, plan.positions
     length, lead = (len(x), 0) if lead is None else (len(x) + v - 1, lead)
     held = ceil(ceil(length / v) / (positions * plan.cluster))
+    part = ceil(len(x) / plan.cluster) if plan.fast == "kept" else held * positions * v
 
-    def element(r: int) -> Any:
-        return x[r] if 0 <= r < len(x) else np.float32(0)
+    def element(r: int, end: int) -> Any:
+        return x[r] if 0 <= r < min(end, len(x)) else np.float32(0)
 
     def own(rank: int, q: int) -> Any:
-        starts = [(rank * held * positions + k * positions + q) * v - lead for k in range(held)]
-        return halves([element(start + j) for start in starts for j in range(v)])
+        begin, end = rank * part - lead, (rank + 1) * part - lead
+        starts = [begin + (k * positions + q) * v for k in range(held)]
+        return halves([element(start + j, end) for start in starts for j in range(v)])
 
     threads = [[own(rank, q) for q in range(positions)] for rank in range(plan.cluster)]
     warps = [neighbours(t[w * plan.lanes : (w + 1) * plan.lanes]) for t in threads for w in range(plan.warps)]

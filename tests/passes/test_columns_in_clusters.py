@@ -1,0 +1,38 @@
+"""Columns that a cluster shares: its CTAs own equal parts of them, whose first accesses lie there as a whole."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import warpfold as wf
+
+
+@wf.program
+def centered(x: wf.Array) -> wf.Array:
+    return x - wf.mean(x, axis=0, keepdims=True)
+
+
+@pytest.mark.parametrize("resident", ["registers", "shared"])
+@pytest.mark.parametrize(
+    "options", ["lanes=8,warps=1,cluster=4", "lanes=4,warps=2,cluster=2", "lanes=1,warps=2,cluster=8"]
+)
+def test_columns_of_any_length_are_read_and_written_once(options: str, resident: str) -> None:
+    """Sums of small integers are exact: a missing or a doubled element shows in every result of its column."""
+    plan = f"fast=kept,warps_kept=1,resident={resident},{options}"
+    for n in (2, 9, 33, 65, 127):
+        x = np.random.default_rng(n).integers(-9, 10, (n, 6)).astype(np.float32)
+        found = centered(x * np.float32(n), plan=plan, device="emulator")
+        np.testing.assert_array_equal(found, x * np.float32(n) - x.sum(axis=0), str(n))
+
+
+def branches(n: int) -> int:
+    """The branches of the kernel for columns of ``n`` elements."""
+    plan = "fast=kept,lanes=8,warps=8,warps_kept=1,cluster=2,resident=registers"
+    return centered.compile(((n, 4096), "f32"), plan=plan).ptx.count("@%p")
+
+
+def test_only_the_last_accesses_ask_whether_they_lie_in_the_column() -> None:
+    """16 accesses of each of 64 positions: a further one of a thread adds no branch but that of its store."""
+    added = branches(2 * 64 * 16 - 100) - branches(2 * 64 * 15 - 100)
+    assert added == branches(2 * 64 * 16) - branches(2 * 64 * 15)
