@@ -8,7 +8,7 @@ Some accesses take another way: their elements are loaded, and the fragment is s
 
 - An access that begins before the row. It is the first one of a thread, since rows begin at the boundary before. It is
   read as a whole, though, where it lies in the array and no thread writes what lies before the row.
-- Accesses to single elements of 1 or 2 bytes, or to several elements that lie apart.
+- Accesses to single elements of 1 or 2 bytes, or to several elements that lie apart or begin anywhere.
 - All accesses on targets that have no ``cp.async``.
 
 The slots of all holds of a kernel lie one behind another in dynamic shared memory, of which the launch says the size.
@@ -150,7 +150,7 @@ def _wait(block: Any) -> None:
 def _is_async(op: Any) -> bool:
     """Whether ``cp.async`` can copy the accesses of a hold."""
     vector, nbytes = int_attr(op, "vector"), int_attr(op, "vector") * int_attr(op, "item")
-    side_by_side = str_attr(op, "access", HELD_ACCESS) != "strided" or vector == 1
+    side_by_side = str_attr(op, "access", HELD_ACCESS) in ("aligned", "shifted") or vector == 1
     return target_of(kernel_module(op)).has_async_copies and side_by_side and nbytes >= LEAST_ASYNC
 
 

@@ -77,7 +77,7 @@ class Facts:
         stores: for each output how it is written: ``kept``, one element a result; or one for each element, as an
             access of that name reads it. Empty where all outputs are ``kept``.
         full: whether every thread makes all accesses that it keeps, and each lies in the row.
-        waiting: the numbers of the inputs whose elements wait in shared memory or in the L2 cache.
+        waiting: the numbers of the inputs whose elements wait for a later phase, since each row has its own.
         numberings: along which dims the numbers of each numbering of the program rise: ``kept``, ``reduced``,
             ``both`` or ``none``, for a count of elements.
     """

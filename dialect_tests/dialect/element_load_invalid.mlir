@@ -33,7 +33,7 @@ func.func @a_stride_is_missing(%x: !llvm.ptr<1>, %i: i32) {
 // -----
 
 func.func @no_such_access(%x: !llvm.ptr<1>, %i: i32) {
-  // expected-error @below {{WF311: fold.element_load expects the attribute access to be one of aligned shifted strided uniform tile tile_strided}}
+  // expected-error @below {{WF311: fold.element_load expects the attribute access to be one of aligned shifted unaligned strided uniform tile tile_strided}}
   %made = "fold.element_load"(%x, %i, %i, %i, %i, %i, %i)
     {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "period"}
     : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32) -> f32

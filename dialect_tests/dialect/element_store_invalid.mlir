@@ -24,7 +24,7 @@ func.func @on_is_no_flag(%v: f32, %y: !llvm.ptr<1>, %i: i32) {
 
 func.func @elements_that_are_the_same(%v: f32, %y: !llvm.ptr<1>, %i: i32, %on: i1) {
   // Several threads would write one element.
-  // expected-error @below {{WF311: fold.element_store expects the attribute access to be one of aligned shifted strided tile tile_strided}}
+  // expected-error @below {{WF311: fold.element_store expects the attribute access to be one of aligned shifted unaligned strided tile tile_strided}}
   "fold.element_store"(%v, %y, %i, %i, %i, %i, %on, %i, %i)
     {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "uniform", whole = true}
     : (f32, !llvm.ptr<1>, i32, i32, i32, i32, i1, i32, i32) -> ()

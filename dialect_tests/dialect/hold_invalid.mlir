@@ -48,7 +48,7 @@ func.func @another_result(%x: !llvm.ptr<1>, %i: i32) {
 // -----
 
 func.func @uniform(%x: !llvm.ptr<1>, %i: i32) {
-  // expected-error @below {{WF311: fold.hold expects the attribute access to be one of aligned shifted strided}}
+  // expected-error @below {{WF311: fold.hold expects the attribute access to be one of aligned shifted unaligned strided}}
   %slots = "fold.hold"(%x, %i, %i, %i, %i, %i, %i, %i) {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "uniform", step = 128, slots = 2, threads = 32, vector = 4, item = 4, whole = false}
     : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32) -> !llvm.ptr<3>
   return

@@ -2,7 +2,8 @@
 
 Those beside the row may be another thread's, which writes them if a result lies where an input does. An aligned access
 lies in the row as a whole or not at all. A shifted one may be cut by either end: its elements are then read one by one,
-unless no thread writes what lies beside the row.
+unless no thread writes what lies beside the row. So are those of an unaligned one, where the aligned accesses around it
+may not be read.
 """
 
 from __future__ import annotations
@@ -11,14 +12,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ...compiler.ir.build import before, integer, load, replace, store
+from ...compiler.ir.build import address, before, bytes_of, i32, integer, load, memory_type, replace, store, word_type
 from ...compiler.ir.combine import elements, fragment, splat, width
 from ...compiler.ir.dialect.access import ELEMENT_ACCESS
-from ...compiler.ir.dialect.base import bool_attr, element, str_attr
-from ...compiler.ir.mlir import arith, ir, scf
+from ...compiler.ir.dialect.base import bool_attr, element, int_attr, str_attr
+from ...compiler.ir.lane_exchange import lane_id, of_lane
+from ...compiler.ir.mlir import arith, ir, llvm, nvvm, scf
 from ...compiler.plan.plan import OF_BITS
 from .bits import begins_word, load_bits, store_word
 from .offsets import offset
+from .unaligned import ALIGNED, WORD, WORDS, taken_out, words_around, words_of
 
 LOAD, STORE = 5, 7
 """Operands before the layout."""
@@ -34,6 +37,8 @@ def lower_element_load(op: Any) -> None:
             at, readable = offset(op, kept, reduced, LOAD), op.operands[len(op.operands) - 1]
             whole = arith.ori(_inside(reduced, first, end, width(t)), is_readable(at, width(t), readable))
             value = _if_else(whole, [t], lambda: [load(base, at, t)], lambda: [fragment(_apart(op))])[0]
+        elif access == "unaligned":
+            value = _taken_out(op)
         elif access in ("aligned", "bits") or along == "kept":
             there = arith.cmpi(arith.CmpIPredicate.slt, reduced, end)
             read = partial(_at, op, base, kept, reduced, access, t)
@@ -50,6 +55,57 @@ def is_readable(at: Any, lanes: int, readable: Any) -> Any:
     after = arith.addi(at, integer(at.type, lanes))
     early = arith.cmpi(arith.CmpIPredicate.sge, at, integer(at.type, 0))
     return arith.andi(early, arith.cmpi(arith.CmpIPredicate.sle, after, readable))
+
+
+def _taken_out(op: Any) -> Any:
+    """The fragment of an access that begins anywhere, taken out of the aligned accesses around it.
+
+    The branch gives their words, so that no thread waits for them in it. If one of them leaves the array, or if other
+    threads write there, it gives the words of single elements.
+    """
+    base, kept, reduced, _, end = list(op.operands)[:LOAD]
+    readable = op.operands[len(op.operands) - 1]
+    t, i64 = op.results[0].type, ir.IntegerType.get_signless(64)
+    scalar, at = element(t), offset(op, kept, reduced, LOAD)
+    lanes, item = width(t), bytes_of(memory_type(scalar))
+    start = llvm.ptrtoint(i64, address(base, at, scalar))
+    count = lanes * item // 4
+    words = count + min(count, WORDS)
+
+    def around() -> list[Any]:
+        last = arith.addi(start, integer(i64, (lanes - 1) * item))
+        return [*words_around(start, last, base.type, t), arith.trunci(word_type(), start)]
+
+    def apart() -> list[Any]:
+        return [*words_of(fragment(_apart(op))), *[i32(0)] * (words - count + 1)]
+
+    if "inside" in op.attributes:
+        *found, place = around()
+        return taken_out(found, place, t)
+    exists = arith.cmpi(arith.CmpIPredicate.slt, reduced, end)
+    inside = arith.andi(exists, _is_around_readable(at, start, lanes, item, readable))
+    *found, place = _if_else(inside, [word_type()] * (words + 1), around, apart)
+    return taken_out(found, place, t)
+
+
+def _is_around_readable(at: Any, start: Any, lanes: int, item: int, readable: Any) -> Any:
+    """Whether the aligned accesses around ``lanes`` elements from offset ``at`` on are among the first ``readable``.
+
+    ``start`` is the address of the first one, an i64.
+    """
+    unit = min(ALIGNED, lanes * item) // item
+    number = arith.shrui(start, integer(start.type, item.bit_length() - 1))
+    past = _resized(arith.andi(number, integer(start.type, unit - 1)), at.type)
+    low = arith.subi(at, past)
+    beyond = arith.andi(arith.subi(integer(at.type, 0), past), integer(at.type, unit - 1))
+    high = arith.addi(arith.addi(at, integer(at.type, lanes)), beyond)
+    early = arith.cmpi(arith.CmpIPredicate.sge, low, integer(at.type, 0))
+    return arith.andi(early, arith.cmpi(arith.CmpIPredicate.sle, high, readable))
+
+
+def _resized(x: Any, t: Any) -> Any:
+    """An i64 as type ``t``, i32 or i64."""
+    return x if x.type == t else arith.trunci(t, x)
 
 
 def _at(op: Any, base: Any, kept: Any, reduced: Any, access: str, t: Any) -> Any:
@@ -123,6 +179,10 @@ def lower_element_store(op: Any) -> None:
             _if(here, lambda: store_word(value, base, at))
             replace(op, [])
             return
+        if access == "unaligned":
+            _store_across(op)
+            replace(op, [])
+            return
         at_once = access != "strided" or lanes == 1
         cut = not whole and along == "reduced" and access != "aligned" and lanes > 1
         here = on if whole else arith.andi(on, _inside(reduced, first, end, lanes if at_once and cut else 1))
@@ -134,6 +194,79 @@ def lower_element_store(op: Any) -> None:
         elif not at_once:
             _store_apart(op, here, cut=False)
         replace(op, [])
+
+
+def _store_across(op: Any) -> None:
+    """Stores fragments of neighbouring lanes that begin anywhere, in aligned accesses.
+
+    A lane writes from the boundary in its fragment on: elements of its own, then those of the next lane before the
+    boundary there. The last lane has the first elements of the first one, and writes both ends by words or by elements.
+    So does a lane whose access an end of the row cuts.
+    """
+    value, base, kept, reduced, first, end, on = list(op.operands)[:STORE]
+    neighbours, index, scalar = int_attr(op, "neighbours"), reduced.type, element(value.type)
+    lanes, item = width(value.type), bytes_of(memory_type(scalar))
+    unit = min(ALIGNED, lanes * item) // item
+    at, own = offset(op, kept, reduced, STORE), words_of(value)
+    start = arith.trunci(word_type(), llvm.ptrtoint(ir.IntegerType.get_signless(64), address(base, at, scalar)))
+    place = arith.andi(arith.subi(i32(0), start), i32(unit * item - 1))  # bytes to the boundary
+    lane = lane_id()
+    following = arith.andi(arith.addi(lane, i32(1)), i32(neighbours - 1))
+    of_group = arith.ori(arith.andi(lane, i32(-neighbours)), following)
+    moved = taken_out([*own, *(of_lane(w, of_group) for w in own[:WORDS])], place, value.type)
+    ahead = arith.shrui(place, i32(item.bit_length() - 1))
+    ahead = ahead if index == word_type() else arith.extui(index, ahead)
+    at, r = arith.addi(at, ahead), arith.addi(reduced, ahead)
+    is_last = arith.cmpi(arith.CmpIPredicate.eq, following, i32(0))
+    split = arith.andi(is_last, arith.cmpi(arith.CmpIPredicate.ne, place, i32(0)))
+    whole = arith.andi(_inside(r, first, end, lanes), arith.xori(split, integer(split.type, 1)))
+    nvvm.bar_warp_sync(i32(-1))  # all lanes have read what others write, if a result takes an array's place
+
+    def write_apart() -> None:
+        back = arith.select(split, integer(index, -neighbours * lanes), integer(index, 0))
+        of_next = arith.subi(integer(index, lanes), ahead)
+        _store_pieces(moved, base, at, r, first, end, back, of_next)
+
+    def write() -> None:
+        branch = scf.IfOp(whole, has_else=True)
+        for block, make in ((branch.then_block, partial(store, moved, base, at)), (branch.else_block, write_apart)):
+            with ir.InsertionPoint(block):
+                make()
+                scf.YieldOp([])
+
+    _if(on, write)
+
+
+def _store_pieces(value: Any, base: Any, at: Any, r: Any, first: Any, end: Any, back: Any, of_next: Any) -> None:
+    """Stores what lies in the row of a fragment at offset ``at``: words where these are whole, or else elements.
+
+    The elements from number ``of_next`` on lie ``back`` elements from there.
+    """
+    index, scalars = r.type, elements(value)
+    each = max(1, WORD // bytes_of(memory_type(element(value.type))))
+    moves, inside = [], []
+    for j in range(len(scalars)):
+        is_next = arith.cmpi(arith.CmpIPredicate.sge, integer(index, j), of_next)
+        moves.append(arith.addi(integer(index, j), arith.select(is_next, back, integer(index, 0))))
+        inside.append(_inside(arith.addi(r, moves[j]), first, end, 1))
+
+    def write(j: int, count: int) -> None:
+        store(fragment(scalars[j : j + count]), base, arith.addi(at, moves[j]))
+
+    for j in range(0, len(scalars), each):
+        last = j + each - 1
+        if each == 1:
+            _if(inside[j], partial(write, j, 1))
+            continue
+        together = arith.cmpi(arith.CmpIPredicate.eq, arith.subi(moves[last], moves[j]), integer(index, each - 1))
+        branch = scf.IfOp(arith.andi(arith.andi(inside[j], inside[last]), together), has_else=True)
+        with ir.InsertionPoint(branch.then_block):
+            write(j, each)
+            scf.YieldOp([])
+        with ir.InsertionPoint(branch.else_block):
+            for k in range(j, j + each):
+                _if(inside[k], partial(write, k, 1))
+            scf.YieldOp([])
 
 
 def _inside(r: Any, first: Any, end: Any, lanes: int) -> Any:

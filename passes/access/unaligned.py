@@ -1,7 +1,8 @@
-"""Vectors at any address: 4 to 16 bytes taken out of the aligned words that hold them.
+"""Vectors at any address: 4 to 32 bytes taken out of the aligned words that hold them.
 
-In global memory two aligned vectors are loaded. The address selects the words: two at a time, then one, then, where
-elements are narrower than a word, a funnel shift (``shf``) selects the bytes. From a copy in shared memory one word
+In global memory the aligned vectors around them are loaded, one more than the vector fills. The address selects the
+words: two at a time, then one, then, where elements are narrower than a word, a funnel shift (``shf``) selects the
+bytes. From a copy in shared memory one word
 more is loaded than the vector fills, and the funnel shift alone selects the bytes.
 """
 
@@ -10,14 +11,16 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from ...compiler.ir.build import address, bytes_of, from_memory, i32, integer, load, memory_type, word_type
+from ...compiler.ir.build import address, bytes_of, from_memory, i32, integer, load, memory_type, to_memory, word_type
 from ...compiler.ir.combine import width, with_shape
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, ir, llvm, vector
 
 ALIGNED = 16
 """The size and the alignment of an aligned access, in bytes."""
-WORDS = ALIGNED // 4
+WORD = 4
+"""Bytes of a word."""
+WORDS = ALIGNED // WORD
 
 
 def unaligned(first: Any, last: Any, t: Any) -> Any:
@@ -25,12 +28,36 @@ def unaligned(first: Any, last: Any, t: Any) -> Any:
 
     ``last`` is the address of the last element that counts: elements after it may have any value.
     """
-    scalar = memory_type(element(t))
     i64 = ir.IntegerType.get_signless(64)
     start = llvm.ptrtoint(i64, first)
+    words = words_around(start, llvm.ptrtoint(i64, last), first.type, t)
+    return taken_out(words, arith.trunci(word_type(), start), t)
+
+
+def words_around(start: Any, last: Any, pointer: Any, t: Any) -> list[Any]:
+    """The words of the aligned vectors that hold a fragment of type ``t``.
+
+    ``start`` and ``last`` are the addresses of its first and its last element, as an i64, ``pointer`` is their type.
+    """
+    wanted = width(t) * bytes_of(memory_type(element(t))) // 4
+    count = min(wanted, WORDS)
+    places = [arith.addi(start, integer(start.type, ALIGNED * k)) if k else start for k in range(wanted // count)]
+    return [w for at in (*places, last) for w in _words(at, pointer, count)]
+
+
+def words_of(x: Any) -> list[Any]:
+    """The words of a fragment of 4 bytes or more, as memory holds them."""
+    x = to_memory(x)
+    count = width(x.type) * bytes_of(element(x.type)) // 4
+    x = x if isinstance(x.type, ir.VectorType) else vector.from_elements(ir.VectorType.get([1], x.type), [x])
+    found = vector.bitcast(ir.VectorType.get([count], word_type()), x)
+    return [vector.extract(found, [], [k]) for k in range(count)]
+
+
+def taken_out(words: list[Any], place: Any, t: Any) -> Any:
+    """The fragment of type ``t`` that begins at byte ``place``, modulo the size of an access, of ``words``."""
+    scalar = memory_type(element(t))
     wanted = width(t) * bytes_of(scalar) // 4
-    words = [w for at in (start, llvm.ptrtoint(i64, last)) for w in _words(at, first.type, wanted)]
-    place = arith.trunci(word_type(), start)
     if wanted > 2:
         words = _from(words, place, 8, 2, wanted + 2)
     if wanted > 1 and bytes_of(scalar) < 8:

@@ -51,6 +51,12 @@ masks."""
 IN_FLIGHT = 32
 """Values in flight of a thread that reads aligned columns, up to which half the threads of an SM have registers enough.
 Bytes and short integers, which are taken apart, integers that are compared, and offsets of 64 bits need more."""
+REGISTERS = 65536
+"""Registers of an SM."""
+HALF_AN_SM = 1024
+"""Threads."""
+BESIDE_A_ROW = 28
+"""Registers of a thread that keeps elements of a row, beside those for the elements."""
 WIDE_ACCESS = 16
 """Elements of an access. With this many or more, ptxas spills without a number if the kernel numbers its elements. It
 also spills if the kernel masks words of bytes to count them, on SMs that hold fewer than FULL_SM threads."""
@@ -64,7 +70,7 @@ def least_ctas(kernel: Kernel) -> int:
     """CTAs of a kernel that an SM must be able to hold; 0 leaves the number to ptxas."""
     plan, facts, indexed = kernel.plan, kernel.facts, kernel.indexed
     if plan.resident:
-        return IN_CACHE // plan.threads if plan.resident == "l2" else 0
+        return _of_waiting_rows(kernel)
     states = kernel.states
     threads = target_of(kernel.function).threads_per_sm
     item = min((bytes_of(memory_type(element(v.type))) for v in kernel.inputs), default=4)
@@ -88,6 +94,22 @@ def least_ctas(kernel: Kernel) -> int:
     if _is_large(plan, facts, item) and (indexed or not wide or not isinstance(state, ir.IntegerType)):
         return int(threads * (PART if item == 1 and threads < FULL_SM else 1)) // plan.threads
     return 0 if wide else _of_registers(plan, facts, threads, state, added)
+
+
+def _of_waiting_rows(kernel: Kernel) -> int:
+    """The CTAs per SM where rows wait: for those that begin anywhere, as many as have registers for the elements.
+
+    Without a number ptxas has the masks of several accesses at a time, and SMs hold fewer threads. Few elements leave
+    registers for both.
+    """
+    plan, facts = kernel.plan, kernel.facts
+    if plan.resident == "l2":
+        return IN_CACHE // plan.threads
+    if plan.resident != "registers" or "shifted" not in (*facts.access, *facts.stores):
+        return 0
+    words = sum(-(-bytes_of(memory_type(element(kernel.inputs[i].type))) // 4) for i in facts.waiting)
+    registers = -(-(plan.held * plan.vector * words + BESIDE_A_ROW) // 8) * 8
+    return max(1, REGISTERS // (registers * plan.threads)) if registers * HALF_AN_SM > REGISTERS else 0
 
 
 def _is_large(plan: Plan, facts: Facts, item: int) -> bool:

@@ -4,10 +4,11 @@ A *fragment* is what one thread holds of a tensor in one access: a scalar ``T``,
 ``!llvm.ptr<1>`` (global) and ``!llvm.ptr<3>`` (shared); indices are i32 or i64 and count elements.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...plan.plan import IN_TILE
+from ...target import WARP
 from ..build import bytes_of, memory_type
 from ..combine import width
 from ..mlir import ext, ir
@@ -46,6 +47,8 @@ ACCESS = (
 )
 AFTER_LAYOUT = {"shifted": 1, "unaligned": 4, "staggered": 2, "tile": 1, "tile_strided": 1}
 """Operands of a load that follow those of its layout."""
+ELEMENT_AFTER_LAYOUT = {**AFTER_LAYOUT, "unaligned": 1}
+"""Those of a ``fold.element_load`` and a ``fold.hold``."""
 ACCESS_BYTES = 16
 """Bytes of the accesses of a block."""
 AXES = ("kept", "reduced")
@@ -61,12 +64,12 @@ def check_layout(op: Any, fixed: int, strides: int) -> None:
     expect(found == wanted, op, f"{wanted} layout operands for ranks {kept} and {reduced}", found)
 
 
-def check_read(op: Any, accesses: Sequence[str], indices: int) -> None:
-    """Checks a read of elements: a pointer, so many indices, the layout, and what ``access`` adds to that."""
+def check_read(op: Any, accesses: Sequence[str], indices: int, after: Mapping[str, int] = AFTER_LAYOUT) -> None:
+    """Checks a read of elements: a pointer, so many indices, the layout, and the operands ``after`` that by access."""
     access = str_attr(op, "access", accesses)
     check_pointer(op, 0, SHARED if access in IN_TILE else GLOBAL)
     check_index(op, *range(1, 1 + indices))
-    check_layout(op, 1 + indices + AFTER_LAYOUT.get(access, 0), 1)
+    check_layout(op, 1 + indices + after.get(access, 0), 1)
     str_attr(op, "axis", AXES)
 
 
@@ -113,8 +116,8 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
         check_fragment(op, op.results[0].type)
 
 
-ELEMENT_ACCESS = ("aligned", "shifted", "strided", "uniform", *IN_TILE, "bits", "bits_strided")
-WRITTEN_ACCESS = ("aligned", "shifted", "strided", *IN_TILE, "bits")
+ELEMENT_ACCESS = ("aligned", "shifted", "unaligned", "strided", "uniform", *IN_TILE, "bits", "bits_strided")
+WRITTEN_ACCESS = ("aligned", "shifted", "unaligned", "strided", *IN_TILE, "bits")
 
 
 class ElementLoadOp(Fold.Operation, name="element_load"):  # type: ignore[misc]
@@ -125,7 +128,9 @@ class ElementLoadOp(Fold.Operation, name="element_load"):  # type: ignore[misc]
     nothing is read for them that other threads write. An ``aligned`` access lies in the row as a whole or begins at
     ``end`` or later; so does a single element, and those of tiles are single. A ``shifted`` access may be cut by
     either end. Its operand behind the layout says how many elements from ``base`` on can be read beside the row: those
-    of the array, or none where other threads write there.
+    of the array, or none where other threads write there. An ``unaligned`` access along the reduced axis begins
+    anywhere, may be cut as well, and has the same operand. With ``{inside = true}`` the aligned accesses around it are
+    known to be readable.
     """
 
     base: ext.Operand[Any]
@@ -142,7 +147,7 @@ class ElementLoadOp(Fold.Operation, name="element_load"):  # type: ignore[misc]
 
     @coded
     def verify_invariants(op: Any) -> None:  # noqa: N805
-        check_read(op, ELEMENT_ACCESS, 4)
+        check_read(op, ELEMENT_ACCESS, 4, ELEMENT_AFTER_LAYOUT)
         check_fragment(op, op.results[0].type)
 
 
@@ -187,7 +192,9 @@ class ElementStoreOp(Fold.Operation, name="element_store"):  # type: ignore[misc
     whole}``: the twin of ``fold.element_load``. Threads whose ``on`` is true write the elements whose reduced index is
     in [first, end); with ``whole`` these are all. A ``shifted`` access has no operand behind its layout, one in a
     tile, which is what ``fold.tile_reserve`` gave, has the origin of that. The value of ``bits`` is the i32 that
-    ``fold.ballot`` gave: the lane whose elements are the first of the word writes it.
+    ``fold.ballot`` gave: the lane whose elements are the first of the word writes it. An ``unaligned`` access is
+    executed by all lanes of a warp. The fragments of ``neighbours`` lanes follow each other, and these lanes write
+    elements of each other; ``on`` is the same for them.
     """
 
     value: ext.Operand[Any]
@@ -206,11 +213,14 @@ class ElementStoreOp(Fold.Operation, name="element_store"):  # type: ignore[misc
 
     @coded
     def verify_invariants(op: Any) -> None:  # noqa: N805
-        tiled = str_attr(op, "access", WRITTEN_ACCESS) in IN_TILE
+        access = str_attr(op, "access", WRITTEN_ACCESS)
+        tiled = access in IN_TILE
         check_pointer(op, 1, SHARED if tiled else GLOBAL)
         check_index(op, 2, 3, 4, 5)
         check_flag(op, 6)
         check_layout(op, 7 + tiled, 1)
+        if access == "unaligned":
+            power_of_two(op, "neighbours", WARP)
         str_attr(op, "axis", AXES)
         bool_attr(op, "whole")
         check_fragment(op, op.operands[0].type)

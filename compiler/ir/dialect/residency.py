@@ -10,7 +10,7 @@ from typing import Any
 from ..build import bytes_of, memory_type
 from ..combine import width
 from ..mlir import ext
-from .access import check_read
+from .access import ELEMENT_AFTER_LAYOUT, check_read
 from .base import (
     SHARED,
     Fold,
@@ -26,7 +26,7 @@ from .base import (
     power_of_two,
 )
 
-HELD_ACCESS = ("aligned", "shifted", "strided")
+HELD_ACCESS = ("aligned", "shifted", "unaligned", "strided")
 
 
 class HoldOp(Fold.Operation, name="hold"):  # type: ignore[misc]
@@ -61,7 +61,7 @@ class HoldOp(Fold.Operation, name="hold"):  # type: ignore[misc]
 
     @coded
     def verify_invariants(op: Any) -> None:  # noqa: N805
-        check_read(op, HELD_ACCESS, 5)
+        check_read(op, HELD_ACCESS, 5, ELEMENT_AFTER_LAYOUT)
         check_results(op, [SHARED])
         power_of_two(op, "step", 1 << 30)
         slots = int_attr(op, "slots")

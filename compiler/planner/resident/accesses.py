@@ -5,7 +5,7 @@ Inputs and outputs are accessed in the same ways. An array that varies along the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ...dtypes import BIT
 from ...plan.plan import Access
@@ -13,12 +13,21 @@ from ...program.graph import ELEMENT, KEPT, REDUCED, Space
 from ...space.geometry import Dim
 from .. import sittings
 from ..alignment import WIDEST
+from ..layouts.tiled import WORD
 from ..powers_of_two import halvings
 from ..table import threshold
 from ..task import Task
 
 SHIFTED = threshold(32, "accesses of a row", sittings.RESIDENT_ROWS)
 """Rows that begin anywhere are read by the widest accesses of which they have this many: three of them are cut."""
+NARROW = threshold(2, "bytes of an element", sittings.RESIDENT_ROWS)
+"""Up to here an access that begins anywhere is taken out of the aligned ones around it; wider elements are read one by
+one."""
+ROW_THREADS = threshold(256, "threads of a row in a CTA", sittings.RESIDENT_ROWS)
+"""Rows that so many threads keep in MOST accesses each wait in registers. So many threads of each CTA share a row of a
+cluster."""
+MOST = threshold(9, "accesses of a row that a thread keeps", sittings.RESIDENT_ROWS)
+"""Beyond, SMs hold too few threads to hide the latency of memory: longer rows wait in shared memory."""
 
 
 def spaces(task: Task) -> tuple[Space, ...]:
@@ -43,13 +52,19 @@ def _moves(task: Task, operand: int) -> bool:
     return own and (any(d.strides[operand] for d in g.kept) or not g.kept)
 
 
-def accesses(task: Task, axis: str, vector: int, *, shifts: bool = True) -> tuple[Access, ...]:
+def accesses(task: Task, axis: str, vector: int, *, waits: bool = True) -> tuple[Access, ...]:
     """How each operand is accessed by ``vector`` elements along ``axis``: inputs first, then outputs.
 
-    ``shifts`` says whether accesses may begin at the boundary before a row.
+    ``waits`` says whether rows wait on chip or in the L2 cache. Then accesses may begin at the boundary before a row,
+    or between two.
     """
-    shift = _shift(task, axis, vector) if shifts else frozenset()
-    return tuple(_access(task, i, space, axis, vector, shift) for i, space in enumerate(spaces(task)))
+    shift = _shift(task, axis, vector) if waits else frozenset()
+    found = (_access(task, i, space, axis, vector, shift) for i, space in enumerate(spaces(task)))
+    anywhere = axis == "reduced" and vector > 1 and waits
+    return tuple(
+        "unaligned" if anywhere and access == "strided" and _is_unaligned(task, i, vector, shift) else access
+        for i, access in enumerate(found)
+    )
 
 
 def _access(task: Task, operand: int, space: Space, axis: str, vector: int, shift: frozenset[int]) -> Access:
@@ -70,6 +85,28 @@ def _access(task: Task, operand: int, space: Space, axis: str, vector: int, shif
         return "uniform"
     fits = stride == 1 and whole and _is_aligned(task, operand, vector, [*inner[:-1], *others])
     return "aligned" if fits else "strided"
+
+
+def _is_unaligned(task: Task, operand: int, vector: int, shift: frozenset[int]) -> bool:
+    """Whether accesses along rows, which begin anywhere, are taken out of aligned ones, or put together to such.
+
+    This is for narrow elements: single ones of 4 bytes take fewer instructions. Of elements of rows it pays where no
+    end of a row cuts an access. In portable plans, where accesses begin with the row, it pays where ends cut them,
+    since single elements then ask for bounds each.
+    """
+    item, inputs = task.operand_type(operand).itemsize, len(task.program.inputs)
+    if item > NARROW or vector * item < WORD or not _is_side_by_side(task, operand, vector):
+        return False
+    if task.is_portable:
+        return task.geometry.reduced[-1].size % vector > 0
+    return operand < inputs and not (shift and operand in elements_of(task))
+
+
+def _is_side_by_side(task: Task, operand: int, vector: int) -> bool:
+    """Whether the elements of an access along a row lie side by side."""
+    row = task.geometry.reduced
+    joined = len(row) == 1 or (bool(row) and row[-1].size % vector == 0)
+    return joined and row[-1].strides[operand] == 1 and task.start(operand) % task.operand_type(operand).itemsize == 0
 
 
 def _bits(task: Task, operand: int, space: Space, axis: str, vector: int, *, shifted: bool) -> Access:
@@ -109,9 +146,9 @@ def _is_aligned(task: Task, operand: int, vector: int, outer: Sequence[Dim]) -> 
 def _shift(task: Task, axis: str, vector: int) -> frozenset[int]:
     """The operands whose rows all begin equally far after a boundary, so that their accesses begin there.
 
-    They are those with the elements of rows, if not every row begins at a boundary. Rows are of one dim. Others are
-    accessed element by element, since an access at a boundary of these is none of theirs. The tree of a portable plan
-    does not depend on addresses, so there all are.
+    They are those with the elements of rows, if not every row begins at a boundary; if rows of several begin
+    differently, those like the first result, since single elements are faster to read than to write. Rows are of one
+    dim. The tree of a portable plan does not depend on addresses, so there is none.
     """
     g = task.geometry
     if axis != "reduced" or len(g.reduced) != 1 or vector == 1 or writes_bits(task):
@@ -121,9 +158,10 @@ def _shift(task: Task, axis: str, vector: int) -> frozenset[int]:
         for i in elements_of(task)
         if g.reduced[0].strides[i] == 1 and task.operand_type(i).itemsize * vector <= 32 and task.operand_type(i) != BIT
     ]
-    if not rows or (all(_is_aligned(task, i, vector, g.kept) for i in rows) and g.reduced[0].size % vector == 0):
+    first = next((i for i in rows if i >= len(task.program.inputs)), rows[0] if rows else 0)
+    if not rows or (_is_aligned(task, first, vector, g.kept) and g.reduced[0].size % vector == 0):
         return frozenset()
-    lead = _leads(task, rows[0], vector)
+    lead = _leads(task, first, vector)
     return frozenset(i for i in rows if lead is not None and _leads(task, i, vector) == lead)
 
 
@@ -149,9 +187,34 @@ def vector_of(task: Task, axis: str) -> int:
     widest = WIDEST // max(task.operand_type(i).itemsize for i in read)
     if task.is_portable:
         return widest
-    for vector in halvings(widest):
-        found = accesses(task, axis, vector)
-        kinds = {found[i] for i in rows} - {"bits"} or {"aligned"}
-        if kinds == {"aligned"} or (kinds <= {"aligned", "shifted"} and task.geometry.n_reduced >= SHIFTED * vector):
-            return vector
-    return 1
+    whole = next((v for v in halvings(widest) if _is_whole(task, axis, rows, v)), 1)
+    if axis != "reduced" or not _mixes(task, rows, widest):
+        return whole
+    narrow_and_cut = "shifted" in accesses(task, axis, widest) and max(map(_item(task), read)) <= NARROW
+    return whole if whole > 1 and narrow_and_cut else widest
+
+
+def _is_whole(task: Task, axis: str, rows: Sequence[int], vector: int) -> bool:
+    """Whether all elements of rows are accessed at once."""
+    found = accesses(task, axis, vector)
+    kinds = {found[i] for i in rows} - {"bits"} or {"aligned"}
+    shifted = kinds <= {"aligned", "shifted"} and task.geometry.n_reduced >= SHIFTED * vector
+    return kinds == {"aligned"} or shifted
+
+
+def _mixes(task: Task, rows: Sequence[int], vector: int) -> bool:
+    """Whether results are accessed at once, and inputs that begin elsewhere are read otherwise.
+
+    Rows wait in registers. Elements of 8 bytes have no more to an access than a thread reads at a time anyway.
+    """
+    found, inputs, n = accesses(task, "reduced", vector), len(task.program.inputs), task.geometry.n_reduced
+    results = {found[i] for i in rows if i >= inputs}
+    held = SHIFTED * vector <= n <= ROW_THREADS * MOST * vector and bool(task.program.reduces)
+    light = all(_item(task)(i) <= WORD for i in rows) and not has_bits(task)
+    side_by_side = all(_is_side_by_side(task, i, vector) for i in rows)
+    return held and light and side_by_side and bool(results) and results <= {"aligned", "shifted"}
+
+
+def _item(task: Task) -> Callable[[int], int]:
+    """The bytes of an element of each operand."""
+    return lambda operand: task.operand_type(operand).itemsize

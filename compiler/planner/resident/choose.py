@@ -235,8 +235,8 @@ def _is_by_columns(task: Task) -> bool:
 
 def _facts(task: Task, plan: Plan) -> Facts:
     """What the kernel must know of the arrays."""
-    g, inputs, shifts = task.geometry, len(task.program.inputs), plan.held > 0
-    found = accesses(task, plan.fast, plan.vector, shifts=shifts)
+    g, inputs = task.geometry, len(task.program.inputs)
+    found = accesses(task, plan.fast, plan.vector, waits=plan.held > 0)
     if plan.tile_bytes:
         found = tiled.tiled(task, found)
     reach = max((abs(bound) for i in range(len(g.offsets)) for bound in g.span(i)), default=0)
@@ -252,7 +252,7 @@ def _facts(task: Task, plan: Plan) -> Facts:
         store_vector=False,
         stores=found[inputs:],
         full=plan.held > 0 and covered == g.n_reduced and "shifted" not in found,
-        waiting=_waiting(task, found) if plan.resident in ("shared", "l2") else (),
+        waiting=_waiting(task, found) if plan.held and task.program.reduces else (),
         numberings=numberings(task.program),
     )
 

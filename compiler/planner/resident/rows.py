@@ -13,17 +13,12 @@ from ..alignment import WIDEST
 from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Notes, Task
-from .accesses import accesses, elements_of, vector_of, writes_bits
+from .accesses import MOST, ROW_THREADS, accesses, elements_of, vector_of, writes_bits
 
 HELD = threshold(6, "accesses of a row that a thread keeps", sittings.RESIDENT_ROWS)
 """A row gets as few threads, a power of two, as keep it in this many accesses each."""
 IN_A_WARP = threshold(128, "accesses of a row", sittings.RESIDENT_ROWS)
 """Up to here rows of the widest accesses have up to a warp of threads each: its threads need no barrier."""
-ROW_THREADS = threshold(256, "threads of a row in a CTA", sittings.RESIDENT_ROWS)
-"""Rows that so many threads keep in MOST accesses each wait in registers. So many threads of each CTA share a row of a
-cluster."""
-MOST = threshold(9, "accesses of a row that a thread keeps", sittings.RESIDENT_ROWS)
-"""Beyond, SMs hold too few threads to hide the latency of memory: longer rows wait in shared memory."""
 LARGE_CTA = threshold(512, "threads of a row in a CTA", sittings.RESIDENT_ROWS)
 """The threads of a row in the shared memory of one CTA."""
 CTA_BYTES = threshold(72 * 1024, "bytes of a row in a CTA", sittings.RESIDENT_ROWS)

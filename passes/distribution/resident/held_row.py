@@ -57,15 +57,23 @@ class HeldRow:
         kernel = self.row.kernel
         if kernel.facts.full or self.whole:
             return True
-        if kernel.plan.resident == "l2" or not kernel.phases:
+        plan = kernel.plan
+        if plan.resident == "l2" or not kernel.phases:
             return False
-        if is_shifted(kernel):  # an access may begin before the row, and its end may be in either of the last two
-            return kernel.plan.cluster == 1 and 1 <= j < kernel.plan.held - 2
-        if kernel.plan.cluster > 1 and kernel.plan.fast == "reduced":
-            return False
-        # A CTA owns an equal part of the row, and the last one up to ``cluster - 1`` elements less.
-        span = layout_of(kernel.plan).step
-        return (j + 1) * span <= (kernel.plan.held - 1) * span + 2 - kernel.plan.cluster
+        if plan.fast == "reduced":
+            return self._is_middle(j)
+        # A CTA owns an equal part of the column, and the last one up to ``cluster - 1`` elements less.
+        span = layout_of(plan).step
+        return (j + 1) * span <= (plan.held - 1) * span + 2 - plan.cluster
+
+    def _is_middle(self, j: int, *, beside: int = 0) -> bool:
+        """Whether access ``j``, and ``beside`` further ones of the thread before and after it, lie in the row.
+
+        An end of the row may cut the first access of rows that begin anywhere. The last CTA of a cluster may lack an
+        access more for each CTA, and rows that begin anywhere may have one fewer than others.
+        """
+        plan, cut = self.row.kernel.plan, is_shifted(self.row.kernel)
+        return cut + beside <= j < plan.held - plan.cluster - cut - beside
 
     def fragment(self, tensor: Any, j: int) -> Any:
         """The fragment of a tensor in access ``j``."""
@@ -74,10 +82,14 @@ class HeldRow:
     def _load(self, operand: int, t: Any, j: int) -> Any:
         """The elements of an input in access ``j``: those that wait, or those in memory."""
         if operand not in self.slots:
-            return self.row.load(operand, t, self.starts[j], whole=self.is_whole(j))
+            return self.row.load(operand, t, self.starts[j], whole=self.is_whole(j), inside=self._is_inside(j))
         kernel = self.row.kernel
         operands = [self.slots[operand], kernel.number(j)]
         return kernel.make("fold.held", t, operands, {"threads": kernel.plan.threads}, kernel.plan.vector)
+
+    def _is_inside(self, j: int) -> bool:
+        """Whether the aligned accesses around access ``j`` lie in the row in every thread."""
+        return self._is_middle(j, beside=1) and self.row.kernel.plan.resident != "l2" and bool(self.row.kernel.phases)
 
     def inputs_of(self, tensors: Sequence[Any]) -> list[Any]:
         """The inputs that tensors need for each element."""
@@ -114,7 +126,7 @@ class HeldRow:
         found = [wide(self.fragment(v, j), phase.plan.vector) for v in phase.sources]
         if self.is_whole(j):
             return found
-        live = self.row.live(self.starts[j])
+        live = self.row.live(self.starts[j], begins=not j)
         return [arith.select(live, v, i) for v, i in zip(found, phase.neutral(phase.plan.vector), strict=True)]
 
     def store(self) -> None:

@@ -82,8 +82,11 @@ class RowAccesses:
         """The pointer to an input or an output."""
         return self.hinted.get((role, number)) or self.kernel.arg(role, number)
 
-    def load(self, operand: int, t: Any, r: Any, *, whole: bool) -> Any:
-        """The elements of an input in the access at ``r``, which lies in the row as a ``whole``, or else maybe not."""
+    def load(self, operand: int, t: Any, r: Any, *, whole: bool, inside: bool = False) -> Any:
+        """The elements of an input in the access at ``r``, which lies in the row as a ``whole``, or else maybe not.
+
+        ``inside`` says that the aligned accesses around it do.
+        """
         kernel, access = self.kernel, self.kernel.facts.access[operand]
         if operand in self.starts:
             rank, (at, layout, bounds) = self._from_start(operand, r, access)
@@ -91,10 +94,12 @@ class RowAccesses:
         else:
             attributes = load_attributes(kernel.facts.kept_rank, kernel.facts.reduced_rank, kernel.plan.fast, access)
             at, bounds = [self.pointer("input", operand), self.place.start, r], [self.chunk.first, self.chunk.limit]
-            layout = _layout(kernel, operand) + ([_readable(kernel, operand)] if access == "shifted" else [])
-        if whole:
+            layout = _layout(kernel, operand) + _after_layout(kernel, operand)
+        if whole and access != "unaligned":
             return kernel.make("fold.load", t, [*at, *layout], attributes, kernel.plan.vector)
         operands = [*at, *bounds, *layout]
+        if inside and access == "unaligned" and operand not in kernel.facts.waiting:  # no result takes its place
+            attributes["inside"] = True
         return kernel.make("fold.element_load", t, operands, attributes, kernel.plan.vector)
 
     def _from_start(self, operand: int, r: Any, access: str) -> tuple[tuple[int, int], tuple[list[Any], ...]]:
@@ -116,8 +121,7 @@ class RowAccesses:
     def hold(self, operand: int, t: Any) -> Any:
         """The slots in shared memory into which the thread copies its accesses of an input."""
         kernel, plan, facts = self.kernel, self.kernel.plan, self.kernel.facts
-        layout = _layout(kernel, operand)
-        layout += [_readable(kernel, operand)] if facts.access[operand] == "shifted" else []
+        layout = _layout(kernel, operand) + _after_layout(kernel, operand)
         attributes: dict[str, Any] = load_attributes(
             facts.kept_rank, facts.reduced_rank, plan.fast, facts.access[operand]
         )
@@ -135,8 +139,11 @@ class RowAccesses:
         pointer = ir.Type.parse("!llvm.ptr<3>")
         return kernel.make_op("fold.hold", [pointer], [*operands, *layout], attributes).results[0]
 
-    def live(self, r: Any) -> Any:
-        """Which elements of the access at ``r`` lie in the row: one truth value for all, or one each."""
+    def live(self, r: Any, *, begins: bool = True) -> Any:
+        """Which elements of the access at ``r`` lie in the row: one truth value for all, or one each.
+
+        ``begins`` says whether the access may begin before the row.
+        """
         kernel, plan = self.kernel, self.kernel.plan
         if plan.vector_reduced == 1 or not is_cut(kernel):
             return kernel.less(r, self.chunk.limit)
@@ -144,8 +151,8 @@ class RowAccesses:
         numbers = [ir.IntegerAttr.get(kernel.index, k) for k in range(plan.vector)]
         at = arith.addi(splat(r, plan.vector), arith.constant(t, ir.DenseElementsAttr.get(numbers, t)))
         first, limit = (splat(x, plan.vector) for x in (self.chunk.first, self.chunk.limit))
-        low = arith.cmpi(arith.CmpIPredicate.sge, at, first)
-        return arith.andi(low, arith.cmpi(arith.CmpIPredicate.slt, at, limit))
+        high = arith.cmpi(arith.CmpIPredicate.slt, at, limit)
+        return arith.andi(arith.cmpi(arith.CmpIPredicate.sge, at, first), high) if begins else high
 
     def store(self, number: int, value: Any, r: Any, *, whole: bool) -> None:
         """Writes the elements of a result in the access at ``r``."""
@@ -161,6 +168,7 @@ class RowAccesses:
         if access in OF_BITS:
             value, access = self.ballot(value, r, whole=whole), "bits"
         attributes = load_attributes(*rank, kernel.plan.fast, access) | {"whole": whole}
+        attributes |= {"neighbours": kernel.plan.lanes} if access == "unaligned" else {}
         operands = [value, *at, *bounds, self.place.in_range, *layout]
         kernel.make_op("fold.element_store", [], operands, attributes)
 
@@ -197,6 +205,11 @@ class RowAccesses:
         kernel.make_op("fold.store", [], operands, attributes)
 
 
+def _after_layout(kernel: Kernel, operand: int) -> list[Any]:
+    """The operands of an element load that follow those of its layout."""
+    return [_readable(kernel, operand)] if kernel.facts.access[operand] in ("shifted", "unaligned") else []
+
+
 def _readable(kernel: Kernel, operand: int) -> Any:
     """How many elements from an input's first one on can be read beside the row.
 
@@ -223,8 +236,9 @@ def is_shifted(kernel: Kernel) -> bool:
 
 def is_cut(kernel: Kernel) -> bool:
     """Whether an end of the row may cut an access."""
-    names = (*kernel.facts.access, *kernel.facts.stores)
-    return is_shifted(kernel) or not {"aligned", "uniform", "kept", "gathered", "bits"}.issuperset(names)
+    names = {*kernel.facts.access, *kernel.facts.stores}
+    whole = {"aligned", "uniform", "bits"}
+    return is_shifted(kernel) or (names.isdisjoint(whole) and not names <= {"kept", "gathered"})
 
 
 def _earlier(kernel: Kernel, chunk: Chunk, lead: Any) -> Chunk:
