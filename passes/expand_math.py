@@ -69,6 +69,7 @@ func.func @exponential(%x: f32) -> f32 {
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import isnan
 from typing import Any
 
 from ..compiler.driver.pipeline import Pass
@@ -186,15 +187,16 @@ def _intrinsic(op: Any) -> Any:
         operands = _contracted(*operands)
         if len(operands) == 2:
             return arith.addf(*operands)
-    if op.name in _PREDICATE and element(t).width == 64 and (known(operands[1]) or 0) != 0:
+    bound = known(operands[1]) if op.name in _PREDICATE and element(t).width == 64 else None
+    if bound and not isnan(bound):
         above = arith.cmpf(_PREDICATE[op.name], *operands)  # with a NaN, too
         return arith.select(above, *operands)
     return intrinsic(t, _INTRINSICS[op.name], *operands)
 
 
 _PREDICATE = {"arith.maximumf": arith.CmpFPredicate.UGT, "arith.minimumf": arith.CmpFPredicate.ULT}
-"""Comparisons for which the first operand is the result, if the second is a constant other than zero. One comparison
-then suffices, where LLVM also checks for NaN and, in f64, for the signs of zeros."""
+"""Comparisons for which the first operand is the result, if the second is a constant other than zero and NaN. One
+comparison then suffices, where LLVM also checks for NaN and, in f64, for the signs of zeros."""
 
 
 def _contracted(a: Any, b: Any, c: Any) -> list[Any]:

@@ -32,20 +32,12 @@ func.func @bits(%number: i64, %seed: i64, %offset: i64) -> i32 {
   %width_2 = arith.constant 32 : i64
   %counter_high = arith.shrui %counter, %width_2 : i64
   %c1 = arith.trunci %counter_high : i64 to i32
-  %wide_0 = arith.extui %c0 : i32 to i64
-  %factor_0 = arith.constant 0xD2511F53 : i64
-  %product_0 = arith.muli %wide_0, %factor_0 : i64
-  %low_0 = arith.trunci %product_0 : i64 to i32
-  %width_3 = arith.constant 32 : i64
-  %shifted_0 = arith.shrui %product_0, %width_3 : i64
-  %high_0 = arith.trunci %shifted_0 : i64 to i32
-  %wide_2 = arith.extui %c2 : i32 to i64
-  %factor_2 = arith.constant 0xCD9E8D57 : i64
-  %product_2 = arith.muli %wide_2, %factor_2 : i64
-  %low_2 = arith.trunci %product_2 : i64 to i32
-  %width_4 = arith.constant 32 : i64
-  %shifted_2 = arith.shrui %product_2, %width_4 : i64
-  %high_2 = arith.trunci %shifted_2 : i64 to i32
+  %factor_0 = arith.constant 0xD2511F53 : i32
+  %high_0 = llvm.call_intrinsic "llvm.nvvm.mulhi.ui"(%c0, %factor_0) : (i32, i32) -> i32
+  %low_0 = arith.muli %c0, %factor_0 : i32
+  %factor_2 = arith.constant 0xCD9E8D57 : i32
+  %high_2 = llvm.call_intrinsic "llvm.nvvm.mulhi.ui"(%c2, %factor_2) : (i32, i32) -> i32
+  %low_2 = arith.muli %c2, %factor_2 : i32
   %mixed_0 = arith.xori %high_2, %c1 : i32
   %word_0 = arith.xori %mixed_0, %key_low : i32
   %mixed_2 = arith.xori %high_0, %c3 : i32
@@ -76,7 +68,7 @@ from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.build import before, find, i32, integer, replace, word_type
 from ..compiler.ir.combine import elements, fragment
 from ..compiler.ir.dialect.base import int_attr
-from ..compiler.ir.mlir import arith, ir, scf
+from ..compiler.ir.mlir import arith, ir, llvm, scf
 
 FACTORS = (0xD2511F53, 0xCD9E8D57)
 """What the two words of a counter are multiplied by in a round."""
@@ -150,8 +142,9 @@ def _round(counter: Sequence[Any], key: Pair) -> list[Any]:
 
 def _product(factor: int, word: Any) -> Pair:
     """The words of ``factor * word``."""
-    t = ir.IntegerType.get_signless(64)
-    return _halves(arith.muli(arith.extui(t, word), integer(t, factor)))
+    times = i32(_signed(factor))
+    high = llvm.call_intrinsic(word_type(), "llvm.nvvm.mulhi.ui", [word, times], [], [])  # ptxas makes both in one
+    return arith.muli(word, times), high
 
 
 def _halves(x: Any) -> Pair:

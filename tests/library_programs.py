@@ -75,6 +75,7 @@ def cases() -> Iterator[Case]:
     for t in ("f32", "bf16"):
         yield from _of_channels(t)
         yield from _of_random_bits(t)
+        yield from _of_masks(t)
         yield from _of_losses(t)
 
 
@@ -130,6 +131,28 @@ def _of_random_bits(t: str) -> Iterator[Case]:
     yield Case(f"random_bits-{t}", "random_bits", {"x": x, **seeds})
     yield Case(f"dropout-{t}", "dropout", {"x": x, **seeds}, {"p": 0.3})
     yield Case(f"dropout_backward-{t}", "dropout_backward", {"dy": x, **seeds}, {"p": 0.3})
+
+
+def _of_masks(t: str) -> Iterator[Case]:
+    """Activations with the bits that their backward takes, and these."""
+    x, z, bits = _normal(t, 5, 37), _normal(t, 5, 37)[::-1].copy(), np.random.default_rng(6).integers(0, 2**32, 6, "u4")
+    keep = {"keep": "bits"}
+    yield Case(f"relu-{t}", "relu", {"x": x}, keep)
+    yield Case(f"relu_backward-{t}", "relu_backward", {"dy": x, "bits": bits})
+    yield Case(f"add_relu-{t}", "add_relu", {"x": x, "z": z}, keep)
+    yield Case(f"add_relu_backward-{t}", "add_relu_backward", {"dy": x, "bits": bits})
+    yield Case(f"leaky_relu-{t}", "leaky_relu", {"x": x}, keep)
+    yield Case(f"leaky_relu_backward-{t}", "leaky_relu_backward", {"dy": x, "bits": bits})
+    yield Case(f"clip_backward-{t}", "clip_backward", {"dy": x, "bits": bits})
+    yield Case(f"dropout_backward-bits-{t}", "dropout_backward", {"dy": x, "bits": bits}, {"p": 0.3})
+    image, channels = {"x": _normal(t, 3, 6, 5, 7), "residual": _normal(t, 3, 6, 5, 7)}, _normal("f32", 6)
+    how = {"activation": "relu"}
+    yield Case(f"batch_norm-bits-{t}", "batch_norm", image, {"training": True, **how, **keep})
+    given = {"dy": image["residual"], "x": image["x"], "mean": channels, "var": np.abs(channels) + 1}
+    words = np.random.default_rng(6).integers(0, 2**32, 20, "u4")
+    yield Case(
+        f"batch_norm_backward-bits-{t}", "batch_norm_backward", {**given, "bits": words}, {"residual": True, **how}
+    )
 
 
 def _of_losses(t: str) -> Iterator[Case]:

@@ -31,11 +31,20 @@ def sign(x: Any) -> Sym:
     return where(x == x, found, x) if x.dtype.is_float else found
 
 
-def clip(x: Any, low: Any = None, high: Any = None) -> Sym:
-    """``x`` within bounds, each of which may be left out: first not below ``low``, then not above ``high``."""
+def clip(x: Any, low: Any = None, high: Any = None, *, keep: str | None = None) -> Any:
+    """``x`` within bounds, each of which may be left out: first not below ``low``, then not above ``high``.
+
+    With ``keep="bits"`` of arrays it is the field ``output`` beside ``bits``, which ``clip_backward`` takes.
+    """
     x = sym(x)
-    x = x if low is None else maximum(x, low)
-    return x if high is None else minimum(x, high)
+    found = x if low is None else maximum(x, low)
+    found = found if high is None else minimum(found, high)
+    if keep is None:
+        return found
+    from .library.programs.masks import with_kept  # programs of arrays lie above
+
+    inside = x == x if low is None else x >= low
+    return with_kept(found, inside if high is None else inside & (x <= high), keep)
 
 
 def isfinite(x: Any) -> Sym:

@@ -23,6 +23,7 @@ REDUCTIONS = (
 PROGRAMS = (
     "softmax", "softmin", "log_softmax", "layer_norm", "rms_norm", "add_layer_norm", "add_rms_norm", "batch_norm",
     "group_norm", "instance_norm", "normalize", "standardize", "cross_entropy", "nll_loss", "quantize",
+    "relu", "relu_backward", "add_relu", "add_relu_backward", "leaky_relu", "leaky_relu_backward", "clip_backward",
     "dropout", "dropout_backward", "batch_norm_backward", "random_bits",
 )  # fmt: skip
 """Built-in programs of arrays: ``library/programs/``."""

@@ -7,12 +7,9 @@
 // CHECK-SAME:    (%[[N:.*]]: i64, %[[SEED:.*]]: i64, %[[OFFSET:.*]]: i64)
 // CHECK-DAG:   %[[KEY:.*]] = arith.trunci %[[SEED]] : i64 to i32
 // CHECK-DAG:   %[[C2:.*]] = arith.trunci %[[OFFSET]] : i64 to i32
-// CHECK-DAG:   %[[FACTOR:.*]] = arith.constant 3449720151 : i64
-// CHECK:       %[[WIDE:.*]] = arith.extui %[[C2]] : i32 to i64
-// CHECK:       %[[PRODUCT:.*]] = arith.muli %[[WIDE]], %[[FACTOR]] : i64
-// CHECK-NEXT:  %[[LOW:.*]] = arith.trunci %[[PRODUCT]] : i64 to i32
-// CHECK-NEXT:  %[[SHIFTED:.*]] = arith.shrui %[[PRODUCT]], %{{.*}} : i64
-// CHECK-NEXT:  %[[HIGH:.*]] = arith.trunci %[[SHIFTED]] : i64 to i32
+// CHECK-DAG:   %[[FACTOR:.*]] = arith.constant -845247145 : i32
+// CHECK:       %[[HIGH:.*]] = llvm.call_intrinsic "llvm.nvvm.mulhi.ui"(%[[C2]], %[[FACTOR]]) : (i32, i32) -> i32
+// CHECK-NEXT:  %[[LOW:.*]] = arith.muli %[[C2]], %[[FACTOR]] : i32
 // CHECK:       %[[MIXED:.*]] = arith.xori %[[HIGH]], %{{.*}} : i32
 // CHECK:       arith.xori %[[MIXED]], %[[KEY]] : i32
 // CHECK-COUNT-3: arith.select
@@ -35,11 +32,11 @@ func.func @one_round(%n: i64, %seed: i64, %offset: i64) -> i32 {
 // CHECK-NEXT:    %[[OFF:.*]] = arith.ori %[[REST]], %[[MORE]] : i64
 // CHECK-NEXT:    %[[ARE:.*]] = arith.cmpi eq, %[[OFF]], %{{.*}} : i64
 // CHECK:         scf.if %[[ARE]] -> (vector<8xi32>) {
-// CHECK-COUNT-3:   arith.muli {{.*}} : i64
+// CHECK-COUNT-3:   arith.muli {{.*}} : i32
 // CHECK-NOT:       arith.muli
 // CHECK:           vector.from_elements
 // CHECK:         } else {
-// CHECK-COUNT-9:   arith.muli {{.*}} : i64
+// CHECK-COUNT-9:   arith.muli {{.*}} : i32
 // CHECK-NOT:       arith.muli
 // CHECK:           vector.from_elements
 // CHECK:         return

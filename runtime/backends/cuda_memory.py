@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from ctypes import string_at
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -20,6 +21,11 @@ ALIGN = 256  # copies of host arrays keep their addresses modulo this: vector wi
 SMALLEST = 64 << 10
 WORKSPACE, TICKETS = 1 << 20, 16 << 10
 """Bytes of a stream's initial workspace, and of its counters: enough for every plan that the planner chooses."""
+
+
+def _is_number(view: View) -> bool:
+    """Whether a host view is one number of whole words, which a device is told without a copy."""
+    return not view.shape and view.dtype.itemsize in (4, 8)
 
 
 class _Copies(threading.local):
@@ -73,14 +79,18 @@ class DeviceMemory(Context):
         with self._current():
             base = int(self._call("cuMemAllocAsync", nbytes, stream, nbytes=nbytes)) + lead
             self._copies.made.append((view, base, write))
-            if not write:
+            if not write and _is_number(view):
+                for i, word in enumerate(np.frombuffer(string_at(low, high - low), "<u4")):
+                    self._call("cuMemsetD32Async", base + 4 * i, int(word), 1, stream)
+            elif not write:
                 self._call("cuMemcpyHtoDAsync", base, low, high - low, stream)
         return base + view.address - low
 
     def finish(self, views: Sequence[View], stream: int) -> None:  # noqa: ARG002
         """Copies results back to host memory, frees the copies, and waits; does nothing for device arrays.
 
-        ``bind`` recorded which views kernels write. If an error prevented all launches, host memory stays unchanged.
+        It does not wait where all host views were numbers, which ``bind`` has read. ``bind`` recorded which views
+        kernels write. If an error prevented all launches, host memory stays unchanged.
         """
         copies = self._copies
         if not copies.made:
@@ -92,7 +102,8 @@ class DeviceMemory(Context):
         with self._current():
             try:
                 arrived = [self._download(view, base, stream) for view, base in written]
-                self._call("cuStreamSynchronize", stream)
+                if not all(_is_number(view) and not write for view, _, write in made):
+                    self._call("cuStreamSynchronize", stream)
             finally:
                 for _, base, _ in made:
                     self._d.cuMemFreeAsync(base // ALIGN * ALIGN, stream)

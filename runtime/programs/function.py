@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, update_wrapper
+from operator import is_not
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 from ...compiler.errors import error
@@ -188,6 +189,10 @@ def _entry(calls: _Calls) -> Callable[..., Any]:
     return call
 
 
+_is_given = partial(is_not, None)
+"""Whether an array for a result is given, and not a new one."""
+
+
 def _keyed(calls: _Calls) -> Callable[..., Any]:
     """The function that finds the recipe of a call by its key; ``tried`` is one that did not apply."""
     memo, last, recent, missed = calls.memo, calls.memo.last, calls.memo.recent, calls.missed
@@ -209,9 +214,9 @@ def _keyed(calls: _Calls) -> Callable[..., Any]:
             else:
                 key = key, item, kind
         if out is not None:
-            several = type(out) is tuple
-            arrays += out if several else (out,)
-            key = key, len(out) if several else None
+            outs = out if type(out) is tuple else (out,)
+            arrays += filter(_is_given, outs)
+            key = key, *map(_is_given, outs), outs is out
         try:
             recipe = last.get(key)
         except TypeError:  # a parameter without a hash

@@ -52,7 +52,7 @@ def _updated(given: Mapping[str, Any], out: Any) -> Any:
     running = tuple(given[name] for name in RUNNING if given.get(name) is not None)
     if not running or not given.get("training"):
         return out
-    rest = (None,) * 3 if out is None else out
+    rest = (None,) * (3 + (given.get("keep") is not None)) if out is None else out
     return (*running, *rest)
 
 

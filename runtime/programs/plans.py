@@ -13,7 +13,9 @@ from ...compiler.errors import error
 from ...compiler.plan.ladder import expand
 from ...compiler.plan.plan import Determinism, Plan
 from ...compiler.planner import choose as planner
+from ...compiler.planner.resident.accesses import writes_bits
 from ...compiler.planner.resident.choose import LITTLE_MORE, cuts, is_far, names_residency, owning
+from ...compiler.planner.resident.maps import turns
 from ...compiler.planner.task import Notes, Task
 from ...compiler.program.array_program import ArrayProgram, Fold, Layout
 from ...compiler.program.bit_arrays import WORD
@@ -35,6 +37,8 @@ from ..view import ArraySpec, dense
 Dims = tuple[int, ...]
 Rows = frozenset[tuple[Dims, Dims]]
 """Rows by the dims that say which row, and those along a row."""
+Turned = frozenset[tuple[Dims, Dims, Dims]]
+"""Rows of steps without a fold, and the dims along which their threads go instead."""
 MOST_GATHERED = 4096
 """Elements of a row that a CTA gathers and folds; of a longer one a map gathers them, and a reduction follows."""
 
@@ -184,8 +188,9 @@ class StepPlanner:
         """
         long: Rows = frozenset()
         far: Rows = frozenset()
+        turned: Turned = frozenset()
         while True:
-            steps = self._steps(long, far)
+            steps = self._steps(long, far, turned)
             tasks = self.tasks(steps)
             owned = [
                 (step, owning(task, Notes(), options))
@@ -197,16 +202,32 @@ class StepPlanner:
             again |= {(s.kept, s.reduced) for s, _ in owned if self._gathers_many(s)}
             again = set() if names_residency(options) else again
             away = {(s.kept, s.reduced) for s, plan in owned if is_far(plan, options)}
-            if again <= long and away <= far:
+            own = {(s.kept, s.reduced, self._along(s, t)) for s, t in zip(steps.steps, tasks, strict=True)}
+            other = {(kept, reduced, along) for kept, reduced, along in own if along != reduced}
+            if again <= long and away <= far and other <= turned:
                 return steps, tasks
-            long, far = long | again, far | away
+            long, far, turned = long | again, far | away, turned | other
 
-    def _steps(self, long: Rows, far: Rows) -> Steps:
+    def _along(self, step: Step, task: Task) -> Dims:
+        """The dims along which the threads of a step go: for one without a fold, those that suit its arrays.
+
+        Where an array lies across the others, they are those inside of the dim along which it lies side by side.
+        """
+        if step.program.reduces or writes_bits(task):
+            return step.reduced
+        if turns(task):
+            return step.kept
+        dims = [d for d in self.order if d in (*step.kept, *step.reduced) and self.sizes[d] > 1]
+        strides = [self.operands[o].strides for o in (*step.inputs, *step.outputs) if o in self.operands]
+        across = [d for own in strides for d in dims[:-1] if own[d] == 1 and own[dims[-1]] > 1]
+        return tuple(sorted(dims[dims.index(across[0]) + 1 :])) if across else step.reduced
+
+    def _steps(self, long: Rows, far: Rows, turned: Turned = frozenset()) -> Steps:
         """The steps where rows along ``long`` dims are cut at the grid, and those along ``far`` ones wait far away."""
         empty = frozenset(d for d, n in enumerate(self.sizes) if n == 0)
         packs = any(o.dtype == BIT for o in self.program.outputs)
         whole = frozenset(d for d, n in enumerate(self.sizes) if packs and n % WORD == 0)
-        return _steps(self.program, long, far, empty, self.order, self.determinism == "portable", whole)
+        return _steps(self.program, long, far, turned, empty, self.order, self.determinism == "portable", whole)
 
     def _folds_once(self, step: Step, plan: Plan | None, steps: Steps, long: Rows, far: Rows) -> bool:
         """Whether a step of values of rows reads its elements once, in a reduction, if no CTA owns the rows.
@@ -284,17 +305,27 @@ def _steps(
     program: ArrayProgram,
     long: Rows,
     far: Rows,
+    turned: Turned,
     empty: frozenset[int],
     order: Sequence[int],
     portable: bool,
     whole: frozenset[int],
 ) -> Steps:
     """The steps of a program, of whose rows those along ``long`` dims, and those without elements, are cut."""
+    others = {(kept, reduced): along for kept, reduced, along in turned}
 
     def owns(kept: Dims, reduced: Dims) -> bool:
         return (kept, reduced) not in long and empty.isdisjoint(reduced)
 
-    return cut(program, owns, order, lambda *dims: dims in far, portable=portable, whole=whole)
+    return cut(
+        program,
+        owns,
+        order,
+        lambda *dims: dims in far,
+        lambda *rows: others.get(rows, rows[1]),
+        portable=portable,
+        whole=whole,
+    )
 
 
 def _along_dims(spec: ArraySpec, layout: Layout, axes: Sequence[int | None], sizes: Dims) -> ArraySpec:

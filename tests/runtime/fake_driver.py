@@ -180,8 +180,7 @@ class FakeDriver:
         return FakeDriver.cuMemFree(self, address)
 
     def cuMemsetD32Async(self, address: int, value: int, count: int, _: int) -> Any:
-        assert value == 0
-        ctypes.memset(address, 0, 4 * count)
+        ctypes.memmove(address, value.to_bytes(4, "little") * count, 4 * count)
         return (OK,)
 
     def cuMemcpyHtoDAsync(self, to: int, start: int, nbytes: int, _: int) -> Any:

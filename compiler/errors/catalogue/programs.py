@@ -156,6 +156,14 @@ ENTRIES: Entries = {
             "batch_norm got one element a channel: it has no variance to normalise by",
             "train on more elements a channel, or leave training= out and pass running statistics",
         ),
+        "WF297": (
+            "dropout_backward got {found} of bits and seed: expected one of them",
+            "pass the bits that the forward kept, or its seed= and offset=",
+        ),
+        "WF298": (
+            "batch_norm_backward got a residual and an activation without bits: x alone does not tell what passed",
+            "keep them in the forward with keep='bits', and pass them as bits=",
+        ),
         "WF284": (
             "{index} is no index of axis {axis} of {value}, which has size {size}",
             "indices count from 0, or from -1 backwards",

@@ -174,13 +174,25 @@ def _leads(task: Task, operand: int, vector: int) -> tuple[int, ...] | None:
     return (start // item % vector, *(d.strides[operand] % vector for d in task.geometry.kept))
 
 
-def vector_of(task: Task, axis: str) -> int:
+def is_by_columns(task: Task) -> bool:
+    """Whether neighbouring lanes read neighbouring rows: the elements of a row lie apart."""
+    g, first = task.geometry, elements_of(task)[0]
+
+    def least(dims: Sequence[Dim]) -> float:
+        return min((abs(d.strides[first]) for d in dims if d.strides[first]), default=float("inf"))
+
+    return bool(g.kept) and least(g.kept) < least(g.reduced)
+
+
+def vector_of(task: Task, axis: str, among: Sequence[int] = ()) -> int:
     """Elements of an access, WIDEST bytes of an input or less: the most for which all arrays are accessed at once.
+
+    Those are the arrays with the elements of rows, or the operands ``among``.
 
     A portable plan has the widest, so that the tree does not depend on strides; other arrays are accessed
     element by element.
     """
-    rows, inputs = elements_of(task), len(task.program.inputs)
+    rows, inputs = among or elements_of(task), len(task.program.inputs)
     if task.is_portable:  # where there is one row, its elements and weights are alike
         rows = [i for i, space in enumerate(spaces(task)) if space & REDUCED]
     read = [i for i in rows if i < inputs] or rows

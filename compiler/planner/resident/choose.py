@@ -16,14 +16,13 @@ from ...plan.launch import Launch, layers
 from ...plan.layout import layout_of
 from ...plan.plan import MOST_HELD, OF_BITS, Access, Plan, check, expected_of, fits
 from ...program.bit_arrays import WORD
-from ...space.geometry import Dim
 from .. import sittings
 from ..options import named
 from ..powers_of_two import floor2
 from ..table import Sitting, threshold
 from ..task import Choice, Notes, Task
-from . import columns, l2, rows, tiled
-from .accesses import accesses, elements_of, has_bits, writes_bits
+from . import columns, l2, maps, rows, tiled
+from .accesses import accesses, elements_of, has_bits, is_by_columns, writes_bits
 
 UNROLL = threshold(4, "accesses in flight", sittings.RESIDENT_ROWS)
 """Of a thread that walks a row in memory again."""
@@ -166,7 +165,7 @@ def owning(task: Task, notes: Notes, wanted: str = "") -> Plan | None:
 
     Where ``wanted`` names a residency, rows of any length have a plan to put it in.
     """
-    by_columns = _is_by_columns(task) and not writes_bits(task)
+    by_columns = is_by_columns(task) and not writes_bits(task)
     if task.is_portable:
         found = rows.portable_plan(task, notes, by_columns=by_columns)
     else:
@@ -185,7 +184,8 @@ def owning(task: Task, notes: Notes, wanted: str = "") -> Plan | None:
 
 def mapping(task: Task, notes: Notes, wanted: str = "") -> Plan:
     """The plan of a program without a fold."""
-    return _tiled(task, notes, wanted) or rows.map_plan(task, notes)
+    found = None if is_by_columns(task) else _tiled(task, notes, wanted)
+    return found or maps.plan(task, notes)
 
 
 def _tiled(task: Task, notes: Notes, wanted: str, *, by_columns: bool = False) -> Plan | None:
@@ -221,16 +221,6 @@ def is_far(plan: Plan | None, wanted: str = "") -> bool:
 def cuts(wanted: str) -> bool:
     """Whether options say that no row waits: folds and uses of their results are kernels of their own."""
     return expand(wanted).get("resident") == "none"
-
-
-def _is_by_columns(task: Task) -> bool:
-    """Whether neighbouring lanes read neighbouring rows: the elements of a row lie apart."""
-    g, first = task.geometry, elements_of(task)[0]
-
-    def least(dims: Sequence[Dim]) -> float:
-        return min((abs(d.strides[first]) for d in dims if d.strides[first]), default=float("inf"))
-
-    return bool(g.kept) and least(g.kept) < least(g.reduced)
 
 
 def _facts(task: Task, plan: Plan) -> Facts:

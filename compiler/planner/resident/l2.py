@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 
+from ...dtypes import BIT
 from ...errors import error
 from ...plan.launch import Launch
 from ...plan.layout import layout_of
@@ -23,7 +24,8 @@ from .accesses import accesses, elements_of, vector_of
 from .rows import count_of
 
 HELD = threshold(8, "accesses of a thread", sittings.CACHED_ROWS)
-"""A chunk is what the threads of a CTA read with this many accesses each."""
+"""A chunk is what the threads of a CTA read with this many accesses each, to all arrays of elements together: registers
+hold these. Where bits are portable it is to each array."""
 THREADS = threshold(256, "threads of a CTA", sittings.CACHED_ROWS)
 """Several CTAs fit an SM: one waits while others read, fold and write."""
 WIDTH = threshold(128, "bytes of a row of a strip", sittings.CACHED_ROWS)
@@ -122,7 +124,9 @@ def _of_rows(task: Task, *, by_columns: bool) -> Plan:
     """The plan of rows whose elements follow each other, or of portable bits."""
     lanes = max(1, THREADS // LARGEST["warps"]) if by_columns else WARP
     vector = vector_of(task, "reduced")
-    return Plan("reduced", "interleaved", vector, 1, lanes, THREADS // lanes, resident="l2", held=HELD)
+    arrays = [i for i in elements_of(task) if i < len(task.program.inputs) and task.operand_type(i) != BIT]
+    held = HELD if task.is_portable else max(1, HELD // ceil2(len(arrays)))
+    return Plan("reduced", "interleaved", vector, 1, lanes, THREADS // lanes, resident="l2", held=held)
 
 
 def _of_columns(task: Task) -> Plan:

@@ -36,10 +36,6 @@ RESERVED = threshold(2048, "bytes of shared memory of a CTA", sittings.RESIDENT_
 CTA_THREADS = threshold(128, "threads of a CTA", sittings.RESIDENT_ROWS)
 """A CTA has this many threads if its rows have fewer."""
 MOST_WARPS = LARGEST["warps"]
-MAPPED = threshold(2, "accesses of a thread", sittings.RESIDENT_ROWS)
-"""The accesses in flight of a thread of a program without a fold."""
-MAPPED_WITH_BITS = threshold(1, "accesses of a thread", sittings.WORDS_OF_BITS)
-"""Those of halves and narrower elements, beside which bits are written."""
 FILLING = threshold(256, "threads per SM", sittings.RESIDENT_ROWS)
 """Rows that do not give the machine this many threads get more threads each."""
 
@@ -119,22 +115,6 @@ def portable_plan(task: Task, notes: Notes, *, by_columns: bool) -> Plan | None:
     warps = threads // lanes
     notes.because("lanes lie along the rows, whose elements lie apart", "lanes", "warps")
     return replace(found, lanes=lanes, warps=warps, warps_kept=max(1, CTA_THREADS // (WARP * warps)))
-
-
-def map_plan(task: Task, notes: Notes) -> Plan:
-    """The plan of a program without a fold: rows are cut into parts that CTAs own, since nothing meets."""
-    vector = vector_of(task, "reduced")
-    count = count_of(task, vector)
-    threads = max(min(ceil2(count), ROW_THREADS), lanes_of_word(task, vector))
-    most = MAPPED_WITH_BITS if writes_bits(task) and vector >= WIDEST // 2 else MAPPED
-    held = min(most, max(1, ceil(count / threads)))
-    lanes = min(threads, WARP)
-    warps = threads // lanes
-    notes.because(f"each thread makes {held} access(es), which nothing joins", "held")
-    return Plan(
-        "reduced", "interleaved", vector, 1, lanes, warps, max(1, ROW_THREADS // (WARP * warps)),
-        resident="registers", held=held,
-    )  # fmt: skip
 
 
 def count_of(task: Task, vector: int) -> int:

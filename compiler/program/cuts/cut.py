@@ -14,7 +14,7 @@ from ..graph import Expr, Space
 from ..rewrites.approximations import approximated
 from ..rewrites.online import online
 from ..rewrites.two_pass import two_pass
-from .phases import Group, Owns, above_results, folds_below, grouped
+from .phases import Along, Group, Owns, above_results, folds_below, grouped
 from .step_programs import Buffers, named, step_of
 from .steps import Steps
 from .vertex_cut import vertex_cut
@@ -28,6 +28,7 @@ def cut(
     owns: Owns,
     order: Sequence[int] | None = None,
     far: Owns = lambda *_: False,
+    along: Along = lambda _, reduced: reduced,
     *,
     portable: bool = False,
     whole: Collection[int] = (),
@@ -42,11 +43,12 @@ def cut(
             folds share the innermost ones among threads.
         far: ``far(kept, reduced)`` says of rows that are owned whether they wait so far from the threads that another
             read costs more than instructions do.
+        along: the planner's answer along which dims the threads of a step without folds go.
         portable: whether results have the same bits on every GPU.
         whole: the dims along which elements fill words of bits.
     """
     program = rewritten(program, owns, far, portable=portable)
-    groups = grouped(program, owns, range(len(program.dims)) if order is None else order, whole)
+    groups = grouped(program, owns, range(len(program.dims)) if order is None else order, whole, along)
     homes = _homes(program, groups)
     buffers = Buffers(program)
     crossing: list[list[Expr]] = []

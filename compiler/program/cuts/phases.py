@@ -7,7 +7,7 @@ the elements belongs to a later phase. A step whose rows no CTA or cluster can o
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ...dtypes import BIT
@@ -22,6 +22,9 @@ Owns = Callable[[tuple[int, ...], tuple[int, ...]], bool]
 
 The planner decides: ``owning`` in ``compiler/planner/resident/choose.py``.
 """
+
+Along = Callable[[tuple[int, ...], tuple[int, ...]], tuple[int, ...]]
+"""Along which dims the threads of a step without folds go, given the kept dims and those that they would go along."""
 
 
 class Written(NamedTuple):
@@ -152,7 +155,13 @@ def space_of(axes: Sequence[int | None]) -> Space:
     return sum(1 << d for d in axes if d is not None)
 
 
-def grouped(program: ArrayProgram, owns: Owns, order: Sequence[int], whole: Collection[int] = ()) -> list[Group]:
+def grouped(
+    program: ArrayProgram,
+    owns: Owns,
+    order: Sequence[int],
+    whole: Collection[int] = (),
+    along: Along = lambda _, reduced: reduced,
+) -> list[Group]:
     """What the steps of ``program`` compute and write, in order.
 
     A step of a plain reduction gathers nothing: an earlier step of the same rows does so, or else a map before it.
@@ -162,6 +171,7 @@ def grouped(program: ArrayProgram, owns: Owns, order: Sequence[int], whole: Coll
         owns: the planner's answer which rows a CTA or a cluster may own.
         order: the dims as they lie in memory, outermost first.
         whole: the dims along which elements fill words of bits.
+        along: the planner's answer along which dims the threads of a step without folds go.
     """
     below = folds_below(program.roots)
     groups = _fold_groups(program, below, owns)
@@ -173,7 +183,7 @@ def grouped(program: ArrayProgram, owns: Owns, order: Sequence[int], whole: Coll
             first = max(_steps(below, w.value, step_of), default=0)
             group = next((g for g in groups[first:] if serves(g, w)), None)
             (left if group is None else group.written).append(w)
-    maps, found = _maps(left, order, whole), list[Group]()
+    maps, found = [_turned(g, along, program) for g in _maps(left, order, whole)], list[Group]()
     for i, g in enumerate(groups):
         missing = [e for e in g.mapped if not any(e in before.first for before in found)]
         missing = [e for e in missing if not _gathers_for(e, groups[max(_steps(below, e, step_of), default=0) : i])]
@@ -274,6 +284,12 @@ def _maps(left: Sequence[Written], order: Sequence[int], whole: Collection[int])
         along = (words or ()) if reduced == own else ()
         groups.setdefault((w.space, words), Group(w.space & ~reduced, reduced, along)).written.append(w)
     return list(groups.values())
+
+
+def _turned(group: Group, along: Along, program: ArrayProgram) -> Group:
+    """A step without folds whose threads go along the dims that the planner says."""
+    reduced = sum(1 << d for d in along(program.dims_of(group.kept), program.dims_of(group.reduced)))
+    return replace(group, kept=(group.kept | group.reduced) & ~reduced, reduced=reduced)
 
 
 def _gathers_for(e: Expr, groups: Sequence[Group]) -> bool:

@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 from ...dtypes import DType
 from ...postorder import postorder
+from ..analysis.cost import COST
 from ..array_program import ArrayProgram, Fold
 from ..graph import ELEMENT, KEPT, REDUCED, SCALAR, Expr, Program, Space, union
 from ..storage import parts
 from ..tracing import product
-from .phases import Group, Written
+from .phases import Group, Written, above_results
 from .steps import Buffer, Operand, Step
 
 
@@ -49,7 +50,7 @@ class Buffers:
         return Operand("buffer", self._numbers[e.digest])
 
     def filled(self, e: Expr) -> Operand:
-        """The buffer of a count, or of numbers of elements along all their dims, which a step of its own writes."""
+        """The buffer of a value that depends on no fold, such as a count, which a step of its own writes before."""
         if e.digest not in self._numbers:
             group = Group(SCALAR, e.space, written=self.written(e))
             self.steps.append(step_of(self.program, group, (), self))
@@ -91,12 +92,14 @@ class _Translation:
 
     Attributes:
         inputs: the operands that the kernel reads, each with the type of its elements.
+        before: the values that a step before it computes.
         counted: the dims that a ``count`` counts.
         numbered: the numberings, and the counts beside that of ``counted``.
     """
 
     def __init__(self, program: ArrayProgram, group: Group, crossing: frozenset[str], buffers: Buffers) -> None:
         self.program, self.group, self.buffers, self.crossing = program, group, buffers, crossing
+        self.before = _before(group)
         self.inputs: dict[Operand, DType] = {}
         self.made: dict[str, Expr] = {}
         nodes = list(postorder(group.roots, self._operands))
@@ -122,7 +125,7 @@ class _Translation:
 
     def _operands(self, e: Expr) -> tuple[Expr, ...]:
         """The nodes that the kernel needs for ``e``."""
-        return () if e.digest in self.crossing or e.op == "result" else e.args
+        return () if e.digest in self.crossing or e.digest in self.before or e.op == "result" else e.args
 
     def _translated(self, root: Expr) -> Expr:
         for e in postorder((root,), self._operands):
@@ -134,6 +137,8 @@ class _Translation:
         """The kernel's node for ``e``, whose operands are translated."""
         if e.digest in self.crossing:
             return self._input(self.buffers.operand(e), e)
+        if e.digest in self.before:
+            return self._input(self.buffers.filled(e), e)
         if e.op == "input":
             return self._input(Operand("view", e.value), e)  # type: ignore[arg-type]
         if e.op == "count":
@@ -206,6 +211,18 @@ class _Translation:
                 own = Expr("result", (e,), a.dtype, e.space, i)
                 self.made[own.digest] = Expr("result", (whole,), a.dtype, KEPT, position)
                 position += 1
+
+
+def _before(group: Group) -> frozenset[str]:
+    """The values of rows that a plain step folds, and that take several instructions: once a row, not an element."""
+    if not group.is_plain:
+        return frozenset()
+    nodes = list(above_results(group.folded))
+    rows = {e.digest for e in nodes if e.space and e.args and not e.space & group.reduced}
+    free = {e.digest for e in nodes if not any(x.op == "result" for x in above_results((e,)))}
+    used = [a for e in nodes if e.digest not in rows for a in e.args]
+    long = (e for e in used if any(x.op in COST and x.digest in rows for x in above_results((e,))))
+    return frozenset(e.digest for e in long) & rows & free
 
 
 def _numbering(e: Expr) -> tuple[int, ...]:

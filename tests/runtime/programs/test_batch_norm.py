@@ -55,6 +55,22 @@ def test_other_results_go_into_given_arrays() -> None:
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize("plan", [*PLANS, "resident=none"])
+def test_gradients_from_bits(plan: str) -> None:
+    """One bit an element tells the backward what passed, whatever the residual was."""
+    weight, bias, how = *CHANNELS[2:], {"plan": plan} if plan else {}
+    residual, dy = RNG.standard_normal((2, *X.shape)).astype(np.float32)
+    kept = wf.batch_norm(X, None, None, weight, bias, residual, training=True, activation="relu", keep="bits")
+    np.testing.assert_array_equal(kept.bits, np.packbits(kept.output > 0, bitorder="little").view("<u4"))
+    statistics = kept.mean, kept.var
+    found = wf.batch_norm_backward(dy, X, *statistics, weight, bias, kept.bits, activation="relu", residual=True, **how)
+    passed = np.where(kept.output > 0, dy, 0)
+    np.testing.assert_array_equal(found.dresidual, passed)
+    plain = wf.batch_norm_backward(passed, X, *statistics, weight, bias)
+    for name in ("dx", "dweight", "dbias"):
+        np.testing.assert_allclose(getattr(found, name), getattr(plain, name), rtol=1e-4, atol=1e-5)
+
+
 def test_without_training_they_stay() -> None:
     mean, var, *_ = CHANNELS.copy()
     wf.batch_norm(X, mean, var)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -21,9 +23,26 @@ def test_kept_elements_are_scaled(p: float) -> None:
 
 def test_the_gradient_drops_the_same_elements() -> None:
     kept = wf.dropout(np.ones_like(X), 9, p=0.25)
-    np.testing.assert_array_equal(wf.dropout_backward(X, 9, p=0.25), np.where(kept > 0, X * np.float32(1 / 0.75), 0))
+    np.testing.assert_array_equal(
+        wf.dropout_backward(X, seed=9, p=0.25), np.where(kept > 0, X * np.float32(1 / 0.75), 0)
+    )
     transposed = wf.dropout_backward(np.asfortranarray(X), seed=9, p=0.25)
-    np.testing.assert_array_equal(transposed, wf.dropout_backward(X, 9, p=0.25))
+    np.testing.assert_array_equal(transposed, wf.dropout_backward(X, seed=9, p=0.25))
+
+
+def test_the_gradient_from_bits() -> None:
+    for p in (0.0, 0.25, 1.0):
+        kept = wf.dropout(X, 9, p=p, keep="bits")
+        np.testing.assert_array_equal(kept.output, wf.dropout(X, 9, p=p))
+        passed = wf.random_bits(X, 9) >= round(p * 2**32)
+        np.testing.assert_array_equal(wf.unpack(kept.bits, X.shape, flat=True), passed)
+        np.testing.assert_array_equal(wf.dropout_backward(X, kept.bits, p=p), wf.dropout_backward(X, seed=9, p=p))
+
+
+@pytest.mark.parametrize(("how", "found"), [({}, "neither"), ({"bits": X > 0, "seed": 3}, "both")])
+def test_the_gradient_takes_bits_or_a_seed(how: dict[str, Any], found: str) -> None:
+    with pytest.raises(TraceError, match=f"WF297: dropout_backward got {found} of bits and seed"):
+        wf.dropout_backward(X, **how)
 
 
 def test_dropped_elements_are_zero_whatever_they_were() -> None:
@@ -44,7 +63,7 @@ def test_types_and_places() -> None:
 
 @pytest.mark.parametrize("p", [-0.1, 1.1, float("nan")])
 def test_a_probability_out_of_range(p: float) -> None:
-    for function in (wf.dropout, wf.dropout_backward):
+    for function in (wf.dropout, lambda x, seed, p: wf.dropout_backward(x, seed=seed, p=p)):
         with pytest.raises(ArgumentError, match=r"WF138: p cannot be .*: expected a number from 0 to 1"):
             function(X, 1, p=p)
 

@@ -66,14 +66,31 @@ def test_narrow_integers_are_added_in_32_bits_while_these_hold_the_sum() -> None
     np.testing.assert_array_equal(total(x), x.sum(1))
 
 
+def _roles(function: Any, *arrays: Any) -> tuple[tuple[int, ...], tuple[int, ...], str]:
+    """The kept and the reduced dims of a step without a fold, and the axis of its accesses."""
+    (found,) = wf.program(function)._planned(arrays, {}, "sm_90a").prepared.steps
+    return found.step.kept, found.step.reduced, found.prepared.choice.plan.fast
+
+
 def test_dims_lie_as_the_arrays_do() -> None:
-    """Of an NHWC array the channels are innermost: threads share them, and weights are read along them."""
+    """Of an NHWC array the channels are innermost. Threads go along the other dims where weights vary along few."""
+
+    def scaled(x: Any, w: Any) -> Any:
+        return x * w[:, None, None]
+
     x = np.zeros((2, 5, 6, 8), np.float32).transpose(0, 3, 1, 2)
-    scaled = wf.program(lambda x, w: x * w[:, None, None])
-    (step,) = scaled._planned([x, np.zeros(8, np.float32)], {}, "sm_90a").prepared.steps
-    assert (step.step.kept, step.step.reduced) == ((0, 2, 3), (1,))
-    (step,) = _prepared(scaled, (2, 8, 5, 6), (8,)).steps
-    assert (step.step.kept, step.step.reduced) == ((0, 1), (2, 3))
+    assert _roles(scaled, x, np.zeros(8, np.float32)) == ((1,), (0, 2, 3), "kept")
+    assert _roles(scaled, np.ascontiguousarray(x), np.zeros(8, np.float32)) == ((0, 1), (2, 3), "reduced")
+    long = np.zeros((2, 30, 30, 512), np.float32).transpose(0, 3, 1, 2)
+    assert _roles(scaled, long, np.zeros(512, np.float32)) == ((0, 2, 3), (1,), "reduced")
+
+
+def test_threads_go_along_the_dims_inside_of_that_of_an_array_across() -> None:
+    x, y = np.zeros((3, 40, 50), np.float32), np.zeros((3, 50, 40), np.float32)
+    added = lambda x, y: x + y  # noqa: E731
+    assert _roles(added, x, y.transpose(0, 2, 1)) == ((0, 1), (2,), "reduced")
+    assert _roles(added, x, np.zeros((40, 50, 3), np.float32).transpose(2, 0, 1)) == ((0,), (1, 2), "reduced")
+    assert _roles(added, x, x)[1] == (0, 1, 2)
 
 
 def test_values_of_rows_are_one_reduction() -> None:

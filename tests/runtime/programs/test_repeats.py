@@ -52,6 +52,28 @@ def _same(found: Any, wanted: Any) -> None:
         np.testing.assert_array_equal(f.a, w.a)
 
 
+def test_a_seed_is_no_copy_and_nothing_waits_for_it(gpu: Gpu) -> None:
+    x = gpu.tensor(ROWS)
+    wf.dropout(x, 3, 2**40)
+    found, calls = gpu.launched(lambda: wf.dropout(x, 5, 2**40 + 1))
+    assert calls.count("cuMemsetD32Async") == 4
+    assert not {"cuMemcpyHtoDAsync", "cuStreamSynchronize", "cuModuleLoadDataEx"} & set(calls)
+    np.testing.assert_array_equal(found.a, wf.dropout(ROWS, 5, 2**40 + 1))
+
+
+def test_running_statistics_cost_no_more(gpu: Gpu) -> None:
+    x, mean, var = gpu.tensor(ROWS), gpu.tensor(ROWS[0]), gpu.tensor(ROWS[1])
+    _, cold = gpu.launched(lambda: wf.batch_norm(x, mean, var, training=True))
+    found, warm = gpu.launched(lambda: wf.batch_norm(x, mean, var, training=True))
+    assert warm == [LAUNCH] * cold.count(LAUNCH)
+    assert found.running_mean is mean
+    np.testing.assert_allclose(mean.a, ROWS[0] * 0.81 + ROWS.mean(0) * 0.19, rtol=1e-5)
+    fresh, again = gpu.tensor(ROWS[0]), gpu.tensor(ROWS[1])
+    _, warm = gpu.launched(lambda: wf.batch_norm(x, fresh, again, training=True))
+    assert warm == [LAUNCH] * cold.count(LAUNCH)
+    np.testing.assert_allclose(fresh.a, ROWS[0] * 0.9 + ROWS.mean(0) * 0.1, rtol=1e-5)
+
+
 @pytest.mark.parametrize("what", CALLS)
 def test_a_warm_call_launches_and_does_nothing_else(gpu: Gpu, what: str) -> None:
     call, x = CALLS[what], gpu.tensor(ROWS)

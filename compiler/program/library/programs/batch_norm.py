@@ -9,8 +9,10 @@ from ....errors import error
 from ...arrays import namespace as xp
 from ...arrays.folding import positions
 from ...frames import caller
-from ...functions import fma, maximum
+from ...functions import fma
 from ...values import cast
+from .activations import passes, relu
+from .masks import kept, mask_of
 from .norms import Affine, moments, others, reciprocal_root
 from .operands import Array, along, like, placed, result_type, wide
 
@@ -26,6 +28,7 @@ def batch_norm(
     training: bool = False,
     momentum: float = 0.1,
     activation: str | None = None,
+    keep: str | None = None,
     channel_axis: int = 1,
     eps: float = 1e-5,
 ) -> Any:
@@ -42,6 +45,7 @@ def batch_norm(
         momentum: the weight of these in running statistics, from 0 to 1. A call in training writes the new ones over
             ``running_mean`` and ``running_var`` if it gets them.
         activation: ``"relu"``, or None.
+        keep: ``"bits"`` for the bits of the ReLU, which ``batch_norm_backward`` needs where there is a residual.
         channel_axis: the axis of the channels.
         eps: what is added to the variance.
 
@@ -49,11 +53,11 @@ def batch_norm(
         An array of the shape and type of ``x``. With ``training`` it is the field ``output`` beside ``mean`` and
         ``var``, the statistics of each channel in the type of computation, behind ``running_mean`` and ``running_var``
         if these are given. The divisor of ``var`` is the number n of elements of a channel; that of ``running_var`` is
-        n - 1, as in PyTorch.
+        n - 1, as in PyTorch. With ``keep`` there is the field ``bits``, too.
 
     Raises:
         ArgumentError: WF132 for running statistics that share memory with each other, WF186 for ones that share it with
-            another array, WF138 for a momentum out of range, or another activation.
+            another array, WF138 for a momentum out of range, or another activation or ``keep``.
         TraceError: WF254 or WF269 for a weight, a bias or statistics of another shape, WF270 for running statistics
             that are missing, WF296 for one element a channel in training.
     """
@@ -77,7 +81,7 @@ def batch_norm(
         centred = x - along("running_mean", running_mean, x, channel_axis)
     total = affine(centred * reciprocal_root(var + eps))
     total = total if residual is None else total + like(residual, x)
-    results = {"output": cast(_activated(total, activation), t), **results}
+    results = {"output": cast(_activated(total, activation), t), **results, **kept(passes(total), keep)}
     if training and running_mean is not None:
         n = prod((x.shape[a] for a in axes), start=1)
         results = {
@@ -95,8 +99,10 @@ def batch_norm_backward(
     var: Array,
     weight: Array = None,
     bias: Array = None,
+    bits: Array = None,
     *,
     activation: str | None = None,
+    residual: bool = False,
     channel_axis: int = 1,
     eps: float = 1e-5,
 ) -> dict[str, Array]:
@@ -108,44 +114,45 @@ def batch_norm_backward(
         mean: a result of that call.
         var: another one.
         weight: the factors of that call.
-        bias: its addends: an activation is computed again from ``x``.
-        activation: the activation of that call, without a residual.
+        bias: its addends.
+        bits: its bits, or an array of bools like ``x``. Without them, what a ReLU passes is computed again from ``x``.
+        activation: the activation of that call.
+        residual: whether the gradient in the residual is a result, too; an activation then needs ``bits``.
         channel_axis: the axis of the channels.
         eps: what is added to the variance.
 
     Returns:
-        ``dx`` like ``x``; ``dweight`` and ``dbias``, a value for each channel in the type of computation.
+        ``dx`` like ``x``; ``dweight`` and ``dbias``, a value for each channel in the type of computation; and
+        ``dresidual`` like ``dy``, if asked for.
 
     Raises:
         ArgumentError: WF138 for another activation.
-        TraceError: WF254 or WF269 for arrays of another shape.
+        TraceError: WF254 or WF269 for arrays of another shape, WF298 for a residual and an activation without bits.
     """
+    if residual and activation is not None and bits is None:
+        raise error("WF298", where=caller())
     t = result_type(x)
     x = wide(x, t)
     axes = others(x, channel_axis)
     affine = Affine(x, channel_axis, weight, bias)
-    centred = x - _of_channels("mean", mean, x, channel_axis)
     scale = reciprocal_root(_of_channels("var", var, x, channel_axis) + eps)
+    standard = (x - _of_channels("mean", mean, x, channel_axis)) * scale
     g = like(dy, x)
     if activation is not None:
         _check_activation(activation)
-        g = xp.where(affine(centred * scale) <= 0, 0.0, g)
-    total, along_x = (xp.sum(v, axes, keepdims=True) for v in (g, g * centred))
+        g = xp.where(passes(affine(standard)) if bits is None else mask_of(bits, x), g, 0.0)
+    dbias, dweight = (xp.sum(v, axes, keepdims=True) for v in (g, g * standard))
     n = prod((x.shape[a] for a in axes), start=1)
     factor = scale if affine.weight is None else scale * affine.weight
-    slope = along_x * scale * scale / n * factor
-    dx = fma(g, factor, -fma(centred, slope, total / n * factor))
-    return {
-        "dx": cast(dx, t),
-        "dweight": xp.squeeze(along_x * scale, axes),
-        "dbias": xp.squeeze(total, axes),
-    }
+    dx = fma(g, factor, -fma(standard, dweight / n * factor, dbias / n * factor))
+    results = {"dx": cast(dx, t), "dweight": xp.squeeze(dweight, axes), "dbias": xp.squeeze(dbias, axes)}
+    return results | ({"dresidual": cast(g, result_type(dy))} if residual else {})
 
 
 def _activated(x: Array, activation: str | None) -> Array:
     """What the activation makes of ``x``."""
     _check_activation(activation)
-    return x if activation is None else maximum(x, 0)
+    return x if activation is None else relu(x)
 
 
 def _check_activation(activation: str | None) -> None:

@@ -1,7 +1,7 @@
 """Dropout: elements are left out at random, and the others scaled, so that their mean stays.
 
 Which are left out follows from the seed and the place of an element alone, see ``random_bits``. So the backward needs
-the seed alone.
+the seed, or the bits that the forward kept.
 """
 
 from __future__ import annotations
@@ -11,11 +11,15 @@ from typing import Any
 from ....errors import error
 from ...arrays import namespace as xp
 from ...arrays.random import random_bits
+from ...frames import caller
 from ...values import cast
+from .masks import mask_of, with_kept
 from .operands import Array, result_type, wide
 
 
-def dropout(x: Array, seed: Any, offset: Any = 0, *, p: float = 0.5) -> Array:
+def dropout(
+    x: Array, seed: Any, offset: Any = 0, *, p: float = 0.5, keep: str | None = None
+) -> Array | dict[str, Array]:
     """x / (1 - p) where an element is kept, and 0 where it is dropped, also if it is NaN or infinite.
 
     Args:
@@ -23,22 +27,26 @@ def dropout(x: Array, seed: Any, offset: Any = 0, *, p: float = 0.5) -> Array:
         seed: what the random bits follow from, see ``random_bits``: an element is kept if they are not below p * 2^32.
         offset: what else they follow from.
         p: the probability with which an element is dropped, from 0 to 1.
+        keep: ``"bits"`` for bits that say which elements are kept.
 
     Returns:
-        An array like ``x``, of f64 for integers.
+        An array like ``x``, of f64 for integers. With ``keep`` it is the field ``output`` beside ``bits``.
 
     Raises:
-        ArgumentError: WF138 for a probability out of range, WF195 for a seed or an offset out of range.
+        ArgumentError: WF138 for a probability out of range or another ``keep``, WF195 for a seed or an offset out of
+            range.
         TraceError: WF295 for a seed or an offset that is no number.
     """
-    return _scaled(x, _survivors(x, seed, offset, p), p)
+    mask = _survivors(x, seed, offset, p)
+    return with_kept(_scaled(x, mask, p), mask, keep)
 
 
-def dropout_backward(dy: Array, seed: Any, offset: Any = 0, *, p: float = 0.5) -> Array:
-    """The gradient of ``dropout`` in x, from its seed and offset.
+def dropout_backward(dy: Array, bits: Array = None, *, seed: Any = None, offset: Any = 0, p: float = 0.5) -> Array:
+    """The gradient of ``dropout`` in x, from its bits or from its seed and offset.
 
     Args:
         dy: the gradient in the output.
+        bits: the bits of the forward program, or an array of bools like ``dy``; None where a seed is given.
         seed: that of the forward call.
         offset: that of the forward call.
         p: that of the forward call.
@@ -47,9 +55,13 @@ def dropout_backward(dy: Array, seed: Any, offset: Any = 0, *, p: float = 0.5) -
         An array like ``dy``.
 
     Raises:
-        ArgumentError, TraceError: those of ``dropout``.
+        ArgumentError: those of ``dropout``.
+        TraceError: WF297 unless there is either ``bits`` or a seed.
     """
-    return dropout(dy, seed, offset, p=p)
+    if (bits is None) == (seed is None):
+        raise error("WF297", found="neither" if bits is None else "both", where=caller())
+    mask = _survivors(dy, seed, offset, p) if bits is None else mask_of(bits, dy)
+    return _scaled(dy, mask, p)
 
 
 def _survivors(x: Array, seed: Any, offset: Any, p: float) -> Array:

@@ -57,12 +57,15 @@ def test_as_pytorch(channel: int, parts: int, activation: str | None) -> None:
     close(found[2], expected.detach())
     close(found[3], moved.detach().mean((0, 2)))
     close(found[4], moved.detach().var((0, 2), correction=0))
-    if residual is not None and activation:
-        return
     expected.backward(torch.from_numpy(DY))
     given = {"dy": DY, "x": X, "mean": found[3], "var": found[4], "weight": weight, "bias": bias}
-    dx, dweight, dbias = values(batch_norm_backward, given, **how)
+    mask = np.ones_like(DY) > 0 if activation is None else expected.detach().numpy() > 0
+    if residual is not None and activation:
+        given["bits"] = mask
+    dx, dweight, dbias, *rest = values(batch_norm_backward, given, residual=residual is not None, **how)
     close(dx, x.grad)
+    if residual is not None:
+        close(rest[0], np.where(mask, DY, 0))
     if w is not None:
         close(dweight, w.grad)
     if b is not None:
@@ -108,3 +111,10 @@ def test_another_activation(function: Any) -> None:
     how = {"training": True} if function is batch_norm else {}
     with pytest.raises(ArgumentError, match="WF138: activation cannot be 'gelu': expected None or 'relu'"):
         program(function, given, activation="gelu", **how)
+
+
+def test_a_residual_before_an_activation_needs_bits() -> None:
+    given = {"dy": DY, "x": X, "mean": W[:4], "var": W[:4]}
+    with pytest.raises(TraceError, match="WF298: batch_norm_backward got a residual and an activation without bits"):
+        program(batch_norm_backward, given, activation="relu", residual=True)
+    program(batch_norm_backward, given, residual=True)
