@@ -13,8 +13,8 @@ from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Notes, Task
 from . import columns
-from .accesses import elements_of, is_by_columns, vector_of, writes_bits
-from .rows import ROW_THREADS, count_of, lanes_of_word
+from .accesses import ROW_THREADS, elements_of, is_by_columns, vector_of, writes_bits
+from .rows import count_of, lanes_of_word
 
 IN_FLIGHT = threshold(2, "accesses of a thread", sittings.MAPS)
 """The accesses in flight of a thread, if they are of WIDEST bytes."""
