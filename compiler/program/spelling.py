@@ -22,7 +22,7 @@ NAMES = {
     "logical_and": "x & y", "logical_or": "x | y", "logical_not": "~x", "logical_xor": "x ^ y", "equal": "x == y",
     "not_equal": "x != y", "less": "x < y", "less_equal": "x <= y", "greater": "x > y", "greater_equal": "x >= y",
     "conj": "x.conjugate()", "conjugate": "x.conjugate()", "real": "x.real", "imag": "x.imag",
-    "astype": "wf.cast(x, dtype)", "relu": "wf.maximum(x, 0)", "fmax": "wf.where(wf.isnan(y) | (x >= y), x, y)",
+    "astype": "wf.cast(x, dtype)", "fmax": "wf.where(wf.isnan(y) | (x >= y), x, y)",
     "fmin": "wf.where(wf.isnan(y) | (x <= y), x, y)", "amax": "wf.max(x)", "amin": "wf.min(x)", "product": "wf.prod(x)",
     "average": "wf.mean(x)", "nanvar": "wf.var(x, nan='ignore')", "nanstd": "wf.std(x, nan='ignore')",
     "var_mean": "wf.mean_var(x)", "aminmax": "wf.minmax(x)", "inner": "wf.vecdot(x, y)",

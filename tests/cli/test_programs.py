@@ -339,9 +339,10 @@ def test_bad_requests(words: tuple[str, ...], text: str) -> None:
 def test_mistakes_in_the_users_file_are_located(path: str) -> None:
     shown = fails("run", f"{path}:branching", "--shape", "4x8", "--shape", "8")
     assert "WF201: the function branches on a symbolic value" in shown
-    assert f"at {path}:21: return x if x > w else w" in shown
+    line = FILE.splitlines().index("    return x if x > w else w") + 1
+    assert f"at {path}:{line}: return x if x > w else w" in shown
     assert "WF806: " in fails("run", f"{path}:scale")
-    assert "it has scaled centred soft squared branching" in fails("run", f"{path}:scale")
+    assert "it has scaled centred soft positive chosen squared branching" in fails("run", f"{path}:scale")
     assert "WF807: FACTOR of " in fails("run", f"{path}:FACTOR")
 
 

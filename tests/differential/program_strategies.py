@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, prod
 from typing import Any
 
 from hypothesis import strategies as st
@@ -109,7 +109,7 @@ def _of_channels(draw: st.DrawFn, function: str, x: Layout) -> tuple[dict[str, L
     params: dict[str, Any] = {"channel_axis": channel - draw(st.sampled_from((0, rank)))}
     n = x.shape[channel]
     if function == "batch_norm":
-        params["training"] = draw(st.booleans())
+        params["training"] = prod(x.shape) != n and draw(st.booleans())  # one element has no variance
         if not params["training"]:
             arrays |= {name: draw(_weight((n,))) for name in ("running_mean", "running_var")}
     if function == "group_norm":

@@ -20,7 +20,7 @@ from warpfold.compiler.program.numeric import _OPS, apply
 from warpfold.compiler.program.tracing import program
 
 X = np.array([0.3, 0.7, 1.9, 2.5])
-OF_INTEGERS = ("and", "or", "xor", "shl", "shr", "ipow")
+OF_INTEGERS = ("and", "or", "xor", "shl", "shr", "ipow", "popcount", "philox")
 
 
 def node(op: str, *args: Expr, t: Any = F64) -> Expr:

@@ -27,8 +27,8 @@ def test_the_rungs_are_those_of_the_two_sources() -> None:
 
 def test_the_rungs_of_a_program_say_where_rows_wait() -> None:
     waits = [expand(rung.name).get("resident") for rung in PROGRAM_RUNGS]
-    assert waits == ["none", "memory", "shared", "shared", "registers", "registers", None]
-    assert [expand(rung.name).get("cluster") for rung in PROGRAM_RUNGS] == [None, "1", "1", "2", "1", "1", None]
+    assert waits == ["none", "memory", "l2", "shared", "shared", "registers", "registers", None]
+    assert [expand(rung.name).get("cluster") for rung in PROGRAM_RUNGS] == [None, "1", "1", "1", "2", "1", "1", None]
     assert all(rung.idea and rung.source for rung in PROGRAM_RUNGS)
     assert len({rung.name for rung in (*RUNGS, *PROGRAM_RUNGS)}) == len(RUNGS) + len(PROGRAM_RUNGS) - 1  # default
 
