@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil
 
-from ...plan.plan import LARGEST, LARGEST_CLUSTER, MOST_HELD, Plan
+from ...plan.plan import LARGEST, Plan
 from ...program.bit_arrays import WORD
 from ...target import WARP
 from .. import sittings
@@ -13,26 +13,17 @@ from ..alignment import WIDEST
 from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Notes, Task
+from . import shared_rows
 from .accesses import MOST, ROW_THREADS, accesses, elements_of, vector_of, writes_bits
 
 HELD = threshold(6, "accesses of a row that a thread keeps", sittings.RESIDENT_ROWS)
 """A row gets as few threads, a power of two, as keep it in this many accesses each."""
 IN_A_WARP = threshold(128, "accesses of a row", sittings.RESIDENT_ROWS)
 """Up to here rows of the widest accesses have up to a warp of threads each: its threads need no barrier."""
-LARGE_CTA = threshold(512, "threads of a row in a CTA", sittings.RESIDENT_ROWS)
-"""The threads of a row in the shared memory of one CTA."""
-CTA_BYTES = threshold(72 * 1024, "bytes of a row in a CTA", sittings.RESIDENT_ROWS)
-"""So an SM holds three CTAs, one of which reads while another writes. Longer rows are shared by a cluster."""
-RUNS_CTA_BYTES = threshold(56 * 1024, "bytes of a row in a CTA", sittings.GROUPED_ROWS)
-"""The same of a row that lies in several runs of memory and is read by single elements: an SM holds four CTAs."""
 NARROW_RUNS = threshold(2, "bytes of an element", sittings.GROUPED_ROWS)
 """Rows in runs of such elements, each read singly, do not wait in shared memory or in the L2 cache: they are cut."""
-CTA_LIMIT = threshold(96 * 1024, "bytes of shared memory of a CTA of a cluster", sittings.RESIDENT_ROWS)
-"""The most, which whole accesses of all threads may need beyond CTA_BYTES."""
-PORTABLE_SHARED = threshold(64 * 1024, "bytes of shared memory of a CTA", sittings.RESIDENT_ROWS)
-"""What every target has: where a portable plan cuts rows does not depend on the device."""
-RESERVED = threshold(2048, "bytes of shared memory of a CTA", sittings.RESIDENT_ROWS)
-"""For the states of warps, beside a row."""
+WALKING = threshold(512, "threads of a row in a CTA", sittings.RESIDENT_ROWS)
+"""The threads that walk a row in memory again and again."""
 CTA_THREADS = threshold(128, "threads of a CTA", sittings.RESIDENT_ROWS)
 """A CTA has this many threads if its rows have fewer."""
 MOST_WARPS = LARGEST["warps"]
@@ -48,7 +39,7 @@ def plan(task: Task, notes: Notes) -> Plan | None:
         return _kept(vector, count, _threads(task, count), notes)
     each = ceil(count / ROW_THREADS)
     notes.rejected.append(("resident=registers", f"{each} accesses in each of {ROW_THREADS} threads: at most {MOST}"))
-    return _shared(task, vector, count, notes)
+    return shared_rows.plan(task, vector, count, notes)
 
 
 def _kept(vector: int, count: int, threads: int, notes: Notes) -> Plan:
@@ -63,42 +54,15 @@ def _kept(vector: int, count: int, threads: int, notes: Notes) -> Plan:
     )  # fmt: skip
 
 
-def _shared(task: Task, vector: int, count: int, notes: Notes) -> Plan | None:
-    """The plan of a row that waits in the shared memory of a CTA, or of the CTAs of a cluster."""
-    inputs = [i for i in elements_of(task) if i < len(task.program.inputs)]
-    nbytes = count * vector * sum(task.operand_type(i).itemsize for i in inputs)
-    most = LARGEST_CLUSTER if task.target.has_clusters and not task.is_portable else 1
-    cluster = min(most, ceil2(ceil(nbytes / (RUNS_CTA_BYTES if _are_runs(task, vector) else CTA_BYTES))))
-    threads = LARGE_CTA if cluster == 1 else ROW_THREADS
-    held = ceil(count / (threads * cluster))
-    nbytes = held * threads * cluster * nbytes // count  # in whole accesses of all threads
-    room = PORTABLE_SHARED if task.is_portable else CTA_LIMIT if most > 1 else task.target.shared_per_cta
-    if not inputs or nbytes > cluster * (room - RESERVED):
-        notes.rejected.append(("resident=shared", f"{nbytes} bytes of a row are too many for {cluster} CTA(s)"))
-        return None
-    if held > MOST_HELD:
-        return None
-    ctas = f" of {cluster} CTAs" if cluster > 1 else ""
-    notes.because(f"a row waits in shared memory{ctas}: {nbytes} bytes", "held", "resident", "cluster")
-    return Plan(
-        "reduced", "interleaved", vector, 1, WARP, threads // WARP, 1, cluster=cluster, resident="shared", held=held
-    )
-
-
 def are_narrow_runs(task: Task) -> bool:
     """Whether a row lies in runs of narrow elements that are read singly: longer ones are cut at the grid."""
     item = min(task.operand_type(i).itemsize for i in elements_of(task))
-    return item <= NARROW_RUNS and _are_runs(task, vector_of(task, "reduced"))
-
-
-def _are_runs(task: Task, vector: int) -> bool:
-    """Whether a row lies in several runs of memory, of lengths that no access of several elements divides."""
-    return len(task.geometry.reduced) > 1 and vector == 1
+    return item <= NARROW_RUNS and shared_rows.are_runs(task, vector_of(task, "reduced"))
 
 
 def walked_plan(task: Task) -> Plan:
     """The plan of rows that are too long to wait on chip: the threads of a CTA walk one in memory in each phase."""
-    return Plan("reduced", "interleaved", vector_of(task, "reduced"), 1, WARP, LARGE_CTA // WARP, 1, resident="memory")
+    return Plan("reduced", "interleaved", vector_of(task, "reduced"), 1, WARP, WALKING // WARP, 1, resident="memory")
 
 
 def portable_plan(task: Task, notes: Notes, *, by_columns: bool) -> Plan | None:

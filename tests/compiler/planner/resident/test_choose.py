@@ -64,7 +64,7 @@ def test_rows_in_runs_that_no_wide_access_divides() -> None:
 def test_without_clusters_a_row_has_a_large_cta() -> None:
     plan = _plan(1000, 32768, arch="sm_80")
     assert plan.cluster == 1
-    assert (plan.resident, plan.threads) == ("shared", 512)
+    assert (plan.resident, plan.threads) == ("shared", 1024)
 
 
 def test_rows_that_the_cache_does_not_hold_are_refused() -> None:

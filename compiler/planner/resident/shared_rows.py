@@ -1,0 +1,110 @@
+"""Rows that wait in shared memory: how many CTAs of a cluster share one, and how many threads a CTA has.
+
+Both follow from the occupancy, which is computed from the facts of the target: of all sizes of a CTA the planner takes
+that of which an SM holds the most CTAs, and of equal ones the one with the most threads, as OneFlow's softmax does. One
+of these CTAs reads while others fold or write. Where an SM holds too few of them, a larger cluster shares the row.
+Long rows with weights have sizes of their own, which are measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from typing import NamedTuple
+
+from ...plan.plan import LARGEST_CLUSTER, MOST_HELD, Plan
+from ...program.graph import REDUCED
+from ...target import DEFAULT, WARP, Occupancy
+from .. import sittings
+from ..powers_of_two import ceil2
+from ..table import threshold
+from ..task import Notes, Task
+from .accesses import elements_of
+
+BLOCKS = threshold((8, 16, 32), "warps of a CTA", sittings.SHARED_ROWS)
+"""The sizes to choose from: of smaller ones an SM holds too few threads."""
+REGISTERS = threshold(40, "registers of a thread", sittings.SHARED_ROWS)
+"""A thread holds one phase of some accesses: the assembler gives it up to so many."""
+LEAST_CTAS = threshold(3, "CTAs per SM", sittings.SHARED_ROWS)
+"""A larger cluster shares a row of whose CTAs an SM holds fewer."""
+CTA_BYTES = threshold(94 * 1024, "bytes of a row in a CTA of the largest cluster", sittings.RESIDENT_ROWS)
+"""The most: longer rows wait farther from the threads."""
+PORTABLE_BYTES = threshold(62 * 1024, "bytes of a row", sittings.RESIDENT_ROWS)
+"""What every target has room for: where a portable plan cuts rows does not depend on the device."""
+RUNS_CTA_BYTES = threshold(56 * 1024, "bytes of a row in a CTA", sittings.GROUPED_ROWS)
+"""The most of a row that lies in several runs of memory and is read by single elements: an SM holds four CTAs."""
+RUNS_BLOCK = threshold(16, "warps of a CTA", sittings.GROUPED_ROWS)
+"""Of such rows, where one CTA has a row."""
+RUNS_BLOCK_OF_CLUSTER = threshold(8, "warps of a CTA", sittings.GROUPED_ROWS)
+"""Of such rows, where a cluster has a row."""
+WEIGHTED_BYTES = threshold(64 * 1024, "bytes of a row with weights", sittings.SHARED_ROWS)
+"""From here on a cluster shares it: parts are short, so that CTAs wait for weights at different times."""
+WEIGHTED_CTAS = threshold(4, "CTAs of a cluster", sittings.SHARED_ROWS)
+"""The least that share such a row."""
+WEIGHTED_PART = threshold(32 * 1024, "bytes of a row in a CTA", sittings.SHARED_ROWS)
+"""The most that a CTA has of such a row, as far as clusters are large enough."""
+
+
+class Block(NamedTuple):
+    """A size of a CTA.
+
+    Attributes:
+        plan: the plan that has it.
+        nbytes: bytes of a row that wait in all CTAs of the cluster.
+        occupancy: the CTAs that an SM holds.
+    """
+
+    plan: Plan
+    nbytes: int
+    occupancy: Occupancy
+
+
+def plan(task: Task, vector: int, count: int, notes: Notes) -> Plan | None:
+    """The plan of rows of ``count`` accesses of ``vector`` elements; None where they are too long for a cluster."""
+    inputs = [i for i in elements_of(task) if i < len(task.program.inputs)]
+    each = vector * sum(task.operand_type(i).itemsize for i in inputs)
+    largest = LARGEST_CLUSTER if task.target.has_clusters and not task.is_portable else 1
+    nbytes = count * each
+    if are_runs(task, vector):
+        cluster = min(largest, ceil2(ceil(nbytes / RUNS_CTA_BYTES)))
+        sizes = (RUNS_BLOCK if cluster == 1 else RUNS_BLOCK_OF_CLUSTER,)
+        block = _block(task, vector, count, cluster, each, sizes)
+    elif largest > 1 and nbytes >= WEIGHTED_BYTES and REDUCED in task.program.input_spaces:
+        cluster = min(largest, max(WEIGHTED_CTAS, ceil2(ceil(nbytes / WEIGHTED_PART))))
+        block = _block(task, vector, count, cluster, each, BLOCKS[:1])
+    else:
+        cluster, block = 1, _block(task, vector, count, 1, each)
+        while cluster < largest and not (block and block.occupancy.ctas >= LEAST_CTAS):
+            cluster *= 2
+            block = _block(task, vector, count, cluster, each)
+    most = PORTABLE_BYTES if task.is_portable else largest * (CTA_BYTES if largest > 1 else task.target.shared_per_cta)
+    if not inputs or block is None or block.nbytes > most:
+        notes.rejected.append(("resident=shared", f"{nbytes} bytes of a row are too many for {cluster} CTA(s)"))
+        return None
+    of = f" of {cluster} CTAs" if cluster > 1 else ""
+    notes.because(f"a row waits in shared memory{of}: {block.nbytes} bytes", "held", "resident", "cluster")
+    ctas, limit = block.occupancy
+    notes.because(f"an SM holds {ctas} CTA(s) of {block.plan.threads} threads, limited by {limit}", "warps")
+    return block.plan
+
+
+def are_runs(task: Task, vector: int) -> bool:
+    """Whether a row lies in several runs of memory, of lengths that no access of several elements divides."""
+    return len(task.geometry.reduced) > 1 and vector == 1
+
+
+def _block(task: Task, vector: int, count: int, cluster: int, each: int, sizes: Sequence[int] = BLOCKS) -> Block | None:
+    """The one of several sizes of a CTA of which an SM holds the most, and of these the one with the most threads.
+
+    None where no CTA can hold its part of ``count`` accesses of ``each`` bytes.
+    """
+    target = DEFAULT if task.is_portable else task.target
+    states, found = sum(t.itemsize for t in task.program.states), []
+    for warps in sizes:
+        held = ceil(count / (warps * WARP * cluster))
+        plan = Plan("reduced", "interleaved", vector, 1, WARP, warps, 1, cluster=cluster, resident="shared", held=held)
+        own = held * plan.threads * each
+        shared = plan.shared_bytes(states) + own
+        if held <= MOST_HELD and shared <= target.shared_per_cta:
+            found.append(Block(plan, own * cluster, target.occupancy(plan.threads, shared, REGISTERS)))
+    return max(found, key=lambda b: (b.occupancy.ctas, b.plan.threads), default=None)

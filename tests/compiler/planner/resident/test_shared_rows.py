@@ -1,0 +1,46 @@
+"""CTAs of rows that wait in shared memory: their sizes follow from the occupancy."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from warpfold.compiler.planner.choose import choose
+from warpfold.compiler.planner.task import Choice
+from warpfold.compiler.target import TARGETS
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "passes"))
+from kernel_programs import layer_norm, softmax, task_of
+
+
+def _choice(columns: int, arch: str, *, weights: bool) -> Choice:
+    x = np.lib.stride_tricks.as_strided(np.zeros(4, np.float32), (1000, columns), (columns * 4, 4))
+    w = np.lib.stride_tricks.as_strided(x, (1, columns), (0, 4))
+    program, arrays = (layer_norm(), [x, w, w, x]) if weights else (softmax(), [x, x])
+    return choose(task_of(program, arrays, (0,), TARGETS[arch]))
+
+
+@pytest.mark.parametrize(
+    ("arch", "columns", "weights", "cluster", "threads", "words"),
+    [
+        ("sm_90a", 10_000, False, 1, 256, "5 CTA(s) of 256 threads, limited by shared memory"),  # 40 KiB
+        ("sm_90a", 16_384, False, 1, 512, "3 CTA(s) of 512 threads, limited by shared memory"),
+        ("sm_90a", 20_000, False, 2, 256, "5 CTA(s) of 256 threads, limited by shared memory"),  # an SM holds two of 1
+        ("sm_90a", 65_536, False, 4, 512, "3 CTA(s) of 512 threads, limited by shared memory"),
+        ("sm_90a", 10_000, True, 1, 256, "5 CTA(s) of 256 threads, limited by shared memory"),
+        ("sm_90a", 16_384, True, 4, 256, "6 CTA(s) of 256 threads, limited by registers"),
+        ("sm_90a", 65_536, True, 8, 256, "6 CTA(s) of 256 threads, limited by shared memory"),
+        ("sm_80", 16_384, True, 1, 512, "2 CTA(s) of 512 threads, limited by shared memory"),
+        ("sm_80", 32_768, False, 1, 1024, "1 CTA(s) of 1024 threads, limited by shared memory"),
+        ("sm_86", 16_384, False, 1, 1024, "1 CTA(s) of 1024 threads, limited by shared memory"),
+    ],
+)
+def test_the_most_ctas_of_an_sm_then_the_most_threads(
+    arch: str, columns: int, weights: bool, cluster: int, threads: int, words: str
+) -> None:
+    found = _choice(columns, arch, weights=weights)
+    assert (found.plan.resident, found.plan.cluster, found.plan.threads) == ("shared", cluster, threads)
+    assert f"an SM holds {words}" in found.reasons
