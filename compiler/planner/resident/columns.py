@@ -31,7 +31,7 @@ LINES = Table("bytes of a row of the tile in shared memory", "CTAs of a cluster,
 """As WIDTHS, where the columns leave each CTA TILE bytes."""
 TILE = threshold(64 * 1024, "bytes of a tile in shared memory", sittings.RESIDENT_COLUMNS)
 """So an SM holds three CTAs."""
-SHARED_LEAST = threshold(4, "accesses of a thread", sittings.RESIDENT_COLUMNS)
+SHARED_LEAST = threshold(5, "accesses of a thread", sittings.RESIDENT_COLUMNS)
 """Shorter columns wait in registers."""
 
 
@@ -54,8 +54,9 @@ def _shared(task: Task, notes: Notes) -> Plan | None:
     else:
         notes.rejected.append(("resident=shared", f"{n} elements a column are too many for {_most_ctas(task)} CTA(s)"))
         return None
-    vector = vector_of(task) // (2 if cluster > 1 else 1)  # the states of fewer columns cross the cluster
-    if vector < 2 or not inputs:
+    widest = WIDEST // item
+    vector = min(vector_of(task), widest // (2 if cluster > 1 else 1))  # fewer states cross a cluster
+    if vector < (widest if cluster == 1 else widest // 2) or not inputs:
         return None
     lanes_kept = _lanes_kept(task, int(width) // item, vector)
     held = _held(n, lanes_kept, THREADS, cluster)
