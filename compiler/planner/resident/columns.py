@@ -17,6 +17,8 @@ WIDTHS = Table("bytes of a row of the tile", "CTAs of a cluster, at most", sitti
     (32, 8), (64, 8), (128, 4), (256, 1),
 ))  # fmt: skip
 """A tile is as wide as it may be if its columns, in clusters of at most these CTAs, leave each thread KEPT elements."""
+LANES = threshold(8, "lanes along a row of the tile", sittings.RESIDENT_COLUMNS)
+"""The most in a cluster, where accesses have several elements of fewer than 16 bytes: then a tile is no wider."""
 KEPT = threshold(64, "elements that a thread keeps", sittings.RESIDENT_ROWS)
 """The most, so that an SM holds two CTAs of THREADS."""
 THREADS = threshold(256, "threads of a CTA", sittings.RESIDENT_ROWS)
@@ -77,7 +79,8 @@ def _kept(task: Task, notes: Notes) -> Plan | None:
     for width, ctas in reversed(WIDTHS.rows):
         lanes_kept = _lanes_kept(task, int(width) // item, vector)
         cluster = ceil2(ceil(_held(n, lanes_kept, THREADS, 1) * vector / KEPT))
-        if cluster <= min(ctas, _most_ctas(task)):
+        narrow = vector > 1 and lanes_kept > LANES
+        if cluster <= min(1 if narrow else ctas, _most_ctas(task)):
             break
     else:
         notes.rejected.append(

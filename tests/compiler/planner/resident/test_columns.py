@@ -44,7 +44,7 @@ def test_columns_that_no_cluster_holds_wait_elsewhere() -> None:
 
 def test_columns_whose_rows_begin_between_boundaries_wait_in_registers() -> None:
     (plan,) = wf.softmax.compile(((3, 1000, 196), "bf16"), axis=1).plans
-    assert (plan.resident, plan.vector) == ("registers", 4)
+    assert (plan.resident, plan.vector, plan.lanes, plan.cluster, plan.warps) == ("registers", 4, 4, 1, 16)
 
 
 def test_a_tile_is_no_wider_than_the_columns() -> None:

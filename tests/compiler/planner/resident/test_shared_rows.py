@@ -29,7 +29,7 @@ def _choice(columns: int, arch: str, *, weights: bool) -> Choice:
         ("sm_90a", 10_000, False, 1, 256, "5 CTA(s) of 256 threads, limited by shared memory"),  # 40 KiB
         ("sm_90a", 16_384, False, 1, 512, "3 CTA(s) of 512 threads, limited by shared memory"),
         ("sm_90a", 20_000, False, 2, 256, "5 CTA(s) of 256 threads, limited by shared memory"),  # an SM holds two of 1
-        ("sm_90a", 65_536, False, 4, 512, "3 CTA(s) of 512 threads, limited by shared memory"),
+        ("sm_90a", 65_536, False, 4, 256, "3 CTA(s) of 256 threads, limited by shared memory"),
         ("sm_90a", 10_000, True, 1, 256, "5 CTA(s) of 256 threads, limited by shared memory"),
         ("sm_90a", 16_384, True, 4, 256, "6 CTA(s) of 256 threads, limited by registers"),
         ("sm_90a", 65_536, True, 8, 256, "6 CTA(s) of 256 threads, limited by shared memory"),
