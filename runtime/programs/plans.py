@@ -199,6 +199,7 @@ class StepPlanner:
             ]
             again = {(s.kept, s.reduced) for s, plan in owned if cuts(options) or plan is None}
             again |= {(s.kept, s.reduced) for s, plan in owned if self._folds_once(s, plan, steps, long, far)}
+            again |= {(s.kept, s.reduced) for s, _ in owned if self._is_read_again(s, steps, long, far)}
             again |= {(s.kept, s.reduced) for s, _ in owned if self._gathers_many(s)}
             again = set() if names_residency(options) else again
             away = {(s.kept, s.reduced) for s, plan in owned if is_far(plan, options)}
@@ -240,6 +241,17 @@ class StepPlanner:
         if plan is not None and plan.cluster == 1 and plan.held and len(cut.steps) > len(steps.steps):
             return False
         return self._read(cut) < LITTLE_MORE * self._read(steps)
+
+    def _is_read_again(self, step: Step, steps: Steps, long: Rows, far: Rows) -> bool:
+        """Whether another step reads the elements of a step as well, so that as many steps read no more if it is cut.
+
+        So it is with images whose bits are words along another axis: on an H100 a batch norm of 64 x 256 x 56 x 56 f32
+        with bits took 271 us where its rows waited, and 216 cut; with an array added 415 and 282.
+        """
+        if len(steps.steps) == 1 or self.determinism == "portable":
+            return False
+        cut = self._steps(long | {(step.kept, step.reduced)}, far)
+        return len(cut.steps) <= len(steps.steps) and self._read(cut) <= self._read(steps)
 
     def _gathers_many(self, step: Step) -> bool:
         """Whether a step folds more gathered elements than the threads of a CTA have in flight."""

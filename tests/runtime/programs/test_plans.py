@@ -108,3 +108,16 @@ def test_values_of_rows_are_one_reduction() -> None:
 def test_one_kernel_serves_any_weights() -> None:
     with_both, with_one = _prepared(layer_norm, (64, 512), (512,), (512,)), _prepared(layer_norm, (64, 512), (512,))
     assert len(with_both.steps) == len(with_one.steps) == 1
+
+
+def test_a_step_whose_elements_another_step_reads_is_cut() -> None:
+    """Bits of images lie along rows, and statistics along channels: one map writes the result and its bits."""
+    images, channels = ((8, 4, 28, 28), "f32"), ((4,), "f32")
+
+    def steps(**how: Any) -> list[int]:
+        found = wf.batch_norm._planned((images, None, None, channels, channels), {"training": True, **how}, "sm_90a")
+        return [len(s.step.outputs) for s in found.prepared.steps]
+
+    assert len(steps()) == 1
+    assert steps(activation="relu", keep="bits")[-1] == 2  # the output and its bits
+    assert steps(activation="relu", keep="bits", determinism="portable")[-1] == 1
