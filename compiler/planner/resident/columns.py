@@ -17,8 +17,8 @@ WIDTHS = Table("bytes of a row of the tile", "CTAs of a cluster, at most", sitti
     (32, 8), (64, 8), (128, 4), (256, 1),
 ))  # fmt: skip
 """A tile is as wide as it may be if its columns, in clusters of at most these CTAs, leave each thread KEPT elements."""
-LANES = threshold(8, "lanes along a row of the tile", sittings.RESIDENT_COLUMNS)
-"""The most in a cluster, where accesses have several elements of fewer than 16 bytes: then a tile is no wider."""
+NARROW_WIDTH = threshold(64, "bytes of a row of the tile", sittings.RESIDENT_COLUMNS)
+"""The most in a cluster, where accesses have several elements of fewer than 16 bytes."""
 KEPT = threshold(64, "elements that a thread keeps", sittings.RESIDENT_ROWS)
 """The most, so that an SM holds two CTAs of THREADS."""
 THREADS = threshold(256, "threads of a CTA", sittings.RESIDENT_ROWS)
@@ -79,7 +79,7 @@ def _kept(task: Task, notes: Notes) -> Plan | None:
     for width, ctas in reversed(WIDTHS.rows):
         lanes_kept = _lanes_kept(task, int(width) // item, vector)
         cluster = ceil2(ceil(_held(n, lanes_kept, THREADS, 1) * vector / KEPT))
-        narrow = vector > 1 and lanes_kept > LANES
+        narrow = 1 < vector < WIDEST // item and width > NARROW_WIDTH
         if cluster <= min(1 if narrow else ctas, _most_ctas(task)):
             break
     else:
