@@ -73,7 +73,7 @@ def _dims(words: Words) -> list[str]:
     """Each dim with its size and all axes that have it."""
     lines = []
     for name, n, pairs in zip(words.names, words.sizes, words.program.dims, strict=True):
-        others = ", ".join(words.axis(*pair) for pair in pairs[1:])
+        others = ", ".join(dict.fromkeys(label for pair in pairs if (label := words.axis(*pair)) != name))
         lines.append((name, f"{n:,}", f"also {others}" if others else ""))
     return terminal.columns(lines)
 

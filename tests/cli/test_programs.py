@@ -316,6 +316,14 @@ def test_sanitize_finds_nothing_in_a_program(path: str) -> None:
     assert "no findings" in call("sanitize", f"{path}:scaled", "--shape", "3x8", "--shape", "scalar").stdout
 
 
+def test_explain_names_an_axis_that_slices_share_once(tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text("import warpfold as wf\n\n@wf.program\ndef halves(x):\n    return x[:, :4] - x[:, 4:]\n")
+    shown = [line.split() for line in call("explain", f"{file}:halves", "--shape", "3x8").output.splitlines()]
+    assert ["x.0", "3"] in shown
+    assert ["x.1[:4]", "4", "also", "x.1[4:]"] in shown
+
+
 # --- refusals ----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("words", "text"),
