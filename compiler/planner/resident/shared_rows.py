@@ -2,8 +2,8 @@
 
 Both follow from the occupancy, which is computed from the facts of the target: of all sizes of a CTA the planner takes
 that of which an SM holds the most CTAs, and of equal ones the one with the most threads, as OneFlow's softmax does. One
-of these CTAs reads while others fold or write. Where an SM holds too few of them, a larger cluster shares the row.
-Long rows with weights have sizes of their own, which are measured.
+of these CTAs reads while others fold or write. Where an SM holds too few of them, a cluster shares the row: the size of
+its CTAs is measured, and so are how many CTAs share long rows with weights.
 """
 
 from __future__ import annotations
