@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from operator import index, is_
+from operator import is_
 from typing import TYPE_CHECKING, Any, overload
 
 from ..compiler.dtypes import BOOL
@@ -13,8 +13,7 @@ from ..compiler.errors import error
 from ..compiler.program.dtype_names import dtype as named_dtype
 from ..compiler.program.frames import caller, outermost, shown
 from ..compiler.program.monoid import Monoid
-from ..compiler.program.signatures import keywords
-from ..compiler.program.spelling import irreducible, unknown
+from ..compiler.program.spelling import irreducible
 from ..compiler.program.symbols import is_array
 from ..compiler.space.geometry import normalize_axes
 from ..compiler.target import DEFAULT, target
@@ -23,19 +22,15 @@ from .arrays.torch_compile import opaque
 from .calls.operands import Operands
 from .calls.recall import Memo, arrays_of, call_key, named
 from .execute import prepared, run
+from .options import DEFAULTS, check_options, checked_shape, plan_text
 from .prepare import Request, artifact, prepare, traced
-from .resolve import function_of, label, params_of
-from .resolve import given as given_params
+from .resolve import params_of
 from .view import ArraySpec, all_parts, contiguous
 
 if TYPE_CHECKING:
     from .compiled import Compiled
 
 Axis = int | Sequence[int] | None
-OPTIONS = {
-    "nan": (("propagate", "ignore", "raise"), "propagate"),
-    "determinism": (("run", "portable", "none"), "run"),
-}
 
 
 @overload
@@ -79,7 +74,8 @@ def reduce(
         axis: the axes to reduce: None for all, an int, or several; negative ones count from the end; () for none.
         keepdims: keep the reduced axes in the result, with size 1.
         out: an array (or one per result) to write into.
-        where: a bool array that broadcasts to the inputs; elements where it is false are left out.
+        where: a bool array that broadcasts to the inputs, or its bits, see ``wf.pack``: words of the last axis, or one
+            axis of words of all elements. Elements where it is false are left out.
         nan: treatment of NaN elements: ``propagate`` them, ``ignore`` them, or ``raise`` WF135, which waits for the
             device.
         determinism: ``run``: the same bits on every run; ``portable``: also on every device and for every alignment;
@@ -101,7 +97,7 @@ def reduce(
             raise irreducible(None, "nothing", where=caller())
         *xs, what = xs  # type: ignore[assignment]
     how = {"keepdims": keepdims, "nan": nan, "determinism": determinism, "device": device, "plan": plan, **params}
-    usual = not params and all(map(is_, how.values(), _DEFAULTS.values()))
+    usual = not params and all(map(is_, how.values(), DEFAULTS.values()))
     try:
         key = call_key(axis, out, where, {} if usual else how, named(what), len(xs))
         given = arrays_of(tuple(xs), out, where)
@@ -111,77 +107,34 @@ def reduce(
 
 
 _reductions = Memo()
-_DEFAULTS: dict[str, Any] = {
-    "keepdims": False, "nan": "propagate", "determinism": "run", "device": "auto", "plan": "",
-}  # fmt: skip
-"""The options of ``reduce`` with their defaults; all other keywords are parameters of the program."""
 
 
 def reduced(xs: Sequence[Any], what: Any, axis: Axis, out: Any, where: Any, how: Mapping[str, Any]) -> Any:
     """``reduce`` from the arguments to the launch, without a look at earlier calls; ``how``: all other keywords."""
     if any(map(is_array, xs)):
-        return _reduced_in_trace(xs, what, axis, out, where, how)
-    given = _DEFAULTS | {name: value for name, value in how.items() if name in _DEFAULTS}
-    params = {name: value for name, value in how.items() if name not in _DEFAULTS}
+        from .programs.reductions import reduced_in_trace  # not imported to reduce an array
+
+        return reduced_in_trace(xs, what, axis, out, where, how)
+    given = DEFAULTS | {name: value for name, value in how.items() if name in DEFAULTS}
+    params = {name: value for name, value in how.items() if name not in DEFAULTS}
     nan, determinism = given["nan"], given["determinism"]
     check_options(nan=nan, determinism=determinism)
     if any(isinstance(x, str | Monoid) for x in xs):
         if hasattr(what, "__array__"):
             raise irreducible(what)
         raise error("WF176", name="reduce", expected="arrays, then what to reduce with", found=len(xs) + 1)
+    if where is not None and where is not True:
+        from .programs.reductions import as_bools, reads_bits, reduced_where  # not imported without a mask
+
+        if reads_bits(where, xs):
+            return reduced_where(where, xs, what, axis, out, given | params)
+        where = as_bools(where, xs)
     arrays = Operands.of(xs, given["device"], where)
     axes = normalize_axes(axis, len(arrays.shape))
     request = Request(what, axes, params_of(what, params), plan_text(given["plan"]), arrays.masked, nan, determinism)
     ready = prepared(request, arrays, out, given["keepdims"])
     found = ready.traced
     return run(arrays, artifact(ready), ready.geometry, ready.choice.run, found.structure, found.checks)
-
-
-def _reduced_in_trace(xs: Sequence[Any], what: Any, axis: Axis, out: Any, where: Any, how: Mapping[str, Any]) -> Any:
-    """``reduce`` of symbolic arrays: its folds become part of the program that is traced.
-
-    Raises:
-        ArgumentError: WF127 for an option of calls, such as ``out=``, which the call of the program takes.
-    """
-    from ..compiler.program.arrays.folding import reduced as reduced_arrays  # not imported to reduce an array
-
-    given = _DEFAULTS | {name: value for name, value in how.items() if name in _DEFAULTS}
-    check_options(nan=given["nan"], determinism=given["determinism"])
-    function = function_of(what)
-    of_calls = [key for key in ("determinism", "device", "plan") if given[key] != _DEFAULTS[key]]
-    for key in (["out"] if out is not None else []) + of_calls:
-        raise unknown(label(what), key, keywords(function), array=False, where=caller())
-    params = {name: value for name, value in how.items() if name not in _DEFAULTS}
-    own = given_params(function, params_of(what, params), len(xs))
-    return reduced_arrays(
-        label(what), function, xs, axis, keepdims=given["keepdims"], where=where, nan=given["nan"], params=own
-    )
-
-
-def check_options(**given: str) -> None:
-    """Checks ``nan`` and ``determinism``; WF138 for an unknown value."""
-    for option, value in given.items():
-        known, default = OPTIONS[option]
-        if value not in known:
-            raise error("WF138", option=option, value=value, expected=" or ".join(known), default=default)
-
-
-def plan_text(plan: object) -> str:
-    """``plan=`` as text, empty for None; WF131 for any other type."""
-    if plan is not None and not isinstance(plan, str):
-        raise error("WF131", kind=type(plan).__name__)
-    return plan or ""
-
-
-def _sizes(shape: Sequence[int]) -> tuple[int, ...]:
-    """A shape as integers of at least 0; WF129 for anything else."""
-    try:
-        full = tuple(index(n) for n in shape)
-    except TypeError:
-        raise error("WF129", shape="an array" if hasattr(shape, "shape") else shape) from None
-    if any(n < 0 for n in full):
-        raise error("WF129", shape=full)
-    return full
 
 
 @opaque
@@ -224,7 +177,7 @@ def compile(
     found = ready.traced
     made = artifact(ready)
     facts = {
-        "provenance": {**made.provenance, "shape": "x".join(map(str, _sizes(shape))) or "a number"},
+        "provenance": {**made.provenance, "shape": "x".join(map(str, checked_shape(shape))) or "a number"},
         "results": found.results,
         "structure": found.structure,
         "checks": found.checks,
@@ -250,7 +203,7 @@ def plan_for(
 ) -> Any:  # fmt: skip
     """Program, geometry and plan (with reasons) that ``compile`` uses for contiguous, aligned arrays."""
     check_options(nan=nan, determinism=determinism)
-    chosen, full = target(arch), _sizes(shape)
+    chosen, full = target(arch), checked_shape(shape)
     types = tuple(as_dtype(t) for t in (dtype if isinstance(dtype, tuple) else (dtype,)))
     if not types:
         raise error("WF124", name="a reduction", expected="at least 1", found=0)

@@ -16,11 +16,12 @@ from ..compiler.planner.ragged import RaggedRows
 from ..compiler.program.frames import outermost
 from ..compiler.program.tracing import Traced
 from ..compiler.space.geometry import normalize_axes
-from .api import check_options, plan_text
 from .arrays.torch_compile import opaque
 from .calls.operands import Operands
 from .execute import bound, collect
+from .options import check_options, plan_text
 from .prepare import Request, traced
+from .programs.reductions import as_bools
 from .resolve import params_of
 from .segment_offsets import bounds
 from .segment_parts import Pipeline
@@ -86,7 +87,7 @@ def segment_reduce(
     check_options(nan=nan)
     if ids is not None and what is None:
         what, offsets = offsets, None
-    arrays = Operands.of((x,), device, where)
+    arrays = Operands.of((x,), device, as_bools(where, (x,)))
     own = _axis(axis, len(arrays.shape))
     rows = RaggedRows.of(bounds(offsets, ids, num_segments, arrays.shape[own]))
     order = arrays.order  # the segments take the place of their axis in memory, too

@@ -622,6 +622,12 @@ def test_masks_are_checked() -> None:
     refused("WF139", "sum", f32(1, 2), where=np.array([1, 0]))
 
 
+def test_masks_of_bits() -> None:
+    x, m = f64(1, 2, 3, 4).reshape(2, 2), mask(1, 0, 1, 1).reshape(2, 2)
+    for bits in (wf.pack(m), wf.pack(m, flat=True)):
+        np.testing.assert_array_equal(on_emulator("sum")(x, 1, where=bits), [1, 7])
+
+
 def test_masked_elements_take_no_part() -> None:
     x, m = f64(4, NAN, 2, INF), mask(1, 0, 1, 0)
     for name in ("sum", "prod", "mean", "var", "std", "any", "all"):

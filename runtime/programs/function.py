@@ -19,11 +19,11 @@ from ...compiler.program.frames import outermost, shown
 from ...compiler.program.signatures import defined, parameters
 from ...compiler.program.symbols import is_array
 from ...compiler.target import DEFAULT
-from ..api import check_options, plan_text
 from ..arrays.fast_readers import READERS
 from ..arrays.torch_compile import opaque
 from ..calls.recall import NO_KEY, Memo
 from ..calls.recipe import MISS, Recipe
+from ..options import check_options, plan_text
 from . import run
 from .arguments import Arguments, arguments_of
 from .keys import has_key

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 from ...compiler.program.arrays import packing
 from ...compiler.program.symbols import Sym
 from ..arrays.torch_compile import opaque
+from ..options import checked_shape
 from .arguments import is_real_array
 from .function import ArrayFunction
 
@@ -29,7 +29,7 @@ def unpack(bits: Any, shape: Sequence[Any] | Any, *, flat: bool = False, **how: 
     sizes = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     if isinstance(bits, Sym) or not (type(bits) is list or is_real_array(bits)):
         return packing.unpack(bits, sizes, flat=flat)
-    return _UNPACK(bits, tuple(map(index, sizes)), flat=flat, **how)
+    return _UNPACK(bits, checked_shape(sizes), flat=flat, **how)
 
 
 pack.__doc__, unpack.__doc__ = (inspect.getdoc(f) for f in (packing.pack, packing.unpack))

@@ -141,7 +141,7 @@ class Search:
         cls, xs: Sequence[Any], what: Any, axis: Any, where: Any, nan: Nan, determinism: Determinism, params: Any
     ) -> Search:
         """The search for a call of ``reduce``; raises the errors of ``autotune``."""
-        from ..api import check_options
+        from ..options import check_options
 
         check_options(nan=nan, determinism=determinism)
         require_gpu()

@@ -67,7 +67,7 @@ ENTRIES: Entries = {
         "WF138": ("{option} cannot be {value!r}: expected {expected}", "leave it out for {default}"),
         "WF139": (
             "where= has elements of type {dtype} and shape {shape}: expected bool, broadcastable to {expected}",
-            "pass a bool array, such as x > 0",
+            "pass a bool array, such as x > 0, or words of bits to a function that is not compiled yet",
         ),
         "WF141": (
             "offsets have shape {shape}: expected one dim of at least 1 entry",

@@ -25,6 +25,7 @@ from ..values import Value, cast
 from .broadcasting import broadcast
 from .dims import Axes, bits
 from .over_axes import MANY, OverAxes
+from .packing import truths
 from .sym_array import SymArray
 
 AxisArgument = int | Sequence[int] | None
@@ -49,7 +50,7 @@ def reduced(
         arrays: symbolic arrays, which broadcast; numbers stand for arrays without axes.
         axis: an axis, several, or None for all.
         keepdims: whether results have the reduced axes, with size 1.
-        where: which elements take part; None for all.
+        where: which elements take part, as bools or words of bits (``packing.truths``); None for all.
         nan: ``ignore`` leaves out elements that are NaN; ``raise`` adds a check of the program.
         params: the parameters of ``function``.
 
@@ -63,7 +64,7 @@ def reduced(
     exprs, shape = broadcast(own)
     xs = [SymArray(e, shape, first.dims, s.dtype) for e, s in zip(exprs, own, strict=True)]
     over = OverAxes(first.dims, shape, frozenset(positions(axis, shape, first)))
-    mask = None if where is None else over.operand(cast(where, BOOL))
+    mask = None if where is None else over.operand(cast(truths(where, xs[0]), BOOL))
     outer = current_scope()
     held = Scope(
         over.elements >= MANY, over.elements >= HUGE, mask, needs_initial=mask is not None, name=name,  # type: ignore[arg-type]

@@ -98,8 +98,8 @@ def unpack(bits: Any, shape: Sequence[Any], *, flat: bool = False) -> Any:
         raise error("WF288", found="a computed array", where=caller())
     array = dims.views[bits.expr.value][0]  # type: ignore[call-overload]
     sizes = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
-    expected = words_shape([_number(n) for n in sizes], flat=flat) if sizes else ()
-    if bits.sizes != expected:
+    expected = words_shape([_number(n) for n in sizes], flat=flat) if sizes else (1,)
+    if bits.sizes != expected or not sizes:
         raise _wrong_shape(bits.sizes, expected, sizes)
     axes: Axes = ()
     for n in sizes:
@@ -116,6 +116,28 @@ def _unpacked_again(packed: SymBits, shape: Sequence[Any], *, flat: bool) -> Sym
         own, expected = (words_shape(s, flat=f) for s, f in ((packed.sizes, packed.flat), (sizes, flat)))
         raise _wrong_shape(own, expected, sizes)
     return SymArray(packed.expr, packed.axes, packed.dims, BOOL)
+
+
+def truths(mask: Any, x: SymArray) -> Any:
+    """The truth values of a mask for the elements of ``x``: bools as they are, and those of words unpacked.
+
+    Words of one axis hold the bits of all elements of ``x`` in row-major order (``flat``), and words of several axes
+    those along the last axis. Of the axes before it, those of size 1 and missing ones are broadcast.
+
+    Args:
+        mask: an array of bools, or of words, which is then an argument of the program; or a number.
+        x: the array whose elements the mask chooses.
+
+    Raises:
+        TraceError: WF288 for elements of another type and for words that the program computed, WF289 for words of
+            another shape.
+    """
+    if not isinstance(mask, SymArray) or mask.dtype in (BOOL, BIT):
+        return mask
+    if mask.ndim < 2 or mask.dtype not in WORDS:
+        return unpack(mask, x.shape, flat=True)
+    outer = zip(mask.sizes, x.shape[-mask.ndim : -1], strict=False)
+    return unpack(mask, (*(1 if m == 1 else n for m, n in outer), *x.shape[-1:]))
 
 
 def _number(size: Any) -> int:

@@ -7,8 +7,9 @@ place of the array. NaN and zeros with a sign are those of PyTorch.
 from __future__ import annotations
 
 from ...arrays import namespace as xp
+from ...arrays.packing import truths
 from ...functions import maximum
-from .masks import mask_of, with_kept
+from .masks import with_kept
 from .operands import Array
 
 
@@ -38,7 +39,7 @@ def relu_backward(dy: Array, bits: Array) -> Array:
     Returns:
         An array like ``dy``.
     """
-    return xp.where(mask_of(bits, dy), dy, 0)
+    return xp.where(truths(bits, dy), dy, 0)
 
 
 def add_relu(x: Array, z: Array, *, keep: str | None = None) -> Array | dict[str, Array]:
@@ -71,7 +72,7 @@ def leaky_relu(x: Array, *, slope: float = 0.01, keep: str | None = None) -> Arr
 
 def leaky_relu_backward(dy: Array, bits: Array, *, slope: float = 0.01) -> Array:
     """The gradient of ``leaky_relu`` in x: ``dy`` where the bit is set, else ``dy * slope``; see ``relu_backward``."""
-    return xp.where(mask_of(bits, dy), dy, dy * slope)
+    return xp.where(truths(bits, dy), dy, dy * slope)
 
 
 def clip_backward(dy: Array, bits: Array) -> Array:

@@ -8,11 +8,12 @@ from typing import Any
 from ....errors import error
 from ...arrays import namespace as xp
 from ...arrays.folding import positions
+from ...arrays.packing import truths
 from ...frames import caller
 from ...functions import fma
 from ...values import cast
 from .activations import passes, relu
-from .masks import kept, mask_of
+from .masks import kept
 from .norms import Affine, moments, others, reciprocal_root
 from .operands import Array, along, like, placed, result_type, wide
 
@@ -140,7 +141,7 @@ def batch_norm_backward(
     g = like(dy, x)
     if activation is not None:
         _check_activation(activation)
-        g = xp.where(passes(affine(standard)) if bits is None else mask_of(bits, x), g, 0.0)
+        g = xp.where(passes(affine(standard)) if bits is None else truths(bits, x), g, 0.0)
     dbias, dweight = (xp.sum(v, axes, keepdims=True) for v in (g, g * standard))
     n = prod((x.shape[a] for a in axes), start=1)
     factor = scale if affine.weight is None else scale * affine.weight

@@ -10,10 +10,11 @@ from typing import Any
 
 from ....errors import error
 from ...arrays import namespace as xp
+from ...arrays.packing import truths
 from ...arrays.random import random_bits
 from ...frames import caller
 from ...values import cast
-from .masks import mask_of, with_kept
+from .masks import with_kept
 from .operands import Array, result_type, wide
 
 
@@ -60,7 +61,7 @@ def dropout_backward(dy: Array, bits: Array = None, *, seed: Any = None, offset:
     """
     if (bits is None) == (seed is None):
         raise error("WF297", found="neither" if bits is None else "both", where=caller())
-    mask = _survivors(dy, seed, offset, p) if bits is None else mask_of(bits, dy)
+    mask = _survivors(dy, seed, offset, p) if bits is None else truths(bits, dy)
     return _scaled(dy, mask, p)
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ....dtypes import BOOL
 from ....errors import error
-from ...arrays.packing import pack, unpack
+from ...arrays.packing import pack
 from .operands import Array
 
 
@@ -22,8 +21,3 @@ def kept(mask: Array, keep: str | None) -> dict[str, Array]:
     if keep not in (None, "bits"):
         raise error("WF138", option="keep", value=keep, expected="None or 'bits'", default="None")
     return {} if keep is None else {"bits": pack(mask, flat=True)}
-
-
-def mask_of(bits: Array, x: Array) -> Array:
-    """The mask that ``bits`` hold of an array like ``x``: they are packed, or an array of bools."""
-    return bits if bits.dtype == BOOL else unpack(bits, x.shape, flat=True)

@@ -176,7 +176,8 @@ def standardize(
     Args:
         x: an array.
         axis: the axes of a row: an axis, several, or None for all.
-        where: a bool array that broadcasts to ``x``: which elements the mean and the variance are of; None for all.
+        where: which elements the mean and the variance are of: a bool array that broadcasts to ``x``, or its bits, see
+            ``wf.pack``; None for all.
         correction: the divisor of the variance is the number of these elements less ``correction``.
         eps: what is added to the variance. Without it the row of a constant is NaN.
 

@@ -11,6 +11,7 @@ import math
 from ....dtypes import DType
 from ...arrays import namespace as xp
 from ...arrays.folding import AxisArgument
+from ...arrays.packing import truths
 from ...values import cast
 from .operands import Array, like, result_type, wide
 
@@ -27,7 +28,7 @@ def softmax(
         x: an array; halves are computed in f32, integers in f64.
         bias: an array that is added; it broadcasts to ``x``.
         axis: the axes of a row: an axis, several, or None for all.
-        where: a bool array that broadcasts to ``x``: which elements take part.
+        where: which elements take part: a bool array that broadcasts to ``x``, or its bits, see ``wf.pack``.
         dtype: the type of the result; that of ``x`` by default.
 
     Returns:
@@ -59,7 +60,7 @@ def _logits(x: Array, t: DType, bias: Array, where: Array) -> Array:
     """The exponents: ``x + bias`` in the type of computation, minus infinity outside of the mask."""
     x = wide(x, t)
     x = x if bias is None else x + like(bias, x)
-    return x if where is None else xp.where(where, x, -math.inf)
+    return x if where is None else xp.where(truths(where, x), x, -math.inf)
 
 
 def _normalised(x: Array, axis: AxisArgument, t: DType) -> Array:

@@ -1,0 +1,44 @@
+"""The options of calls: their defaults, and what they may be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+from ..compiler.errors import error
+
+OPTIONS = {
+    "nan": (("propagate", "ignore", "raise"), "propagate"),
+    "determinism": (("run", "portable", "none"), "run"),
+}
+DEFAULTS: dict[str, Any] = {
+    "keepdims": False, "nan": "propagate", "determinism": "run", "device": "auto", "plan": "",
+}  # fmt: skip
+"""The options of ``reduce`` with their defaults; all other keywords are parameters of the program."""
+
+
+def check_options(**given: str) -> None:
+    """Checks ``nan`` and ``determinism``; WF138 for an unknown value."""
+    for option, value in given.items():
+        known, default = OPTIONS[option]
+        if value not in known:
+            raise error("WF138", option=option, value=value, expected=" or ".join(known), default=default)
+
+
+def plan_text(plan: object) -> str:
+    """``plan=`` as text, empty for None; WF131 for any other type."""
+    if plan is not None and not isinstance(plan, str):
+        raise error("WF131", kind=type(plan).__name__)
+    return plan or ""
+
+
+def checked_shape(shape: Sequence[int]) -> tuple[int, ...]:
+    """A shape as integers of at least 0; WF129 for anything else."""
+    try:
+        full = tuple(index(n) for n in shape)
+    except TypeError:
+        raise error("WF129", shape="an array" if hasattr(shape, "shape") else shape) from None
+    if any(n < 0 for n in full):
+        raise error("WF129", shape=full)
+    return full

@@ -1,0 +1,103 @@
+"""Reductions as programs: those of symbolic arrays, and those of real arrays where bits are set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from ...compiler.program.arrays.folding import AxisArgument, reduced
+from ...compiler.program.arrays.packing import WORDS
+from ...compiler.program.arrays.trace import ArrayArg
+from ...compiler.program.frames import caller
+from ...compiler.program.signatures import keywords
+from ...compiler.program.spelling import unknown
+from ...compiler.space.geometry import normalize_axes
+from ..arrays.conversion import view
+from ..options import DEFAULTS, check_options, plan_text
+from ..resolve import What, function_of, given, label, params_of
+from . import run
+from .arguments import Arguments, Baked
+from .packing import unpack
+from .traces import Traces
+
+OF_FOLDS = ("keepdims", "nan")
+"""The options of ``reduce`` that a reduction in a program has; a call of the program has the others."""
+
+
+def reduced_in_trace(
+    xs: Sequence[Any], what: What, axis: AxisArgument, out: Any, where: Any, how: Mapping[str, Any]
+) -> Any:
+    """``reduce`` of symbolic arrays: its folds become part of the program that is traced.
+
+    Raises:
+        ArgumentError: WF127 for an option of calls, such as ``out=``, which the call of the program takes.
+    """
+    options = DEFAULTS | {name: value for name, value in how.items() if name in DEFAULTS}
+    check_options(nan=options["nan"], determinism=options["determinism"])
+    function = function_of(what)
+    of_calls = [key for key, default in DEFAULTS.items() if key not in OF_FOLDS and options[key] != default]
+    for key in (["out"] if out is not None else []) + of_calls:
+        raise unknown(label(what), key, keywords(function), array=False, where=caller())
+    params = {name: value for name, value in how.items() if name not in DEFAULTS}
+    own = given(function, params_of(what, params), len(xs))
+    folds = {key: options[key] for key in OF_FOLDS}
+    return reduced(label(what), function, xs, axis, where=where, params=own, **folds)
+
+
+# --- where bits are set ----------------------------------------------------------------------------------------------
+def reads_bits(where: Any, xs: Sequence[Any]) -> bool:
+    """Whether ``reduced_where`` reads a mask of real arrays: one of bits, beside elements that are not complex."""
+    return _are_bits(where) and not any(view(x).dtype.kind == "complex" for x in xs)
+
+
+def _are_bits(where: Any) -> bool:
+    return where is not None and where is not True and view(where).dtype in WORDS
+
+
+def as_bools(where: Any, xs: Sequence[Any]) -> Any:
+    """A mask of real arrays as bools; a kernel of its own unpacks bits, see ``packing.truths``."""
+    if not _are_bits(where):
+        return where
+    words, shape = view(where).shape, np.broadcast_shapes(*(view(x).shape for x in xs))
+    if len(words) < 2:
+        return unpack(where, shape, flat=True)
+    outer = zip(words, shape[-len(words) : -1], strict=False)
+    return unpack(where, (*(1 if m == 1 else n for m, n in outer), *shape[-1:]))
+
+
+def reduced_where(bits: Any, xs: Sequence[Any], what: What, axis: Any, out: Any, how: dict[str, Any]) -> Any:
+    """``reduce`` of real arrays where ``bits`` are set.
+
+    Args:
+        bits: the words of the mask, see ``packing.truths``.
+        xs: the arrays.
+        what: what to reduce with.
+        axis: the axes to reduce.
+        out: as for ``reduce``.
+        how: the options of ``reduce``, checked, and the parameters of ``what``.
+    """
+    params = params_of(what, {name: value for name, value in how.items() if name not in DEFAULTS})
+    own = [*((name, how[name]) for name in OF_FOLDS), *((name, value) for name, value, _ in params)]
+    axes = normalize_axes(axis, max(len(view(x).shape) for x in xs))
+    named = tuple((name, Baked(value, repr(value))) for name, value in (("axis", axes), ("how", tuple(own))))
+    operands = run.operands_of((*xs, bits), how["device"])
+    arrays = [ArrayArg(v.dtype, v.shape) for v in operands.inputs]
+    program = _traces(what).get(Arguments(tuple(range(len(arrays))), named), arrays)
+    run.allocate(operands, program, out)
+    return run.run(operands, run.prepare(operands, program, plan_text(how["plan"]), how["determinism"]))
+
+
+@lru_cache(maxsize=256)
+def _traces(what: What) -> Traces:
+    """The traces of ``what`` of the elements where bits are set."""
+    function = partial(_where_set, what)  # no function of our own, whose outer variables are not watched
+    function.__name__ = label(what)  # type: ignore[attr-defined]
+    return Traces(function)
+
+
+def _where_set(what: What, /, *arrays: Any, axis: Any, how: tuple[tuple[str, Any], ...]) -> Any:
+    """``what`` of symbolic arrays; the last one has the bits."""
+    return reduced_in_trace(arrays[:-1], what, axis, None, arrays[-1], dict(how))
