@@ -69,6 +69,10 @@ from .runtime.programs.function import (
     ArrayFunction as ArrayFunction,
     program as program,
 )
+from .runtime.programs.gradients import (
+    stop_gradient as stop_gradient,
+    vjp as vjp,
+)
 from .runtime.programs.library import (
     add_layer_norm as add_layer_norm,
     add_relu as add_relu,

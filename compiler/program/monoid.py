@@ -42,6 +42,7 @@ class Monoid:
         idempotent: whether ``combine(a, a)`` is ``a``.
         lift: what an element, or one of each input array, contributes to the state; None when it is the state.
         finish: what becomes of the final state; None for the state itself.
+        vjp: what each folded value gains from the gradient of the final state; None where it is derived.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Monoid:
     idempotent: bool = False
     lift: Callable[..., Any] | None = None
     finish: Callable[..., Any] | None = None
+    vjp: Callable[..., Any] | None = None
     spelled: str = field(init=False, repr=False)
     """The identity's text: 0.0 and -0.0 are equal and hash alike, but are different monoids."""
 
@@ -132,6 +134,7 @@ def monoid(
     idempotent: bool = False,
     lift: Callable[..., Any] | None = None,
     finish: Callable[..., Any] | None = None,
+    vjp: Callable[..., Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Monoid]:
     """Makes a monoid of the combine function below it.
 
@@ -152,6 +155,9 @@ def monoid(
         lift: a function of one element of each input array that gives the state it contributes. Without it the
             elements are the state's values.
         finish: a function of the final state's values that gives the results: one, a tuple, or a dict that names them.
+        vjp: a function of the folded values, the final state and its gradient, each a tuple where the state has several
+            values, that gives what the folded values gain (None for nothing). It is needed where the combine is no sum,
+            product or extreme of each value by itself.
 
     Keyword-only parameters of the three functions are parameters of the reduction:
 
@@ -166,7 +172,7 @@ def monoid(
             raise error(
                 "WF138", option=key, value=value, expected="True or False", default=key != "idempotent", where=caller()
             )
-    for key, f in (("lift", lift), ("finish", finish)):
+    for key, f in (("lift", lift), ("finish", finish), ("vjp", vjp)):
         if f is not None and not callable(f):
             raise error("WF138", option=key, value=f, expected="a function", default="none", where=caller())
 
@@ -181,7 +187,7 @@ def monoid(
         if identity is None and has_identity:
             raise error("WF250", name=name, where=defined(function))
         neutral = tuple(identity) if isinstance(identity, list) else identity
-        return Monoid(name, function, neutral, commutative, has_identity, idempotent, lift, finish)
+        return Monoid(name, function, neutral, commutative, has_identity, idempotent, lift, finish, vjp)
 
     return make
 

@@ -37,6 +37,9 @@ def rebuilt(root: Expr, names: Mapping[int, int], dims: Dims, to: Dims) -> Expr:
     def each(old: Iterable[int | None]) -> tuple[int, ...]:
         return tuple(names[p] for d in old for p in dims.parts(d))
 
+    def known(old: Iterable[int | None]) -> tuple[int, ...]:
+        return tuple(names.get(p, p) for d in old for p in dims.parts(d))
+
     for e in walk((root,)):
         args = tuple(found[a.digest] for a in e.args)
         value, own = e.value, space(e.space)
@@ -50,6 +53,8 @@ def rebuilt(root: Expr, names: Mapping[int, int], dims: Dims, to: Dims) -> Expr:
             value = space(e.value)  # type: ignore[arg-type]
         elif e.op == "iota":
             value = each(e.value)  # type: ignore[arg-type]
+        elif e.op == "variable":
+            value = e.value.named(lambda d: to.join(known((d,))), known)  # type: ignore[attr-defined]
         to.vary(own)
         found[e.digest] = (
             e if (value, own, args) == (e.value, e.space, e.args) else replace(e, args=args, space=own, value=value)

@@ -101,6 +101,8 @@ class _Sliced:
         if e.op == "input":
             array, axes = self.dims.views[e.value]  # type: ignore[call-overload]
             value = self.dims.view(*self.dims.sliced_view(array, axes, self.parts, self.by, self.to))
+        elif e.op == "variable":
+            value = e.value.sliced(self.dims, self.parts, self.by, self.to)  # type: ignore[attr-defined]
         elif isinstance(e.value, Fold):
             self.dims.vary(union(a.space for a in args) | e.value.over)
         self.dims.vary(space)

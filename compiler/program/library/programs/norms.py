@@ -14,6 +14,7 @@ from ...arrays import namespace as xp
 from ...arrays.folding import AxisArgument, named, positions, reduced
 from ...fold import count, fold
 from ...functions import fma, maximum, rsqrt
+from ...gradients.detached import stop_gradient
 from ...values import cast
 from ..monoids import SUM
 from .operands import Array, along, like, result_type, wide
@@ -196,14 +197,14 @@ def moments(x: Array, axis: AxisArgument, where: Array = None, correction: float
     So a row of equal elements has the variance 0, and a great offset costs no digits (Chan, Golub, LeVeque,
     "Algorithms for computing the sample variance", 1983). Where the mean is less than the deviation, it is precise
     enough, and the differences are less so: elements of one binade lose the same low bits of the mean. It then lacks
-    nothing.
+    nothing. To first order it does not change with the elements: it has no gradient.
     """
     rounded = xp.mean(x, axis, keepdims=True, where=where)
     near = x - rounded
     lack = xp.mean(near, axis, keepdims=True, where=where)
     params = {"correction": correction}
     squares = reduced("variance", _variance, (near,), axis, keepdims=True, where=where, params=params)
-    lack = xp.where(rounded * rounded > squares, lack, 0.0)
+    lack = stop_gradient(xp.where(rounded * rounded > squares, lack, 0.0))
     return near - lack, rounded + lack, maximum(squares - lack * lack, 0.0)
 
 

@@ -1,0 +1,1 @@
+"""Gradients: the reverse mode on the graph of a program of arrays."""

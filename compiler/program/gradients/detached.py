@@ -1,0 +1,48 @@
+"""Values that take no gradient, ``wf.stop_gradient``.
+
+A program that is not differentiated has no such nodes: it computes the value alone, and shares its kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from ..graph import Expr, rewrite, walk
+from ..symbols import Sym, node
+
+MOST = 1 << 16
+"""More than the variables of one gradient."""
+_DEPTH: ContextVar[int] = ContextVar("depth", default=0)
+
+
+@contextmanager
+def differentiating() -> Iterator[int]:
+    """Makes ``stop_gradient`` mark values inside the ``with``; gives the number of its first variable."""
+    depth = _DEPTH.get() + 1
+    token = _DEPTH.set(depth)
+    try:
+        yield depth * MOST
+    finally:
+        _DEPTH.reset(token)
+
+
+def stop_gradient(x: Sym) -> Sym:
+    """``x``, as a constant where a gradient is taken."""
+    return node("detached", x.dtype, x) if _DEPTH.get() and x.dtype.is_float else x
+
+
+def attached(roots: Sequence[Expr]) -> list[Expr]:
+    """The expressions without marks, unless a gradient of them is taken, too."""
+    if _DEPTH.get():
+        return list(roots)
+    return [without(r, {e.digest: e for e in walk((r,)) if e.op == "detached"}) for r in roots]
+
+
+def without(root: Expr, marks: Mapping[str, Expr]) -> Expr:
+    """``root`` with the arguments of some nodes, operands before users, in place of these."""
+    swaps: dict[str, Expr] = {}
+    for digest, e in marks.items():
+        (swaps[digest],) = rewrite(e.args, swaps)
+    return rewrite((root,), swaps)[0]

@@ -1,0 +1,173 @@
+"""The adjoint of a fold: what each folded value gains from the gradient of the state.
+
+Sources: the pair of ``LOGSUMEXP`` stands for s exp(m), so only the product of both is differentiated; the squares of
+``WELFORD`` do not change with the mean to first order. A product is divided by each factor where it has no zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from ...errors import error
+from ..array_program import Fold
+from ..arrays.over_dims import folded
+from ..fold import count_of
+from ..frames import Tracing
+from ..functions import exp, where
+from ..graph import Expr, MonoidGraph, Space
+from ..library.monoids import ARGMAX, ARGMIN, COMPENSATED, LOGSUMEXP, PROD, SUM, WELFORD
+from ..monoid import Monoid
+from ..signatures import defined
+from ..symbols import Sym
+from ..values import cast
+
+Gradients = Sequence[Sym | None]
+"""One for each value of a state; None where there is none."""
+Rule = Callable[[Sequence[Sym], Sequence[Sym], Gradients, Space], Gradients]
+"""A function of the folded values, the state, its gradients, and the dims of the fold."""
+
+
+def _of_sum(values: Sequence[Sym], state: Sequence[Sym], gradients: Gradients, over: Space) -> Gradients:
+    return gradients
+
+
+def _of_product(values: Sequence[Sym], state: Sequence[Sym], gradients: Gradients, over: Space) -> Gradients:
+    """The product of all others: beside one zero it is not zero for that one alone, beside two for none."""
+    (x,), (z,), (g,) = values, state, gradients
+    assert g is not None
+    is_zero = x == 0.0
+    (zeros,) = folded(SUM.typed(x.dtype), [cast(is_zero, x.dtype)], over)
+    (rest,) = folded(PROD.typed(x.dtype), [where(is_zero, 1.0, x)], over)
+    others = where(is_zero, where(zeros == 1.0, rest, 0.0), where(zeros == 0.0, z / x, 0.0))
+    return (g * others,)
+
+
+def _of_extreme(values: Sequence[Sym], state: Sequence[Sym], gradients: Gradients, over: Space) -> Gradients:
+    """The gradient in equal parts to all elements that are the extreme."""
+    (x,), (z,), (g,) = values, state, gradients
+    assert g is not None
+    (ties,) = folded(SUM.typed(x.dtype), [cast(x == z, x.dtype)], over)
+    return (where(x == z, g / ties, 0.0),)
+
+
+def _of_place(values: Sequence[Sym], state: Sequence[Sym], gradients: Gradients, over: Space) -> Gradients:
+    """The gradient to the one element with the number that was found."""
+    g = gradients[0]
+    return (None if g is None else where(values[1] == state[1], g, 0.0), None)
+
+
+def _of_logsumexp(values: Sequence[Sym], state: Sequence[Sym], gradients: Gradients, over: Space) -> Gradients:
+    """Nothing where the greatest exponent is infinite.
+
+    What the results gain of the exponent alone, and not of s exp(m), goes to the greatest elements; the exponent has no
+    gradient where they gain nothing.
+    """
+    (x, factor), (m, s), (of_m, of_s) = values, state, gradients
+    known = abs(m) < math.inf
+    found: list[Sym | None] = [None, None]
+    if of_s is not None:
+        relative = exp(x - where(known, m, 0.0)) * where(known, of_s, 0.0)
+        found = [relative * factor, relative]
+    if of_m is not None:
+        (rest,) = _of_extreme([x], [m], [of_m if of_s is None else of_m - s * of_s], over)
+        assert rest is not None
+        found[0] = rest if found[0] is None else found[0] + rest
+    return found
+
+
+def _of_welford(values: Sequence[Sym], state: Sequence[Sym], gradients: Gradients, over: Space) -> Gradients:
+    (n, x, _), (count, mean, _), (_, of_mean, of_squares) = values, state, gradients
+    found = None if of_mean is None else of_mean * (1.0 / count)
+    if of_squares is not None:
+        twice = (x - mean) * (2.0 * of_squares)
+        found = twice if found is None else twice + found
+    return None, None if found is None else n * found, of_squares
+
+
+_BY_OPERATION: dict[str, Rule] = {"add": _of_sum, "mul": _of_product, "max": _of_extreme, "min": _of_extreme}
+"""The rule of a value that is combined by one operation of both operands."""
+_BY_MONOID: tuple[tuple[Monoid, Rule], ...] = (
+    (ARGMAX, _of_place), (ARGMIN, _of_place), (LOGSUMEXP, _of_logsumexp), (WELFORD, _of_welford),
+    (COMPENSATED, _of_sum),
+)  # fmt: skip
+"""The rules of warpfold's own monoids of several values."""
+
+
+def of_fold(made: Expr, state: Sequence[Sym], gradients: Gradients, used: Mapping[str, Monoid]) -> Gradients:
+    """What each folded value gains.
+
+    Args:
+        made: the ``fold``.
+        state: its results.
+        gradients: their gradients.
+        used: the monoids that have rules of their own, by ``combination``.
+
+    Raises:
+        TraceError: WF901 for a monoid without a rule, located at the line that folds.
+    """
+    own = made.value
+    assert isinstance(own, Fold)
+    values, graph = [Sym(a) for a in made.args], own.monoid
+    if mine := used.get(combination(graph)):
+        return _users(mine, values, state, gradients)
+    for m, rule in _BY_MONOID:
+        if _is(m, graph):
+            return rule(values, state, gradients, own.over)
+    found: list[Sym | None] = []
+    for i, (v, s, g) in enumerate(zip(values, state, gradients, strict=True)):
+        own_rule = _BY_OPERATION.get(_operation(graph, i))
+        if g is not None and own_rule is None:
+            raise error("WF901", what=f"a fold with {graph.name}", remedy=_REMEDY, where=made.where)
+        found.append(None if g is None or own_rule is None else own_rule([v], [s], [g], own.over)[0])
+    return found
+
+
+_REMEDY = (
+    "give the monoid its rule: @wf.monoid(..., vjp=rule), where rule(values, state, gradient) is what each folded "
+    "value gains from the gradient of the final state"
+)
+
+
+def combination(graph: MonoidGraph) -> str:
+    """Names how states are combined, whatever the identity is."""
+    return " ".join((*(t.name for t in graph.state), *(e.digest for e in graph.combine)))
+
+
+def is_logsumexp(graph: MonoidGraph) -> bool:
+    """Whether a state is a pair (m, s) that stands for s exp(m)."""
+    return _is(LOGSUMEXP, graph)
+
+
+def _is(m: Monoid, graph: MonoidGraph) -> bool:
+    """Whether states are combined as by a monoid of the library of several floats, or of one beside its number."""
+    first, *rest = graph.state
+    numbered = m in (ARGMAX, ARGMIN)
+    fits = first.is_float and all(t.is_integer if numbered else t == first for t in rest)
+    same_size = len(graph.state) == count_of(m.identity)
+    return fits and same_size and combination(m.typed(*graph.state)) == combination(graph)
+
+
+def _operation(graph: MonoidGraph, i: int) -> str:
+    """The one operation by which value ``i`` of two states is combined; empty if it is none."""
+    e = graph.combine[i]
+    operands = [a.value for a in e.args if a.op == "param"]
+    return e.op if sorted(operands, key=repr) == sorted((i, len(graph.state) + i), key=repr) else ""
+
+
+def _users(m: Monoid, values: Sequence[Sym], state: Sequence[Sym], gradients: Gradients) -> Gradients:
+    """What the rule of a user's monoid gives.
+
+    Raises:
+        TraceError: WF902 for another number of gradients than values.
+    """
+    rule = m.vjp
+    assert rule is not None
+    given = [0.0 if g is None else g for g in gradients]
+    several = len(values) > 1
+    with Tracing(m.name):
+        got = rule(tuple(values), tuple(state), tuple(given)) if several else rule(values[0], state[0], given[0])
+    found = got if isinstance(got, tuple | list) else (got,)
+    if len(found) != len(values):
+        raise error("WF902", name=m.name, expected=len(values), found=len(found), where=defined(rule))
+    return [None if f is None else cast(f, v.dtype) for f, v in zip(found, values, strict=True)]

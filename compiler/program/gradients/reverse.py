@@ -1,0 +1,135 @@
+"""The reverse mode: from the gradients of results to those of the values that they are computed from.
+
+Nodes are visited with users before operands. What a node gains of a user that varies along more dims is summed over
+these: the adjoint of broadcasting is a sum, and the adjoint of a sum broadcasts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from ...dtypes import BOOL
+from ...errors import error
+from ..array_program import Fold
+from ..arrays.types import computed
+from ..graph import Expr, Space, union, walk
+from ..monoid import Monoid
+from ..symbols import Sym, constant
+from ..values import cast
+from .elementwise import CONSTANT, RULES
+from .folds import is_logsumexp, of_fold
+from .invariance import unchanging
+from .sums import added, total
+
+
+class Root(NamedTuple):
+    """A result whose gradient is known.
+
+    Attributes:
+        expr: its elements.
+        gradient: their gradient.
+        space: the dims along which the array of the result lies.
+    """
+
+    expr: Expr
+    gradient: Sym
+    space: Space
+
+
+def gradients(roots: Sequence[Root], leaves: Collection[str], used: Mapping[str, Monoid]) -> dict[str, Sym]:
+    """The gradients of leaves, by their digests; those that no root depends on are missing.
+
+    Args:
+        roots: the results.
+        leaves: the digests of the nodes whose gradients are wanted.
+        used: the monoids that have rules of their own, by ``folds.combination``.
+
+    Raises:
+        TraceError: WF901 for an operation or a monoid that has no gradient.
+    """
+    order = list(walk(tuple(r.expr for r in roots)))
+    found = _Adjoints(order, leaves, used)
+    found.constant |= unchanging(order, [r.expr for r in roots])
+    for e, gradient, space in roots:
+        found.give(e, gradient, space)
+    for e in reversed(order):
+        found.visit(e)
+    return found.leaves
+
+
+class _Adjoints:
+    """Gradients on their way from users to operands.
+
+    Attributes:
+        leaves: the gradients of the leaves.
+        constant: the digests of nodes that take no gradient.
+    """
+
+    def __init__(self, order: Sequence[Expr], leaves: Collection[str], used: Mapping[str, Monoid]) -> None:
+        self.leaves: dict[str, Sym] = {}
+        self.constant: set[str] = set()
+        self._wanted, self._used = leaves, used
+        self._given: dict[str, dict[Space, list[Sym]]] = {}
+        self._states: dict[str, dict[int, tuple[Expr, Sym]]] = {}
+        touched: set[str] = set()  # also by way of bits, which a bitcast makes a float again
+        for e in order:
+            if e.digest in leaves:
+                touched.add(e.digest)
+                continue
+            if e.dtype != BOOL and e.op not in STOPS and any(a.digest in touched for a in e.args):
+                touched.add(e.digest)
+            passes = e.op in ("fold", "result") or (e.dtype.is_float and e.op not in STOPS)
+            operands = touched if e.op == "bitcast" else {a.digest for a in e.args} - self.constant
+            if not (passes and any(a.digest in operands for a in e.args)):
+                self.constant.add(e.digest)
+
+    def give(self, e: Expr, gradient: Sym, space: Space) -> None:
+        """Adds what ``e`` gains of a use that varies along ``space``."""
+        if e.digest not in self.constant and e.dtype.is_float:
+            self._given.setdefault(e.digest, {}).setdefault(space & ~e.space, []).append(gradient)
+
+    def visit(self, e: Expr) -> None:
+        """Passes the gradient of a node, to which all users have given, to its operands."""
+        if e.op == "fold" and e.digest in self._states:
+            self._visit_fold(e)
+            return
+        gradient = self._taken(e)
+        if gradient is None or e.op in CONSTANT:
+            return
+        if e.digest in self._wanted:
+            self.leaves[e.digest] = gradient
+        elif e.op == "result":
+            self._states.setdefault(e.args[0].digest, {})[e.value] = e, gradient  # type: ignore[index]
+        elif e.op in RULES:
+            parts = RULES[e.op](gradient, Sym(e), *map(Sym, e.args))
+            for a, part in zip(e.args, parts, strict=True):
+                if part is not None:
+                    self.give(a, part, e.space)
+        else:
+            raise error("WF901", what=f"the operation {e.op}", remedy=_REMEDY, where=e.where)
+
+    def _taken(self, e: Expr) -> Sym | None:
+        """The gradient of a node; None if nothing reached it."""
+        given = self._given.pop(e.digest, {})
+        sums = [total(added(values), over) for over, values in sorted(given.items())]
+        known = [s for s in sums if s is not None]
+        return cast(added(known), computed(e.dtype)) if known else None
+
+    def _visit_fold(self, e: Expr) -> None:
+        found = self._states[e.digest]
+        own = e.value
+        assert isinstance(own, Fold)
+        state = [Sym(Expr("result", (e,), a.dtype, e.space, i)) for i, a in enumerate(e.args)]
+        given = [found[i][1] if i in found else None for i in range(len(state))]
+        if is_logsumexp(own.monoid) and given[0] is None and state[0].expr.digest not in self.constant:
+            given[0] = constant(0.0, state[0].dtype)
+        space = union(a.space for a in e.args) | own.over
+        for a, part in zip(e.args, of_fold(e, state, given, self._used), strict=True):
+            if part is not None:
+                self.give(a, part, space)
+
+
+STOPS = ("detached", "variable")
+"""Nodes through which no gradient goes: constants, and variables of other gradients."""
+_REMEDY = "take the value as a constant: wf.stop_gradient(x)"

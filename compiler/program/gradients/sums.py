@@ -1,0 +1,77 @@
+"""Sums of gradients over the dims along which a value was broadcast.
+
+A factor that does not vary along these dims is taken out of the sum, and a sum of two such products becomes two. So the
+sums of a row that need no other one come first: all that a norm's gradient sums of a row is summed in one pass.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from functools import reduce
+
+from ..array_program import Fold
+from ..arrays.over_dims import folded
+from ..graph import SCALAR, Expr, Space
+from ..library.monoids import SUM
+from ..symbols import Sym, node
+from ..values import cast
+
+
+def total(x: Sym, over: Space) -> Sym | None:
+    """The sum of ``x`` over dims, along some of which it may not vary; None where it is known to vanish."""
+    if not over:
+        return x
+    e = x.expr
+    if not e.space & over:
+        return x * cast(Sym(Expr("count", (), x.dtype, SCALAR, over)), x.dtype)
+    if e.op == "mul":
+        for factor, rest in (e.args, e.args[::-1]):
+            if not factor.space & over:
+                found = total(Sym(rest), over)
+                return None if found is None else Sym(factor) * found
+    if e.op == "neg":
+        found = total(Sym(e.args[0]), over)
+        return None if found is None else -found
+    if e.op in ("add", "sub") and any(_has_factor(a, over) for a in e.args):
+        return _combined(e.op, *(total(Sym(a), over) for a in e.args))
+    if _is_deviation(e, over):
+        return None
+    (found,) = folded(SUM.typed(x.dtype), [x], e.space & over)
+    return total(found, over & ~e.space)
+
+
+def _combined(op: str, a: Sym | None, b: Sym | None) -> Sym | None:
+    """The sum or the difference of two values, of which None is 0."""
+    if a is None or b is None:
+        return a if b is None else -b if op == "sub" else b
+    return node(op, a.dtype, a, b)
+
+
+def _has_factor(e: Expr, over: Space) -> bool:
+    """Whether a product has a factor that does not vary along the dims, or the whole does not."""
+    if e.op == "neg":
+        return _has_factor(e.args[0], over)
+    return not e.space & over or (e.op == "mul" and any(_has_factor(a, over) for a in e.args))
+
+
+def _is_deviation(e: Expr, over: Space) -> bool:
+    """Whether ``e`` is the difference of elements from their mean over these dims, which all add up to 0."""
+    if e.op != "sub":
+        return False
+    x, mean = e.args
+    if mean.op != "div" or any(a.op != op for a, op in zip(mean.args, ("result", "count"), strict=True)):
+        return False
+    (made,) = mean.args[0].args
+    return mean.args[1].value == over and made.args == (x,) and _is_sum(made, over)
+
+
+def _is_sum(made: Expr, over: Space) -> bool:
+    """Whether a fold is a plain sum over these dims."""
+    own = made.value
+    return isinstance(own, Fold) and own.over == over and own.monoid.digest == SUM.typed(made.dtype).digest
+
+
+def added(values: Sequence[Sym]) -> Sym:
+    """The sum of values; those that vary along few dims are added first."""
+    return reduce(operator.add, sorted(values, key=lambda v: v.expr.space.bit_count()))

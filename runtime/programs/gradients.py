@@ -1,0 +1,81 @@
+"""Gradients of programs of arrays, and of any function that may be one: each is a program, too."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import lru_cache, wraps
+from typing import Any
+
+from ...compiler.errors import error
+from ...compiler.program.frames import caller, outermost
+from ...compiler.program.gradients import detached
+from ...compiler.program.gradients.vjp import backward
+from ...compiler.program.signatures import parameters
+from ...compiler.program.symbols import Sym
+from .function import OPTIONS, ArrayFunction, program
+
+
+@outermost
+def vjp(
+    function: Callable[..., Any], *, results: int = 1, wrt: str | Sequence[str] | None = None
+) -> ArrayFunction[..., Any]:
+    """The gradient of a function of arrays, as a program: the product of a vector with its Jacobian.
+
+    >>> import warpfold as wf
+    >>> backward = wf.vjp(wf.softmax)
+    >>> backward([1.0, 0.0], [0.0, 0.0])
+    array([ 0.25, -0.25])
+
+    It takes the gradient of each result first, where None stands for zeros, and then what ``function`` takes. It
+    returns the gradient of each array of floats in the order of the parameters, in a tuple if there are several. The
+    results of ``function`` are made again from its arguments, as far as the gradients need them.
+
+    Where there is no derivative: ``abs`` has 0 at 0; the gradient of an extreme goes in equal parts to all elements
+    that are it; functions with steps have 0; a comparison has none.
+
+    Args:
+        function: a program, a built-in program or reduction, or a function of arrays as ``wf.program`` takes one.
+        results: how many arrays it returns.
+        wrt: the parameter whose gradient is wanted, or several; None for those of all arrays of floats.
+
+    Raises:
+        ArgumentError: WF130 for an object that is no function, WF138 for a number of results that is none.
+        TraceError: when the gradient is called: WF901 for a fold or an operation without a gradient, WF902 for a
+            monoid's own rule, WF903 for another number of results, WF904 for arguments, and WF905 to WF907 for
+            gradients, of other kinds.
+    """
+    if type(results) is not int or results < 1:
+        raise error("WF138", option="results", value=results, expected="a number from 1", default="1", where=caller())
+    return _program(function, results, (wrt,) if isinstance(wrt, str) else wrt if wrt is None else tuple(wrt))
+
+
+@lru_cache(maxsize=256)
+def _program(function: Callable[..., Any], results: int, wrt: tuple[str, ...] | None) -> ArrayFunction[..., Any]:
+    """The gradient of a function; the same one for the same function, so that its traces are kept."""
+    own = function.function if isinstance(function, ArrayFunction) else function
+    return program(backward(_without_options(own), results, wrt))
+
+
+def _without_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` without the arguments of every call, which a reduction has and its gradient gets anew."""
+    own = [p for p in parameters(function) if p.name not in OPTIONS]
+    if len(own) == len(parameters(function)):
+        return function
+
+    @wraps(function)
+    def call(*xs: Any, **how: Any) -> Any:
+        return function(*xs, **how)
+
+    call.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
+    return call
+
+
+def stop_gradient(x: Any) -> Any:
+    """``x``, as a constant where a gradient is taken; a real array as it is.
+
+    >>> import warpfold as wf
+    >>> wf.vjp(lambda x: x * wf.stop_gradient(x))([1.0], [3.0])
+    array([3.])
+    """
+    return detached.stop_gradient(x) if isinstance(x, Sym) else x

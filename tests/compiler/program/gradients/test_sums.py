@@ -1,0 +1,38 @@
+"""Sums of gradients: which factors leave them, and which sums vanish."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from array_programs import traced
+from differences import assert_agrees
+
+import warpfold as wf
+from warpfold.compiler.program.cuts.cut import cut
+from warpfold.compiler.program.gradients.vjp import backward
+
+X = np.random.default_rng(4).standard_normal((3, 5))
+
+
+def standard(x: Any) -> Any:
+    centred = x - wf.mean(x, axis=1, keepdims=True)
+    return centred * wf.rsqrt(wf.mean(centred * centred, axis=1, keepdims=True) + 1e-5)
+
+
+def test_the_sums_of_a_norms_gradient_do_not_wait_for_each_other() -> None:
+    """Of its mean and its variance each needs the one before; the sums of the gradient come with the variance."""
+    program = traced(backward(standard), X, X)
+    (step,) = cut(program, lambda *_: True).steps
+    assert len(step.program.reduces) == 2
+    assert_agrees(standard, X)
+
+
+def test_the_sum_of_deviations_is_not_computed() -> None:
+    """Mean, variance, the sum of the gradient, and that of its product with the deviations."""
+    assert len(traced(backward(standard), X, X).folds) == 4
+
+
+def test_a_gradient_that_does_not_vary_is_multiplied_by_the_count() -> None:
+    assert_agrees(lambda x, w: wf.sum(x + w, axis=(0, 1)) * wf.sum(w, axis=0), X, X[0])
+    assert not [e for e in traced(backward(lambda x, w: wf.sum(x + w)), np.ones(()), X, X[0]).folds if e.space]
