@@ -136,21 +136,27 @@ def _torch_empty(like: Any) -> Callable[[], Any]:
 
 
 def _torch_check(xs: Sequence[Any]) -> Check | None:
-    """The guard of torch.compile: it compares class, dispatch keys, type, device, sizes, strides and gradient."""
+    """The guard of torch.compile: it compares class, dispatch keys, type, device, sizes, strides and gradient.
+
+    It refuses a tensor that it gets twice, as a call in place gives it: the later one is compared by identity.
+    """
     guards = _torch_guards()
     if guards is None:
         return None
     torch = sys.modules["torch"]
-    sizes, strides = [list(x.shape) for x in xs], [list(x.stride()) for x in xs]
+    first = [next(i for i, y in enumerate(xs) if y is x) for x in xs]
+    own = {i: xs[i] for i in dict.fromkeys(first)}
+    sizes, strides = [list(x.shape) for x in own.values()], [list(x.stride()) for x in own.values()]
     names = {
-        **{f"class{i}": type(x) for i, x in enumerate(xs)},
-        "alike": guards(*xs, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides).check,
+        **{f"class{i}": type(x) for i, x in own.items()},
+        "alike": guards(*own.values(), dynamic_dims_sizes=sizes, dynamic_dims_strides=strides).check,
         "dual": torch.autograd.forward_ad, "modes": _modes(torch),
     }  # fmt: skip
     # A nested tensor has no strides; comparing them aborts the process. Tangents and recording modes are not compared.
-    dense = [f"type(x{i}) is class{i} and not x{i}.is_nested" for i in range(len(xs))]
-    alike = f"alike({', '.join(f'x{i}' for i in range(len(xs)))})"
-    tests = [*dense, alike, "dual._current_level < 0", "not modes()"]
+    dense = [f"type(x{i}) is class{i} and not x{i}.is_nested" for i in own]
+    alike = f"alike({', '.join(f'x{i}' for i in own)})"
+    same = [f"x{i} is x{place}" for i, place in enumerate(first) if i != place]
+    tests = [*same, *dense, alike, "dual._current_level < 0", "not modes()"]
     if any(x.requires_grad for x in xs):  # the guard does not compare whether gradients are recorded
         tests.append(f"graded() is {torch.is_grad_enabled()}")
         names["graded"] = torch.is_grad_enabled

@@ -127,6 +127,19 @@ def test_a_nested_tensor_never_meets_a_guard(gpu: Gpu, monkeypatch: pytest.Monke
             assert not check(other, *more)
 
 
+def test_a_tensor_given_twice(gpu: Gpu) -> None:
+    """A call in place gives one, which PyTorch's guard refuses."""
+    x, y = (gpu.tensor(ROWS) for _ in range(2))
+    if fast_readers._torch_check([x]) is None:
+        return
+    check = checked([x, y, x])
+    assert check(x, y, x)
+    assert check(y, x, y)
+    assert not check(x, y, y)
+    assert not check(x, x, x)
+    assert not check(x, gpu.tensor(ROWS[:3]), x)
+
+
 def test_recorded_tensors_take_the_slow_path(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     torch: Any = sys.modules["torch"]
     for n in (1, 2, 3):
