@@ -77,27 +77,29 @@ class Guard(NamedTuple):
 
 def recipe_of(call: QueuedCall, arrays: tuple[Any, ...], guard: Guard | None) -> Recipe | None:
     """The recipe that repeats ``call`` on arrays of the kinds of ``arrays``; None if launches alone do not suffice."""
-    views = (*call.arrays.inputs, *call.arrays.outputs)
+    inputs, outputs = len(call.arrays.inputs), call.arrays.outputs
+    order = sorted(range(len(outputs)), key=lambda o: all(outputs[o].owner is not x for x in arrays[inputs:]))
+    views = (*call.arrays.inputs, *(outputs[o] for o in order))  # results that are made come last
+    numbers = [*range(inputs), *(inputs + order.index(o) for o in range(len(outputs)))]
     backend: Any = call.arrays.backend
     made = [v.owner for v in views[len(arrays) :]]
     readers = [READERS[type(x)] for x in (*arrays, *made)]
     direct = all(v.owner is x and v.device == backend.device for v, x in zip(views, (*arrays, *made), strict=True))
     if not direct or None in readers or (call.shared and backend.captures(call.arrays.stream)):
         return None
-    inputs = len(call.arrays.inputs)
-    same = tuple(sorted((inputs + o, i) for o, i in call.same))
+    same = tuple(sorted((numbers[inputs + o], i) for o, i in call.same))
     spans = [
         (o, *_apart(views[i], views[o]), i) for o in range(inputs, len(arrays)) for i in range(o) if (o, i) not in same
     ]
     values: dict[str, Any] = {"MISS": MISS, "IndexError": IndexError}
-    result = _nested(call.structure, inputs, values)
+    result = _nested(call.structure, numbers[inputs:], values)
     for i, (v, reader) in enumerate(zip(views, readers, strict=True)):
         values[f"address{i}"], values[f"offset{i}"] = reader.address, v.address & 15  # type: ignore[union-attr]
     for i, x in enumerate(made, start=len(arrays)):
         values[f"empty{i}"] = readers[i].empty(x)  # type: ignore[union-attr]
     for o, low, high, i in spans:
         values[f"low{o}_{i}"], values[f"high{o}_{i}"] = low, high
-    words_of = [_address_words(p) for p in call.launches]
+    words_of = [_address_words(p, numbers) for p in call.launches]
     for k, found in enumerate(words_of):
         values |= {f"added{k}_{word}": added for word, _, added in found if added}
     captures = call.shared and backend.can_capture(call.arrays.stream)
@@ -111,12 +113,12 @@ def recipe_of(call: QueuedCall, arrays: tuple[Any, ...], guard: Guard | None) ->
     return _compiled(text, tuple(values))(**values)
 
 
-def _nested(structure: Structure, first: int, values: dict[str, Any]) -> str:
-    """The source of the returned value; result arrays are numbered from ``first`` on."""
+def _nested(structure: Structure, numbers: Sequence[int], values: dict[str, Any]) -> str:
+    """The source of the returned value; result arrays have these ``numbers``."""
     if isinstance(structure, int):
-        return f"x{first + structure}"
+        return f"x{numbers[structure]}"
     name, fields, members = structure
-    inner = "".join(f"{_nested(m, first, values)}, " for m in members)
+    inner = "".join(f"{_nested(m, numbers, values)}, " for m in members)
     if not fields:
         return f"({inner})"
     kind = f"kind{len(values)}"
@@ -130,10 +132,10 @@ def _apart(v: View, w: View) -> tuple[int, int]:
     return (low - v.address) - (last - w.address), (high - v.address) - (first - w.address)
 
 
-def _address_words(launch: PackedLaunch) -> AddressWords:
-    """The arguments that are addresses of arrays, as (index of the word, array, bytes added)."""
+def _address_words(launch: PackedLaunch, numbers: Sequence[int]) -> AddressWords:
+    """The arguments that are addresses of arrays, as (index of the word, number of the array, bytes added)."""
     offsets = zip(launch.call.args, launch.function.offsets, strict=True)
-    return [(offset // WORD, a.array, a.added) for a, offset in offsets if isinstance(a, Start)]
+    return [(offset // WORD, numbers[a.array], a.added) for a, offset in offsets if isinstance(a, Start)]
 
 
 class _Spare:

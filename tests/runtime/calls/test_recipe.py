@@ -113,3 +113,19 @@ def test_no_launch_for_no_elements(gpu: Gpu) -> None:
     x = gpu.tensor(np.zeros((0, 7), np.float32))
     assert [wf.sum(x, 1).shape for _ in range(3)] == [(0,)] * 3
     assert gpu.launched(lambda: wf.sum(x, 1))[1] == []
+
+
+def test_a_result_is_made_before_one_that_is_given(gpu: Gpu) -> None:
+    """And arrays are named in another order than the parameters."""
+
+    @wf.program
+    def both(a: Any, b: Any) -> Any:
+        return a - b, a + b
+
+    for factor in (1, 2, 3):
+        x, y, out = (gpu.tensor(ROWS * n * factor) for n in (5, 2, 1))
+        (less, more), calls = gpu.launched(lambda: both(b=y, a=x, out=(None, out)))  # noqa: B023
+        assert more is out
+        np.testing.assert_array_equal(less.a, ROWS * 3 * factor)
+        np.testing.assert_array_equal(more.a, ROWS * 7 * factor)
+    assert calls == ["cuLaunchKernelEx"]
