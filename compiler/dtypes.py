@@ -99,6 +99,10 @@ BIT = DType("bit", "uint32", "bool", 1)
 """A truth value that takes one bit of memory: 32 of them are an element of an array of u32 or i32. Kernels read and
 write it, and compute with BOOL."""
 
+NUMBER = DType("number", "uint64", "uint", 64)
+"""The word of a launch in which an array of rank 0 has its value, and not its address. Kernels compute with the element
+that its low bits are."""
+
 ALL = (BOOL, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64)
 """Types that kernels compute with."""
 STORED = (F8E4M3FN, F8E5M2, C64, C128)

@@ -60,12 +60,17 @@ def run(
 def bound(arrays: Operands) -> Iterator[list[int]]:
     """Binds all operands inside a ``with``, and yields the addresses of the parts of inputs, then outputs.
 
+    Numbers have their value in place of an address.
+
     At the end results are in the caller's memory.
     """
     backend, stream = arrays.backend, arrays.stream
     try:
         pointers: list[int] = []
         for number, v in enumerate((*arrays.inputs, *arrays.outputs)):
+            if number in arrays.numbers:
+                pointers.append(Start.of(v.word, number, 0))
+                continue
             for p in v.parts():
                 address = backend.bind(p, write=number >= len(arrays.inputs), stream=stream)
                 pointers.append(Start.of(address, number, p.address - v.address))

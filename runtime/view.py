@@ -62,6 +62,11 @@ class View:
         item = self.dtype.itemsize
         return self.address + low * item, self.address + (high + 1) * item
 
+    @property
+    def word(self) -> int:
+        """The bytes of the first element as a number, the first byte lowest; the array is in host memory."""
+        return int.from_bytes(ctypes.string_at(self.address, self.dtype.itemsize), "little")
+
     def parts(self) -> tuple[View, ...]:
         """The views that kernels get: two of floats for a complex array, bytes for 8-bit floats."""
         types = parts(self.dtype)

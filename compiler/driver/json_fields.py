@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
-from ..dtypes import ALL, BIT, STORED, DType
+from ..dtypes import ALL, BIT, NUMBER, STORED, DType
 from .artifact_checks import UnsoundError
 
 LARGEST = 2**62
 """More than any number in a file: of elements, of operands, of dims."""
-_TYPES = {t.name: t for t in (*ALL, *STORED, BIT)}
+_TYPES = {t.name: t for t in (*ALL, *STORED, BIT, NUMBER)}
 
 
 def of(name: str, value: Any, kind: type) -> Any:

@@ -20,7 +20,7 @@ Finish = Literal["cta", "last_block", "two_kernels", "atomic"]
 Meeting = Literal["shuffle", "serial", "interleaved", "sequential", "warp_sync", "unrolled"]
 Access = Literal[
     "aligned", "shifted", "unaligned", "period", "staggered", "strided", "tile", "tile_strided", "whole", "uniform",
-    "kept", "gathered", "bits", "bits_strided",
+    "kept", "gathered", "number", "bits", "bits_strided",
 ]  # fmt: skip
 IN_TILE: tuple[Access, ...] = ("tile", "tile_strided")
 """The accesses to elements that the CTA has copied into shared memory."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import gcd, prod
 
-from ..dtypes import DType
+from ..dtypes import BIT, NUMBER, DType
 from ..space.geometry import Dim, Geometry
 from .plan import Plan
 
@@ -166,10 +166,12 @@ def beyond(plan: Plan) -> int:
 
 
 def units(plan: Plan, geometry: Geometry, inputs: Sequence[DType]) -> int:
-    """The units that fit a CTA's tile; 0 where the array has no units, or not even one fits.
+    """The units that fit a CTA's tile; 0 where the array has no units, or not even one fits, and for bits and numbers.
 
     An input that all units share is not copied. Where many units fit, their results are a multiple of a sector.
     """
+    if not {BIT, NUMBER}.isdisjoint(inputs):
+        return 0
     found, items = [unit(geometry, i) for i in range(len(inputs))], [t.itemsize for t in inputs]
     mine = [u is not None for u in found]
     fits = []

@@ -47,6 +47,16 @@ def access(
     return "shifted" if shifted else "strided"
 
 
+def access_of_bits(g: Geometry, operand: int, axis: str, vector: int) -> Access:
+    """How ``vector`` bits of an input along ``axis`` can be read: at once if they begin at a multiple of ``vector``."""
+    dims, others = (g.reduced, g.kept) if axis == "reduced" else (g.kept, g.reduced)
+    if vector == 1 or not dims or dims[-1].strides[operand] != 1:
+        return "bits_strided"
+    starts = [g.offsets[operand], *(d.strides[operand] for d in (*dims[:-1], *others))]
+    whole = dims[-1].size % vector == 0 or (axis == "reduced" and len(dims) == 1)
+    return "bits" if whole and not any(s % vector for s in starts) else "bits_strided"
+
+
 def least_stride(dims: tuple[Dim, ...]) -> float:
     """The least stride of the first input along ``dims``, in elements; infinite where it moves along none of them."""
     return min((abs(d.strides[0]) for d in dims if d.strides[0]), default=float("inf"))

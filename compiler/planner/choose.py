@@ -107,6 +107,8 @@ def _ordinary_plan(task: Task, notes: Notes) -> Plan:
 
 def _own_plan(task: Task, notes: Notes) -> Plan:
     """The plan of a layout that has a way of its own, in the order in which they are tried; else the ordinary one."""
+    if task.needs_ordinary:
+        return _ordinary_plan(task, notes)
     found = blocks.plan(task, notes) or padded_rows.plan(task, notes) or tiled.plan(task, notes)
     if found is not None:
         return found
@@ -189,7 +191,7 @@ def _accesses(task: Task, plan: Plan) -> tuple[Access, ...]:
         return tuple(tiled.access(g, i) if copies else "strided" for i in inputs)
     if plan.walk in OWN_WALKS:
         return tuple(walks.access(task, i, plan) for i in inputs)
-    return tuple(task.access(i, plan.fast, plan.vector) if plan.vector > 1 else "strided" for i in inputs)
+    return tuple(task.access(i, plan.fast, plan.vector) for i in inputs)
 
 
 def _largest_index(task: Task, plan: Plan) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
-from ..dtypes import DType
+from ..dtypes import BIT, NUMBER, DType
 from ..lazy import lazy
 from ..plan.abi import Facts
 from ..plan.launch import Launch
@@ -35,6 +35,10 @@ VERY_LONG_COMBINE = threshold(20, "instructions of a combine", sittings.ANCHORED
 """From here on a combine costs so much that there is little to gain from how elements are read."""
 KEYED_ELEMENTS = threshold({1: 16, 2: 256}, "elements of a result, by bytes of an element", sittings.NUMBERED)
 """From here on, columns of an argmin or argmax make words of rank and number of the chosen elements alone."""
+
+
+_AS_OF_BITS: dict[Access, Access] = {"bits": "aligned", "bits_strided": "strided"}
+"""What an access to bits is for a plan: they go along with other elements that are read so."""
 
 
 @dataclass
@@ -116,6 +120,11 @@ class Task:
     def monoid(self) -> MonoidGraph:
         """The monoid of the program's one reduction."""
         return self.program.monoid
+
+    @property
+    def needs_ordinary(self) -> bool:
+        """Whether an input is one of bits, or a number: such are read in ordinary accesses alone."""
+        return not {BIT, NUMBER}.isdisjoint(self.program.inputs)
 
     @lazy
     def itemsize(self) -> int:
@@ -272,7 +281,8 @@ class Task:
         if key not in self._accesses:
             starts = [0 if self.is_portable else self.start(i) for i in range(len(self.program.inputs))]
             found = {self._access(i, axis, vector, start, runs=runs) for i, start in enumerate(starts)}
-            self._accesses[key] = frozenset(found - {"uniform"} or {"strided"})
+            found = {_AS_OF_BITS.get(kind, kind) for kind in found}
+            self._accesses[key] = frozenset(found - {"uniform", "number"} or {"strided"})
         return self._accesses[key]
 
     @lazy
@@ -280,6 +290,10 @@ class Task:
         return {}
 
     def _access(self, operand: int, axis: str, vector: int, start: int, *, runs: bool) -> Access:
+        if self.operand_type(operand) == NUMBER:
+            return "number"
+        if self.operand_type(operand) == BIT:
+            return alignment.access_of_bits(self.geometry, operand, axis, vector)
         item = self.operand_type(operand).itemsize
         fixed = self.is_portable
         shifts = not fixed and len(self.program.inputs) == 1 and (runs or self.ranks[1] == 1)

@@ -59,7 +59,7 @@ NEEDS: dict[str, Needs] = {
 
 def serves(task: Task, plan: Plan) -> bool:
     """Whether the layout has the rows that the walk of ``plan`` needs."""
-    return plan.walk not in OWN_WALKS or NEEDS[plan.walk].served(task, plan)
+    return plan.walk not in OWN_WALKS or (not task.needs_ordinary and NEEDS[plan.walk].served(task, plan))
 
 
 def access(task: Task, operand: int, plan: Plan) -> Access:
@@ -74,7 +74,8 @@ def check(task: Task, plan: Plan) -> None:
     if not serves(task, plan):
         needs = NEEDS[plan.walk]
         more = f", or raise {needs.more}" if needs.more else ""
-        raise error("WF416", walk=plan.walk, wanted=needs.words, more=more)
+        words = "elements that are no bits, and no numbers" if task.needs_ordinary else needs.words
+        raise error("WF416", walk=plan.walk, wanted=words, more="" if task.needs_ordinary else more)
 
 
 def check_width(task: Task, vector: int) -> None:

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from ...compiler.errors import WarpfoldError, error
 from ...compiler.ir import attributes
-from ...compiler.ir.combine import clone_block, pack, unpack, with_shape
+from ...compiler.ir.combine import clone_block, pack, splat, unpack, with_shape
 from ...compiler.ir.dialect.base import element, is_constant, values
 from ...compiler.ir.locations import named, place_of
-from ...compiler.ir.mlir import arith, gpu, ir
+from ...compiler.ir.mlir import arith, gpu, ir, llvm
 from ...compiler.plan.abi import POINTERS, Facts, Param, params
 from ...compiler.plan.layout import Arithmetic
 from ...compiler.plan.plan import Plan
@@ -122,6 +122,11 @@ class Kernel(Arithmetic):
     def dims(self, role: str, operand: int, dims: Iterable[int]) -> list[Any]:
         """The arguments of a role for each of some dims."""
         return [self.arg(role, operand, d) for d in dims]
+
+    def passed(self, operand: int, lanes: int) -> Any:
+        """A fragment of an input whose value the launch has in place of its address."""
+        word = ir.IntegerType.get_signless(64)
+        return splat(llvm.ptrtoint(word, self.arg("input", operand)), lanes)
 
     # --- numbers ------------------------------------------------------------------------------------------------------
     def number(self, value: int) -> Any:

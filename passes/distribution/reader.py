@@ -101,6 +101,8 @@ class Reader:
         return ir.Operation.create(op.name, [t], operands, attributes, loc=op.location).results[0]
 
     def _load(self, operand: int, t: Any, r: Any) -> Any:
+        if self.kernel.facts.access[operand] == "number":
+            return self.kernel.passed(operand, self.kernel.plan.vector)
         base, first, layout, attributes = self.accesses[operand]
         return self.kernel.make("fold.load", t, [base, first, r, *layout], attributes, self.kernel.plan.vector)
 

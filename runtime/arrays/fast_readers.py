@@ -1,17 +1,20 @@
 """Fast readers of GPU arrays, for calls whose launches are repeated.
 
 Arrays of one *kind* are reduced by the same launches: they differ only in their addresses, by multiples of 16 bytes.
-Arrays of PyTorch's and CuPy's own classes have a kind, PyTorch's parameters of modules too. All others, such as host
-arrays and subclasses, have none.
+Arrays of PyTorch's and CuPy's own classes have a kind, PyTorch's parameters of modules too. So have numbers, which are
+NumPy's arrays of rank 0: a launch has their value in place of an address. All others, such as other host arrays and
+subclasses, have none.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache, partial
 from operator import attrgetter
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from .pytorch import recorder
 
@@ -33,17 +36,18 @@ class Reader(NamedTuple):
 
     Attributes:
         kind: the kind of an array, a hashable value; raises for one without memory of its own, such as a sparse array.
-        address: the address of the first element.
+        address: the address of the first element, or the value of a number.
         stream: for an array, a function that returns the caller's stream; -1 if another device is current.
         empty: for an array, a function that makes an uninitialised array like it.
-        check: for arrays of this class, a fast test of their kinds; None if the library offers none.
+        check: for arrays of this class and their places in a call a fast test of their kinds; None if the library
+            offers none.
     """
 
     kind: Callable[[Any], Hashable]
     address: Callable[[Any], int]
     stream: Callable[[Any], Callable[[], int]]
     empty: Callable[[Any], Callable[[], Any]]
-    check: Callable[[Sequence[Any]], Check | None]
+    check: Callable[[Mapping[int, Any]], Check | None]
 
 
 class _Readers(dict[type, Reader | None]):
@@ -59,9 +63,16 @@ READERS = _Readers()
 
 
 def kinds_of(xs: Sequence[object]) -> list[Hashable] | None:
-    """The kind of each array, which leaves out the caller's stream; None if an array has no kind."""
-    found = []
-    for x in xs:
+    """The kind of each array, which leaves out the caller's stream; None if an array has no kind.
+
+    That of an array which is passed again is its first place.
+    """
+    found: list[Hashable] = []
+    places = first_places(xs)
+    for i, x in enumerate(xs):
+        if places[i] < i:
+            found.append(places[i])
+            continue
         reader = READERS[type(x)]
         if reader is None:
             return None
@@ -70,6 +81,48 @@ def kinds_of(xs: Sequence[object]) -> list[Hashable] | None:
         except (RuntimeError, TypeError):  # a tensor without strides or memory
             return None
     return found
+
+
+def first_places(xs: Sequence[object]) -> list[int]:
+    """For each array the first place at which it is passed."""
+    ids = [*map(id, xs)]
+    return [*map(ids.index, ids)]
+
+
+def check_of(xs: Sequence[Any]) -> Check | None:
+    """The fast test for the kinds of arrays, whatever their classes; None if there is none."""
+    texts, names = list[str](), dict[str, Any]()
+    places, readers = first_places(xs), [READERS[type(x)] for x in xs]
+    for reader in dict.fromkeys(readers):
+        own = {i: x for i, x in enumerate(xs) if readers[i] is reader and places[i] == i}
+        found = reader.check(own) if reader and own else None
+        if found is None:
+            return None
+        texts.append(found.text)
+        names |= found.names
+    again = [f"x{i} is x{first}" for i, first in enumerate(places) if first < i]
+    return Check(" and ".join(again + texts), names)
+
+
+# --- numbers -----------------------------------------------------------------------------------------------------
+def _number_kind(x: Any) -> Hashable:
+    if x.shape:
+        raise TypeError("it is no number")
+    return "a number", x.dtype
+
+
+def _value(x: Any) -> int:
+    return int.from_bytes(x.tobytes(), "little")
+
+
+def _number_check(xs: Mapping[int, Any]) -> Check:
+    names = {f"dtype{i}": x.dtype for i, x in xs.items()} | {"ndarray": np.ndarray}
+    tests = [f"type(x{i}) is ndarray and x{i}.dtype is dtype{i} and x{i}.ndim == 0" for i in xs]
+    return Check(" and ".join(tests), names)
+
+
+NUMBERS = Reader(_number_kind, _value, lambda _: int, lambda _: int, _number_check)
+"""How arrays of rank 0 in host memory are read. They have no stream, and no results are made like them."""
 
 
 # --- PyTorch -----------------------------------------------------------------------------------------------------
@@ -135,28 +188,25 @@ def _torch_empty(like: Any) -> Callable[[], Any]:
     return quick if alone else lambda: quick() if current() == number else public()
 
 
-def _torch_check(xs: Sequence[Any]) -> Check | None:
+def _torch_check(given: Mapping[int, Any]) -> Check | None:
     """The guard of torch.compile: it compares class, dispatch keys, type, device, sizes, strides and gradient.
 
-    It refuses a tensor that it gets twice, as a call in place gives it: the later one is compared by identity.
+    It refuses a tensor that it gets twice: ``check_of`` compares the later one by identity.
     """
     guards = _torch_guards()
     if guards is None:
         return None
-    torch = sys.modules["torch"]
-    first = [next(i for i, y in enumerate(xs) if y is x) for x in xs]
-    own = {i: xs[i] for i in dict.fromkeys(first)}
-    sizes, strides = [list(x.shape) for x in own.values()], [list(x.stride()) for x in own.values()]
+    torch, xs = sys.modules["torch"], [*given.values()]
+    sizes, strides = [list(x.shape) for x in xs], [list(x.stride()) for x in xs]
     names = {
-        **{f"class{i}": type(x) for i, x in own.items()},
-        "alike": guards(*own.values(), dynamic_dims_sizes=sizes, dynamic_dims_strides=strides).check,
+        **{f"class{i}": type(x) for i, x in given.items()},
+        "alike": guards(*xs, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides).check,
         "dual": torch.autograd.forward_ad, "modes": _modes(torch),
     }  # fmt: skip
     # A nested tensor has no strides; comparing them aborts the process. Tangents and recording modes are not compared.
-    dense = [f"type(x{i}) is class{i} and not x{i}.is_nested" for i in own]
-    alike = f"alike({', '.join(f'x{i}' for i in own)})"
-    same = [f"x{i} is x{place}" for i, place in enumerate(first) if i != place]
-    tests = [*same, *dense, alike, "dual._current_level < 0", "not modes()"]
+    dense = [f"type(x{i}) is class{i} and not x{i}.is_nested" for i in given]
+    alike = f"alike({', '.join(f'x{i}' for i in given)})"
+    tests = [*dense, alike, "dual._current_level < 0", "not modes()"]
     if any(x.requires_grad for x in xs):  # the guard does not compare whether gradients are recorded
         tests.append(f"graded() is {torch.is_grad_enabled()}")
         names["graded"] = torch.is_grad_enabled
@@ -207,4 +257,5 @@ def _cupy_empty(like: Any) -> Callable[[], Any]:
 
 _MAKERS: dict[tuple[str, str], Callable[[], Reader]] = {
     ("torch", "Tensor"): _torch, ("torch", "Parameter"): _torch, ("cupy", "ndarray"): _cupy,
+    ("numpy", "ndarray"): lambda: NUMBERS,
 }  # fmt: skip

@@ -30,6 +30,7 @@ class Operands:
         outputs: views of the result arrays, then of the checks.
         results: functions that return the caller's result arrays, then the checks.
         masked: whether the last input is a mask.
+        numbers: the inputs of rank 0 whose values launches have in place of their addresses.
     """
 
     first: object
@@ -39,6 +40,7 @@ class Operands:
     outputs: tuple[View, ...] = ()
     results: list[Callable[[], Any]] = field(default_factory=list)
     masked: bool = False
+    numbers: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, xs: Sequence[object], device: str, mask: object = None) -> Operands:

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...compiler.dtypes import DType
 from ...compiler.program.tracing import Structure
-from ..arrays.fast_readers import READERS, Check, kinds_of
+from ..arrays.fast_readers import NUMBERS, READERS, Check, check_of, kinds_of
 from ..backends.backend import closing
 from .closure_watch import Watch, watch_of
 from .recipe import MISS, Guard, QueuedCall, Recipe, recipe_of
@@ -190,11 +190,11 @@ closing.append(forget)
 
 
 def _checks(arrays: Sequence[Any]) -> tuple[Check | None, Callable[[], int]]:
-    """The fast test for the kinds of ``arrays``, and the function that returns the stream of the first."""
-    readers = [READERS[type(x)] for x in arrays]
-    first = readers[0]
-    assert first is not None
-    return first.check(arrays) if all(r is first for r in readers) else None, first.stream(arrays[0])
+    """The fast test for the kinds of ``arrays``, and the function that returns the stream of the first of a device."""
+    first = next((x for x in arrays if READERS[type(x)] is not NUMBERS), arrays[0])
+    reader = READERS[type(first)]
+    assert reader is not None
+    return check_of(arrays), reader.stream(first)
 
 
 # --- keys -----------------------------------------------------------------------------------------------------

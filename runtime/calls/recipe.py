@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...compiler.program.tracing import Structure, tuple_type
-from ..arrays.fast_readers import READERS, Check
+from ..arrays.fast_readers import NUMBERS, READERS, Check
 from ..backends.kernel_calls import Start
 from ..backends.launch_buffers import WORD, argument
 
@@ -84,12 +84,19 @@ def recipe_of(call: QueuedCall, arrays: tuple[Any, ...], guard: Guard | None) ->
     backend: Any = call.arrays.backend
     made = [v.owner for v in views[len(arrays) :]]
     readers = [READERS[type(x)] for x in (*arrays, *made)]
-    direct = all(v.owner is x and v.device == backend.device for v, x in zip(views, (*arrays, *made), strict=True))
+    passed = call.arrays.numbers
+    direct = all(
+        v.owner is x and (reader is NUMBERS if i in passed else v.device == backend.device)
+        for i, (v, x, reader) in enumerate(zip(views, (*arrays, *made), readers, strict=True))
+    )
     if not direct or None in readers or (call.shared and backend.captures(call.arrays.stream)):
         return None
     same = tuple(sorted((numbers[inputs + o], i) for o, i in call.same))
     spans = [
-        (o, *_apart(views[i], views[o]), i) for o in range(inputs, len(arrays)) for i in range(o) if (o, i) not in same
+        (o, *_apart(views[i], views[o]), i)
+        for o in range(inputs, len(arrays))
+        for i in range(o)
+        if (o, i) not in same and i not in passed
     ]
     values: dict[str, Any] = {"MISS": MISS, "IndexError": IndexError}
     result = _nested(call.structure, numbers[inputs:], values)
@@ -107,8 +114,8 @@ def recipe_of(call: QueuedCall, arrays: tuple[Any, ...], guard: Guard | None) ->
     values |= guard.names if guard else {}
     shape = tuple(tuple((word, array, added != 0) for word, array, added in found) for found in words_of)
     pairs = tuple((o, i) for o, _, _, i in spans)
-    aligned = tuple(v.address % 16 == 0 for v in views)
-    held = tuple(0 not in v.shape for v in views[: len(arrays)])
+    aligned = tuple(None if i in passed else v.address % 16 == 0 for i, v in enumerate(views))
+    held = tuple(0 not in v.shape and i not in passed for i, v in enumerate(views[: len(arrays)]))
     text = _text(held, aligned, pairs, shape, captures, result, guard.tests if guard else (), same)
     return _compiled(text, tuple(values))(**values)
 
@@ -181,14 +188,16 @@ Writes = tuple[tuple[int, int, bool], ...]
 
 @lru_cache(maxsize=256)
 def _text(
-    held: tuple[bool, ...], aligned: tuple[bool, ...], spans: tuple[tuple[int, int], ...], kernels: tuple[Writes, ...],
-    captures: bool, result: str, tests: tuple[str, ...] = (), same: tuple[tuple[int, int], ...] = (),
+    held: tuple[bool, ...], aligned: tuple[bool | None, ...], spans: tuple[tuple[int, int], ...],
+    kernels: tuple[Writes, ...], captures: bool, result: str, tests: tuple[str, ...] = (),
+    same: tuple[tuple[int, int], ...] = (),
 ) -> str:  # fmt: skip
     """The source of a recipe.
 
     Args:
         held: whether each array of the call has elements, and so must have an address above ``LOW``.
-        aligned: whether each array, also of the results that the call allocates, begins at a multiple of 16 bytes.
+        aligned: whether each array, also of the results that the call allocates, begins at a multiple of 16 bytes;
+            None for a number.
         spans: pairs of a result array and an array that it must not overlap.
         kernels: for each kernel its address arguments: index of the word, array, and whether bytes are added.
         captures: whether a graph may capture the stream; a graph has a workspace of its own.
@@ -202,7 +211,7 @@ def _text(
     lines += [f"a{i} = address{i}(x{i})" for i in range(given)]
     met = _moved(aligned, every[:given]) + [f"a{i} < {LOW}" for i in every[:given] if held[i]]
     met += [f"low{o}_{i} < a{o} - a{i} < high{o}_{i}" for o, i in spans] + [f"a{o} != a{i}" for o, i in same]
-    lines.append(f"if {' or '.join(met)}: return MISS")
+    lines += [f"if {' or '.join(met)}: return MISS"] if met else []
     lines += [f"x{i} = empty{i}(); a{i} = address{i}(x{i})" for i in every[given:]]
     if every[given:]:
         lines.append(f"if {' or '.join(_moved(aligned, every[given:]))}: return MISS")
@@ -220,10 +229,10 @@ def _guarding(tests: tuple[str, ...], names: str) -> list[str]:
     ]  # fmt: skip
 
 
-def _moved(aligned: Sequence[bool], which: Sequence[int]) -> list[str]:
+def _moved(aligned: Sequence[bool | None], which: Sequence[int]) -> list[str]:
     """Conditions that are true if an array has another alignment, modulo 16 bytes, than in the first call."""
     even = " | ".join(f"a{i}" for i in which if aligned[i])
-    return ([f"({even}) & 15"] if even else []) + [f"a{i} & 15 != offset{i}" for i in which if not aligned[i]]
+    return ([f"({even}) & 15"] if even else []) + [f"a{i} & 15 != offset{i}" for i in which if aligned[i] is False]
 
 
 def _queueing(kernels: tuple[Writes, ...], captures: bool) -> list[str]:

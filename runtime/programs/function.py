@@ -159,8 +159,9 @@ class _Calls:
     def _run(self, xs: Sequence[Any], how: Mapping[str, Any], out: Any) -> Any:
         """A call in full, without a look at earlier ones."""
         call = _Call.of(self.function, xs, how, out)
-        operands = run.operands_of(call.arrays, call.device)
-        traced = self.traces.get(call.arguments, [ArrayArg(v.dtype, v.shape) for v in operands.inputs])
+        operands = run.operands_of(call.arrays, call.device, numbers=True)
+        views = enumerate(operands.inputs)
+        traced = self.traces.get(call.arguments, [ArrayArg(v.dtype, v.shape, i in operands.numbers) for i, v in views])
         run.allocate(operands, traced, call.out)
         return run.run(operands, run.prepare(operands, traced, call.plan, call.determinism))
 

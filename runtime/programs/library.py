@@ -17,34 +17,55 @@ from .function import ArrayFunction, program
 
 SEEDS = ("seed", "offset")
 """Parameters that are arguments of the kernels also if they are numbers of Python: one kernel serves all seeds."""
+WHOLE = (int, np.integer)
+"""The types of seeds that are no arrays yet."""
 RUNNING = ("running_mean", "running_var")
 """The arguments of ``batch_norm`` that its first results are written over, in training."""
 
 
-class LibraryFunction(ArrayFunction[..., Any]):
-    """A program of the library whose calls are not the calls of its function: see ``_entered``."""
+class SeededFunction(ArrayFunction[..., Any]):
+    """A program of the library whose seeds launches have as numbers: one kernel and one recipe serve all of them."""
 
     @staticmethod
     def _entered(entry: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
-        """``entry`` with seeds as arrays of rank 0, and with running statistics as arrays for results."""
-        names = [p.name for p in parameters(function)]
+        """``entry`` with seeds as arrays of rank 0."""
+        places = [(i, p.name) for i, p in enumerate(parameters(function)) if p.name in SEEDS]
 
         @opaque
         @wraps(function)
         def call(*xs: Any, out: Any = None, **how: Any) -> Any:
-            given = dict(zip(names, xs, strict=False)) | how
-            if not any(map(is_array, given.values())):
-                xs = tuple(_seed(name, x) for name, x in zip(names, xs, strict=False)) + xs[len(names) :]
-                how = {name: _seed(name, x) for name, x in how.items()}
-                out = _updated(given, out)
+            for i, name in places:
+                value = xs[i] if i < len(xs) else how.get(name)
+                if isinstance(value, WHOLE) and not any(map(is_array, (*xs, *how.values()))):
+                    own = _seed(name, value)
+                    xs, how = ((*xs[:i], own, *xs[i + 1 :]), how) if i < len(xs) else (xs, how | {name: own})
             return entry(*xs, out=out, **how)
 
         return call
 
 
 def _seed(name: str, value: Any) -> Any:
-    """An argument; a seed that is a number as an array."""
-    return np.array(checked(name, value), np.uint64) if name in SEEDS and type(value) is int else value
+    """A seed as an array; ArgumentError WF195 for one out of range."""
+    if type(value) is int:
+        return np.array(checked(name, value), np.uint64)
+    return value if type(value) is bool else np.array(value)
+
+
+class UpdatingFunction(ArrayFunction[..., Any]):
+    """A program of the library that writes results over running statistics, in training."""
+
+    @staticmethod
+    def _entered(entry: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+        """``entry`` with running statistics as arrays for results."""
+        names = [p.name for p in parameters(function)]
+
+        @opaque
+        @wraps(function)
+        def call(*xs: Any, out: Any = None, **how: Any) -> Any:
+            given = dict(zip(names, xs, strict=False)) | how
+            return entry(*xs, out=out if any(map(is_array, given.values())) else _updated(given, out), **how)
+
+        return call
 
 
 def _updated(given: Mapping[str, Any], out: Any) -> Any:
@@ -58,8 +79,10 @@ def _updated(given: Mapping[str, Any], out: Any) -> Any:
 
 def _public(function: Callable[..., Any]) -> ArrayFunction[..., Any]:
     """The program of a function of the library; it pickles by its name in this module."""
-    own = any(p.name in (*SEEDS, *RUNNING) for p in parameters(function))
-    found = LibraryFunction(function) if own else program(function)
+    names = {p.name for p in parameters(function)}
+    kinds = ((SEEDS, SeededFunction), (RUNNING, UpdatingFunction))
+    kind = next((kind for own, kind in kinds if not names.isdisjoint(own)), program)
+    found = kind(function)
     found.__module__ = __name__
     return found
 

@@ -33,20 +33,22 @@ if TYPE_CHECKING:
     from ..backends.launch_buffers import PackedLaunch
 
 
-def operands_of(arrays: Sequence[object], device: str) -> Operands:
+def operands_of(arrays: Sequence[object], device: str, *, numbers: bool = False) -> Operands:
     """The arrays of a call as views, with the backend and the stream that serve them.
 
-    A number of a host array (rank 0) may stand beside arrays of a device.
+    A number of a host array (rank 0) may stand beside arrays of a device. Launches have its value if ``numbers`` says
+    so.
 
     Raises:
         ArgumentError: WF107 for arrays on several devices, WF121 and WF122 for ``device``.
     """
     views = tuple(conversion.view(x) for x in arrays)
-    numbers = [v for v in views if not v.shape and v.device.kind == "cpu"]
-    conversion.common_device([v for v in views if v not in numbers] or views)
+    own = frozenset(i for i, v in enumerate(views) if not v.shape and v.device.kind == "cpu")
+    conversion.common_device([v for i, v in enumerate(views) if i not in own] or views)
     backend = backend_for(views, device)
     first = next((x for x, v in zip(arrays, views, strict=True) if v.device.kind == "cuda"), arrays[0])
-    return Operands(first, views, backend, conversion.stream_of(first))
+    passed = frozenset(i for i in own if numbers and views[i].dtype.kind != "complex")
+    return Operands(first, views, backend, conversion.stream_of(first), numbers=passed)
 
 
 def allocate(operands: Operands, program: ArrayProgram, out: Any = None) -> None:
@@ -120,7 +122,7 @@ def check_overlaps(operands: Operands, prepared: PreparedProgram) -> frozenset[t
     found = set()
     for o, result in enumerate(operands.outputs):
         for i, v in enumerate(operands.inputs):
-            if not share(result, v):
+            if i in operands.numbers or not share(result, v):
                 continue
             if not (_are_same(result, v) and _in_place(prepared, o, i)):
                 raise error("WF186", position=i, reason=_why_not(result, v))
@@ -184,11 +186,15 @@ def prepare(operands: Operands, program: ArrayProgram, options: str, determinism
     """The plans of a program for the operands of a call."""
     backend = operands.backend
     machine = Machine(backend.target, backend.sms, backend.device_name)
-    specs = [
-        tuple(ArraySpec(v.shape, v.strides, v.address % 16, v.dtype) for v in views)
-        for views in (operands.inputs, operands.outputs)
-    ]
-    return prepare_program(program, *specs, machine, options, determinism)
+    inputs = enumerate(operands.inputs)
+    specs = tuple(_spec(v, 0 if i in operands.numbers else v.address % 16) for i, v in inputs)
+    results = tuple(_spec(v, v.address % 16) for v in operands.outputs)
+    return prepare_program(program, specs, results, machine, options, determinism)
+
+
+def _spec(v: View, address: int) -> ArraySpec:
+    """What a plan depends on of an array."""
+    return ArraySpec(v.shape, v.strides, address, v.dtype)
 
 
 def run(operands: Operands, prepared: PreparedProgram, kernels: Sequence[Artifact] = ()) -> Any:

@@ -31,7 +31,7 @@ class Traces:
         Raises:
             TraceError: what tracing raises, such as WF254 for shapes that do not broadcast.
         """
-        kinds = tuple((a.dtype, tuple(min(n, 2) for n in a.shape)) for a in arrays)  # axes of size 0 and 1 are special
+        kinds = tuple((a.dtype, a.number, tuple(min(n, 2) for n in a.shape)) for a in arrays)  # 0 and 1 are special
         known = self._found.setdefault((arguments, kinds, captured(self.function)), [])
         shapes = [a.shape for a in arrays]
         found = next((p for p in known if serves(p, shapes)), None)

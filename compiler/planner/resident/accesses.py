@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...dtypes import BIT
+from ...dtypes import BIT, NUMBER
 from ...plan.plan import Access
 from ...program.graph import ELEMENT, KEPT, REDUCED, Space
 from ...space.geometry import Dim
@@ -70,6 +70,8 @@ def accesses(task: Task, axis: str, vector: int, *, waits: bool = True) -> tuple
 def _access(task: Task, operand: int, space: Space, axis: str, vector: int, shift: frozenset[int]) -> Access:
     if operand in task.program.gathered:
         return "gathered"
+    if task.operand_type(operand) == NUMBER:
+        return "number"
     if task.operand_type(operand) == BIT:
         return _bits(task, operand, space, axis, vector, shifted=bool(shift))
     if space & REDUCED == 0:

@@ -249,7 +249,7 @@ def _facts(task: Task, plan: Plan) -> Facts:
 
 def _waiting(task: Task, found: Sequence[Access]) -> tuple[int, ...]:
     """The inputs with a value for each element of each row: those along the row alone are read again, from caches."""
-    inputs, apart = len(task.program.inputs), ("uniform", "kept", "gathered", *OF_BITS)
+    inputs, apart = len(task.program.inputs), ("uniform", "kept", "gathered", "number", *OF_BITS)
     return tuple(i for i in elements_of(task) if i < inputs and found[i] not in apart)
 
 

@@ -70,6 +70,6 @@ class ArrayValue(Sym):
 
 def _leaves(e: Expr) -> list[Expr]:
     """The ``input`` node of a value that only reads an array."""
-    while e.op in ("cast", "variable"):
+    while e.op in ("bitcast", "cast", "variable"):
         (e,) = e.args
     return [e] if e.op == "input" else []

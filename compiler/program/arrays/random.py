@@ -13,6 +13,9 @@ from ..values import cast
 from .dims import bits
 from .sym_array import SymArray
 
+MOST = 2**64 - 1
+"""The greatest seed, and the greatest offset."""
+
 
 def random_bits(x: Any, seed: Any, offset: Any = 0) -> Any:
     """32 random bits for each element of an array like ``x``, whose elements are not read.
@@ -50,6 +53,6 @@ def _word(name: str, value: Any) -> Any:
 
 def checked(name: str, value: Any) -> Any:
     """``value``, which is in range if it is a number of Python; ArgumentError WF195 if it is not."""
-    if type(value) is int and not 0 <= value <= U64.highest:
+    if type(value) is int and not 0 <= value <= MOST:
         raise error("WF195", name=name, value=value)
     return value

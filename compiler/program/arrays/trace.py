@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...dtypes import DType
+from ...dtypes import NUMBER, DType
 from ...errors import error
 from ..array_program import ArrayProgram, Output
 from ..complexes import Complex
@@ -31,10 +31,12 @@ class ArrayArg(NamedTuple):
     Attributes:
         dtype: its element type.
         shape: its shape. The program also serves other sizes: see ``ArrayProgram``.
+        number: whether a launch has its value, which it has of rank 0, and not its address.
     """
 
     dtype: DType
     shape: tuple[int, ...]
+    number: bool = False
 
 
 def trace_arrays(
@@ -100,7 +102,8 @@ def _symbolic(number: int, array: ArrayArg, dims: Dims) -> SymArray:
         raise error("WF268", array=dims.names[number], dtype=array.dtype.name)
     memory = types.memory_type(array.dtype)
     axes = tuple(None if n == 1 else dims.new(n, (number, axis)) for axis, n in enumerate(array.shape))
-    e = Expr("input", (), memory, bits(axes), dims.view(number, axes))
+    e = Expr("input", (), NUMBER if array.number else memory, bits(axes), dims.view(number, axes))
+    e = types.of_number(e, memory) if array.number else e
     value = types.read(e, array.dtype)
     if array.dtype in types.BYTES:
         dims.bytes[value.digest, array.dtype] = e

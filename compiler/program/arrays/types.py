@@ -6,7 +6,7 @@ to the type only where they are written, or where ``wf.cast`` says so.
 
 from __future__ import annotations
 
-from ...dtypes import BF16, BIT, BOOL, F8E4M3FN, F8E5M2, F16, F32, U8, DType
+from ...dtypes import BF16, BIT, BOOL, F8E4M3FN, F8E5M2, F16, F32, U8, U16, U32, U64, DType
 from ..graph import SCALAR, Expr
 from ..storage import decoded, encoded
 from ..symbols import Sym
@@ -39,6 +39,16 @@ def read(e: Expr, t: DType) -> Expr:
         assert isinstance(value, Sym)
         return value.expr
     return in_computed(e)
+
+
+def of_number(e: Expr, t: DType) -> Expr:
+    """The element of type ``t`` that the low bits of a word are, from the ``input`` node of that word."""
+    unsigned = next(u for u in (U8, U16, U32, U64) if u.itemsize == t.itemsize)
+    for to in (U64, unsigned):
+        e = e if e.dtype == to else Expr("cast", (e,), to, SCALAR)
+    if t == BOOL:
+        return Expr("ne", (e, Expr("const", (), unsigned, SCALAR, 0)), BOOL, SCALAR)
+    return e if t == unsigned else Expr("bitcast", (e,), t, SCALAR)
 
 
 def stored(e: Expr, t: DType) -> Expr:

@@ -88,6 +88,8 @@ class RowAccesses:
         ``inside`` says that the aligned accesses around it do.
         """
         kernel, access = self.kernel, self.kernel.facts.access[operand]
+        if access == "number":
+            return kernel.passed(operand, kernel.plan.vector)
         if operand in self.starts:
             rank, (at, layout, bounds) = self._from_start(operand, r, access)
             attributes = load_attributes(*rank, kernel.plan.fast, access)
@@ -238,7 +240,7 @@ def is_cut(kernel: Kernel) -> bool:
     """Whether an end of the row may cut an access."""
     names = {*kernel.facts.access, *kernel.facts.stores}
     whole = {"aligned", "uniform", "bits"}
-    return is_shifted(kernel) or (names.isdisjoint(whole) and not names <= {"kept", "gathered"})
+    return is_shifted(kernel) or (names.isdisjoint(whole) and not names <= {"kept", "gathered", "number"})
 
 
 def _earlier(kernel: Kernel, chunk: Chunk, lead: Any) -> Chunk:

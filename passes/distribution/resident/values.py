@@ -108,6 +108,8 @@ class Values:
     def load_kept(self, operand: int, v: Any) -> Any:
         """The values of an input per result."""
         kernel, dims = self.kernel, range(self.kernel.facts.kept_rank)
+        if kernel.facts.access[operand] == "number":
+            return kernel.passed(operand, self.place.plan.vector_kept)
         layout = kernel.dims("kept_size", 0, dims[1:]) + kernel.dims("kept_stride", operand, dims)
         kind = kernel.facts.access[operand]
         attributes = load_attributes(len(dims), 0, "kept", "strided" if kind == "kept" else kind)

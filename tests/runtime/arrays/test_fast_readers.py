@@ -48,11 +48,21 @@ def test_arrays_without_a_kind(gpu: Gpu) -> None:
             raise RuntimeError("sparse tensors do not have strides")
 
     x = gpu.tensor(ROWS)
-    for other in (ROWS, [1.0], 3, None, Sub(x.a), "text"):
-        assert READERS[type(other)] is None
+    for other in (ROWS, np.ma.array(1.0), [1.0], 3, np.float32(3), None, Sub(x.a), "text"):
         assert kinds_of([x, other]) is None
     Sparse.__name__ = "Tensor"
     assert kinds_of([Sparse(x.a)]) is None
+
+
+def test_numbers_are_read_as_words_and_arrays_given_twice_have_kinds_of_their_own(gpu: Gpu) -> None:
+    x, y = gpu.tensor(ROWS), gpu.tensor(ROWS)
+    assert kinds_of([x, x]) != kinds_of([x, y]) == kinds_of([y, x])
+    assert kinds_of([x, np.array(1.5)]) != kinds_of([x, np.array(1)])
+    read = READERS[np.ndarray]
+    assert read is not None
+    for value in (np.array(-2, np.int16), np.array(1.5, np.float32), np.array(2**64 - 1, np.uint64), np.array(True)):
+        assert read.address(value).to_bytes(8, "little")[: value.itemsize] == value.tobytes()
+        assert read.address(value) < 2 ** (8 * value.itemsize)
 
 
 def test_the_stream_is_the_threads_own(gpu: Gpu) -> None:
@@ -97,12 +107,12 @@ def test_guards_are_used_where_they_do_what_is_expected(
     monkeypatch.setitem(sys.modules, "torch", torch)
     monkeypatch.setattr(fast_readers, "_torch_guards", fast_readers._torch_guards.__wrapped__)
     assert fast_readers._torch_guards() is (guards if used else None)
-    assert (fast_readers._torch_check([empty((2, 3))]) is not None) == used
+    assert (fast_readers._torch_check({0: empty((2, 3))}) is not None) == used
 
 
 def checked(xs: Any) -> Any:
     """The test for the kinds of ``xs`` as a function."""
-    check = fast_readers._torch_check(xs)
+    check = fast_readers.check_of(xs)
     assert check is not None
     return eval(f"lambda {', '.join(f'x{i}' for i in range(len(xs)))}: {check.text}", check.names)
 
@@ -130,7 +140,7 @@ def test_a_nested_tensor_never_meets_a_guard(gpu: Gpu, monkeypatch: pytest.Monke
 def test_a_tensor_given_twice(gpu: Gpu) -> None:
     """A call in place gives one, which PyTorch's guard refuses."""
     x, y = (gpu.tensor(ROWS) for _ in range(2))
-    if fast_readers._torch_check([x]) is None:
+    if fast_readers._torch_check({0: x}) is None:
         return
     check = checked([x, y, x])
     assert check(x, y, x)
@@ -147,7 +157,7 @@ def test_recorded_tensors_take_the_slow_path(gpu: Gpu, monkeypatch: pytest.Monke
         for modes in (0, 1):
             monkeypatch.setattr(torch, "modes", modes)
             assert (kinds_of(xs) is None) == modes
-            if fast_readers._torch_check(xs) is not None:
+            if fast_readers._torch_check(dict(enumerate(xs))) is not None:
                 assert checked(xs)(*xs) == (modes == 0)
     monkeypatch.setattr(torch, "modes", 0)
     assert kinds_of(xs) is not None

@@ -22,9 +22,7 @@ def test_values_that_never_change_have_a_key(value: object) -> None:
     assert has_key([value])
 
 
-@pytest.mark.parametrize(
-    "value", [0.0, -0.0, 0j, (1.0,), (True, 2), [1], np.float64(1), np.ones(2), object(), lambda: None]
-)
+@pytest.mark.parametrize("value", [0.0, -0.0, 0j, (1.0,), (True, 2), [1], np.float64(1), object(), lambda: None])
 def test_values_that_change_or_equal_others_have_none(value: object) -> None:
     assert not has_key([1, value])
 
@@ -32,4 +30,5 @@ def test_values_that_change_or_equal_others_have_none(value: object) -> None:
 def test_arrays_with_a_kind_have_a_key(gpu: Gpu) -> None:
     x: Any = gpu.tensor(np.ones(3, np.float32))
     assert has_key([x, 2])
-    assert not has_key([x, np.ones(3)])
+    assert has_key([x, np.array(3.0)])
+    assert not has_key([x, [3.0]])

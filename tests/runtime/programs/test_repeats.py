@@ -52,13 +52,18 @@ def _same(found: Any, wanted: Any) -> None:
         np.testing.assert_array_equal(f.a, w.a)
 
 
-def test_a_seed_is_no_copy_and_nothing_waits_for_it(gpu: Gpu) -> None:
+def test_seeds_are_words_of_a_launch(gpu: Gpu) -> None:
     x = gpu.tensor(ROWS)
-    wf.dropout(x, 3, 2**40)
-    found, calls = gpu.launched(lambda: wf.dropout(x, 5, 2**40 + 1))
-    assert calls.count("cuMemsetD32Async") == 4
-    assert not {"cuMemcpyHtoDAsync", "cuStreamSynchronize", "cuModuleLoadDataEx"} & set(calls)
-    np.testing.assert_array_equal(found.a, wf.dropout(ROWS, 5, 2**40 + 1))
+    _, cold = gpu.launched(lambda: wf.dropout(x, 3, 2**40))
+    assert not {"cuMemcpyHtoDAsync", "cuMemsetD32Async", "cuStreamSynchronize"} & set(cold)
+    for seed, offset in ((5, 2**40 + 1), (2**64 - 1, 0), (0, 7)):
+        found, warm = gpu.launched(lambda: wf.dropout(x, seed, offset))  # noqa: B023
+        assert warm == [LAUNCH]
+        np.testing.assert_array_equal(found.a, wf.dropout(ROWS, seed, offset))
+    wanted = wf.dropout(ROWS, 5)
+    for own in (lambda: wf.dropout(x, 5), lambda: wf.dropout(x, seed=np.uint64(5)), lambda: wf.dropout(x, np.array(5))):
+        for _ in range(2):
+            np.testing.assert_array_equal(own().a, wanted)
 
 
 def test_running_statistics_cost_no_more(gpu: Gpu) -> None:
@@ -126,6 +131,37 @@ def test_a_warm_call_enters_a_recipe_and_little_else(gpu: Gpu, what: str) -> Non
     call()
     call()  # makes a buffer for arguments
     assert functions_of(call) - {"same", "keyed"} == {"call", "recipe"}
+
+
+@pytest.mark.parametrize("gpu", [True], indirect=True)
+def test_a_number_that_changes_enters_the_recipe(gpu: Gpu) -> None:
+    x = gpu.tensor(ROWS)
+    for i in range(3):
+        wf.dropout(x, i)
+        scaled(x, np.array(i, np.float32))
+    assert functions_of(lambda: wf.dropout(x, 77)) <= {"call", "recipe", "_seed", "checked", "_value", "is_array"}
+    seen = set[str]()
+    for value in (-2.5, 0.0, 3.0):
+        c = np.array(value, np.float32)
+        seen |= functions_of(lambda: scaled(x, c))  # noqa: B023
+        np.testing.assert_array_equal(scaled(x, c).a, ROWS * c)
+    assert seen <= {"call", "recipe", "_value"}
+    for other in (np.array(2), np.array(True), np.float32(4)):
+        np.testing.assert_array_equal(scaled(x, other).a, scaled(ROWS, other))
+
+
+@pytest.mark.parametrize("gpu", [True], indirect=True)
+def test_one_tensor_in_two_places(gpu: Gpu) -> None:
+    x, w, b = gpu.tensor(ROWS), gpu.tensor(ROWS[0]), gpu.tensor(ROWS[1])
+    for _ in range(2):
+        wf.layer_norm(x, w, w)
+        softmax(x, out=x)
+    assert functions_of(lambda: wf.layer_norm(x, w, w)) == {"call", "recipe"}
+    assert functions_of(lambda: softmax(x, out=x)) <= {"call", "keyed", "recipe", "same"}
+    x = gpu.tensor(ROWS)
+    for first, second in ((w, b), (w, w), (b, b), (b, w)):
+        found = wf.layer_norm(x, first, second).a
+        np.testing.assert_array_equal(found, wf.layer_norm(ROWS, first.a, second.a))
 
 
 class Parameter(Tensor):

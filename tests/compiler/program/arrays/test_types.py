@@ -10,8 +10,9 @@ import pytest
 from array_programs import expect_equal, results, traced
 
 import warpfold as wf
-from warpfold.compiler.dtypes import BF16, F8E4M3FN, F8E5M2, F16, F32, F64, U8, U16, DType
+from warpfold.compiler.dtypes import ALL, BF16, BOOL, F8E4M3FN, F8E5M2, F16, F32, F64, NUMBER, U8, U16, DType
 from warpfold.compiler.errors import TraceError
+from warpfold.compiler.program.arrays.trace import ArrayArg, trace_arrays
 from warpfold.compiler.program.graph import walk
 
 EIGHT_BITS = [(F8E4M3FN, ml_dtypes.float8_e4m3fn), (F8E5M2, ml_dtypes.float8_e5m2)]
@@ -30,6 +31,19 @@ def test_a_half_is_rounded_where_cast_says(t: DType) -> None:
     expect_equal(lambda x: wf.cast(wf.cast(x, t) * 3, "f32"), lambda x: rounded(x) * 3, X)
     expect_equal(lambda x: wf.cast(x.astype(t) + 1, "f64"), lambda x: rounded(x) + 1, X)
     assert "cast" not in operations(lambda x: x * 2 + wf.mean(x), X)
+
+
+@pytest.mark.parametrize("t", [*ALL, F8E4M3FN, F8E5M2], ids=str)
+def test_the_low_bits_of_a_word_are_a_number_of_any_type(t: DType) -> None:
+    numbers = [0, 1, 1] if t == BOOL else [0, 1, 3, -2 if t.kind in ("int", "float") else 5]
+    for value in np.array(numbers, t.numpy):
+        own = ArrayArg(t, (), number=True)
+        program = trace_arrays(lambda x, c: (wf.cast(x, "f64") + c, c), [ArrayArg(F64, (2,)), own], {})
+        assert [e.dtype for e in walk(program.roots) if e.op == "input"] == [F64, NUMBER]
+        x, c = np.array([0.5, 2.0]), np.array(value)
+        total, same = wf.program(lambda x, c: (wf.cast(x, "f64") + c, c))(x, c)
+        np.testing.assert_array_equal(total, x + float(value))
+        assert (same, same.dtype) == (value, t.numpy)
 
 
 def test_conversions_within_f32_are_free() -> None:
