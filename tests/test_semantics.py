@@ -1351,6 +1351,11 @@ def test_gradients() -> None:
     x = torch.ones(3, requires_grad=True)
     total(x * 2).backward()
     assert x.grad.tolist() == [2, 2, 2]
+
+
+def test_no_gradients() -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    x = torch.ones(3, requires_grad=True)
     with pytest.raises(wf.WarpfoldError, match="WF165"):
         total(x, out=torch.zeros(()))
     with pytest.raises(wf.WarpfoldError, match="WF165"):
