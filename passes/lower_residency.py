@@ -11,6 +11,9 @@ Some accesses take another way: their elements are loaded, and the fragment is s
 - Accesses to single elements of 1 or 2 bytes, or to several elements that lie apart or begin anywhere.
 - All accesses on targets that have no ``cp.async``.
 
+With ``walked`` a thread copies the accesses that begin before the end of the row, in a loop, and has as many slots as
+the launch gives it.
+
 The slots of all holds of a kernel lie one behind another in dynamic shared memory, of which the launch says the size.
 
 Two accesses of four elements in a CTA of 32 threads:
@@ -106,12 +109,15 @@ from ..compiler.ir.dialect.residency import HELD_ACCESS, slot_bytes
 from ..compiler.ir.mlir import arith, ir, nvvm, scf
 from .access.element_accesses import is_readable, lower_element_load
 from .access.offsets import offset
+from .access.peeling import after
 
 FUNCTIONS = ("gpu.func", "func.func")
 LAYOUT = 6
 """Operands of a hold before its layout."""
 UNROLLED = 8
 """Slots that straight-line code fills; a loop fills the others, as many at a time."""
+AT_A_TIME = 4
+"""Accesses that a loop over those of a row copies at a time."""
 LEAST_ASYNC = 4
 """Bytes that a ``cp.async`` copies at least."""
 
@@ -192,6 +198,7 @@ class _Hold:
         self.op = op
         self.base, self.kept, self.begin, self.first, self.end, thread = list(op.operands)[:LAYOUT]
         self.access, self.whole = str_attr(op, "access", HELD_ACCESS), bool_attr(op, "whole")
+        self.walked = "walked" in op.attributes
         self.slots, self.step, self.threads = (int_attr(op, name) for name in ("slots", "step", "threads"))
         self.vector, self.item, self.index = int_attr(op, "vector"), int_attr(op, "item"), self.begin.type
         self.scalar = ir.IntegerType.get_signless(8 * self.item)
@@ -221,6 +228,9 @@ class _Hold:
 
     def each_slot(self, write: Callable[[Any, Any, bool], None]) -> None:
         """Calls ``write`` with the number of each slot, the index of its access, and whether that is the first one."""
+        if self.walked:
+            self.each_access(write)
+            return
         straight = (self.slots - 1) % UNROLLED + 1
         for k in range(straight):
             write(k, arith.addi(self.begin, self.number(k * self.step)) if k else self.begin, not k)
@@ -231,6 +241,31 @@ class _Hold:
             for u in range(UNROLLED):
                 k = arith.addi(loop.induction_variable, self.number(u))
                 write(k, arith.addi(self.begin, arith.muli(k, self.number(self.step))), False)
+            scf.YieldOp([])
+
+    def each_access(self, write: Callable[[Any, Any, bool], None]) -> None:
+        """Calls ``write`` as ``each_slot`` does, for the accesses that begin before the end of the row."""
+        branch = scf.IfOp(arith.cmpi(arith.CmpIPredicate.slt, self.begin, self.end))
+        with ir.InsertionPoint(branch.then_block):
+            write(0, self.begin, True)
+            scf.YieldOp([])
+        begin = arith.addi(self.begin, self.number(self.step))
+        group = AT_A_TIME * self.step
+        limit = arith.subi(self.end, self.number(group - self.step))
+        self.walk(begin, limit, AT_A_TIME, write)
+        self.walk(after(begin, limit, group), self.end, 1, write)
+
+    def walk(self, begin: Any, end: Any, each: int, write: Callable[[Any, Any, bool], None]) -> None:
+        """Calls ``write`` in a loop over groups of ``each`` accesses, for those that begin before ``end``."""
+        loop = scf.ForOp(begin, end, self.number(each * self.step))
+        with ir.InsertionPoint(loop.body):
+            far = arith.subi(loop.induction_variable, self.begin)
+            number = arith.shrui(far, self.number(self.step.bit_length() - 1))
+            for u in range(each):
+                k, r = number, loop.induction_variable
+                if u:
+                    k, r = arith.addi(k, self.number(u)), arith.addi(r, self.number(u * self.step))
+                write(k, r, False)
             scf.YieldOp([])
 
     def parts_of_slot(self, k: Any) -> list[Any]:

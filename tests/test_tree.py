@@ -20,6 +20,7 @@ import pytest
 import warpfold as wf
 from warpfold.compiler.plan.ladder import RUNGS
 from warpfold.compiler.plan.plan import ROWS_A_ROUND, Plan
+from warpfold.compiler.planner.resident import held
 from warpfold.compiler.planner.tree import same_bits
 from warpfold.compiler.program.library import reductions
 from warpfold.compiler.target import WARP
@@ -243,19 +244,21 @@ def halves(elements: Sequence[Any]) -> Any:
     return halves(elements[:half]) + halves(elements[half:]) if half else elements[0]
 
 
-def kept(x: Row, plan: Plan, lead: int | None = None) -> Any:
+def kept(x: Row, plan: Plan, lead: int | None = None, *, walked: bool = False) -> Any:
     """Paragraph 12: the sum of a row whose threads keep their accesses; rows may begin ``lead`` past a boundary."""
     v, positions = plan.vector_reduced, plan.positions
     length, lead = (len(x), 0) if lead is None else (len(x) + v - 1, lead)
-    held = ceil(ceil(length / v) / (positions * plan.cluster))
-    part = ceil(len(x) / plan.cluster) if plan.fast == "kept" else held * positions * v
+    each = ceil(ceil(length / v) / (positions * plan.cluster))
+    part = ceil(len(x) / plan.cluster) if plan.fast == "kept" else each * positions * v
 
     def element(r: int, end: int) -> Any:
         return x[r] if 0 <= r < min(end, len(x)) else np.float32(0)
 
     def own(rank: int, q: int) -> Any:
         begin, end = rank * part - lead, (rank + 1) * part - lead
-        starts = [begin + (k * positions + q) * v for k in range(held)]
+        starts = [begin + (k * positions + q) * v for k in range(each)]
+        if walked:
+            return thread(x[: max(0, end)], [s for s in starts if s < min(end, len(x))], v, 1, "shifted")
         return halves([element(start + j, end) for start in starts for j in range(v)])
 
     threads = [[own(rank, q) for q in range(positions)] for rank in range(plan.cluster)]
@@ -415,6 +418,26 @@ def test_sums_of_rows_that_wait_on_chip(options: str, n: int, where: str) -> Non
     found = with_its_sum(x, axis=1, plan=wanted, out=out, device="emulator")[1]
     leads = [i * n % plan.vector if n % plan.vector else None for i in range(5)]
     assert found[:, 0].tolist() == [float(kept(row, plan, lead)) for row, lead in zip(x, leads, strict=True)]
+
+
+@wf.program
+def weighted_with_its_sum(x: Any, w: Any, *, axis: int) -> Any:
+    """The same with a weight for each element of a row."""
+    total = wf.sum(x, axis=axis, keepdims=True)
+    return (x - total) * w, total
+
+
+@pytest.mark.parametrize("options", KEPT)
+def test_sums_of_rows_that_a_loop_walks(options: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large rows with weights that begin between boundaries wait in shared memory: paragraph 3 holds."""
+    monkeypatch.setattr(held, "LARGE", 0)
+    x, plan = at_element(random(5, 333), 0), Plan().with_options(options)
+    wanted = f"fast=reduced,warps_kept=1,resident=shared,{options}"
+    out = at_element(x, 0), np.empty((5, 1), np.float32)
+    found = weighted_with_its_sum(x, random(1, 333)[0], axis=1, plan=wanted, out=out, device="emulator")[1]
+    leads = [i * 333 % plan.vector if plan.vector > 1 else None for i in range(5)]
+    sums = [kept(row, plan, lead, walked=lead is not None) for row, lead in zip(x, leads, strict=True)]
+    assert found[:, 0].tolist() == [float(s) for s in sums]
 
 
 @pytest.mark.parametrize("n", [96, 333, 1000])

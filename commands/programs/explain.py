@@ -130,9 +130,9 @@ def _step(words: Words, number: int, cut: CutRows | None) -> None:
 
 def _facts(own: PreparedStep) -> list[tuple[str, object]]:
     """Where a row waits, and what a step launches."""
-    plan = own.prepared.choice.plan
-    state = sum(t.itemsize for t in own.step.program.states)
-    waiting = waiting_bytes(plan, own.prepared.choice.facts, own.step.program.inputs)
+    choice = own.prepared.choice
+    plan, state = choice.plan, sum(t.itemsize for t in own.step.program.states)
+    waiting = waiting_bytes(plan, choice.facts, own.step.program.inputs, choice.run)
     return [
         ("residency", residency(own)),
         *([("finish", finish_words(plan))] if own.step.program.reduces else []),

@@ -41,7 +41,7 @@ NUMBER_BITS = 24
 
 RARE = (
     "repeats", "flat", "by_row", "gapped", "pieces", "block", "places", "numbers", "once", "stores", "full",
-    "waiting", "numberings", *RARE_IN_PLANS,
+    "waiting", "walked", "numberings", *RARE_IN_PLANS,
 )  # fmt: skip
 """The facts, and the fields of a plan, that the IR leaves out where they have their default."""
 
@@ -78,6 +78,7 @@ class Facts:
             access of that name reads it. Empty where all outputs are ``kept``.
         full: whether every thread makes all accesses that it keeps, and each lies in the row.
         waiting: the numbers of the inputs whose elements wait for a later phase, since each row has its own.
+        walked: whether phases walk the accesses that wait in shared memory in a loop, for rows of any length.
         numberings: along which dims the numbers of each numbering of the program rise: ``kept``, ``reduced``,
             ``both`` or ``none``, for a count of elements.
     """
@@ -100,6 +101,7 @@ class Facts:
     stores: tuple[str, ...] = ()
     full: bool = False
     waiting: tuple[int, ...] = ()
+    walked: bool = False
     numberings: tuple[str, ...] = ()
 
     def row(self, geometry: Geometry) -> int:
@@ -172,11 +174,15 @@ class Kernel(NamedTuple):
         )  # fmt: skip
 
 
-def waiting_bytes(plan: Plan, facts: Facts, inputs: Sequence[DType]) -> int:
-    """Bytes of dynamic shared memory of a CTA: a slot for each access that a thread keeps of an input that waits."""
+def waiting_bytes(plan: Plan, facts: Facts, inputs: Sequence[DType], run: Launch | None = None) -> int:
+    """Bytes of dynamic shared memory of a CTA: a slot for each access that a thread keeps of an input that waits.
+
+    Where rows of any length share a kernel, a launch needs slots for its own rows; without ``run`` they are the most.
+    """
     if plan.resident != "shared":
         return 0
-    return plan.held * plan.threads * plan.vector * sum(inputs[i].itemsize for i in facts.waiting)
+    slots = run.chunk // layout_of(plan).span("reduced") if run and facts.walked else plan.held
+    return slots * plan.threads * plan.vector * sum(inputs[i].itemsize for i in facts.waiting)
 
 
 def numberings(program: Program) -> tuple[str, ...]:

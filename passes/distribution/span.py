@@ -53,17 +53,20 @@ def end_in_range(kernel: Kernel, place: Place, first: Any, end: Any, vector: int
     return arith.select(place.in_range, end, nothing)
 
 
-def reduce_span(kernel: Kernel, plan: Plan, span: Span, unroll: int, width: int, read: Callable[[Any], Any]) -> Any:
+def reduce_span(
+    kernel: Kernel, plan: Plan, span: Span, unroll: int, width: int, read: Callable[[Any], Any], *, early: bool = False
+) -> Any:
     """The stage of the thread: what its elements combine to; along a period, for each element of an access.
 
     Threads are arranged by ``plan``; ``unroll`` accesses of ``width`` elements, which ``read`` makes, are in flight.
+    With ``early`` the first one may begin before the first element.
     """
     named(span.begin, "begin")
     named(span.end, "end")
     periods = [] if span.period is None else [span.period]
     state = state_type([with_shape(t, width if periods else plan.vector_kept) for t in kernel.states])
     operands = [span.begin, span.end, pack(kernel.neutral(width)), *periods]
-    attributes = {"step": span.step, "unroll": unroll} | _known(kernel)
+    attributes = {"step": span.step, "unroll": unroll} | _known(kernel) | ({"early": True} if early else {})
     op = kernel.stage("fold.thread_reduce", [state], operands, attributes, regions=2)
     block = op.regions[0].blocks.append(kernel.index)
     (r,) = block.arguments

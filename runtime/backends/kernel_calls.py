@@ -145,7 +145,7 @@ def calls(
             own = {"input": starts[:inputs], "output": starts[inputs:]}
             own |= {"partial": partials, "counter": [space.counters], "exchange": exchange}
             own |= {role: [address] for role, address in (rows or {}).items()}
-            shared = waiting_bytes(kernel.plan, kernel.facts, artifact.inputs)
+            shared = waiting_bytes(kernel.plan, kernel.facts, artifact.inputs, run)
             found.append(_call(kernel, geometry, run, own, count)._replace(shared=shared))
         else:
             parts = artifact.plan.parts(run.split) if artifact.plan.finish == "two_kernels" else 1

@@ -36,7 +36,8 @@ class HoldOp(Fold.Operation, name="hold"):  # type: ignore[misc]
     slots, threads, vector, item, whole}``: slot k gets the access of ``vector`` elements, of ``item`` bytes each, that
     begins at the reduced index ``begin + k * step``. Elements whose reduced index is not in [first, end) are undefined,
     and nothing is read for them that other threads write; with ``whole`` there are none. Only the first access may
-    begin before ``first``. ``thread`` is the thread's number in its CTA of ``threads`` threads. The slots of all holds
+    begin before ``first``. With ``walked`` there are only slots of accesses that begin before ``end``, and ``slots`` is
+    the most. ``thread`` is the thread's number in its CTA of ``threads`` threads. The slots of all holds
     of a kernel, one behind another, are its dynamic shared memory.
     """
 

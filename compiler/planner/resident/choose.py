@@ -21,7 +21,7 @@ from ..options import named
 from ..powers_of_two import floor2
 from ..table import Sitting, threshold
 from ..task import Choice, Notes, Task
-from . import columns, l2, maps, rows, tiled
+from . import columns, held, l2, maps, rows, tiled
 from .accesses import accesses, elements_of, has_bits, is_by_columns, writes_bits
 
 UNROLL = threshold(4, "accesses in flight", sittings.RESIDENT_ROWS)
@@ -52,6 +52,8 @@ def choose(task: Task, wanted: str = "") -> Choice:
     elif task.program.reduces:
         notes.rejected += _other_residencies(task, plan)
     facts = _facts(task, plan)
+    if task.program.reduces:
+        plan, facts = held.for_any_length(task, plan, facts)
     waiting = waiting_bytes(plan, facts, task.program.inputs)
     check(plan, task.target, sum(t.itemsize for t in task.program.states), waiting)
     return Choice(plan, facts, _launch(task, plan), [reason for reason, _ in notes.reasons], notes.rejected)
@@ -91,14 +93,16 @@ def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
         return replace(chosen, held=0, unroll=chosen.unroll if "unroll" in named(wanted) else min(UNROLL, each))
     while chosen.cluster > 1 and accesses_of_row <= chosen.positions * (chosen.cluster - 1):
         chosen = replace(chosen, cluster=chosen.cluster // 2)  # or a CTA would own nothing
-    held = -(-accesses_of_row // (chosen.positions * chosen.cluster))
-    if "held" in named(wanted) and chosen.held != held:
-        raise error("WF424", held=chosen.held, needed=held)
-    if held > MOST_HELD:
+    plan, asked = replace(chosen, held=held.needed(task, chosen)), chosen.held
+    if plan.held > MOST_HELD:
         nbytes = task.geometry.n_reduced * sum(_item(task, i) for i in elements_of(task))
-        raise error("WF426", resident=chosen.resident, nbytes=nbytes, held=held, most=MOST_HELD)
+        raise error("WF426", resident=plan.resident, nbytes=nbytes, held=plan.held, most=MOST_HELD)
+    if "held" in named(wanted):
+        whole, _ = held.for_any_length(task, plan, _facts(task, plan))
+        if asked not in (plan.held, whole.held):
+            raise error("WF424", held=asked, needed=plan.held)
     notes.because(f"asked for: {wanted}")
-    return replace(chosen, held=held)
+    return plan
 
 
 def _item(task: Task, operand: int) -> int:
@@ -260,7 +264,7 @@ def _launch(task: Task, plan: Plan) -> Launch:
     g, span = task.geometry, layout_of(plan).span("reduced")
     if plan.resident == "l2":
         return l2.launch(task, plan)
-    own = span * (plan.held or -(-g.n_reduced // (span * plan.cluster)) or 1)
+    own = span * (held.needed(task, plan) if task.program.reduces else plan.held)
     length = rows.count_of(task, plan.vector) * plan.vector if plan.fast == "reduced" else g.n_reduced
     if task.program.reduces:
         if plan.fast == "kept":

@@ -24,7 +24,7 @@ from .tickets import distribute_by_tickets
 from .walked_row import WalkedRow
 
 ROWS: dict[str, Any] = {"registers": HeldRow.of, "shared": HeldRow.of, "memory": WalkedRow.of}
-"""For each residency what makes the row of a thread."""
+"""For each residency what makes the row of a thread, if no loop walks its slots."""
 
 
 def distribute_phases(kernel: Kernel) -> None:
@@ -35,7 +35,7 @@ def distribute_phases(kernel: Kernel) -> None:
     places = row_tiles if kernel.plan.tile_bytes else _in_place
     with places(kernel) as (tile, place, tiles):
         accesses = RowAccesses.of(kernel, place, tiles)
-        row = ROWS[kernel.plan.resident](accesses)
+        row = WalkedRow.in_slots(accesses) if kernel.facts.walked else ROWS[kernel.plan.resident](accesses)
         for number in range(len(kernel.phases)):
             phase = kernel.of(number)
             with phase.reduce.location:

@@ -120,8 +120,8 @@ class RowAccesses:
         layout = [zero, kernel.number(1), *([zero] if access in IN_TILE else [])]
         return (1, 1), ([self.starts[operand], zero, arith.subi(r, self.begin)], layout, bounds)
 
-    def hold(self, operand: int, t: Any) -> Any:
-        """The slots in shared memory into which the thread copies its accesses of an input."""
+    def hold(self, operand: int, t: Any, *, walked: bool = False) -> Any:
+        """The slots in shared memory into which the thread copies its accesses of an input: all, or those there are."""
         kernel, plan, facts = self.kernel, self.kernel.plan, self.kernel.facts
         layout = _layout(kernel, operand) + _after_layout(kernel, operand)
         attributes: dict[str, Any] = load_attributes(
@@ -129,6 +129,7 @@ class RowAccesses:
         )
         attributes |= {"step": layout_of(plan).step, "slots": plan.held, "threads": plan.threads}
         attributes |= {"vector": plan.vector, "item": bytes_of(memory_type(t)), "whole": facts.full}
+        attributes |= {"walked": True} if walked else {}
         thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
         operands = [
             kernel.arg("input", operand),

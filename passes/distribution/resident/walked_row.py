@@ -1,15 +1,21 @@
-"""A row that waits in memory: each phase walks it again, in a loop, and so do the results."""
+"""A row that each phase and the results walk in a loop: in memory, or in the slots of the thread in shared memory.
+
+A loop serves rows of any length. In slots, rows that begin anywhere are walked so: the loop masks their ends in code
+of its own, before it and behind it, where straight-line code has masks in all accesses that may be the last one.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from ....compiler.ir.mlir import ir
+from ....compiler.ir.dialect.base import element
+from ....compiler.ir.mlir import arith, ir
 from ....compiler.plan.layout import layout_of
 from ..kernel import Kernel
 from ..span import Span, end_in_range, reduce_span
-from .row_accesses import RowAccesses, wide
+from .row_accesses import RowAccesses, is_shifted, wide
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,10 +25,12 @@ class WalkedRow:
     Attributes:
         row: the thread's accesses.
         span: where they begin and end.
+        slots: for each input that waits in shared memory its slots there.
     """
 
     row: RowAccesses
     span: Span
+    slots: Mapping[int, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, row: RowAccesses) -> WalkedRow:
@@ -30,6 +38,13 @@ class WalkedRow:
         plan, first, limit = row.kernel.plan, row.chunk.first, row.chunk.limit
         end = end_in_range(row.kernel, row.place, first, limit, plan.vector_reduced)
         return cls(row, Span(row.begin, end, first, layout_of(plan).step))
+
+    @classmethod
+    def in_slots(cls, row: RowAccesses) -> WalkedRow:
+        """The row of a thread whose accesses wait in shared memory."""
+        kernel = row.kernel
+        slots = {i: row.hold(i, element(kernel.inputs[i].type), walked=True) for i in kernel.facts.waiting}
+        return cls(row, Span(row.begin, row.chunk.limit, row.chunk.first, layout_of(kernel.plan).step), slots)
 
     def reduced(self, phase: Kernel) -> Any:
         """The state that the thread's elements combine to."""
@@ -39,11 +54,21 @@ class WalkedRow:
         def read(r: Any) -> list[Any]:
             return [wide(self._fragment(v, r, {}), plan.vector) for v in phase.sources]
 
-        return reduce_span(phase, plan, self.span, plan.unroll, plan.vector, read)
+        early = is_shifted(self.row.kernel)
+        return reduce_span(phase, plan, self.span, plan.unroll, plan.vector, read, early=early)
 
     def _fragment(self, tensor: Any, r: Any, known: dict[Any, Any]) -> Any:
         """The fragment of a tensor, of the access at ``r``."""
-        return self.row.values.fragment(tensor, known, r, lambda i, t: self.row.load(i, t, r, whole=True))
+        return self.row.values.fragment(tensor, known, r, lambda i, t: self._load(i, t, r))
+
+    def _load(self, operand: int, t: Any, r: Any) -> Any:
+        """The elements of an input in the access at ``r``."""
+        if operand not in self.slots:
+            return self.row.load(operand, t, r, whole=True)
+        kernel, (begin, step) = self.row.kernel, (self.span.begin, self.span.step)
+        number = arith.shrui(arith.subi(r, begin), kernel.number(step.bit_length() - 1))
+        how = {"threads": kernel.plan.threads}
+        return kernel.make("fold.held", t, [self.slots[operand], number], how, kernel.plan.vector)
 
     def store(self) -> None:
         """Writes the results."""
@@ -54,7 +79,8 @@ class WalkedRow:
             return
         values.prepare([result for _, result in elements])
         attributes = {"step": self.span.step, "unroll": kernel.plan.unroll}
-        op = kernel.make_op("fold.thread_map", [], [self.span.begin, self.span.end], attributes, regions=1)
+        first = [self.span.first] if is_shifted(kernel) else []
+        op = kernel.make_op("fold.thread_map", [], [self.span.begin, self.span.end, *first], attributes, regions=1)
         block = op.regions[0].blocks.append(kernel.index)
         (r,) = block.arguments
         with ir.InsertionPoint(block):

@@ -23,6 +23,7 @@ from made import (
 
 import warpfold as wf
 from warpfold.compiler.errors import ArgumentError, TraceError
+from warpfold.compiler.planner.resident import held
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(6, 50)).astype(np.float32)
@@ -52,6 +53,17 @@ def test_rows_in_several_dims_may_begin_anywhere(plan: str) -> None:
     x, w = RNG.standard_normal((3, 2, 5, 130)).astype(np.float32), RNG.standard_normal(5).astype(np.float32)
     shifted = wf.program(lambda x, w: softmax(x + w[:, None]))
     np.testing.assert_allclose(shifted(x, w, plan=plan), softmax_numpy(x + w[:, None]), atol=2e-7)
+
+
+@pytest.mark.parametrize("n", [7, 257, 1003, 2051])
+@pytest.mark.parametrize("plan", ["resident=shared", "resident=shared,cluster=2", "lanes=32,warps=1,vector=4"])
+def test_odd_rows_of_many_lengths(n: int, plan: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One kernel masks both ends of rows of any length, of which some threads have no access."""
+    monkeypatch.setattr(held, "LARGE", 0)
+    x, w = RNG.standard_normal((3, n)).astype(np.float32), RNG.standard_normal((2, n)).astype(np.float32)
+    how = f"{plan},vector=4,warps=2" if "shared" in plan else plan
+    close(softmax(x, plan=how), softmax_numpy(x))
+    close(layer_norm(x, w[0], w[1], plan=how), layer_norm_numpy(x, w[0], w[1]), 2e-5)
 
 
 def test_a_transposed_input_has_a_result_in_its_memory_order() -> None:
