@@ -18,6 +18,7 @@ from ..compiler.program.symbols import is_array
 from ..compiler.space.geometry import normalize_axes
 from ..compiler.target import DEFAULT, target
 from . import tuned_plans
+from .arrays.pytorch import are_tracked
 from .arrays.torch_compile import opaque
 from .calls.operands import Operands
 from .calls.recall import Memo, arrays_of, call_key, named
@@ -115,6 +116,10 @@ def reduced(xs: Sequence[Any], what: Any, axis: Axis, out: Any, where: Any, how:
         from .programs.reductions import reduced_in_trace  # not imported to reduce an array
 
         return reduced_in_trace(xs, what, axis, out, where, how)
+    if are_tracked((*xs, where)):
+        from .programs.autograd import reduced_with_gradients  # not imported without such tensors
+
+        return reduced_with_gradients(reduced, xs, what, axis, out, where, how)
     given = DEFAULTS | {name: value for name, value in how.items() if name in DEFAULTS}
     params = {name: value for name, value in how.items() if name not in DEFAULTS}
     nan, determinism = given["nan"], given["determinism"]

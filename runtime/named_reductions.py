@@ -15,6 +15,7 @@ from ..compiler.program.library import reductions
 from ..compiler.program.symbols import is_array
 from .api import Axis, reduce, reduced
 from .arrays.conversion import from_numpy, view
+from .arrays.pytorch import are_tracked
 from .arrays.torch_compile import opaque
 from .calls.recall import Memo, arrays_of, call_key
 from .calls.recipe import MISS
@@ -154,7 +155,7 @@ def dot(x: Any, y: Any, **how: Any) -> Any:
     Raises:
         ArgumentError: WF150 for other ranks or sizes.
     """
-    shapes = [a.sizes if is_array(a) else view(a).shape for a in (x, y)]
+    shapes = [a.sizes if is_array(a) else view(a.detach() if are_tracked((a,)) else a).shape for a in (x, y)]
     if len(shapes[0]) != 1 or shapes[0] != shapes[1]:
         raise error("WF150", shapes=f"{shapes[0]} and {shapes[1]}")
     return _of_pair(x, y, "dot", **how)

@@ -1349,8 +1349,15 @@ def test_results_are_of_the_inputs_library() -> None:
 def test_gradients() -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     x = torch.ones(3, requires_grad=True)
+    total(x * 2).backward()
+    assert x.grad.tolist() == [2, 2, 2]
+
+
+def test_no_gradients() -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    x = torch.ones(3, requires_grad=True)
     with pytest.raises(wf.WarpfoldError, match="WF165"):
-        total(x)
+        total(x, out=torch.zeros(()))
     with pytest.raises(wf.WarpfoldError, match="WF165"):
         wf.sum([1.0, 2.0], initial=x[0])
     assert total(x.detach()).item() == 3

@@ -7,6 +7,7 @@ checks precede the use of the address.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -71,8 +72,16 @@ def _device(x: Any) -> Device:
     raise refusal(x, f"it lies on device {x.device}")
 
 
+def are_tracked(xs: Iterable[object]) -> bool:
+    """Whether PyTorch would record an operation on one of these."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.is_grad_enabled():
+        return False
+    return any(isinstance(x, torch.Tensor) and x.requires_grad for x in xs)
+
+
 def _check_gradients(torch: Any, x: Any) -> None:
-    """Refuses a tensor with gradients, which warpfold's results do not have."""
+    """Refuses a tensor with gradients where a result would have none."""
     if x.requires_grad and torch.is_grad_enabled():
         raise error("WF165", reason="requires gradients", remedy="pass x.detach(), or call inside torch.no_grad()")
     forward = torch.autograd.forward_ad

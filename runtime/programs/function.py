@@ -20,6 +20,7 @@ from ...compiler.program.signatures import defined, parameters
 from ...compiler.program.symbols import is_array
 from ...compiler.target import DEFAULT
 from ..arrays.fast_readers import READERS
+from ..arrays.pytorch import are_tracked
 from ..arrays.torch_compile import opaque
 from ..calls.recall import NO_KEY, Memo
 from ..calls.recipe import MISS, Recipe
@@ -69,7 +70,8 @@ class ArrayFunction(partial[R], Generic[P, R]):
 
     def __new__(cls, function: Callable[P, R]) -> ArrayFunction[P, R]:
         calls = _Calls(function)
-        made = super().__new__(cls, cls._entered(_entry(calls), function))
+        calls.entry = _entry(calls)
+        made = super().__new__(cls, cls._entered(calls.entry, function))
         update_wrapper(made, function)
         made.function, made._traces = function, calls.traces
         return made
@@ -130,7 +132,10 @@ class _Calls:
         function: the Python function.
         traces: its traces.
         memo: the recipes of earlier calls.
+        entry: the function that a call enters.
     """
+
+    entry: Callable[..., Any]
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function, self.traces, self.memo = function, Traces(function), Memo()
@@ -141,6 +146,8 @@ class _Calls:
         if any(map(is_array, given)):
             return self._inline(xs, how, out)
         try:
+            if are_tracked(given):
+                return self._recorded(xs, how, out)
             own = key if has_key(given) else NO_KEY
             return self.memo.missed(own, self.function, tuple(arrays), lambda: self._run(xs, how, out))
         except Exception as e:
@@ -155,6 +162,18 @@ class _Calls:
         if out is not None or any(name in OPTIONS for name in how):
             raise error("WF188", name=getattr(self.function, "__name__", "a program"), options=", ".join(OPTIONS))
         return self.function(*xs, **how)
+
+    def _recorded(self, xs: Sequence[Any], how: Mapping[str, Any], out: Any) -> Any:
+        """A call whose results have gradients."""
+        from .autograd import recorded  # not imported without tensors that require gradients
+
+        of_call = {name: value for name, value in how.items() if name in DEFAULTS}
+        own = {name: value for name, value in how.items() if name not in DEFAULTS}
+
+        def run(xs: Sequence[Any], own: Mapping[str, Any]) -> Any:
+            return self.entry(*xs, out=out, **own, **of_call)
+
+        return recorded(self.function, run, xs, own, out, how.get("determinism", DEFAULTS["determinism"]))
 
     def _run(self, xs: Sequence[Any], how: Mapping[str, Any], out: Any) -> Any:
         """A call in full, without a look at earlier ones."""

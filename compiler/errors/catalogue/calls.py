@@ -141,7 +141,7 @@ ENTRIES: Entries = {
             "write wf.segment_reduce(x, offsets, what)",
         ),
         "WF165": (
-            "a tensor {reason}: warpfold does not differentiate, and its results would have no gradients",
+            "a tensor {reason}: the result of this call would have no gradient",
             "{remedy}",
         ),
         "WF166": ("a {kind} has no memory that holds its elements: {reason}", "{remedy}"),

@@ -89,8 +89,7 @@ class Given(NamedTuple):
     def of(cls, function: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, Any]) -> Given:
         """Arguments by position and by keyword."""
         names = [p.name for p in parameters(function)]
-        numbered = (*names, *map(str, range(len(names), len(xs))))
-        by_position = dict(zip(numbered, xs, strict=False))
+        by_position = dict(zip(names_of(function, len(xs)), xs, strict=True))
         order = sorted(how, key=lambda n: names.index(n) if n in names else len(names))
         return cls(function, by_position | {n: how[n] for n in order}, len(xs))
 
@@ -121,6 +120,13 @@ class Given(NamedTuple):
         return self.function(
             *(own[n] for n in names[: self.positional]), **{n: own[n] for n in names[self.positional :]}
         )
+
+
+def names_of(function: Callable[..., Any], count: int) -> list[str]:
+    """The names of the first arguments by position: those of parameters, and then numbers."""
+    kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    own = [p.name for p in parameters(function) if p.kind in kinds][:count]
+    return [*own, *map(str, range(len(own), count))]
 
 
 class _Signature(Signature):

@@ -1,0 +1,160 @@
+"""Results of PyTorch's tensors that require gradients: gradients beside PyTorch's own, and beside differences."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import warpfold as wf
+
+torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed")
+F = torch.nn.functional
+
+
+def tensor(*shape: int, seed: int = 0, dtype: Any = torch.float64) -> Any:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
+
+
+X, W, B = tensor(3, 4), tensor(4, seed=1), tensor(4, seed=2)
+IMAGES, CHANNELS = tensor(2, 4, 3, seed=3), tensor(4, seed=4)
+TARGET = torch.tensor([1, 3, -100])
+PAIRS: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...]]] = {
+    "softmax": (lambda x: wf.softmax(x, axis=1), lambda x: F.softmax(x, 1), (X,)),
+    "softmax of columns": (lambda x: wf.softmax(x, axis=0), lambda x: F.softmax(x, 0), (X,)),
+    "log_softmax": (wf.log_softmax, lambda x: F.log_softmax(x, -1), (X,)),
+    "layer_norm": (wf.layer_norm, lambda x, w, b: F.layer_norm(x, (4,), w, b), (X, W, B)),
+    "rms_norm": (wf.rms_norm, lambda x, w: F.rms_norm(x, (4,), w), (X, W)),
+    "add_rms_norm": (wf.add_rms_norm, lambda x, r, w: (F.rms_norm(x + r, (4,), w), x + r), (X, X.flip(1), W)),
+    "group_norm": (
+        lambda x, w, b: wf.group_norm(x, 2, w, b), lambda x, w, b: F.group_norm(x, 2, w, b), (IMAGES, CHANNELS, W),
+    ),
+    "instance_norm": (
+        wf.instance_norm, lambda x, w, b: F.instance_norm(x, None, None, w, b), (IMAGES, CHANNELS, W),
+    ),
+    "normalize": (wf.normalize, F.normalize, (X,)),
+    "cross_entropy": (
+        lambda x: wf.cross_entropy(x, TARGET, label_smoothing=0.1),
+        lambda x: F.cross_entropy(x, TARGET, label_smoothing=0.1), (X,),
+    ),
+    "relu": (wf.relu, F.relu, (X,)),
+    "leaky_relu": (wf.leaky_relu, F.leaky_relu, (X,)),
+    "sigmoid": (wf.sigmoid, torch.sigmoid, (X,)),
+    "clip": (lambda x: wf.clip(x, -0.5, 0.5), lambda x: torch.clip(x, -0.5, 0.5), (X,)),
+    "sum": (lambda x: wf.sum(x, axis=1), lambda x: x.sum(1), (X,)),
+    "a mask": (lambda x: wf.sum(x, axis=1, where=X > 0), lambda x: (x * (X > 0)).sum(1), (X,)),
+    "mean of all": (wf.mean, torch.mean, (X,)),
+    "max": (lambda x: wf.max(x, axis=1), lambda x: x.amax(1), (X.round(),)),
+    "var": (lambda x: wf.var(x, axis=1, correction=1.0), lambda x: x.var(1), (X,)),
+    "norm": (lambda x: wf.norm(x, axis=0), lambda x: x.norm(dim=0), (X,)),
+    "prod": (lambda x: wf.prod(x, axis=1), lambda x: x.prod(1), (X.round(),)),
+    "logsumexp": (lambda x: wf.logsumexp(x, axis=1), lambda x: x.logsumexp(1), (X,)),
+    "two results": (lambda x: wf.mean_var(x, axis=1), lambda x: (x.mean(1), x.var(1, correction=0)), (X,)),
+    "dot": (wf.dot, torch.dot, (W, B)),
+    "vecdot": (wf.vecdot, torch.linalg.vecdot, (X, X.flip(1))),
+    "a monoid": (
+        lambda x: wf.reduce(x, lambda v: wf.fold(wf.SUM, v * v * v), axis=1), lambda x: (x**3).sum(1), (X,),
+    ),
+    "a transposed view": (lambda x: wf.softmax(x.t()[1:], axis=0), lambda x: F.softmax(x.t()[1:], 0), (X,)),
+    "one tensor twice": (lambda x, w: wf.layer_norm(x, w, w), lambda x, w: F.layer_norm(x, (4,), w, w), (X, W)),
+}  # fmt: skip
+
+
+def _gradients(function: Callable[..., Any], arrays: tuple[Any, ...]) -> tuple[list[Any], list[Any]]:
+    """The results, and the gradients of a weighted sum of them."""
+    leaves = [a.clone().requires_grad_() for a in arrays]
+    found = function(*leaves)
+    results = list(found) if isinstance(found, tuple) else [found]
+    sum((r * tensor(*r.shape, seed=7 + i)).sum() for i, r in enumerate(results)).backward()
+    return results, [x.grad for x in leaves]
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_gradients_are_those_of_pytorch(name: str) -> None:
+    ours, theirs, arrays = PAIRS[name]
+    for found, wanted in zip(_gradients(ours, arrays), _gradients(theirs, arrays), strict=True):
+        torch.testing.assert_close(found, wanted, rtol=1e-11, atol=1e-11)
+
+
+def test_transforms_of_functions() -> None:
+    found = torch.func.grad(lambda x: wf.logsumexp(x, axis=1).sum())(X)
+    torch.testing.assert_close(found, F.softmax(X, 1))
+    _, pulled = torch.func.vjp(lambda x: wf.softmax(x, axis=1), X)
+    assert pulled(X)[0].shape == X.shape
+
+
+def test_differences_and_the_gradient_of_a_gradient() -> None:
+    x = X[:2, :3].clone().requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: wf.softmax(x, axis=1), (x,))
+    assert torch.autograd.gradgradcheck(lambda x: wf.softmax(x, axis=1), (x,))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_types(dtype: Any) -> None:
+    x, w = tensor(3, 40, dtype=dtype).requires_grad_(), tensor(40, dtype=torch.float32).requires_grad_()
+    y = wf.rms_norm(x, w, eps=1e-5)
+    y.sum().backward()
+    assert (x.grad.dtype, w.grad.dtype, y.dtype) == (dtype, torch.float32, dtype)
+    wide = x.detach().double().requires_grad_()
+    F.rms_norm(wide, (40,), w.detach().double(), 1e-5).sum().backward()
+    torch.testing.assert_close(x.grad.double(), wide.grad, rtol=2e-2, atol=2e-2)
+
+
+def test_only_needed_gradients_are_computed_and_integers_have_none() -> None:
+    x = X.clone().requires_grad_()
+    y, bits = wf.relu(x, keep="bits")
+    assert not bits.requires_grad
+    assert not wf.argmax(x, axis=1).requires_grad
+    (wf.layer_norm(x, W, B) * y).sum().backward()
+    assert x.grad is not None
+    assert W.grad is None
+
+
+def test_running_statistics_are_updated_and_have_no_gradient() -> None:
+    mean, var, theirs = torch.zeros(4).double(), torch.ones(4).double(), torch.zeros(4).double()
+    x = IMAGES.clone().requires_grad_()
+    found = wf.batch_norm(x, mean, var, CHANNELS, W, training=True)
+    F.batch_norm(IMAGES, theirs, torch.ones(4).double(), CHANNELS, W, training=True)
+    torch.testing.assert_close(mean, theirs)
+    found.output.square().sum().backward()
+    wanted = IMAGES.clone().requires_grad_()
+    F.batch_norm(wanted, None, None, CHANNELS, W, training=True).square().sum().backward()
+    torch.testing.assert_close(x.grad, wanted.grad, rtol=1e-9, atol=1e-9)
+
+
+def test_dropout_has_the_gradient_of_its_own_mask() -> None:
+    x = tensor(5, 40).requires_grad_()
+    found = wf.dropout(x, p=0.25, seed=11)
+    y = found if torch.is_tensor(found) else found[0]
+    y.sum().backward()
+    torch.testing.assert_close(x.grad, torch.where(y == 0, 0.0, 4 / 3).double())
+
+
+def test_a_tensor_changed_after_the_forward_is_refused_by_pytorch() -> None:
+    x = X.clone().requires_grad_()
+    y = wf.exp(x)
+    with torch.no_grad():
+        x.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_results_are_not_kept_alive() -> None:
+    y = wf.softmax(X.clone().requires_grad_(), axis=1)
+    seen = weakref.ref(y)
+    gc.disable()
+    try:
+        del y
+        assert seen() is None
+    finally:
+        gc.enable()
+
+
+def test_without_gradients_nothing_is_recorded() -> None:
+    x = X.clone().requires_grad_()
+    with torch.no_grad():
+        assert not wf.softmax(x, axis=1).requires_grad
+    assert not wf.softmax(x.detach(), axis=1).requires_grad
