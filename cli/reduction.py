@@ -133,13 +133,15 @@ def explain(arch: str, **what: Any) -> None:
         "warpfold check examples/monoids.py:total --dtype i8 --json",
         "warpfold check softmax --shape 64x1000 --dtype bf16",
         "warpfold check layer_norm --shape 8x768 --shape 768 --plan resident=memory",
+        "warpfold check layer_norm --shape 8x768 --shape 768 --gradient",
     ),
 )
 @of_what
 @seed_option
 @device_option
+@click.option("--gradient", is_flag=True, help="Compare the gradient of a program with differences.")
 @click.option("--json", is_flag=True, help="Print one JSON object.")
-def check(seed: int, device: str, json: bool, **what: Any) -> None:
+def check(seed: int, device: str, gradient: bool, json: bool, **what: Any) -> None:
     """Check a monoid, FILE.py:NAME, or a program of arrays.
 
     For a monoid, search for values that violate its laws: identity, associativity, commutativity, idempotence. The
@@ -147,12 +149,13 @@ def check(seed: int, device: str, json: bool, **what: Any) -> None:
     with; of the options --dtype alone applies.
 
     For a program, run it on its arrays and on variants of them (far from zero, large, all equal), and compare the
-    results with the program in f64, with a bound for each element.
+    results with the program in f64, with a bound for each element. With --gradient, compare its gradient with
+    differences in f64, on arrays that are hard to differentiate at (ties, zeros, infinities, large numbers).
 
     Exits with 1 when a claimed law is refuted, or when no tried element tests it ("no evidence"), or when a result is
     beyond its bound; with 2 when the request is wrong.
     """
     from ..commands.check import check as command
 
-    if not command(request_of(**what, seed=seed), device=device, json=json):
+    if not command(request_of(**what, seed=seed), device=device, json=json, gradient=gradient):
         click.get_current_context().exit(WRONG)

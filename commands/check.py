@@ -10,6 +10,7 @@ from ..compiler.program.monoid import Monoid
 from ..compiler.program.signatures import defined
 from . import terminal
 from .programs.check import check as check_program
+from .programs.check_gradient import check_gradient
 from .requests import inputs
 from .requests.choose import AnyRequest
 from .requests.operation import input_count
@@ -17,17 +18,21 @@ from .requests.program_request import ProgramRequest
 from .requests.request import Request
 
 
-def check(request: AnyRequest, *, device: str, json: bool) -> bool:
+def check(request: AnyRequest, *, device: str, json: bool, gradient: bool = False) -> bool:
     """Shows how far the results of a program are from f64; of a monoid which laws it keeps on arrays of these types.
 
     Returns:
-        For a program whether its results are within their bounds; for a monoid whether there is evidence for every law
-        that it claims, and none is refuted.
+        For a program whether its results are within their bounds, or its gradient is one; for a monoid whether there is
+        evidence for every law that it claims, and none is refuted.
 
     Raises:
         TraceError: WF222 for a reduction that is no monoid.
-        ArgumentError: WF846 for options that say nothing of a monoid.
+        ArgumentError: WF846 for options that say nothing of a monoid, WF899 for the gradient of a reduction.
     """
+    if gradient:
+        if not isinstance(request, ProgramRequest):
+            raise error("WF899", name=request.name)
+        return check_gradient(request, json=json)
     if isinstance(request, ProgramRequest):
         return check_program(request, device=device, json=json)
     if not isinstance(request.what, Monoid):

@@ -18,7 +18,7 @@ from ...compiler.program.arrays.trace import ArrayArg
 from ...runtime.programs.arguments import Arguments, arguments_of
 from ...runtime.programs.planned import Planned, planned
 from ...runtime.programs.run import result_kinds
-from ...runtime.programs.traces import Traces, names_of
+from ...runtime.programs.traces import Traces, names_of, of_arrays
 from ...runtime.view import ArraySpec, contiguous, dense
 from ..checking import random_inputs
 from . import inputs, operation
@@ -81,6 +81,12 @@ class ProgramRequest:
         """What the function calls its arrays."""
         arguments, given = self._call
         return names_of(self.function, arguments, len(given))
+
+    @property
+    def of_arrays(self) -> Callable[..., Any]:
+        """The program as a function of its arrays by position."""
+        arguments, given = self._call
+        return of_arrays(self.function, arguments, len(given))
 
     def users_code(self) -> AbstractContextManager[None]:
         """Turns exceptions of the user's function into an error with a code."""

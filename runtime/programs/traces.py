@@ -62,14 +62,21 @@ def _traced(function: Callable[..., Any], arguments: Arguments, arrays: Sequence
         params = {key: slot.value for key, slot in arguments.named if isinstance(slot, Baked)}
         return trace_arrays(function, arrays, params, name=name)
 
+    return trace_arrays(of_arrays(function, arguments, len(arrays)), arrays, {}, name=name)
+
+
+def of_arrays(function: Callable[..., Any], arguments: Arguments, count: int) -> Callable[..., Any]:
+    """The function of so many arrays by position that calls ``function`` with these arguments."""
+
     def applied(*symbols: Any) -> Any:
         return arguments.call(function, symbols)
 
     kind = inspect.Parameter.POSITIONAL_ONLY
-    own = [inspect.Parameter(n, kind) for n in names_of(function, arguments, len(arrays))]
+    own = [inspect.Parameter(n, kind) for n in names_of(function, arguments, count)]
+    applied.__name__ = getattr(function, "__name__", "program")
     applied.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
     applied.defined = function  # type: ignore[attr-defined]
-    return trace_arrays(applied, arrays, {}, name=name)
+    return applied
 
 
 def names_of(function: Callable[..., Any], arguments: Arguments, count: int) -> tuple[str, ...]:

@@ -117,6 +117,10 @@ ENTRIES: Entries = {
             "{option} chooses among the cases of the benchmark, and {op} is a program of your own",
             "leave one out",
         ),
+        "WF899": (
+            "{name} is a reduction: --gradient compares programs",
+            "write it as one in a file, @wf.program def f(x): return wf.sum(x, axis=1), and name FILE.py:f",
+        ),
         "WF891": ("no pass is called {name!r}{near}", "warpfold-opt --list-passes names warpfold's own passes"),
         "WF892": ("the pass pipeline does not parse: {reason}", "write builtin.module(pass,gpu.module(pass),...)"),
         "WF893": (

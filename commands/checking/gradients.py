@@ -1,0 +1,137 @@
+"""Gradients as they are derived, beside differences of the program, both evaluated in NumPy.
+
+Along a direction a difference to either side of the arrays is taken. Where both agree, the derivative is their mean;
+where they do not, as at a tie of two elements, a gradient is right that lies between them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...compiler.dtypes import F64, dtype
+from ...compiler.program.array_program import ArrayProgram
+from ...compiler.program.arrays.trace import ArrayArg, trace_arrays
+from ...compiler.program.gradients.vjp import backward
+from ...compiler.program.numeric import Array
+from .array_values import evaluate
+
+STEP = 2.0**-24
+"""How far elements are moved, of their size or 1: the rounding of long doubles is 2^-40 of that."""
+TOLERANCE = 2.0**-20
+"""The difference that is allowed, of the sum of the sizes of all terms."""
+CHOSEN = 12
+"""Elements that are moved alone: those with the greatest gradients, and as many others."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The gradient of one array along one direction.
+
+    Attributes:
+        array: the number of the array.
+        at: the element that is moved; None for all.
+        derived: what the gradient gives.
+        left, right: the differences to either side.
+        size: the sum of the sizes of all terms of ``derived``.
+    """
+
+    array: int
+    at: tuple[int, ...] | None
+    derived: float
+    left: float
+    right: float
+    size: float
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a finite difference to compare with."""
+        return bool(np.isfinite(self.left) and np.isfinite(self.right))
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the differences to both sides agree, so that there is a derivative."""
+        return abs(self.left - self.right) <= 64 * TOLERANCE * max(self.size, abs(self.left), abs(self.right))
+
+    @property
+    def error(self) -> float:
+        """How far the gradient is from the derivative, or from what lies between both sides, of ``size``."""
+        low, high = sorted((self.left, self.right))
+        if self.smooth:
+            low = high = (low + high) / 2
+        off = max(low - self.derived, self.derived - high, 0.0)
+        return off / max(self.size, abs(low), abs(high), TOLERANCE) if np.isfinite(self.derived) else math.inf
+
+    @property
+    def passed(self) -> bool:
+        """Whether the gradient is right."""
+        return not self.known or self.error <= TOLERANCE
+
+
+def compared(function: Callable[..., Any], program: ArrayProgram, arrays: Sequence[Array], seed: int) -> list[Compared]:
+    """The gradients of all arrays of floats along several directions each.
+
+    Args:
+        function: the function of symbolic arrays that ``program`` was traced of.
+        program: the program.
+        arrays: its arrays.
+        seed: of the gradients of the results, and of the directions.
+    """
+    rng = np.random.default_rng(seed)
+    wide = [x.astype(np.float64) if dtype(x.dtype).is_float else x for x in arrays]
+    results = evaluate(program, wide)[: len(program.outputs) - len(program.checks)]
+    seeds: list[Array | None] = [
+        np.asarray(rng.standard_normal(r.shape)) if r.dtype.kind == "f" else None for r in results
+    ]
+    own = [i for i, x in enumerate(arrays) if dtype(x.dtype).is_float]
+    derived = _derived(function, seeds, wide)
+
+    def value(moved: Sequence[Array]) -> Any:
+        with np.errstate(all="ignore"):
+            found = evaluate(program, moved, np.longdouble)
+            return sum(np.sum(s * r) for s, r in zip(seeds, found, strict=False) if s is not None)
+
+    middle = value(wide)
+    found = []
+    for i, gradient in zip(own, derived, strict=True):
+        for at, direction in _directions(rng, wide[i], gradient):
+            ends = []
+            for sign in (-1, 1):
+                moved = list(wide)
+                moved[i] = wide[i].astype(np.longdouble) + sign * STEP * direction
+                ends.append(sign * (value(moved) - middle) / STEP)
+            with np.errstate(all="ignore"):
+                terms = np.where(direction == 0.0, 0.0, gradient * direction)
+                total, size = float(np.sum(terms)), float(np.sum(np.abs(terms)))
+            found.append(Compared(i, at, total, float(ends[0]), float(ends[1]), size))
+    return found
+
+
+def _derived(function: Callable[..., Any], seeds: Sequence[Array | None], arrays: Sequence[Array]) -> list[Array]:
+    """The gradients that ``function`` has in f64."""
+    given = [s for s in seeds if s is not None]
+    pulled = backward(function, len(seeds))
+
+    def call(*xs: Any) -> Any:
+        rest = iter(xs)
+        return pulled(*(None if s is None else next(rest) for s in seeds), *rest)
+
+    kinds = [ArrayArg(F64, s.shape) for s in given] + [ArrayArg(dtype(x.dtype), x.shape) for x in arrays]
+    return evaluate(trace_arrays(call, kinds, {}), [*given, *arrays])
+
+
+def _directions(rng: np.random.Generator, x: Array, gradient: Array) -> Iterator[tuple[tuple[int, ...] | None, Array]]:
+    """Where elements are moved to: single ones, then all of them."""
+    order = np.argsort(-np.abs(gradient), axis=None)[:CHOSEN]
+    picked = {int(k) for k in (*order, *rng.integers(0, max(x.size, 1), CHOSEN if x.size else 0))}
+    for k in sorted(picked):
+        at = tuple(int(i) for i in np.unravel_index(k, x.shape))
+        single = np.zeros(x.shape)
+        single[at] = max(1.0, abs(x[at])) if np.isfinite(x[at]) else 0.0
+        yield at, single
+    if x.size:
+        yield None, rng.choice([-1.0, 1.0], x.shape) * np.where(np.isfinite(x), np.maximum(1.0, np.abs(x)), 0.0)

@@ -1,0 +1,78 @@
+"""``warpfold check --gradient``: what passes, what fails, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from warpfold.cli import cli
+
+SOURCE = """
+import warpfold as wf
+
+@wf.program
+def wrong(x):
+    return x * wf.stop_gradient(x)
+
+@wf.program
+def greatest(x):
+    return wf.max(x, axis=1)
+
+@wf.program
+def choice(x, mask):
+    return wf.where(mask, wf.sin(x), x * x)
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "mine.py"
+    path.write_text(SOURCE, encoding="utf-8")
+    return str(path)
+
+
+def call(*args: str) -> Result:
+    return CliRunner().invoke(cli, ["check", "--gradient", *args])
+
+
+def test_a_gradient_passes_on_all_inputs() -> None:
+    found = call("layer_norm", "--shape", "3x8", "--shape", "8", "--shape", "8")
+    assert found.exit_code == 0, found.output
+    assert "the gradient of layer_norm of x f32 3x8, weight f32 8, bias f32 8" in found.output
+    for name in ("as given", "large", "equal", "ties", "zeros", "infinite"):
+        assert f"{name:<10}weight" in found.output
+    assert "FAILED" not in found.output
+
+
+def test_what_is_no_gradient_fails_and_the_worst_case_is_shown(file: str) -> None:
+    found = call(f"{file}:wrong", "--shape", "2x3")
+    assert found.exit_code == 1
+    assert "FAILED" in found.output
+    worst = found.output.partition("the worst case")[2]
+    assert "of x" in worst
+    assert "the gradient gives" in worst
+
+
+def test_at_ties_the_gradient_lies_between_both_sides(file: str) -> None:
+    found = call(f"{file}:greatest", "--shape", "2x9", "--json")
+    assert found.exit_code == 0, found.output
+    lines = json.loads(found.output)["directions"]
+    kinks = [line for line in lines if line["inputs"] == "equal" and not line["smooth"]]
+    assert kinks
+    for line in kinks:
+        assert min(line["left"], line["right"]) <= line["derived"] <= max(line["left"], line["right"])
+
+
+def test_arrays_without_gradients_are_left_out(file: str) -> None:
+    found = call(f"{file}:choice", "--shape", "2x3", "--shape", "mask=2x3", "--dtype", "f64,mask=bool")
+    assert found.exit_code == 0, found.output
+    assert {line.split()[2] for line in found.output.splitlines() if line.startswith("as given")} == {"x"}
+
+
+def test_a_reduction_is_refused() -> None:
+    found = call("sum", "--shape", "3x4")
+    assert found.exit_code == 2
+    assert "WF899: sum is a reduction: --gradient compares programs" in found.output
