@@ -149,6 +149,8 @@ def residency(own: PreparedStep) -> str:
     if not program.reduces:
         return "none: the thread that reads an element writes what is computed from it"
     walks = len(traffic.walked(program))
+    if walks == 1 and plan.resident == "memory":
+        return "none: each element is read once"
     if plan.resident == "memory":
         return f"a row waits in memory: {walks} walks read it, each what it needs"
     if plan.resident == "l2":

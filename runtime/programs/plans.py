@@ -13,6 +13,7 @@ from ...compiler.errors import error
 from ...compiler.plan.ladder import expand
 from ...compiler.plan.plan import Determinism, Plan
 from ...compiler.planner import choose as planner
+from ...compiler.planner.resident import once
 from ...compiler.planner.resident.accesses import writes_bits
 from ...compiler.planner.resident.choose import LITTLE_MORE, cuts, is_far, names_residency, owning
 from ...compiler.planner.resident.maps import turns
@@ -199,10 +200,13 @@ class StepPlanner:
             ]
             again = {(s.kept, s.reduced) for s, plan in owned if cuts(options) or plan is None}
             again |= {(s.kept, s.reduced) for s, plan in owned if self._folds_once(s, plan, steps, long, far)}
+            gathers = {(s.kept, s.reduced) for s, t in zip(steps.steps, tasks, strict=True) if once.serves(t)}
+            walked = set() if cuts(options) else again & gathers - far
             again |= {(s.kept, s.reduced) for s, _ in owned if self._is_read_again(s, steps, long, far)}
-            again |= {(s.kept, s.reduced) for s, _ in owned if self._gathers_many(s)}
-            again = set() if names_residency(options) else again
+            again |= {(s.kept, s.reduced) for s, _ in owned if self._gathers_many(s)} - gathers
+            again = set() if names_residency(options) else again - walked
             away = {(s.kept, s.reduced) for s, plan in owned if is_far(plan, options)}
+            away |= set() if names_residency(options) else walked
             own = {(s.kept, s.reduced, self._along(s, t)) for s, t in zip(steps.steps, tasks, strict=True)}
             other = {(kept, reduced, along) for kept, reduced, along in own if along != reduced}
             if again <= long and away <= far and other <= turned:

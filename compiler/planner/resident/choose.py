@@ -21,7 +21,7 @@ from ..options import named
 from ..powers_of_two import floor2
 from ..table import Sitting, threshold
 from ..task import Choice, Notes, Task
-from . import columns, held, l2, maps, rows, tiled
+from . import columns, held, l2, maps, once, rows, tiled
 from .accesses import accesses, elements_of, has_bits, is_by_columns, writes_bits
 
 UNROLL = threshold(4, "accesses in flight", sittings.RESIDENT_ROWS)
@@ -61,6 +61,8 @@ def choose(task: Task, wanted: str = "") -> Choice:
 
 def _other_residencies(task: Task, plan: Plan) -> list[tuple[str, str]]:
     """Why a row waits nowhere farther from the threads."""
+    if plan.resident == "memory":
+        return []
     copied = [("resident=shared", "registers hold the row, without a copy")] * (plan.resident == "registers")
     return [*copied, ("resident=memory", f"each of {len(task.program.reduces)} phase(s) would read the row again")]
 
@@ -169,6 +171,8 @@ def owning(task: Task, notes: Notes, wanted: str = "") -> Plan | None:
 
     Where ``wanted`` names a residency, rows of any length have a plan to put it in.
     """
+    if len(task.program.reduces) == 1 and once.serves(task):
+        return once.plan(task, notes)
     by_columns = is_by_columns(task) and not writes_bits(task)
     if task.is_portable:
         found = rows.portable_plan(task, notes, by_columns=by_columns)

@@ -41,14 +41,14 @@ def cut(
             ``reduced`` dims of each row. It is asked for the dims of folds.
         order: the dims as they lie in memory, outermost first; by default in order of their numbers. Steps without
             folds share the innermost ones among threads.
-        far: ``far(kept, reduced)`` says of rows that are owned whether they wait so far from the threads that another
-            read costs more than instructions do.
+        far: ``far(kept, reduced)`` says of rows that are owned whether they wait so far from the threads, or nowhere,
+            that another read costs more than instructions do.
         along: the planner's answer along which dims the threads of a step without folds go.
         portable: whether results have the same bits on every GPU.
         whole: the dims along which elements fill words of bits.
     """
     program = rewritten(program, owns, far, portable=portable)
-    groups = grouped(program, owns, range(len(program.dims)) if order is None else order, whole, along)
+    groups = grouped(program, owns, range(len(program.dims)) if order is None else order, whole, along, far)
     homes = _homes(program, groups)
     buffers = Buffers(program)
     crossing: list[list[Expr]] = []

@@ -54,6 +54,7 @@ class Group:
         order: the reduced dims, outermost first, where the elements are combined in their order; else empty.
         written: what it writes.
         first: the elements that it gathers for a later one.
+        far: whether rows wait far from the threads, or are folded once: another read costs more than instructions.
     """
 
     kept: Space
@@ -63,6 +64,7 @@ class Group:
     phases: tuple[tuple[Expr, ...], ...] = ()
     written: list[Written] = field(default_factory=list)
     first: tuple[Expr, ...] = ()
+    far: bool = False
 
     @property
     def space(self) -> Space:
@@ -78,7 +80,8 @@ class Group:
     def is_plain(self) -> bool:
         """Whether it is one reduction, whose results no element uses: a step for the planner of reductions."""
         single = len(self.phases) == 1 and not any(map(self.is_full, self.written))
-        return single and (not self.gathers or bool(self.mapped))
+        own = any(map(_gathers, (*self.first, *(w.value for w in self.written))))
+        return single and not own and (not self.gathers or bool(self.mapped))
 
     @lazy
     def gathers(self) -> tuple[Expr, ...]:
@@ -113,18 +116,24 @@ class Group:
     def makes(self, e: Expr) -> bool:
         """Whether it can write ``e`` for each row.
 
-        A plain step makes expressions of its results, of constants and of its count alone.
+        A plain step makes expressions of its results, of constants and of its count alone. Where rows are far, a step
+        that gathers is another one: its CTAs fold rows by themselves, and make anything of the results.
         """
         if e.space & ~self.space:
             return False
+        if not self.is_plain or (self.far and _gathers(e)):
+            return True
         leaves = [x for x in above_results((e,)) if not x.args or x.op in ("result", "gather")]
-        return not self.is_plain or all(
-            x.op == "const" or (x.op == "count" and x.value == self.reduced) or self.folds(x) for x in leaves
-        )
+        return all(x.op == "const" or (x.op == "count" and x.value == self.reduced) or self.folds(x) for x in leaves)
 
     def folds(self, e: Expr) -> bool:
         """Whether ``e`` is a result of its folds."""
         return e.op == "result" and e.args[0].digest in self.own
+
+
+def _gathers(e: Expr) -> bool:
+    """Whether a value is made of an element that an index chooses."""
+    return any(x.op == "gather" for x in above_results((e,)))
 
 
 def is_unpacked(e: Expr) -> bool:
@@ -161,6 +170,7 @@ def grouped(
     order: Sequence[int],
     whole: Collection[int] = (),
     along: Along = lambda _, reduced: reduced,
+    far: Owns = lambda *_: False,
 ) -> list[Group]:
     """What the steps of ``program`` compute and write, in order.
 
@@ -172,9 +182,10 @@ def grouped(
         order: the dims as they lie in memory, outermost first.
         whole: the dims along which elements fill words of bits.
         along: the planner's answer along which dims the threads of a step without folds go.
+        far: the planner's answer which of the rows that are owned wait far from the threads, or are folded once.
     """
     below = folds_below(program.roots)
-    groups = _fold_groups(program, below, owns)
+    groups = _fold_groups(program, below, owns, far)
     step_of = {digest: i for i, g in enumerate(groups) for digest in g.own}
     left = [Written(Operand("output", i), o.expr, space_of(o.axes), o.words) for i, o in enumerate(program.outputs)]
     for serves in (_writes_elements, _writes_rows):
@@ -197,7 +208,7 @@ def _steps(below: dict[str, frozenset[str]], e: Expr, step_of: dict[str, int]) -
 
 
 # --- folds -----------------------------------------------------------------------------------------------------------
-def _fold_groups(program: ArrayProgram, below: dict[str, frozenset[str]], owns: Owns) -> list[Group]:
+def _fold_groups(program: ArrayProgram, below: dict[str, frozenset[str]], owns: Owns, far: Owns) -> list[Group]:
     """The steps of all folds, in an order in which each finds the results that it needs.
 
     A step is taken first if no fold of its dims has to wait for another step.
@@ -205,7 +216,7 @@ def _fold_groups(program: ArrayProgram, below: dict[str, frozenset[str]], owns: 
     waiting = list(program.folds)
     groups: list[Group] = []
     while waiting:
-        found = [_foldable(program, key, waiting, below, owns) for key in dict.fromkeys(map(_key, waiting))]
+        found = [_foldable(program, key, waiting, below, owns, far) for key in dict.fromkeys(map(_key, waiting))]
         ready = [(g, whole) for g, whole in found if g.phases]
         group = next((g for g, whole in ready if whole), ready[0][0])
         groups.append(group)
@@ -234,11 +245,13 @@ def _foldable(
     waiting: Sequence[Expr],
     below: dict[str, frozenset[str]],
     owns: Owns,
+    far: Owns,
 ) -> tuple[Group, bool]:
     """The folds over some dims that a step can make now, and whether no others over these dims wait."""
     left = frozenset(f.digest for f in waiting)
     alike = [f for f in waiting if _key(f) == key]
-    owned = all(_fold(f).monoid.commutative for f in alike) and owns(*map(program.dims_of, key[:2]))
+    dims = tuple(map(program.dims_of, key[:2]))
+    owned = all(_fold(f).monoid.commutative for f in alike) and owns(*dims)
     phase: dict[str, int] = {}
     for f in alike:
         before = (below[f.digest] & left) - {f.digest}
@@ -246,7 +259,7 @@ def _foldable(
             phase[f.digest] = 1 + max((phase[b] for b in before), default=-1)
     numbers = range(1 + max(phase.values(), default=-1))
     phases = tuple(tuple(f for f in alike if phase.get(f.digest) == i) for i in numbers)
-    return Group(*key, owned, phases), len(phase) == len(alike)
+    return Group(*key, owned, phases, far=owned and far(*dims)), len(phase) == len(alike)
 
 
 # --- results ---------------------------------------------------------------------------------------------------------
@@ -294,7 +307,7 @@ def _turned(group: Group, along: Along, program: ArrayProgram) -> Group:
 
 def _gathers_for(e: Expr, groups: Sequence[Group]) -> bool:
     """Whether one of ``groups``, whose rows have an element each, gathers it for a later step, as it then will."""
-    group = next((g for g in groups if not g.is_plain and g.space == e.space and g.makes(e)), None)
+    group = next((g for g in groups if (g.far or not g.is_plain) and g.space == e.space and g.makes(e)), None)
     if group is not None:
         group.first += (e,)
     return group is not None
