@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import warpfold as wf
 from warpfold.compiler.errors import WarpfoldError
+from warpfold.compiler.planner.resident import once
 
 TYPES = ("f32", "f64", "int8", "uint8", "int64", "bool", "float16")
 INDICES = ("int8", "int32", "int64", "uint8", "uint64")
@@ -100,13 +101,32 @@ def test_the_sum_of_what_is_gathered_at_folded_indices(where: str, shape: tuple[
     ("function", "shape", "reduction", "kernels"),
     [
         (wf.cross_entropy, (64, 1000), "none", 1), (wf.cross_entropy, (64, 1000), "mean", 2),
-        (wf.cross_entropy, (64, 131072), "none", 2), (wf.cross_entropy, (64, 131072), "mean", 3),
+        (wf.cross_entropy, (64, 131072), "none", 1), (wf.cross_entropy, (64, 131072), "mean", 2),
+        (wf.cross_entropy, (64, 131071), "none", 2), (wf.cross_entropy, (64, 131071), "mean", 3),
         (wf.nll_loss, (64, 1000), "none", 1), (wf.nll_loss, (64, 1000), "mean", 1), (wf.nll_loss, (9999, 4), "mean", 2),
     ],
 )  # fmt: skip
 def test_how_many_kernels_a_loss_takes(function: Any, shape: tuple[int, int], reduction: Any, kernels: int) -> None:
     text = function.explain((shape, "float32"), (shape[:1], "int64"), reduction=reduction)
     assert text.count("  plan ") == kernels
+
+
+@pytest.mark.parametrize("where", ["", "cluster=1", "cluster=2,warps=4,unroll=2", "resident=none"])
+@pytest.mark.parametrize("t", ["f32", "bf16"])
+def test_losses_of_rows_that_are_folded_once(where: str, t: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows so long that a cluster would keep them; a target beside the row, and one that is ignored."""
+    monkeypatch.setattr(once, "LEAST_CTAS", 0)
+    x = np.asarray(RNG.standard_normal((5, 40968 if t == "bf16" else 20484)), wf.dtype(t).numpy)
+    text = wf.cross_entropy.explain(x, RNG.integers(0, 9, 5), reduction="none", plan=where)
+    assert text.count("  plan ") == (2 if where == "resident=none" else 1)
+    target = np.array([0, x.shape[1] - 1, 17, x.shape[1], -2])
+    wide = x.astype(np.float64)
+    rows = np.log(np.exp(wide).sum(axis=1)) - wide[range(5), np.where(target < x.shape[1], target, 0)]
+    rows[3:] = np.nan, 0
+    found = wf.cross_entropy(x, target, reduction="none", ignore_index=-2, plan=where)
+    np.testing.assert_allclose(found, rows, rtol=2e-6, atol=2e-6)
+    mean = wf.cross_entropy(x[:3], target[:3], plan=where)
+    np.testing.assert_allclose(mean, rows[:3].mean(), rtol=2e-6)
 
 
 @pytest.mark.parametrize("where", ["", "resident=memory", "resident=shared", "resident=none"])
