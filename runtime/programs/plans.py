@@ -184,8 +184,8 @@ class StepPlanner:
         """The steps, and the task of each: rows that turn out to be too long for a cluster are cut at the grid.
 
         So are those of a step that writes values of rows alone, if one reduction then reads them once, and a row of
-        many elements that are gathered. None are where
-        ``options`` say where rows wait, and all are where these say that none does.
+        many elements that are gathered. But a step stays whole whose CTAs fold a row once, and then gather. None are
+        cut where ``options`` say where rows wait, and all are where these say that none does.
         """
         long: Rows = frozenset()
         far: Rows = frozenset()
