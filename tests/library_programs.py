@@ -22,6 +22,14 @@ def program(function: Callable[..., Any], arrays: dict[str, Any], **params: Any)
     return trace_arrays(_of_arrays(function, list(given), params), specs, {})
 
 
+def positional(
+    function: Callable[..., Any], arrays: dict[str, Any], **params: Any
+) -> tuple[Callable[..., Any], ArrayProgram]:
+    """``function`` of the arrays that are not None by position, and its trace."""
+    names = [name for name, a in arrays.items() if a is not None]
+    return _of_arrays(function, names, params), program(function, arrays, **params)
+
+
 def values(function: Callable[..., Any], arrays: dict[str, Any], **params: Any) -> list[Any]:
     """The results of ``function`` in float64; arrays that are None are left out."""
     return evaluate(program(function, arrays, **params), [a for a in arrays.values() if a is not None])

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.dtypes import F64, dtype
+from ...compiler.dtypes import F64, DType, dtype
 from ...compiler.program.array_program import ArrayProgram
 from ...compiler.program.arrays.trace import ArrayArg, trace_arrays
 from ...compiler.program.gradients.vjp import backward
@@ -24,6 +24,8 @@ STEP = 2.0**-24
 """How far elements are moved, of their size or 1: the rounding of long doubles is 2^-40 of that."""
 TOLERANCE = 2.0**-20
 """The difference that is allowed, of the sum of the sizes of all terms."""
+ROUNDED = 2.0**-16
+"""What the rounding of the results counts beside the terms of a gradient."""
 CHOSEN = 12
 """Elements that are moved alone: those with the greatest gradients, and as many others."""
 
@@ -37,7 +39,7 @@ class Compared:
         at: the element that is moved; None for all.
         derived: what the gradient gives.
         left, right: the differences to either side.
-        size: the sum of the sizes of all terms of ``derived``.
+        size: the sum of the sizes of all terms of ``derived``, and of what the rounding of the results makes of them.
     """
 
     array: int
@@ -85,7 +87,8 @@ def compared(function: Callable[..., Any], program: ArrayProgram, arrays: Sequen
     wide = [x.astype(np.float64) if dtype(x.dtype).is_float else x for x in arrays]
     results = evaluate(program, wide)[: len(program.outputs) - len(program.checks)]
     seeds: list[Array | None] = [
-        np.asarray(rng.standard_normal(r.shape)) if r.dtype.kind == "f" else None for r in results
+        np.asarray(rng.standard_normal(r.shape)) if _differentiable(o.dtype) else None
+        for r, o in zip(results, program.outputs, strict=False)
     ]
     own = [i for i, x in enumerate(arrays) if dtype(x.dtype).is_float]
     derived = _derived(function, seeds, wide)
@@ -106,9 +109,13 @@ def compared(function: Callable[..., Any], program: ArrayProgram, arrays: Sequen
                 ends.append(sign * (value(moved) - middle) / STEP)
             with np.errstate(all="ignore"):
                 terms = np.where(direction == 0.0, 0.0, gradient * direction)
-                total, size = float(np.sum(terms)), float(np.sum(np.abs(terms)))
+                total, size = float(np.sum(terms)), float(np.sum(np.abs(terms)) + ROUNDED * abs(middle))
             found.append(Compared(i, at, total, float(ends[0]), float(ends[1]), size))
     return found
+
+
+def _differentiable(t: DType) -> bool:
+    return t.is_float and t.bits > 8
 
 
 def _derived(function: Callable[..., Any], seeds: Sequence[Array | None], arrays: Sequence[Array]) -> list[Array]:

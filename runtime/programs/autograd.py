@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
+from itertools import compress
 from typing import Any
 
 from ...compiler.errors import error
@@ -17,6 +18,7 @@ from ...compiler.program.gradients.vjp import names_of
 from ..arrays.pytorch import are_tracked
 from ..options import DEFAULTS
 from ..resolve import hashable, label
+from .function import ArrayFunction
 from .gradients import vjp
 from .reductions import OF_FOLDS, reduced_in_trace
 
@@ -59,7 +61,8 @@ def recorded(
         call.is_made.extend(not any(r is w for w in given) for r in _leaves(results[0]))
         return tuple(r for r, made in zip(_leaves(results[0]), call.is_made, strict=True) if made)
 
-    leaves = _recorder().apply(call, forward, *map(slots.__getitem__, places))
+    recorder = _recorders()[sys.modules["torch"]._C._are_functorch_transforms_active()]
+    leaves = recorder.apply(call, forward, *map(slots.__getitem__, places))
     return _nested(results.pop(), iter(leaves), given)
 
 
@@ -124,9 +127,7 @@ class _Call:
     def backward(self, gradients: Sequence[Any], tensors: Sequence[Any], needed: Sequence[bool]) -> list[Any]:
         """The gradient of each tensor, from those of new arrays; None for those that are not needed."""
         xs, how = self.arguments(tensors)
-        names = names_of(self.function, len(xs))
-        wanted = [p if isinstance(p, str) else names[p] for p, n in zip(self.places, needed, strict=True) if n]
-        program = vjp(self.function, results=len(self.is_made), wrt=wanted)
+        program = _backward(self.function, len(xs), len(self.is_made), tuple(compress(self.places, needed)))
         of_new = iter(gradients)
         found = program(
             *(next(of_new) if made else None for made in self.is_made), *xs, **how, determinism=self.determinism
@@ -135,25 +136,29 @@ class _Call:
         return [next(rest) if n else None for n in needed]
 
 
+@lru_cache(maxsize=1024)
+def _backward(
+    function: Callable[..., Any], count: int, results: int, places: tuple[int | str, ...]
+) -> ArrayFunction[..., Any]:
+    """The gradient of a function of so many arguments by position, for those at some places."""
+    names = names_of(function, count)
+    return vjp(function, results=results, wrt=[p if isinstance(p, str) else names[p] for p in places])
+
+
 _REMEDY = "leave out= out, or call inside torch.no_grad()"
 
 
 @cache
-def _recorder() -> Any:
-    """The operation that PyTorch records for a call."""
+def _recorders() -> tuple[Any, Any]:
+    """The operation that PyTorch records for a call, and that for transforms of ``torch.func``, which costs more."""
     torch = sys.modules["torch"]
 
     class Recorded(torch.autograd.Function):  # type: ignore[misc,name-defined]
         @staticmethod
-        def forward(_call: _Call, run: Callable[[Sequence[Any]], tuple[Any, ...]], *tensors: Any) -> tuple[Any, ...]:
-            return run(tensors)
-
-        @staticmethod
-        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:
-            ctx.call, _, *tensors = inputs
-            ctx.save_for_backward(*tensors)
-            ctx.set_materialize_grads(False)
-            ctx.mark_non_differentiable(*(r for r in output if not r.is_floating_point()))
+        def forward(ctx: Any, call: _Call, run: Callable[[Sequence[Any]], tuple[Any, ...]], *tensors: Any) -> Any:
+            output = run(tensors)
+            _keep(ctx, call, tensors, output)
+            return output
 
         @staticmethod
         def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:
@@ -161,7 +166,25 @@ def _recorder() -> Any:
                 return (None,) * len(ctx.needs_input_grad)
             return (None, None, *ctx.call.backward(gradients, ctx.saved_tensors, ctx.needs_input_grad[2:]))
 
-    return Recorded
+    class Transformed(Recorded):
+        @staticmethod
+        def forward(_call: _Call, run: Any, *tensors: Any) -> Any:  # type: ignore[override]
+            return run(tensors)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:
+            call, _, *tensors = inputs
+            _keep(ctx, call, tensors, output)
+
+    return Recorded, Transformed
+
+
+def _keep(ctx: Any, call: _Call, tensors: Sequence[Any], output: Sequence[Any]) -> None:
+    """Keeps what the backward needs."""
+    ctx.call = call
+    ctx.save_for_backward(*tensors)
+    ctx.set_materialize_grads(False)
+    ctx.mark_non_differentiable(*(r for r in output if not r.is_floating_point()))
 
 
 def _leaves(results: Any) -> Iterator[Any]:
