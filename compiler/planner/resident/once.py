@@ -26,6 +26,8 @@ FEW = threshold(2, "rows per SM", sittings.GATHERED_ONCE)
 """Fewer rows have clusters of two: SMs have equal shares of them."""
 WIDE = threshold(16, "warps of a CTA", sittings.GATHERED_ONCE)
 """Of many rows of narrow elements, each of which has one CTA: these compute more for each byte, and meet seldom."""
+MANY = threshold(4, "rows per SM", sittings.GATHERED_ONCE)
+"""Fewer rows of narrow elements have CTAs of WARPS: an SM has registers for two CTAs of WIDE warps."""
 NARROW = threshold(2, "bytes of an element", sittings.GATHERED_ONCE)
 """Narrow elements have at most these."""
 WARPS = threshold(8, "warps of a CTA", sittings.GATHERED_ONCE)
@@ -73,7 +75,7 @@ def _block(task: Task) -> tuple[int, int]:
     if rows < FEW * sms:
         return WARPS, 2
     if _widest(task) <= NARROW:
-        return WIDE, 1
+        return (WIDE if rows >= MANY * sms else WARPS), 1
     parts = ceil2(-(-task.geometry.n_reduced * _widest(task) // PART))
     return WARPS, min(LARGEST_CLUSTER, max(CLUSTER, parts))
 

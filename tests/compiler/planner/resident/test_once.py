@@ -37,6 +37,7 @@ def _rows(rows: int, columns: int, t: str = "f32") -> tuple[Any, Any]:
     ("rows", "columns", "t", "warps", "cluster"),
     [
         (4096, 131072, "bf16", 16, 1),  # many rows of narrow elements
+        (400, 131072, "bf16", 8, 1),  # SMs would have one or two CTAs of 16 warps
         (8192, 32768, "f32", 8, 4),
         (4096, 131072, "f32", 8, 8),  # 64 KiB in each CTA
         (4096, 32768, "f64", 8, 4),
