@@ -126,13 +126,13 @@ from ..compiler.ir.build import (
     kernel_module,
     load,
     replace,
-    shared_buffer,
     store,
     word_type,
 )
 from ..compiler.ir.dialect.base import bool_attr, int_attr
 from ..compiler.ir.mlir import arith, ir, llvm, nvvm, scf
 from .access.boundaries import ACCESS, past_boundary
+from .access.tile_buffers import tile_buffer
 
 IN_FLIGHT = 4
 """At most this many accesses are in flight a thread: 256 threads copy 16 KiB at a time."""
@@ -140,11 +140,11 @@ IN_FLIGHT = 4
 
 def _run(module: Any) -> None:
     ops = find(module, "fold.tile_copy")
-    last = {op.operation.block: op.operation for op in ops if _is_async(op)}
-    for op in ops:
+    last = {op.operation.block: number for number, op in enumerate(ops) if _is_async(op)}
+    for number, op in enumerate(ops):
         with before(op):
             values = _Copy(op).run()
-            if op.operation in last.values():
+            if number in last.values():
                 nvvm.cp_async_commit_group()
                 nvvm.cp_async_wait_group(0)
             replace(op, values)
@@ -172,10 +172,9 @@ class _Copy:
         self.beyond = int_attr(op, "beyond") if "beyond" in op.attributes else 0
         self.end = arith.minsi(arith.addi(self.begin, length), self.extent)
         self.origin = arith.subi(self.begin, self._lead())
-        word = word_type()
-        self.vector = ir.VectorType.get([ACCESS // 4], word)
+        self.vector = ir.VectorType.get([ACCESS // 4], word_type())
         self.own, self.is_async = _is_own(op), _is_async(op)
-        self.copy = shared_buffer(op, "tile", size // 4, word)
+        self.copy = tile_buffer(op, "tile")
 
     def number(self, value: int) -> Any:
         """A constant of the type of an index."""

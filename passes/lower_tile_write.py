@@ -101,10 +101,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..compiler.driver.pipeline import Pass
-from ..compiler.ir.build import address, before, find, integer, load, replace, shared_buffer, store, word_type
+from ..compiler.ir.build import address, before, find, integer, load, replace, store, word_type
 from ..compiler.ir.dialect.base import int_attr
 from ..compiler.ir.mlir import arith, ir, llvm, scf
 from .access.boundaries import ACCESS, past_boundary
+from .access.tile_buffers import tile_buffer
 
 
 def _run(module: Any) -> None:
@@ -121,7 +122,7 @@ def _reserved(op: Any) -> list[Any]:
     """Address 0 of shared memory, and the index of the element that would lie there."""
     base, begin = op.operands
     item = int_attr(op, "item")
-    tile = shared_buffer(op, "results", int_attr(op, "bytes") // 4, word_type())
+    tile = tile_buffer(op, "results")
     before_tile = arith.shrui(llvm.ptrtoint(begin.type, tile), integer(begin.type, item.bit_length() - 1))
     lead = past_boundary(base, begin, item)
     return [llvm.mlir_zero(tile.type), arith.subi(arith.subi(begin, lead), before_tile)]

@@ -175,10 +175,12 @@ class Kernel(NamedTuple):
 
 
 def waiting_bytes(plan: Plan, facts: Facts, inputs: Sequence[DType], run: Launch | None = None) -> int:
-    """Bytes of dynamic shared memory of a CTA: a slot for each access that a thread keeps of an input that waits.
+    """Bytes of dynamic shared memory of a CTA: a large tile, or a slot for each access that a thread keeps of an input.
 
     Where rows of any length share a kernel, a launch needs slots for its own rows; without ``run`` they are the most.
     """
+    if plan.is_large_tile:
+        return plan.tile_bytes
     if plan.resident != "shared":
         return 0
     slots = run.chunk // layout_of(plan).span("reduced") if run and facts.walked else plan.held

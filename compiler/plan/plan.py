@@ -51,11 +51,13 @@ MOST_STATES = 8
 TICKET = 16
 """Bytes of the flag that tells a CTA whether it is the last one, with its alignment."""
 LARGEST = {
-    "vector": 16, "unroll": 32, "lanes": WARP, "warps": 32, "warps_kept": 32, "tile_bytes": 1 << 15,
+    "vector": 16, "unroll": 32, "lanes": WARP, "warps": 32, "warps_kept": 32, "tile_bytes": 1 << 16,
     "cluster": LARGEST_CLUSTER, "coarsening": 1 << 10,
 }  # fmt: skip
-"""The largest extents: a CTA has at most 32 warps, and a tile fits in shared memory."""
-_NUMBERS = {str(n): n for n in (0, *(1 << k for k in range(16)))}
+"""The largest extents: a CTA has at most 32 warps, and an SM has room for three tiles."""
+STATIC_TILE = 1 << 15
+"""Bytes of the largest tile in static shared memory: a larger one is of rows that are read again."""
+_NUMBERS = {str(n): n for n in (0, *(1 << k for k in range(17)))}
 
 
 @dataclass(frozen=True)
@@ -203,6 +205,11 @@ class Plan:
         return self.walk not in OWN_WALKS and all(getattr(self, key) == value for key, value in IN_WARPS.items())
 
     @property
+    def is_large_tile(self) -> bool:
+        """Whether rows that are read again go through a tile in dynamic shared memory, each thread with one of them."""
+        return bool(self.resident) and self.tile_bytes > STATIC_TILE
+
+    @property
     def exchanged(self) -> int:
         """States of all its results that the threads of a CTA leave for each other in memory; 0 where none do."""
         if self.walk == "period":
@@ -232,13 +239,14 @@ class Plan:
         """
         round_of_a_cta = self.exchanged - self.global_states
         first = self.gathered if self.cluster > 1 and self.cta == "shuffle" else self.gathered + round_of_a_cta
+        tile = 0 if self.is_large_tile else self.tile_bytes
         if self.resident == "l2":  # rounds over warps and over chunks, for chunks in a row and at its ends
             return 4 * first * state_bytes + TICKET
         if self.finish != "last_block":
-            return first * state_bytes + self.tile_bytes
+            return first * state_bytes + tile
         # Both rounds of a period use one buffer.
         second = 0 if self.walk == "period" else self.second.exchanged - self.second.global_states
-        return (first + second) * state_bytes + self.tile_bytes + TICKET
+        return (first + second) * state_bytes + tile + TICKET
 
     def parts(self, split: int) -> int:
         """Partial states of each result that ``split`` CTAs leave: one a cluster."""

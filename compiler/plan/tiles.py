@@ -118,9 +118,9 @@ def share(plan: Plan, items: Sequence[int], copied: Sequence[bool], operand: int
 class RowBuffers:
     """The buffers of a tile of rows that are read again: a part of it for each operand whose rows are there.
 
-    Warps that share a row work on one row each. Its results then lie where an input did that has elements of their
-    size, since all threads have read their elements before. Threads that work on several rows, one after another, have
-    results in buffers of their own.
+    Warps that share a row work on one row each, and so does each thread where a tile is a large one. Its results then
+    lie where an input did that has elements of their size, since all threads have read their elements before. Threads
+    that work on several rows, one after another, have results in buffers of their own.
 
     Attributes:
         items: bytes of an element of each operand.
@@ -132,7 +132,7 @@ class RowBuffers:
         """The buffers of the operands ``inputs`` and ``outputs``; ``items`` are the bytes of an element of each."""
         self.plan, self.items = plan, items
         self.reused: dict[int, int] = {}
-        free = list(inputs) if plan.warps > 1 else []
+        free = list(inputs) if plan.warps > 1 or plan.is_large_tile else []
         for i in outputs:
             found = next((k for k in free if items[k] == items[i]), None)
             if found is not None:
@@ -151,11 +151,15 @@ class RowBuffers:
         needed = -(-(plan.slots * row + EDGE) // 16) * 16
         return min(self.share(operand), needed) if plan.warps > 1 else self.share(operand)
 
+    def start(self, operand: int) -> int:
+        """Where the buffer of an operand with its own one begins, in bytes from the first buffer."""
+        return sum(self.nbytes(i) for i in self.own[: self.own.index(operand)])
+
     def groups(self, units: Mapping[int, Unit]) -> int:
         """How many groups of rows fit the buffers, with these ``units`` of operands; 0 where not one does."""
         fits = []
-        for i in self.own:
-            room = (self.share(i) - EDGE) // self.items[i]
+        for i in (*self.own, *self.reused):
+            room = (self.share(self.reused.get(i, i)) - EDGE) // self.items[i]
             fits.append((room - units[i].span) // units[i].stride + 1 if room >= units[i].span else 0)
         return min(fits)
 

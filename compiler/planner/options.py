@@ -7,7 +7,7 @@ from dataclasses import replace
 from ..errors import error
 from ..plan import tiles
 from ..plan.ladder import expand
-from ..plan.plan import IN_WARPS, LARGEST, OWN_WALKS, Access, Plan, check, differing, settled
+from ..plan.plan import IN_WARPS, OWN_WALKS, STATIC_TILE, Access, Plan, check, differing, settled
 from ..program.analysis.atomic import adds, exact
 from . import walks
 from .layouts import tiled
@@ -141,7 +141,7 @@ def _check_vector(task: Task, plan: Plan) -> None:
 
 def _check_tile(task: Task, plan: Plan) -> None:
     """Refuses (WF418) a tile that holds no result's elements, and names the smallest that does."""
-    sizes = [1 << k for k in range(LARGEST["tile_bytes"].bit_length())]
+    sizes = [1 << k for k in range(STATIC_TILE.bit_length())]
     served = [n for n in sizes if tiles.units(replace(plan, tile_bytes=n), task.geometry, task.program.inputs)]
     if plan.tile_bytes not in served:
         remedy = f"{served[0]}, or 0" if served else "0"

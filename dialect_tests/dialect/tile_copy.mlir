@@ -49,3 +49,15 @@ func.func @rows_of_its_own(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent:
     : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
   return %copy, %origin : !llvm.ptr<3>, i32
 }
+
+// CHECK-LABEL: func.func @a_large_tile
+func.func @a_large_tile(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32)
+    -> (!llvm.ptr<3>, i32) {
+  // The copy lies in dynamic shared memory, behind 32 KiB of another one.
+  // CHECK:      "fold.tile_copy"
+  // CHECK-SAME: dynamic = 32768 : i64
+  %copy, %origin = "fold.tile_copy"(%x, %begin, %length, %extent, %thread)
+    {item = 2, bytes = 32768, threads = 256, own = true, dynamic = 32768}
+    : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
+  return %copy, %origin : !llvm.ptr<3>, i32
+}

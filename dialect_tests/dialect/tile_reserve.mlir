@@ -19,3 +19,13 @@ func.func @bytes_of_a_large_array(%y: !llvm.ptr<1>, %begin: i64) -> i64 {
   %tile, %origin = "fold.tile_reserve"(%y, %begin) {item = 1, bytes = 1024} : (!llvm.ptr<1>, i64) -> (!llvm.ptr<3>, i64)
   return %origin : i64
 }
+
+// CHECK-LABEL: func.func @a_large_tile
+func.func @a_large_tile(%y: !llvm.ptr<1>, %begin: i32) -> (!llvm.ptr<3>, i32) {
+  // The tile is at the begin of dynamic shared memory.
+  // CHECK:      "fold.tile_reserve"
+  // CHECK-SAME: dynamic = 0 : i64
+  %tile, %origin = "fold.tile_reserve"(%y, %begin) {item = 4, bytes = 65536, dynamic = 0}
+    : (!llvm.ptr<1>, i32) -> (!llvm.ptr<3>, i32)
+  return %tile, %origin : !llvm.ptr<3>, i32
+}

@@ -31,3 +31,12 @@ func.func @bytes_of_no_whole_accesses(%y: !llvm.ptr<1>, %begin: i32) {
   %made:2 = "fold.tile_reserve"(%y, %begin) {item = 4, bytes = 1000} : (!llvm.ptr<1>, i32) -> (!llvm.ptr<3>, i32)
   return
 }
+
+// -----
+
+func.func @behind_no_whole_accesses(%y: !llvm.ptr<1>, %begin: i32) {
+  // expected-error @below {{WF310: fold.tile_reserve expects a tile behind a multiple of 16 dynamic bytes, got 8}}
+  %made:2 = "fold.tile_reserve"(%y, %begin) {item = 4, bytes = 1024, dynamic = 8}
+    : (!llvm.ptr<1>, i32) -> (!llvm.ptr<3>, i32)
+  return
+}

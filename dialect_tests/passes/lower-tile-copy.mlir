@@ -165,4 +165,15 @@ gpu.module @device {
       : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
     return
   }
+  // A large tile lies in dynamic shared memory, whose size comes with the launch; this one behind 512 bytes of another.
+  // CHECK-LABEL: func.func @a_large_tile
+  // CHECK:         %[[HELD:.*]] = llvm.mlir.addressof @held_0 : !llvm.ptr<3>
+  // CHECK:         llvm.getelementptr %[[HELD]][128] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i32
+  // CHECK-NOT:     @tile_
+  func.func @a_large_tile(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32) {
+    %tile:2 = "fold.tile_copy"(%x, %begin, %length, %extent, %thread)
+      {item = 4, bytes = 65536, threads = 32, own = true, dynamic = 512}
+      : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
+    return
+  }
 }

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "sanitizer"))
 from mutate import Edit, barrier, drop
 
 TYPES = {np.float16: F16, np.float32: F32, np.float64: F64}
-TILES = [f"tile_bytes={1 << k}" for k in range(12, 16)]
+TILES = [f"tile_bytes={1 << k}" for k in range(12, 17)]
 
 
 def _softmax(x: Any) -> Any:
@@ -86,7 +86,10 @@ GROUPS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "two axes apart": ((9, 4, 5, 3), (0, 2)),
     "two axes inside": ((9, 5, 4, 3), (0, 1)),
     "columns of a batch": ((3, 200, 2), (0, 2)),
+    "a large tile": ((3, 70, 11), (0, 2)),
+    "a large tile of several groups": ((5, 20, 13), (0, 2)),
 }
+LARGE = "tile_bytes=65536,lanes=4,warps_kept=4"
 
 
 @pytest.mark.parametrize("dtype", list(TYPES))
@@ -101,7 +104,8 @@ def test_groups_of_rows(name: str, dtype: Any) -> None:
     dense = y.reshape(outer, *inner)
     assert dense.base is not None
     tool, axes = Sanitizer(), tuple(i for i in range(x.ndim) if i not in kept)
-    found = run(softmax(TYPES[dtype]), [x], [dense], kept, tool=tool, plan="tile_bytes=32768")
+    plan = LARGE if "large" in name else "tile_bytes=32768"
+    found = run(softmax(TYPES[dtype]), [x], [dense], kept, tool=tool, plan=plan)
     assert not list(tool.findings), list(tool.findings)[:3]
     assert {*found.facts.access, *found.facts.stores} <= {"tile", "tile_strided"}
     e = np.exp(x.astype(np.float64) - x.max(axes, keepdims=True))
@@ -174,11 +178,12 @@ def test_rows_that_do_not_follow_each_other_have_no_tile() -> None:
 
 
 # --- planted mistakes ---
-SHORT, LONG, GROUPED = (8, 33), (3, 2001), (40, 4, 3)
+SHORT, LONG, GROUPED, WIDE = (8, 33), (3, 2001), (40, 4, 3), (3, 70, 11)
 PLANS = {
     SHORT: "tile_bytes=16384,lanes=2,warps_kept=2",
     LONG: "tile_bytes=32768,warps_kept=1",
     GROUPED: "tile_bytes=8192,lanes=1,warps_kept=4",
+    WIDE: LARGE,
 }
 MISTAKES: list[tuple[tuple[int, ...], str, Edit]] = [
     (SHORT, "no barrier after the copy", barrier(0)),
@@ -191,6 +196,9 @@ MISTAKES: list[tuple[tuple[int, ...], str, Edit]] = [
     (GROUPED, "no wait for the copy", drop(r"cp\.async\.wait_group")),
     (GROUPED, "no barrier before results are written", barrier(1)),
     (GROUPED, "an element of a row not written", drop(r"st\.shared\.b32", -1)),
+    (WIDE, "no barrier after the copy", barrier(0)),
+    (WIDE, "no barrier before a result takes the place of an element", barrier(1)),
+    (WIDE, "no barrier before results are written", barrier(2)),
 ]
 
 

@@ -21,12 +21,13 @@ from .base import (
 class TileCopyOp(Fold.Operation, name="tile_copy"):  # type: ignore[misc]
     """Copies a run of an array into shared memory.
 
-    ``copy, origin = fold.tile_copy base, begin, length, extent, thread {item, bytes, threads, [beyond], [own]}``: the
-    elements, of ``item`` bytes each, from ``begin`` on, ``length`` of them or as many as there are before ``extent``,
-    the end of the array. All ``threads`` threads of the CTA take part. Element i of the array then is element
-    i - ``origin`` of ``copy``, which has ``bytes`` bytes, and lies on a boundary of 16 bytes where it does so in the
-    array. Of what lies behind the last one ``beyond`` bytes can be read; without, none. It is there for all threads
-    after a barrier. With ``own`` nothing beside the run is read, since other CTAs may write there.
+    ``copy, origin = fold.tile_copy base, begin, length, extent, thread {item, bytes, threads, [beyond], [own],
+    [dynamic]}``: the elements, of ``item`` bytes each, from ``begin`` on, ``length`` of them or as many as there are
+    before ``extent``, the end of the array. All ``threads`` threads of the CTA take part. Element i of the array then
+    is element i - ``origin`` of ``copy``, which has ``bytes`` bytes, and lies on a boundary of 16 bytes where it does
+    so in the array. Of what lies behind the last one ``beyond`` bytes can be read; without, none. It is there for all
+    threads after a barrier. With ``own`` nothing beside the run is read, since other CTAs may write there. With
+    ``dynamic`` the copy lies in dynamic shared memory, behind so many bytes.
     """
 
     base: ext.Operand[Any]
@@ -49,6 +50,7 @@ class TileCopyOp(Fold.Operation, name="tile_copy"):  # type: ignore[misc]
         size = int_attr(op, "bytes")
         expect(size > 0 and size % 16 == 0, op, "bytes that are a multiple of 16", size)
         power_of_two(op, "threads", 1024)
+        _check_dynamic(op)
         if "own" in op.attributes:
             bool_attr(op, "own")
         if "beyond" in op.attributes:
@@ -60,9 +62,10 @@ class TileCopyOp(Fold.Operation, name="tile_copy"):  # type: ignore[misc]
 class TileReserveOp(Fold.Operation, name="tile_reserve"):  # type: ignore[misc]
     """Shared memory for a run of an array that the CTA is going to write.
 
-    ``tile, origin = fold.tile_reserve base, begin {item, bytes}``: element i of the array, of ``item`` bytes, is going
-    to be element i - ``origin`` of ``tile``, which has ``bytes`` bytes. It lies on a boundary of 16 bytes where it does
-    so in the array. The run begins with element ``begin``.
+    ``tile, origin = fold.tile_reserve base, begin {item, bytes, [dynamic]}``: element i of the array, of ``item``
+    bytes, is going to be element i - ``origin`` of ``tile``, which has ``bytes`` bytes. It lies on a boundary of 16
+    bytes where it does so in the array. The run begins with element ``begin``. With ``dynamic`` the tile lies in
+    dynamic shared memory, behind so many bytes.
     """
 
     base: ext.Operand[Any]
@@ -80,6 +83,7 @@ class TileReserveOp(Fold.Operation, name="tile_reserve"):  # type: ignore[misc]
         power_of_two(op, "item", 16)
         size = int_attr(op, "bytes")
         expect(size > 0 and size % 16 == 0, op, "bytes that are a multiple of 16", size)
+        _check_dynamic(op)
 
 
 class TileWriteOp(Fold.Operation, name="tile_write"):  # type: ignore[misc]
@@ -106,3 +110,10 @@ class TileWriteOp(Fold.Operation, name="tile_write"):  # type: ignore[misc]
         check_index(op, 1, 3, 4, 5)
         power_of_two(op, "item", 16)
         power_of_two(op, "threads", 1024)
+
+
+def _check_dynamic(op: Any) -> None:
+    """Checks the bytes of dynamic shared memory before a tile, if it lies there."""
+    if "dynamic" in op.attributes:
+        start = int_attr(op, "dynamic")
+        expect(start >= 0 and start % 16 == 0, op, "a tile behind a multiple of 16 dynamic bytes", start)

@@ -14,7 +14,7 @@ from math import ceil
 
 from ...plan import tiles
 from ...plan.launch import Launch
-from ...plan.plan import LARGEST, Access, Axis, Plan
+from ...plan.plan import LARGEST, STATIC_TILE, Access, Axis, Plan
 from ...program.graph import REDUCED
 from ...target import WARP
 from .. import sittings
@@ -37,6 +37,8 @@ MOST_WAITS = threshold(3, "words of one bank that a warp asks for at a time", si
 lanes would cost more than they wait."""
 WORK = threshold(64, "elements of a thread", sittings.TILED_ROWS)
 """A thread works on as many rows, one after another, as have so many elements of its own, if a tile holds them."""
+WORK_APART = threshold(32, "elements of a thread", sittings.GROUPED_ROWS)
+"""The same where rows are in groups."""
 WORK_WITH_VALUES = threshold(20, "elements of a thread", sittings.GROUPED_ROWS)
 """The same where a result has a value for each row, such as a scale; a thread then works on two rows at least."""
 MOST_ROUNDS = threshold(6, "rows of a thread", sittings.TILED_ROWS)
@@ -47,6 +49,10 @@ LONG_ROW_BYTES = threshold(6000, "bytes of a row", sittings.TILED_ROWS)
 """From here on rows of words, or of wider elements, have no tile if nothing else lies along them."""
 LONG_WITH_GAPS = threshold(4000, "bytes of a row", sittings.GROUPED_ROWS)
 """The same where there are gaps between rows."""
+LARGE_GROUP = threshold(20_000, "bytes of a group", sittings.GROUPED_ROWS)
+"""Groups of narrow elements go through a large tile from here on: an SM holds two CTAs, which read that much."""
+FILLED = threshold(0.75, "part of the groups that fit", sittings.GROUPED_ROWS)
+"""A CTA takes all groups that fit a tile rather than fewer than this, though fewer threads work in its last turn."""
 WORKING = threshold(0.5, "part of the threads of a CTA", sittings.GROUPED_ROWS)
 """So many have a row of one large group, or the tile is too small for it."""
 FILLING_THREADS = threshold(256, "threads per SM", sittings.TILED_ROWS)
@@ -118,12 +124,32 @@ def _plan(task: Task, own: tiles.Groups) -> Plan | None:
     alike = len({(u.stride, task.operand_type(i).itemsize) for i, u in own.units.items()}) == 1
     most = 1 if alike and fast == "reduced" else MOST_WAITS
     for lanes in (threads << k for k in range((WARP // threads).bit_length())):
-        warps_kept = (1,) if apart and lanes == WARP else WARPS_KEPT  # one warp takes the rows of a group in turn
-        shapes = (_shape(n, fast, lanes, 1, kept) for kept in warps_kept)
+        in_turn = apart and lanes == WARP  # warps take the rows of a group in turn
+        most_kept = max(1, own.rows // 2) if in_turn else max(WARPS_KEPT)
+        shapes = (_shape(n, fast, lanes, 1, kept) for kept in WARPS_KEPT if kept <= most_kept)
         plans = [plan for shape in shapes if (plan := _tiled(task, own, shape))]
         waiting = [_most_waits(task, own, plan) for plan in plans]
         if plans and min(waiting) <= most:
             return plans[waiting.index(min(waiting))]
+    return _large(task, own) if apart else None
+
+
+def _large(task: Task, own: tiles.Groups) -> Plan | None:
+    """A plan of groups in a large tile, each thread with one row; None where another plan is faster.
+
+    Such is one of columns that are read by wider accesses, or of groups that leave most of the tile empty.
+    """
+    n, wide = task.geometry.n_reduced, max(task.operand_type(i).itemsize for i in own.units)
+    small = wide < WORD and n * own.rows * wide < LARGE_GROUP
+    if not task.program.reduces or columns.vector_of(task) * wide >= WIDEST // 2 or small:
+        return None
+    least = ceil2(ceil(n / HELD))
+    for lanes in (least << k for k in range((WARP // least).bit_length())):
+        kept = ceil2(ceil(own.rows * lanes / WARP))
+        plan = replace(_shape(n, "kept", lanes, 1, kept), tile_bytes=LARGEST["tile_bytes"])
+        fits = kept <= max(WARPS_KEPT) and _rows_that_fit(task, own, plan)
+        if fits and _most_waits(task, own, plan) <= MOST_WAITS:
+            return plan
     return None
 
 
@@ -144,11 +170,20 @@ def _shape(n: int, fast: Axis, lanes: int, warps: int, kept: int) -> Plan:
 
 
 def _tiled(task: Task, own: tiles.Groups, plan: Plan) -> Plan | None:
-    """``plan`` with the least tile for the rows that a thread works on; None where not even one fits the largest."""
-    plans = [replace(plan, tile_bytes=1 << k) for k in range(LARGEST["tile_bytes"].bit_length())]
+    """``plan`` with the least tile for the rows that a thread works on; None where not even one fits the largest.
+
+    It has twice the bytes where three groups fit these, and but one the least.
+    """
+    plans = [replace(plan, tile_bytes=1 << k) for k in range(STATIC_TILE.bit_length())]
     rounds = [_rounds(task, own, p) for p in plans]
     wanted = min(_wanted(task, plan), rounds[-1])
-    return next(p for p, each in zip(plans, rounds, strict=True) if each >= wanted) if wanted else None
+    if not wanted:
+        return None
+    least, *more = (p for p, each in zip(plans, rounds, strict=True) if each >= wanted)
+    half_empty = own.rows > 1 and plan.lanes < WARP and more
+    return (
+        more[0] if half_empty and _rows_that_fit(task, own, more[0]) >= 3 * _rows_that_fit(task, own, least) else least
+    )
 
 
 def _wanted(task: Task, plan: Plan) -> int:
@@ -157,7 +192,8 @@ def _wanted(task: Task, plan: Plan) -> int:
         return 1
     if _has_values_of_rows(task):
         return max(2, min(WORK_WITH_VALUES // plan.held, MOST_ROUNDS))
-    return min(max(1, WORK // plan.held), MOST_ROUNDS)
+    work = WORK_APART if plan.fast == "kept" else WORK
+    return min(max(1, work // plan.held), MOST_ROUNDS)
 
 
 def rows_of_a_cta(task: Task, plan: Plan) -> int:
@@ -170,14 +206,21 @@ def rows_of_a_cta(task: Task, plan: Plan) -> int:
     if not own or not fitting:
         return 0
     filling = task.geometry.n_kept // (plan.slots * FILLING * task.machine)
-    rows = plan.slots * max(1, min(fitting // plan.slots, filling))
-    return min(fitting, max(1, rows // own.rows) * own.rows)
+    turns = max(1, min(_turns(own, plan, fitting), filling))
+    rows = max(1, plan.slots * turns // own.rows) * own.rows
+    if own.rows > 1 and filling > turns and rows <= FILLED * fitting:
+        return fitting
+    return min(fitting, rows)
 
 
 def _rounds(task: Task, own: tiles.Groups, plan: Plan) -> int:
     """How many rows a thread can work on, one after another, so that those of a CTA fit its tile; 0 where none do."""
-    fitting = _rows_that_fit(task, own, plan)
-    return max(min(1, fitting), fitting // plan.slots)
+    return _turns(own, plan, _rows_that_fit(task, own, plan))
+
+
+def _turns(own: tiles.Groups, plan: Plan, rows: int) -> int:
+    """The rows of a thread, of so many of a CTA: in groups the threads of the last turn may be half as many."""
+    return max(min(1, rows), (rows + (plan.slots // 2 if own.rows > 1 else 0)) // plan.slots)
 
 
 def _rows_that_fit(task: Task, own: tiles.Groups, plan: Plan) -> int:
@@ -193,6 +236,8 @@ def _rows_that_fit(task: Task, own: tiles.Groups, plan: Plan) -> int:
     if plan.warps > 1:
         alone = own.rows == 1 and all(_is_side_by_side(task, i) for i in own.units)
         return min(1, rows) if alone else 0
+    if plan.is_large_tile:
+        rows = min(rows, plan.slots // own.rows * own.rows)
     return rows if rows >= plan.slots * (WORKING if own.rows > 1 else 1) else 0
 
 

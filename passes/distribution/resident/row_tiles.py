@@ -33,7 +33,7 @@ def row_tiles(kernel: Kernel) -> Iterator[tuple[Tile, Place, Mapping[int, Sequen
     """A loop over the rows of a thread: its body is made inside.
 
     It gives the results of the CTA, the place of the thread, and for each operand with a tile where this is, and its
-    origin. Warps that share a row have one each, and no loop.
+    origin. Warps that share a row have one each, as all threads have in a large tile, and no loop.
     """
     tile, place = first_place(kernel)
     rows, end = kernel.arg("tile_rows"), kernel.arg("n_kept")
@@ -42,7 +42,7 @@ def row_tiles(kernel: Kernel) -> Iterator[tuple[Tile, Place, Mapping[int, Sequen
     runs = _Runs(kernel, first, end)
     found = runs.tiles()
     gpu.barrier()
-    if kernel.plan.warps > 1:
+    if kernel.plan.warps > 1 or kernel.plan.is_large_tile:
         yield tile, _placed(kernel, place, arith.addi(first, place.slot), end), found
     else:
         alone = kernel.plan.lanes == 1
@@ -117,6 +117,8 @@ class _Runs:
         found: dict[int, Sequence[Any]] = {}
         for i in self.buffers.own:
             room = {"item": self.buffers.items[i], "bytes": self.buffers.nbytes(i)}
+            if kernel.plan.is_large_tile:
+                room["dynamic"] = self.buffers.start(i)
             begin, length = self.found[i]
             if i < inputs:
                 operands = [self._array(i), begin, length, arith.addi(begin, length), self.thread]

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from warpfold.compiler.dtypes import F16, F32
-from warpfold.compiler.plan.plan import Plan
+from warpfold.compiler.plan.abi import waiting_bytes
+from warpfold.compiler.plan.plan import STATIC_TILE, Plan
 from warpfold.compiler.planner.choose import choose
 from warpfold.compiler.planner.resident import banks, tiled
 from warpfold.compiler.planner.task import Choice, Task
@@ -73,9 +74,24 @@ def test_groups_of_rows_go_through_a_tile(n: int, inner: int, fast: str, dtype: 
     assert banks.waits(found.plan, g, 0, item) <= tiled.MOST_WAITS
 
 
+@pytest.mark.parametrize(
+    ("n", "inner", "dtype"),
+    [(256, 49, np.float16), (256, 49, np.float32), (100, 77, np.float32), (1000, 7, np.float32)],
+)
+def test_larger_groups_have_a_large_tile(n: int, inner: int, dtype: Any) -> None:
+    """Each thread has one row, so results lie where inputs did: the tile holds a group once."""
+    found = choose(_middle(n, inner, dtype))
+    assert found.plan.is_large_tile
+    assert STATIC_TILE // 2 < n * inner * np.dtype(dtype).itemsize < found.plan.tile_bytes
+    assert inner == found.run.units <= found.plan.slots
+    assert (waiting_bytes(found.plan, found.facts, ()), found.plan.shared_bytes(8)) == (found.plan.tile_bytes, 0)
+
+
 def test_groups_that_have_no_tile() -> None:
     assert not choose(_middle(21, 8, np.float16)).plan.tile_bytes  # whole accesses
     assert not choose(_middle(1000, 49, np.float16)).plan.tile_bytes  # too large
+    assert not choose(_middle(64, 196, np.float16)).plan.tile_bytes  # columns have accesses of 8 bytes
+    assert not choose(_middle(256, 33, np.float16)).plan.tile_bytes  # most of a large tile would be empty
     assert not choose(_middle(21, 3, np.float16, groups=30)).plan.tile_bytes  # too few
     assert not choose(_middle(21, 3, np.float16, determinism="portable")).plan.tile_bytes
 
