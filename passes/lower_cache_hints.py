@@ -1,7 +1,8 @@
-"""Lowers cache hints: accesses through a hinted pointer get a cache policy of the L2 cache.
+"""Lowers cache hints: accesses through a hinted pointer tell the L2 cache what to do with their lines.
 
 Upstream has no such accesses, so they become inline PTX: of 16, 8 or 4 bytes, as words of 32 or 64 bits. Others, and
-all on targets without cache policies, stay as they are.
+all on targets without cache policies, stay as they are. Loads and asynchronous copies of ``whole_lines``, also of 2
+bytes, have no policy: they say that the cache is to read 128 bytes.
 
 Read once and not again:
 
@@ -36,11 +37,16 @@ from ..compiler.ir.attributes import target_of
 from ..compiler.ir.build import before, bytes_of, enclosing, find, replace
 from ..compiler.ir.combine import width
 from ..compiler.ir.dialect.access import POLICIES
-from ..compiler.ir.dialect.base import element, str_attr
+from ..compiler.ir.dialect.base import element, int_attr, str_attr
 from ..compiler.ir.mlir import ir, llvm
 
-WORDS = {4: ("b32", 1), 8: ("b64", 1), 16: ("v4.b32", 4)}
+WORDS = {2: ("b16", 1), 4: ("b32", 1), 8: ("b64", 1), 16: ("v4.b32", 4)}
 """For each size of an access in bytes: the type of the instruction, and its words."""
+
+
+COPY = "nvvm.cp.async.shared.global"
+LINES = "L2::128B"
+"""What has the cache read whole lines."""
 
 
 def _run(module: Any) -> None:
@@ -48,7 +54,8 @@ def _run(module: Any) -> None:
         kernel = enclosing(op, "gpu.func", "func.func")
         outer = kernel.parent.operation
         if target_of(outer if outer.name == "gpu.module" else kernel).has_cache_policies:
-            accesses = [o for o in _accesses(op.results[0]) if _bytes(o) in WORDS]
+            least = 2 if str_attr(op, "policy", POLICIES) == "whole_lines" else 4
+            accesses = [o for o in _accesses(op.results[0]) if _bytes(o) in WORDS and _bytes(o) >= least]
             if accesses:
                 _hint(op, accesses)
         replace(op, [op.operands[0]])
@@ -60,42 +67,48 @@ def _accesses(pointer: Any) -> Iterator[Any]:
         user = use.owner.operation
         if user.name == "llvm.getelementptr":
             yield from _accesses(user.results[0])
-        elif user.name in ("llvm.load", "llvm.store"):
+        elif user.name in ("llvm.load", "llvm.store", COPY):
             yield user
 
 
 def _bytes(access: Any) -> int:
     """The bytes of an access."""
+    if access.name == COPY:
+        return int_attr(access, "size")
     t = access.results[0].type if access.results else access.operands[0].type
     return width(t) * bytes_of(element(t))
 
 
 def _hint(op: Any, accesses: list[Any]) -> None:
+    if str_attr(op, "policy", POLICIES) == "whole_lines":
+        for access in (o for o in accesses if o.name != "llvm.store"):
+            with before(access):
+                replace(access, [_load(access, LINES)] if access.name == "llvm.load" else _copy(access))
+        return
     with before(op):
-        policy = str_attr(op, "policy", POLICIES)
-        made = f"createpolicy.fractional.L2::{policy}.b64 $0, 1.0;"
+        made = f"createpolicy.fractional.L2::{str_attr(op, 'policy', POLICIES)}.b64 $0, 1.0;"
         word = ir.IntegerType.get_signless(64)
         policy = llvm.inline_asm(word, [], made, "=l")
     for access in accesses:
         with before(access):
             if access.name == "llvm.load":
-                replace(access, [_load(access, policy)])
+                replace(access, [_load(access, "L2::cache_hint", policy)])
             else:
                 _store(access, policy)
                 replace(access, [])
 
 
-def _load(access: Any, policy: Any) -> Any:
-    """The value of a load, read with a policy."""
+def _load(access: Any, hint: str, *policy: Any) -> Any:
+    """The value of a load with a hint, which may have a policy."""
     kind, count = WORDS[_bytes(access)]
     word = _word(_bytes(access) // count)
     letter = _letter(word)
     names = [f"${i}" for i in range(count)]
     into = names[0] if count == 1 else "{" + ", ".join(names) + "}"
     nc = ".nc" if "invariant" in access.attributes else ""
-    text = f"ld.global{nc}.L2::cache_hint.{kind} {into}, [${count}], ${count + 1};"
-    constraints = ",".join([f"={letter}"] * count + ["l", "l"])
-    operands = [access.operands[0], policy]
+    text = f"ld.global{nc}.{hint}.{kind} {into}, [${count}]" + f", ${count + 1}" * len(policy) + ";"
+    constraints = ",".join([f"={letter}"] * count + ["l"] * (1 + len(policy)))
+    operands = [access.operands[0], *policy]
     wanted = access.results[0].type
     if count == 1:
         return _as(llvm.inline_asm(word, operands, text, constraints, has_side_effects=True), wanted)
@@ -123,6 +136,17 @@ def _store(access: Any, policy: Any) -> None:
     llvm.inline_asm(None, [where, *words, policy], text, constraints, has_side_effects=True)
 
 
+def _copy(access: Any) -> list[Any]:
+    """Makes a copy to shared memory that has the L2 cache read whole lines; it has no results."""
+    operands, nbytes = list(access.operands), _bytes(access)
+    to = llvm.ptrtoint(ir.IntegerType.get_signless(32), operands[0])
+    cache = "cg" if nbytes == 16 else "ca"
+    text = f"cp.async.{cache}.shared.global.{LINES} [$0], [$1], {nbytes}" + ", $2" * (len(operands) - 2) + ";"
+    constraints = ",".join(["r", "l", *["r"] * (len(operands) - 2)])
+    llvm.inline_asm(None, [to, *operands[1:]], text, constraints, has_side_effects=True)
+    return []
+
+
 def _as(value: Any, t: Any) -> Any:
     return value if value.type == t else llvm.bitcast(t, value)
 
@@ -133,7 +157,7 @@ def _word(nbytes: int) -> Any:
 
 def _letter(word: Any) -> str:
     """The constraint of a register for a word."""
-    return "r" if word.width == 32 else "l"
+    return {16: "h", 32: "r", 64: "l"}[word.width]
 
 
 def _number(i: int) -> Any:

@@ -44,3 +44,28 @@ func.func @old(%x: !llvm.ptr<1>) -> f32 attributes {fold.target = "sm_80"} {
   %v = llvm.load %h {alignment = 4 : i64} : !llvm.ptr<1> -> f32
   return %v : f32
 }
+
+// Loads of parts of a line, of which other CTAs load the rest, have the cache read all of it. There is no policy.
+// CHECK-LABEL: func.func @whole_lines
+func.func @whole_lines(%x: !llvm.ptr<1>, %v: f32) -> (vector<4xf32>, f16) {
+  // CHECK:     llvm.inline_asm has_side_effects "ld.global.nc.L2::128B.v4.b32 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,l"
+  // CHECK:     llvm.inline_asm has_side_effects "ld.global.L2::128B.b16 $0, [$1];", "=h,l"
+  // CHECK:     llvm.store
+  // CHECK-NOT: createpolicy
+  %h = "fold.cached"(%x) {policy = "whole_lines"} : (!llvm.ptr<1>) -> !llvm.ptr<1>
+  %four = llvm.load %h invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+  %one = llvm.load %h {alignment = 2 : i64} : !llvm.ptr<1> -> f16
+  llvm.store %v, %h {alignment = 4 : i64} : f32, !llvm.ptr<1>
+  return %four, %one : vector<4xf32>, f16
+}
+
+// So do copies to shared memory, with the count of bytes that are read where they have one.
+// CHECK-LABEL: func.func @copies_of_whole_lines
+func.func @copies_of_whole_lines(%x: !llvm.ptr<1>, %to: !llvm.ptr<3>, %bytes: i32) {
+  // CHECK: llvm.inline_asm has_side_effects "cp.async.cg.shared.global.L2::128B [$0], [$1], 16;", "r,l"
+  // CHECK: llvm.inline_asm has_side_effects "cp.async.ca.shared.global.L2::128B [$0], [$1], 8, $2;", "r,l,r"
+  %h = "fold.cached"(%x) {policy = "whole_lines"} : (!llvm.ptr<1>) -> !llvm.ptr<1>
+  nvvm.cp.async.shared.global %to, %h, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
+  nvvm.cp.async.shared.global %to, %h, 8, cache = ca, %bytes : !llvm.ptr<3>, !llvm.ptr<1>, i32
+  return
+}

@@ -66,6 +66,12 @@ IN_CACHE = 512
 which 768 threads have too few. On an H100 softmax of bf16 64 x 2^20 took 112 us with 512, and 154 with 768."""
 
 
+IN_CLUSTERS = 512
+"""Threads per SM of a kernel whose columns wait in the registers of clusters: without a number those that are read by
+single elements have up to 255 registers a thread. On an H100 softmax of bf16 2048 x 16383 over the first axis took 136
+us so, and 100 with 512 threads."""
+
+
 def least_ctas(kernel: Kernel) -> int:
     """CTAs of a kernel that an SM must be able to hold; 0 leaves the number to ptxas."""
     plan, facts, indexed = kernel.plan, kernel.facts, kernel.indexed
@@ -100,11 +106,15 @@ def _of_waiting_rows(kernel: Kernel) -> int:
     """The CTAs per SM where rows wait: for those that begin anywhere, as many as have registers for the elements.
 
     Without a number ptxas has the masks of several accesses at a time, and SMs hold fewer threads. Few elements leave
-    registers for both.
+    registers for both. Where rows go through large tiles, an SM holds two: one is read while the other is written.
     """
     plan, facts = kernel.plan, kernel.facts
     if plan.resident == "l2":
         return IN_CACHE // plan.threads
+    if plan.is_large_tile:
+        return max(1, HALF_AN_SM // plan.threads)
+    if plan.resident == "registers" and plan.fast == "kept" and plan.cluster > 1:
+        return max(1, IN_CLUSTERS // plan.threads)
     if plan.resident != "registers" or "shifted" not in (*facts.access, *facts.stores):
         return 0
     words = sum(-(-bytes_of(memory_type(element(kernel.inputs[i].type))) // 4) for i in facts.waiting)

@@ -36,3 +36,15 @@ def test_only_the_last_accesses_ask_whether_they_lie_in_the_column() -> None:
     """16 accesses of each of 64 positions: a further one of a thread adds no branch but that of its store."""
     added = branches(2 * 64 * 16 - 100) - branches(2 * 64 * 15 - 100)
     assert added == branches(2 * 64 * 16) - branches(2 * 64 * 15)
+
+
+@pytest.mark.parametrize(("resident", "copy"), [("registers", "ld.global.nc"), ("shared", "cp.async.cg.shared.global")])
+@pytest.mark.parametrize(("lanes", "columns", "whole"), [(8, 4096, False), (4, 4096, True), (1, 4097, False)])
+def test_strips_narrower_than_a_line_have_the_cache_read_all_of_it(
+    resident: str, copy: str, lanes: int, columns: int, whole: bool
+) -> None:
+    """Of a line of 128 bytes a strip of 8 lanes has 64, and the strip of a neighbour the others."""
+    plan = f"fast=kept,lanes={lanes},warps=8,warps_kept=1,resident={resident}"
+    kernel = centered.compile(((100, columns), "f32"), plan=plan)
+    cg = copy if columns % 4 == 0 else copy.replace("cg", "ca")
+    assert (f"{cg}.L2::128B" in kernel.ptx, f"{cg}.L2::128B" not in kernel.ptx) == (not whole, whole)

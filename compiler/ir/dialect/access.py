@@ -52,8 +52,8 @@ ELEMENT_AFTER_LAYOUT = {**AFTER_LAYOUT, "unaligned": 1}
 ACCESS_BYTES = 16
 """Bytes of the accesses of a block."""
 AXES = ("kept", "reduced")
-POLICIES = ("evict_first", "evict_last")
-"""Which lines the L2 cache gives up first, and which last."""
+POLICIES = ("evict_first", "evict_last", "whole_lines")
+"""Which lines the L2 cache gives up first, which last, and which it reads whole where parts are asked for."""
 
 
 def check_layout(op: Any, fixed: int, strides: int) -> None:
@@ -315,10 +315,11 @@ class LiveOp(Fold.Operation, name="live"):  # type: ignore[misc]
 
 
 class CachedOp(Fold.Operation, name="cached"):  # type: ignore[misc]
-    """A pointer whose accesses say how long the L2 cache should keep their lines.
+    """A pointer whose accesses say what the L2 cache should do with their lines.
 
     ``hinted = fold.cached pointer {policy}``: ``evict_first`` for what is not accessed again, ``evict_last`` for what
-    is. Targets without such policies ignore it.
+    is; ``whole_lines`` for loads of parts of lines, of which other CTAs load the rest. Targets without such policies
+    ignore it.
     """
 
     pointer: ext.Operand[Any]

@@ -12,7 +12,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from ....compiler.ir.build import bytes_of, memory_type
 from ....compiler.ir.combine import unpack
+from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import arith
 from ..kernel import Kernel
 from ..meeting import meet_in_cluster, meet_in_cta
@@ -23,6 +25,8 @@ from .row_tiles import row_tiles
 from .tickets import distribute_by_tickets
 from .walked_row import WalkedRow
 
+LINE = 128
+"""Bytes of a line of the L2 cache."""
 ROWS: dict[str, Any] = {"registers": HeldRow.of, "shared": HeldRow.of, "memory": WalkedRow.of}
 """For each residency what makes the row of a thread, if no loop walks its slots."""
 
@@ -35,6 +39,8 @@ def distribute_phases(kernel: Kernel) -> None:
     places = row_tiles if kernel.plan.tile_bytes else _in_place
     with places(kernel) as (tile, place, tiles):
         accesses = RowAccesses.of(kernel, place, tiles)
+        if _reads_parts_of_lines(kernel):
+            accesses = accesses.by_lines()
         row = WalkedRow.in_slots(accesses) if kernel.facts.walked else ROWS[kernel.plan.resident](accesses)
         for number in range(len(kernel.phases)):
             phase = kernel.of(number)
@@ -42,6 +48,17 @@ def distribute_phases(kernel: Kernel) -> None:
                 state = _met(replace(tile, row=replace(tile.row, kernel=phase)), row.reduced(phase), place)
             accesses.values.kept.update(zip(phase.reduced, state, strict=True))
         row.store()
+
+
+def _reads_parts_of_lines(kernel: Kernel) -> bool:
+    """Whether a CTA that keeps columns reads parts of lines of the L2 cache, of which neighbours read the rest."""
+    plan = kernel.plan
+    if plan.fast == "reduced" or plan.resident == "memory" or plan.tile_bytes:
+        return False
+    return any(
+        kernel.facts.access[i] != "aligned" or plan.slots * bytes_of(memory_type(element(kernel.inputs[i].type))) < LINE
+        for i in kernel.facts.waiting
+    )
 
 
 @contextmanager

@@ -78,6 +78,17 @@ class RowAccesses:
             found[key] = kernel.make_op("fold.cached", [pointer], operands, {"policy": policy}).results[0]
         return replace(self, hinted=found)
 
+    def by_lines(self) -> RowAccesses:
+        """The same accesses, where loads have the L2 cache read whole lines."""
+        kernel, pointer = self.kernel, ir.Type.parse("!llvm.ptr<1>")
+        found = {
+            ("input", i): kernel.make_op(
+                "fold.cached", [pointer], [kernel.arg("input", i)], {"policy": "whole_lines"}
+            ).results[0]
+            for i in kernel.facts.waiting
+        }
+        return replace(self, hinted=found)
+
     def pointer(self, role: str, number: int) -> Any:
         """The pointer to an input or an output."""
         return self.hinted.get((role, number)) or self.kernel.arg(role, number)
@@ -132,7 +143,7 @@ class RowAccesses:
         attributes |= {"walked": True} if walked else {}
         thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
         operands = [
-            kernel.arg("input", operand),
+            self.pointer("input", operand),
             self.place.start,
             self.begin,
             self.chunk.first,
