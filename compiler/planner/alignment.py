@@ -9,6 +9,8 @@ from .table import threshold
 
 WIDEST = 16
 """Bytes of the widest access. Of an address the planner knows only its offset from such a boundary."""
+LINE = 128
+"""Bytes of a line of the L2 cache."""
 HALF = WIDEST // 2
 """Bytes of half an access."""
 UNALIGNED_BYTES = threshold(

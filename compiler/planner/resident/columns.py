@@ -7,7 +7,7 @@ from math import ceil
 from ...plan.plan import LARGEST_CLUSTER, MOST_HELD, Plan
 from ...target import WARP
 from .. import sittings
-from ..alignment import WIDEST
+from ..alignment import LINE, WIDEST
 from ..powers_of_two import ceil2
 from ..table import Table, threshold
 from ..task import Notes, Task
@@ -19,6 +19,9 @@ WIDTHS = Table("bytes of a row of the tile", "CTAs of a cluster, at most", sitti
 """A tile is as wide as it may be if its columns, in clusters of at most these CTAs, leave each thread KEPT elements."""
 NARROW_WIDTH = threshold(64, "bytes of a row of the tile", sittings.RESIDENT_COLUMNS)
 """The most in a cluster, where accesses have several elements of fewer than 16 bytes."""
+WIDTH_IN_LINES = threshold(64, "bytes of a row of the tile", sittings.RESIDENT_COLUMNS)
+"""The most for columns that a CTA of THREADS does not keep in twice the width, where rows are whole lines of the L2
+cache and each SM has a tile: the cache reads a line for two tiles, and half as many states cross a cluster."""
 KEPT = threshold(64, "elements that a thread keeps", sittings.RESIDENT_ROWS)
 """The most, so that an SM holds two CTAs of THREADS."""
 THREADS = threshold(256, "threads of a CTA", sittings.RESIDENT_ROWS)
@@ -80,7 +83,8 @@ def _kept(task: Task, notes: Notes) -> Plan | None:
         lanes_kept = _lanes_kept(task, int(width) // item, vector)
         cluster = ceil2(ceil(_held(n, lanes_kept, THREADS, 1) * vector / KEPT))
         narrow = 1 < vector < WIDEST // item and width > NARROW_WIDTH
-        if cluster <= min(1 if narrow else ctas, _most_ctas(task)):
+        wide = width > WIDTH_IN_LINES and vector * item >= WIDEST and _are_lines(task)
+        if cluster <= min(1 if narrow or wide else ctas, _most_ctas(task)):
             break
     else:
         notes.rejected.append(
@@ -103,6 +107,14 @@ def _kept(task: Task, notes: Notes) -> Plan | None:
 def _most_ctas(task: Task) -> int:
     """The most CTAs that share a column."""
     return LARGEST_CLUSTER if task.target.has_clusters and not task.is_portable else 1
+
+
+def _are_lines(task: Task) -> bool:
+    """Whether what lies between the rows of tiles is whole lines of the L2 cache, and each SM has a tile."""
+    g, rows = task.geometry, elements_of(task)
+    items, outer = {i: task.operand_type(i).itemsize for i in rows}, (*g.kept[:-1], *g.reduced)
+    fills = g.n_kept * max(items.values()) >= WIDTH_IN_LINES * task.machine
+    return fills and all(d.strides[i] * items[i] % LINE == 0 for i in rows for d in outer)
 
 
 def _lanes_kept(task: Task, columns: int, vector: int) -> int:

@@ -16,6 +16,7 @@ from ....compiler.ir.build import bytes_of, memory_type
 from ....compiler.ir.combine import unpack
 from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import arith
+from ....compiler.planner.alignment import LINE
 from ..kernel import Kernel
 from ..meeting import meet_in_cluster, meet_in_cta
 from ..place import Place, Tile, first_place
@@ -25,8 +26,6 @@ from .row_tiles import row_tiles
 from .tickets import distribute_by_tickets
 from .walked_row import WalkedRow
 
-LINE = 128
-"""Bytes of a line of the L2 cache."""
 ROWS: dict[str, Any] = {"registers": HeldRow.of, "shared": HeldRow.of, "memory": WalkedRow.of}
 """For each residency what makes the row of a thread, if no loop walks its slots."""
 

@@ -21,8 +21,8 @@ def plan_of(shape: tuple[int, int], dtype: str, **how: Any) -> Plan:
     [
         (64, "f32", "registers", 4, 256, 1, 4),
         (512, "f32", "registers", 4, 128, 1, 8),
-        (1000, "f32", "registers", 4, 128, 1, 16),
-        (2000, "f32", "registers", 4, 128, 4, 8),
+        (1000, "f32", "registers", 4, 64, 1, 8),
+        (2000, "f32", "registers", 4, 64, 1, 16),
         (4096, "f32", "registers", 4, 64, 4, 8),
         (64, "bf16", "registers", 8, 256, 1, 4),
         (130, "bf16", "shared", 8, 128, 1, 8),
@@ -45,6 +45,11 @@ def test_columns_that_no_cluster_holds_wait_elsewhere() -> None:
 def test_columns_whose_rows_begin_between_boundaries_wait_in_registers() -> None:
     (plan,) = wf.softmax.compile(((3, 1000, 196), "bf16"), axis=1).plans
     assert (plan.resident, plan.vector, plan.lanes, plan.cluster, plan.warps) == ("registers", 4, 4, 1, 16)
+
+
+def test_tiles_of_rows_that_are_no_whole_lines_are_wide() -> None:
+    (plan,) = wf.softmax.compile(((3, 1000, 196), "f32"), axis=1).plans
+    assert (32 // plan.lanes * plan.vector * 4, plan.warps) == (128, 16)
 
 
 def test_a_tile_is_no_wider_than_the_columns() -> None:
