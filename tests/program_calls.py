@@ -55,13 +55,15 @@ def planned(name: str, arguments: Arguments) -> PreparedProgram:
 # --- at random ---
 MOST_ELEMENTS, LARGEST = 2**31, 10**6
 """The most elements of an array, and its greatest size along an axis."""
+LARGE = 2**22
+"""The elements of a large array: reading it takes longer than a launch."""
 
 
-def shapes(rng: random.Random) -> Iterator[tuple[int, ...]]:
-    """Shapes of 1 to 4 axes whose sizes have random logarithms."""
+def shapes(rng: random.Random, least: int = 0) -> Iterator[tuple[int, ...]]:
+    """Shapes of 1 to 4 axes whose sizes have random logarithms, of at ``least`` so many elements."""
     while True:
         shape = tuple(int(LARGEST ** rng.random()) for _ in range(rng.randint(1, 4)))
-        if prod(shape) <= MOST_ELEMENTS:
+        if least <= prod(shape) <= MOST_ELEMENTS:
             yield shape
 
 
@@ -110,19 +112,20 @@ RANDOM: dict[str, tuple[str, Callable[[random.Random, tuple[int, ...], DType], A
 """Random calls by name: the program, and what makes its arguments."""
 
 
-def kernels(name: str, t: str, calls: int) -> set[str]:
-    """The keys of the kernels that random calls ask for."""
+def kernels(name: str, t: str, calls: int, least: int = 0) -> set[str]:
+    """The keys of the kernels that random calls ask for, with arrays of at ``least`` so many elements."""
     rng, (program, arguments) = random.Random(0), RANDOM[name]
-    of_shapes = shapes(rng)
+    of_shapes = shapes(rng, least)
     made = (planned(program, arguments(rng, next(of_shapes), dtype(t))) for _ in range(calls))
     return {step.prepared.key for own in made for step in own.steps}
 
 
 def main() -> None:
-    """Prints how many kernels 1,000 random calls of each program ask for."""
+    """Prints how many kernels 1,000 random calls of each program ask for, and 1,000 with large arrays."""
     for name in RANDOM:
-        counts = ", ".join(f"{t} {len(kernels(name, t, 1000))}" for t in ("f32", "bf16"))
-        print(f"{name:24} {counts}")
+        for t in ("f32", "bf16"):
+            any_size, large = (len(kernels(name, t, 1000, least)) for least in (0, LARGE))
+            print(f"{name:24} {t:5} {any_size:5} {large:5}")
 
 
 if __name__ == "__main__":

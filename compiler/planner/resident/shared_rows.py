@@ -16,7 +16,7 @@ from ...plan.plan import LARGEST_CLUSTER, MOST_HELD, Plan
 from ...program.graph import REDUCED
 from ...target import DEFAULT, WARP, Occupancy
 from .. import sittings
-from ..powers_of_two import ceil2
+from ..powers_of_two import ceil2, floor2
 from ..table import threshold
 from ..task import Notes, Task
 from .accesses import elements_of
@@ -45,6 +45,11 @@ WEIGHTED_CTAS = threshold(4, "CTAs of a cluster", sittings.SHARED_ROWS)
 """The least that share such a row."""
 WEIGHTED_PART = threshold(32 * 1024, "bytes of a row in a CTA", sittings.SHARED_ROWS)
 """The most that a CTA has of such a row, as far as clusters are large enough."""
+
+LEAST_OF_FEW = threshold(4, "CTAs of a cluster", sittings.FEW_LONG_ROWS)
+"""Where a row of elements that are written has so many SMs or more, as many CTAs share it: fewer do not pay."""
+FEW_PART = threshold(32 * 1024, "bytes of a row in a CTA", sittings.FEW_LONG_ROWS)
+"""From here on twice as many share such a row: an SM then has two CTAs."""
 
 
 class Block(NamedTuple):
@@ -79,6 +84,9 @@ def plan(task: Task, vector: int, count: int, notes: Notes) -> Plan | None:
         while cluster < largest and not (block and block.occupancy.ctas >= LEAST_CTAS):
             cluster *= 2
             block = _block(task, vector, count, cluster, each, (IN_CLUSTER,))
+    few = min(largest, _few(task, nbytes))
+    if few >= max(LEAST_OF_FEW, 2 * cluster) and not are_runs(task, vector):
+        cluster, block = few, _block(task, vector, count, few, each, (IN_CLUSTER,))
     most = PORTABLE_BYTES if task.is_portable else largest * (CTA_BYTES if largest > 1 else task.target.shared_per_cta)
     if not inputs or block is None or block.nbytes > most:
         notes.rejected.append(("resident=shared", f"{nbytes} bytes of a row are too many for {cluster} CTA(s)"))
@@ -88,6 +96,14 @@ def plan(task: Task, vector: int, count: int, notes: Notes) -> Plan | None:
     ctas, limit = block.occupancy
     notes.because(f"an SM holds {ctas} CTA(s) of {block.plan.threads} threads, limited by {limit}", "warps")
     return block.plan
+
+
+def _few(task: Task, nbytes: int) -> int:
+    """The CTAs that share a row of ``nbytes`` where rows are so few that each has several SMs; else 1."""
+    if not any(o.space & REDUCED for o in task.program.outputs):
+        return 1
+    sms = floor2(task.machine // max(1, task.geometry.n_kept))
+    return 2 * sms if nbytes >= FEW_PART * sms else sms
 
 
 def are_runs(task: Task, vector: int) -> bool:

@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).parents[3] / "passes"))
 from kernel_programs import layer_norm, softmax, task_of
 
 
-def _choice(columns: int, arch: str, *, weights: bool) -> Choice:
-    x = np.lib.stride_tricks.as_strided(np.zeros(4, np.float32), (1000, columns), (columns * 4, 4))
+def _choice(columns: int, arch: str, *, weights: bool, rows: int = 1000) -> Choice:
+    x = np.lib.stride_tricks.as_strided(np.zeros(4, np.float32), (rows, columns), (columns * 4, 4))
     w = np.lib.stride_tricks.as_strided(x, (1, columns), (0, 4))
     program, arrays = (layer_norm(), [x, w, w, x]) if weights else (softmax(), [x, x])
     return choose(task_of(program, arrays, (0,), TARGETS[arch]))
@@ -44,3 +44,20 @@ def test_the_most_ctas_of_an_sm_then_the_most_threads(
     found = _choice(columns, arch, weights=weights)
     assert (found.plan.resident, found.plan.cluster, found.plan.threads) == ("shared", cluster, threads)
     assert f"an SM holds {words}" in found.reasons
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "weights", "cluster"),
+    [
+        (4, 20_000, False, 8),  # 132 SMs
+        (4, 20_000, True, 8),
+        (33, 20_000, False, 4),
+        (34, 20_000, False, 4),  # two SMs a row: each of two CTAs has 40 KB
+        (66, 10_000, False, 1),
+        (67, 20_000, False, 2),
+        (1000, 20_000, False, 2),
+    ],
+)
+def test_as_many_ctas_share_one_of_few_rows_as_it_has_sms(rows: int, columns: int, weights: bool, cluster: int) -> None:
+    assert _choice(columns, "sm_90a", weights=weights, rows=rows).plan.cluster == cluster
+    assert _choice(columns, "sm_80", weights=weights, rows=rows).plan.cluster == 1
