@@ -171,6 +171,11 @@ def fragment(scalars: Sequence[Any]) -> Any:
     return vector.from_elements(with_shape(scalars[0].type, len(scalars)), list(scalars))
 
 
+def backwards(v: Any) -> Any:
+    """The fragment of a fragment's elements in the reverse order."""
+    return fragment(elements(v)[::-1])
+
+
 def single_op(region: Any) -> str | None:
     """The name of the op when the combine is just one op on its two arguments: hardware may know a short cut."""
     block = region.blocks[0]

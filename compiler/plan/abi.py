@@ -60,7 +60,9 @@ class Facts:
             in the CTA's copy in shared memory. ``tile_strided``: single elements of that copy. ``whole``: all elements
             of a thread's results, in aligned vectors. ``uniform``: one element that is the same along the access.
             ``kept``: one element for each result, of an input without reduced dims. ``gathered``: single elements, at
-            indices along one more axis of the array.
+            indices along one more axis of the array. ``transposed``: vectors along the reduced axis, where a thread
+            has a block of elements and its other accesses are along the kept axis. ``reversed``: vectors of rows that
+            are walked backwards.
         store_vector: whether each thread's results are neighbours and aligned in every output.
         ragged: whether arrays say where each row begins and ends.
         repeats: whether the launch says how often elements and results are repeated.

@@ -18,7 +18,8 @@ Lane 13 has the digits 13 % 8 = 5 and 13 // 8 = 1: in step 2 it reads row 1 from
 eight lanes share a result, so the stages of the kernel include a warp reduction over 8 lanes at distance 1.
 
 With ``walk="blocked"`` the modes are the same in another order: the step comes before the lane, so a thread's elements
-follow each other, and neighbouring lanes are one *piece* apart, which the launch knows.
+follow each other, and neighbouring lanes are one *piece* apart, which the launch knows. A program without a fold has
+pieces of ``held`` elements.
 
 The formula is written once, for any kind of number: ``INTEGERS`` evaluates it on Python's integers and NumPy's arrays;
 ``passes/distribution`` evaluates it on values of the kernel.
@@ -318,10 +319,10 @@ def _along_two_axes(plan: Plan) -> tuple[Mode, ...]:
     """
     blocked = plan.walk == "blocked"
     taken: Axis = "piece" if plan.walk == "runs" else "reduced"
-    unit: Unit = "piece" if blocked else ""
+    unit: Unit = "piece" if blocked and not plan.held else ""
     slots = plan.warps_kept * plan.lanes_kept * plan.vector_kept
     along = plan.vector_reduced * plan.lanes * (plan.warps if taken == "reduced" else 1)
-    apart = 1 if blocked else plan.vector_reduced
+    apart = plan.held or 1 if blocked else plan.vector_reduced
     vector = Mode("vector", plan.vector, "reduced" if plan.fast == "reduced" else "kept", 1)
     step = Mode("vector" if plan.walk == "whole" else "step", None, "reduced", 1 if blocked else along)
     lanes = [

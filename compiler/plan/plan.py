@@ -20,7 +20,7 @@ Finish = Literal["cta", "last_block", "two_kernels", "atomic"]
 Meeting = Literal["shuffle", "serial", "interleaved", "sequential", "warp_sync", "unrolled"]
 Access = Literal[
     "aligned", "shifted", "unaligned", "period", "staggered", "strided", "tile", "tile_strided", "whole", "uniform",
-    "kept", "gathered", "number", "bits", "bits_strided",
+    "kept", "gathered", "number", "bits", "bits_strided", "transposed", "reversed",
 ]  # fmt: skip
 IN_TILE: tuple[Access, ...] = ("tile", "tile_strided")
 """The accesses to elements that the CTA has copied into shared memory."""
@@ -70,9 +70,10 @@ class Plan:
             memory: the first kernel keeps the inner dim, and a second kernel reduces it
             (``planner/layouts/factored.py``).
         walk: how threads walk the reduced axis. ``interleaved``: neighbouring threads read neighbouring vectors.
-            ``blocked``: each thread reads contiguous elements, which keeps their order. ``period``: the threads of a
-            CTA read several narrow rows, the *period*, as one row, and then the next period; in the end each of the
-            first threads owns a column. ``staggered``: each warp of a CTA reads whole rows, starting at the boundary
+            ``blocked``: each thread reads contiguous elements, which keeps their order; in a program without a fold
+            it has ``held`` of each of ``vector`` rows, a block that it transposes. ``period``: the threads of a CTA
+            read several narrow rows, the *period*, as one row, and then the next period; in the end each of the first
+            threads owns a column. ``staggered``: each warp of a CTA reads whole rows, starting at the boundary
             before the CTA's columns; the last lane owns no column. ``runs``: a *run* is the elements of a result along
             the innermost reduced dim; the lanes of a warp read one run, or one piece of a long run, and warp w takes
             runs w, w + warps, and so on. ``padded``: like interleaved, but each row of results is *padded* to whole

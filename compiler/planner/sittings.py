@@ -64,6 +64,7 @@ RESIDENT_COLUMNS = Sitting("2026-11-26", "30dab35", "Columns that are read again
 GROUPED_ROWS = Sitting("2026-11-26", "c5cf832", "Groups of rows that are read again")
 TURNS = Sitting("2026-11-26", "5db6062", "Rows in the L2 cache, in turns")
 GATHERED_ONCE = Sitting("2026-11-26", "084419e", "Long rows that are folded once")
+TRANSPOSED = Sitting("2026-11-26", "b4eec90", "Programs without a fold")
 MAPS = Sitting("2026-11-26", "ab08bb8", "Programs without a fold")
 WALKED_SLOTS = Sitting("2026-11-26", "a5b1b1a", "Rows of many lengths, few kernels")
 FEW_LONG_ROWS = Sitting("2026-11-26", "8e56efb", "Few long rows")

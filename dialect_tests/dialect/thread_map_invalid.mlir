@@ -131,7 +131,7 @@ func.func @writes_nothing(%p: !llvm.ptr<1>, %on: i1, %b: i32, %e: i32) {
 // -----
 
 func.func @reads_a_period(%p: !llvm.ptr<1>, %on: i1, %b: i32, %e: i32) {
-  // expected-error @below {{WF310: fold.thread_map expects loads whose access is aligned or shifted or strided or uniform or tile or tile_strided or bits or bits_strided, got period}}
+  // expected-error @below {{WF310: fold.thread_map expects loads whose access is aligned or shifted or strided or uniform or tile or tile_strided or bits or bits_strided or reversed, got period}}
   "fold.thread_map"(%b, %e) ({
   ^bb0(%r: i32):
     %x = "fold.load"(%p, %r, %r, %r) {kept_rank = 0, reduced_rank = 1, axis = "reduced", access = "period"}

@@ -388,6 +388,22 @@ func.func @kept_axis(%x: !llvm.ptr<1>, %kept: i64, %r: i64, %one: i64, %row: i64
   return %v : vector<4xf32>
 }
 
+// A row that is walked backwards: one load at the address of its last element, and the elements in the reverse order.
+// CHECK-LABEL: func.func @backwards
+func.func @backwards(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %pitch: i32, %minus: i32) -> vector<4xf32> {
+  // CHECK:      %[[THREE:.*]] = arith.constant 3 : i32
+  // CHECK:      arith.addi %{{.*}}, %[[THREE]] : i32
+  // CHECK:      %[[V:.*]] = llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+  // CHECK-NEXT: %[[A:.*]] = vector.extract %[[V]][0]
+  // CHECK-NEXT: %[[B:.*]] = vector.extract %[[V]][1]
+  // CHECK-NEXT: %[[C:.*]] = vector.extract %[[V]][2]
+  // CHECK-NEXT: %[[D:.*]] = vector.extract %[[V]][3]
+  // CHECK-NEXT: vector.from_elements %[[D]], %[[C]], %[[B]], %[[A]] : vector<4xf32>
+  %v = "fold.load"(%x, %kept, %r, %pitch, %minus) {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "reversed"}
+    : (!llvm.ptr<1>, i32, i32, i32, i32) -> vector<4xf32>
+  return %v : vector<4xf32>
+}
+
 // Partials of other CTAs: volatile, never `invariant` (which would allow the read-only cache).
 // CHECK-LABEL: func.func @coherent
 func.func @coherent(%x: !llvm.ptr<1>, %kept: i32, %part: i32, %one: i32, %n_kept: i32) -> f32 {

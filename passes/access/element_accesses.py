@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from ...compiler.ir.build import address, before, bytes_of, i32, integer, load, memory_type, replace, store, word_type
-from ...compiler.ir.combine import elements, fragment, splat, width
+from ...compiler.ir.combine import backwards, elements, fragment, splat, width
 from ...compiler.ir.dialect.access import ELEMENT_ACCESS
 from ...compiler.ir.dialect.base import bool_attr, element, int_attr, str_attr
 from ...compiler.ir.lane_exchange import lane_id, of_lane
@@ -39,7 +39,7 @@ def lower_element_load(op: Any) -> None:
             value = _if_else(whole, [t], lambda: [load(base, at, t)], lambda: [fragment(_apart(op))])[0]
         elif access == "unaligned":
             value = _taken_out(op)
-        elif access in ("aligned", "bits") or along == "kept":
+        elif access in ("aligned", "reversed", "bits") or along == "kept":
             there = arith.cmpi(arith.CmpIPredicate.slt, reduced, end)
             read = partial(_at, op, base, kept, reduced, access, t)
             value = _if_else(there, [t], lambda: [read()], lambda: [_zeros(t)])[0]
@@ -113,6 +113,9 @@ def _at(op: Any, base: Any, kept: Any, reduced: Any, access: str, t: Any) -> Any
     lanes, scalar = width(t), element(t)
     if access == "bits":
         return load_bits(base, offset(op, kept, reduced, LOAD), t)
+    if access == "reversed":
+        last = arith.addi(reduced, integer(reduced.type, lanes - 1))
+        return backwards(load(base, offset(op, kept, last, LOAD), t))
     single = partial(load_bits if access == "bits_strided" else load, base)
     if access == "aligned" or lanes == 1:
         return single(offset(op, kept, reduced, LOAD), t)
@@ -181,6 +184,12 @@ def lower_element_store(op: Any) -> None:
             return
         if access == "unaligned":
             _store_across(op)
+            replace(op, [])
+            return
+        if access == "reversed":
+            value, reduced = backwards(value), arith.addi(reduced, integer(reduced.type, lanes - 1))
+            here = on if whole else arith.andi(on, _inside(reduced, first, end, 1))
+            _if(here, lambda: store(value, base, offset(op, kept, reduced, STORE)))
             replace(op, [])
             return
         at_once = access != "strided" or lanes == 1

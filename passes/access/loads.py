@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...compiler.ir.build import address, before, integer, load, replace
-from ...compiler.ir.combine import fragment, splat, width
+from ...compiler.ir.combine import backwards, fragment, splat, width
 from ...compiler.ir.dialect.access import ACCESS
 from ...compiler.ir.dialect.base import element, int_attr, str_attr
 from ...compiler.ir.mlir import arith, ir
@@ -69,6 +69,9 @@ def lower_load(op: Any, window: Window | None) -> None:
             value = load(base, place, t) if lanes == 1 else copied(base, place, t)
         elif access in ("aligned", "shifted", "period", "staggered", "coherent") and not apart:
             value = load(base, offset(op, kept, reduced, 3), t, volatile=coherent, invariant=not coherent)
+        elif access == "reversed" and not apart:
+            last = arith.addi(reduced, integer(reduced.type, lanes - 1))
+            value = backwards(load(base, offset(op, kept, last, 3), t, invariant=True))
         elif access == "bits" and not apart:
             value = load_bits(base, offset(op, kept, reduced, 3), t, invariant=True)
         elif access == "uniform":

@@ -87,6 +87,11 @@ class Kernel(Arithmetic):
         index = ir.IntegerType.get_signless(facts.index_bits)
         return cls(function, entry, plan, facts, inputs, results, phases, 0, indexed, counted, index, args)
 
+    @property
+    def maps(self) -> bool:
+        """Whether nothing is folded."""
+        return not self.phases
+
     def of(self, phase: int) -> Kernel:
         """The kernel as one of its phases sees it."""
         return replace(self, phase=phase)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from ...compiler.ir.build import bytes_of, memory_type
+from ...compiler.ir.build import bytes_of, memory_type, word_type
 from ...compiler.ir.locations import named
 from ...compiler.ir.mlir import arith, gpu
 from ...compiler.plan.layout import layout_of
@@ -143,10 +143,34 @@ def lead_of(kernel: Kernel, t: Any, base: Any, first: Any, layout: list[Any]) ->
 def row_of_cta(kernel: Kernel) -> tuple[Row, Any]:
     """The row that a CTA works on, and the CTA's number among those of the row."""
     tile = kernel.id(gpu.block_id(gpu.Dimension.x))
+    if kernel.maps:
+        tile, _ = numbers_of_cta(kernel)
     number = None
     if kernel.facts.by_row:
         number, tile = kernel.divided(tile, tiles_of_row(kernel))
     return Row.at(kernel, number), tile
+
+
+def numbers_of_cta(kernel: Kernel) -> tuple[Any, Any]:
+    """The number of a CTA's results, and of its part of them, where nothing is folded.
+
+    CTAs run in about the order of their numbers in the grid, along x, then y, then z. Where rows lie in memory, those
+    that follow each other take parts that do, so that lines that two parts share are still in the L2 cache.
+    """
+    plan = kernel.plan
+    if plan.tile_bytes or (plan.fast == "kept" and plan.walk != "blocked"):
+        layer, rows = kernel.id(gpu.block_id(gpu.Dimension.z)), kernel.id(gpu.grid_dim(gpu.Dimension.y))
+        part = arith.addi(kernel.id(gpu.block_id(gpu.Dimension.y)), arith.muli(layer, rows))
+        return kernel.id(gpu.block_id(gpu.Dimension.x)), part
+    along = gpu.Dimension.x, gpu.Dimension.y, gpu.Dimension.z
+    (x, y, z), (width, height, depth) = (
+        [arith.index_cast(word_type(), of(d)) for d in along] for of in (gpu.block_id, gpu.grid_dim)
+    )
+    number = arith.addi(x, arith.muli(width, arith.addi(y, arith.muli(height, z))))
+    parts = arith.muli(height, depth)
+    tile = arith.divui(number, parts)
+    part = arith.subi(number, arith.muli(tile, parts))
+    return tuple(n if kernel.index == n.type else arith.extui(kernel.index, n) for n in (tile, part))
 
 
 def place_in_tile(row: Row, number: Any, digits: Digits) -> tuple[Tile, Place]:

@@ -17,7 +17,7 @@ from ...compiler.ir.mlir import arith, gpu
 from .kernel import Kernel, load_attributes
 from .meeting import meet_in_cluster, meet_in_cta
 from .partials import Partials, RowPartials
-from .place import Place, Tile, name
+from .place import Place, Tile, name, numbers_of_cta
 from .reader import Reader, access, numbering
 from .span import reduce_span, span_of
 
@@ -68,10 +68,7 @@ def chunk_of(kernel: Kernel, count: Any, length: Any, *, always: bool = False) -
     """
     if kernel.plan.finish == "cta" and kernel.plan.cluster == 1 and not always:
         return Chunk(kernel.number(0), count, length)
-    number = kernel.id(gpu.block_id(gpu.Dimension.y))
-    if always:  # the grid may have layers, see ``Launch.grid``
-        layer, rows = kernel.id(gpu.block_id(gpu.Dimension.z)), kernel.id(gpu.grid_dim(gpu.Dimension.y))
-        number = arith.addi(number, arith.muli(layer, rows))
+    number = numbers_of_cta(kernel)[1] if always else kernel.id(gpu.block_id(gpu.Dimension.y))
     first = arith.muli(number, length)
     limit = arith.minsi(arith.addi(first, length), count)
     name(first=first, limit=limit)

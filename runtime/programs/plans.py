@@ -16,7 +16,7 @@ from ...compiler.planner import choose as planner
 from ...compiler.planner.resident import once
 from ...compiler.planner.resident.accesses import writes_bits
 from ...compiler.planner.resident.choose import LITTLE_MORE, cuts, is_far, names_residency, owning
-from ...compiler.planner.resident.maps import turns
+from ...compiler.planner.resident.maps import rows_apart, turns
 from ...compiler.planner.task import Notes, Task
 from ...compiler.program.array_program import ArrayProgram, Fold, Layout
 from ...compiler.program.bit_arrays import WORD
@@ -216,7 +216,8 @@ class StepPlanner:
     def _along(self, step: Step, task: Task) -> Dims:
         """The dims along which the threads of a step go: for one without a fold, those that suit its arrays.
 
-        Where an array lies across the others, they are those inside of the dim along which it lies side by side.
+        Where an array lies across the others, they are those inside of the dim along which it lies side by side. Where
+        rows of narrow elements are no whole accesses, each is a row of its own.
         """
         if step.program.reduces or writes_bits(task):
             return step.reduced
@@ -225,7 +226,11 @@ class StepPlanner:
         dims = [d for d in self.order if d in (*step.kept, *step.reduced) and self.sizes[d] > 1]
         strides = [self.operands[o].strides for o in (*step.inputs, *step.outputs) if o in self.operands]
         across = [d for own in strides for d in dims[:-1] if own[d] == 1 and own[dims[-1]] > 1]
-        return tuple(sorted(dims[dims.index(across[0]) + 1 :])) if across else step.reduced
+        if across:
+            return tuple(sorted(dims[dims.index(across[0]) + 1 :]))
+        rows = rows_apart(task)
+        inner = next((i for i in range(len(dims)) if rows and prod(self.sizes[d] for d in dims[i:]) == rows), 0)
+        return tuple(sorted(dims[inner:])) if inner else step.reduced
 
     def _steps(self, long: Rows, far: Rows, turned: Turned = frozenset()) -> Steps:
         """The steps where rows along ``long`` dims are cut at the grid, and those along ``far`` ones wait far away."""

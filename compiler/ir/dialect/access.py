@@ -44,6 +44,7 @@ ACCESS = (
     "uniform",
     "bits",
     "bits_strided",
+    "reversed",
 )
 AFTER_LAYOUT = {"shifted": 1, "unaligned": 4, "staggered": 2, "tile": 1, "tile_strided": 1}
 """Operands of a load that follow those of its layout."""
@@ -96,6 +97,7 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
     - ``bits``: truth values that are bits of memory, where indices and strides count bits; those of an access are side
       by side, and begin at a multiple of their number.
     - ``bits_strided``: single bits.
+    - ``reversed``: aligned vectors of elements along the reduced axis, each of which lies before the one before it.
     - ``coherent``: aligned vectors, along the kept axis or as of a period, of data that other CTAs have written during
       this kernel.
     """
@@ -116,8 +118,8 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
         check_fragment(op, op.results[0].type)
 
 
-ELEMENT_ACCESS = ("aligned", "shifted", "unaligned", "strided", "uniform", *IN_TILE, "bits", "bits_strided")
-WRITTEN_ACCESS = ("aligned", "shifted", "unaligned", "strided", *IN_TILE, "bits")
+ELEMENT_ACCESS = ("aligned", "shifted", "unaligned", "strided", "uniform", *IN_TILE, "bits", "bits_strided", "reversed")
+WRITTEN_ACCESS = ("aligned", "shifted", "unaligned", "strided", *IN_TILE, "bits", "reversed")
 
 
 class ElementLoadOp(Fold.Operation, name="element_load"):  # type: ignore[misc]
@@ -125,10 +127,10 @@ class ElementLoadOp(Fold.Operation, name="element_load"):  # type: ignore[misc]
 
     ``fold.element_load base, kept, reduced, first, end, layout... {kept_rank, reduced_rank, axis, access}`` is a
     ``fold.load`` whose elements count where their reduced index is in [first, end). The others are undefined, and
-    nothing is read for them that other threads write. An ``aligned`` access lies in the row as a whole or begins at
-    ``end`` or later; so does a single element, and those of tiles are single. A ``shifted`` access may be cut by
-    either end. Its operand behind the layout says how many elements from ``base`` on can be read beside the row: those
-    of the array, or none where other threads write there. An ``unaligned`` access along the reduced axis begins
+    nothing is read for them that other threads write. An ``aligned`` or ``reversed`` access lies in the row as a whole
+    or begins at ``end`` or later; so does a single element, and those of tiles are single. A ``shifted`` access may be
+    cut by either end. Its operand behind the layout says how many elements from ``base`` on can be read beside the row:
+    those of the array, or none where other threads write there. An ``unaligned`` access along the reduced axis begins
     anywhere, may be cut as well, and has the same operand. With ``{inside = true}`` the aligned accesses around it are
     known to be readable.
     """

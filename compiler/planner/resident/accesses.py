@@ -85,7 +85,10 @@ def _access(task: Task, operand: int, space: Space, axis: str, vector: int, shif
     whole = inner[-1].size % vector == 0 and not shift
     if stride == 0 and whole:
         return "uniform"
-    fits = stride == 1 and whole and _is_aligned(task, operand, vector, [*inner[:-1], *others])
+    outer, ahead = [*inner[:-1], *others], (1 - vector) * task.operand_type(operand).itemsize
+    if stride == -1 and whole and axis == "reduced" and not task.program.reduces:
+        return "reversed" if _is_aligned(task, operand, vector, outer, ahead) else "strided"
+    fits = stride == 1 and whole and _is_aligned(task, operand, vector, outer)
     return "aligned" if fits else "strided"
 
 
@@ -138,11 +141,14 @@ def _dims(task: Task, axis: str) -> tuple[Sequence[Dim], Sequence[Dim]]:
     return (g.reduced, g.kept) if axis == "reduced" else (g.kept, g.reduced)
 
 
-def _is_aligned(task: Task, operand: int, vector: int, outer: Sequence[Dim]) -> bool:
-    """Whether every access of an operand is aligned, if those along the innermost dim follow each other."""
+def _is_aligned(task: Task, operand: int, vector: int, outer: Sequence[Dim], ahead: int = 0) -> bool:
+    """Whether every access of an operand is aligned, if those along the innermost dim follow each other.
+
+    ``ahead`` is the distance from the first element of an access to its lowest address, in bytes.
+    """
     item = task.operand_type(operand).itemsize
     unit = min(WIDEST, vector * item)
-    return all(n % unit == 0 for n in (task.start(operand), *(d.strides[operand] * item for d in outer)))
+    return all(n % unit == 0 for n in (task.start(operand) + ahead, *(d.strides[operand] * item for d in outer)))
 
 
 def _shift(task: Task, axis: str, vector: int) -> frozenset[int]:
@@ -197,7 +203,7 @@ def vector_of(task: Task, axis: str, among: Sequence[int] = ()) -> int:
     rows, inputs = among or elements_of(task), len(task.program.inputs)
     if task.is_portable:  # where there is one row, its elements and weights are alike
         rows = [i for i, space in enumerate(spaces(task)) if space & REDUCED]
-    read = [i for i in rows if i < inputs] or rows
+    read = [i for i in rows if i < inputs and task.program.reduces] or rows
     widest = WIDEST // max(task.operand_type(i).itemsize for i in read)
     if task.is_portable:
         return widest
@@ -211,7 +217,7 @@ def vector_of(task: Task, axis: str, among: Sequence[int] = ()) -> int:
 def _is_whole(task: Task, axis: str, rows: Sequence[int], vector: int) -> bool:
     """Whether all elements of rows are accessed at once."""
     found = accesses(task, axis, vector)
-    kinds = {found[i] for i in rows} - {"bits"} or {"aligned"}
+    kinds = {found[i] for i in rows} - {"bits", "reversed"} or {"aligned"}
     shifted = kinds <= {"aligned", "shifted"} and task.geometry.n_reduced >= SHIFTED * vector
     return kinds == {"aligned"} or shifted
 
@@ -223,7 +229,8 @@ def _mixes(task: Task, rows: Sequence[int], vector: int) -> bool:
     """
     found, inputs, n = accesses(task, "reduced", vector), len(task.program.inputs), task.geometry.n_reduced
     results = {found[i] for i in rows if i >= inputs}
-    held = SHIFTED * vector <= n <= ROW_THREADS * MOST * vector and bool(task.program.reduces)
+    folds = bool(task.program.reduces)
+    held = SHIFTED * vector <= n and (not folds or n <= ROW_THREADS * MOST * vector)
     light = all(_item(task)(i) <= WORD for i in rows) and not has_bits(task)
     side_by_side = all(_is_side_by_side(task, i, vector) for i in rows)
     return held and light and side_by_side and bool(results) and results <= {"aligned", "shifted"}

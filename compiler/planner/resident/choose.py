@@ -21,7 +21,7 @@ from ..options import named
 from ..powers_of_two import floor2
 from ..table import Sitting, threshold
 from ..task import Choice, Notes, Task
-from . import columns, held, l2, maps, once, rows, tiled
+from . import columns, held, l2, maps, once, rows, tiled, transposed
 from .accesses import accesses, elements_of, has_bits, is_by_columns, writes_bits
 
 UNROLL = threshold(4, "accesses in flight", sittings.RESIDENT_ROWS)
@@ -124,6 +124,7 @@ def _check_served(task: Task, plan: Plan) -> None:
     """Refuses (WF425) fields that no plan of rows that are read again has."""
     served: dict[str, Sequence[object]] = {key: (getattr(Plan(), key),) for key in ALIKE}
     served |= {"fast": ("reduced", "kept"), "resident": ("registers", "shared", "l2", "memory")}
+    served["walk"] = ("interleaved", "blocked") if transposed.fits(task, plan) else ("interleaved",)
     for key, values in served.items():
         value = getattr(plan, key)
         if not fits(key, value):
@@ -192,6 +193,13 @@ def owning(task: Task, notes: Notes, wanted: str = "") -> Plan | None:
 
 def mapping(task: Task, notes: Notes, wanted: str = "") -> Plan:
     """The plan of a program without a fold."""
+    blocks = transposed.plan(task)
+    if blocks and transposed.fits(task, blocks.with_options(wanted)):
+        size = f"{blocks.vector} x {blocks.held}"
+        notes.because(
+            f"arrays lie across each other: each thread transposes a block of {size}", "held", "vector", "walk"
+        )
+        return blocks
     found = None if is_by_columns(task) else _tiled(task, notes, wanted)
     return found or maps.plan(task, notes)
 
@@ -237,6 +245,8 @@ def _facts(task: Task, plan: Plan) -> Facts:
     found = accesses(task, plan.fast, plan.vector, waits=plan.held > 0)
     if plan.tile_bytes:
         found = tiled.tiled(task, found)
+    if plan.walk == "blocked":
+        found = transposed.transposed(task, plan, found)
     reach = max((abs(bound) for i in range(len(g.offsets)) for bound in g.span(i)), default=0)
     run = _launch(task, plan)
     covered = run.split * (plan.held * layout_of(plan).span("reduced") or run.chunk)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil
 
 from ...plan.plan import Plan
-from ...program.graph import REDUCED
+from ...program.graph import ELEMENT, KEPT, REDUCED, Space
 from ...target import WARP
 from .. import sittings
 from ..alignment import WIDEST
@@ -13,11 +13,13 @@ from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Notes, Task
 from . import columns
-from .accesses import ROW_THREADS, elements_of, is_by_columns, vector_of, writes_bits
+from .accesses import ROW_THREADS, accesses, elements_of, is_by_columns, spaces, vector_of, writes_bits
 from .rows import count_of, lanes_of_word
 
 IN_FLIGHT = threshold(2, "accesses of a thread", sittings.MAPS)
 """The accesses in flight of a thread, if they are of WIDEST bytes."""
+UNALIGNED = threshold(1, "accesses of a thread", sittings.TRANSPOSED)
+"""Those beside which results are written at once, where an array begins elsewhere."""
 WITH_BITS = threshold(1, "accesses of a thread", sittings.WORDS_OF_BITS)
 """Those of halves and narrower elements, beside which bits are written."""
 NARROW = threshold(16, "bytes of a thread", sittings.MAPS)
@@ -26,10 +28,20 @@ ROWS = threshold(4, "accesses of a thread", sittings.MAPS)
 """Short rows of narrow accesses have so many threads that each makes these."""
 ACROSS = threshold(8, "lanes of a warp", sittings.MAPS)
 """Where an array lies across the others, so many lanes are along rows, and the others along its columns."""
+ACROSS_CUT = threshold(16, "lanes of a warp", sittings.TRANSPOSED)
+"""The same where rows begin anywhere, in CTAs of twice as many threads."""
 SHORT = threshold(256, "elements of a row", sittings.MAPS)
 """Up to here threads go along the other dims where an array varies along the row alone, such as a weight."""
+SHORT_HEAVY = threshold(4096, "elements of a row", sittings.TRANSPOSED)
+"""The same where those arrays have more bytes for an element than the elements themselves."""
+LONG = threshold(16, "elements of a row", sittings.TRANSPOSED)
+"""From here on rows of narrow elements that are no whole accesses are rows of their own."""
+NARROW_ELEMENTS = threshold(2, "bytes of an element", sittings.TRANSPOSED)
+"""So narrow are they."""
 WORDS = threshold(8, "bytes of an access", sittings.MAPS)
 """If accesses along the row have so many bytes."""
+OF_HEAVY_COLUMNS = threshold(8, "accesses of a thread", sittings.TRANSPOSED)
+"""The same where weights have more bytes for an element than the elements themselves."""
 OF_COLUMNS = threshold(4, "accesses of a thread", sittings.MAPS)
 """The accesses in flight of a thread to its columns, for which it reads weights once."""
 
@@ -44,10 +56,29 @@ def plan(task: Task, notes: Notes) -> Plan:
 def turns(task: Task) -> bool:
     """Whether threads go along the kept dims of a step without a fold: its rows are short, and share weights."""
     g, program = task.geometry, task.program
-    shares = REDUCED in program.input_spaces and g.n_reduced <= min(SHORT, g.n_kept)
+    short = SHORT_HEAVY if _is_heavy(task, REDUCED) else SHORT
+    shares = REDUCED in program.input_spaces and g.n_reduced <= min(short, g.n_kept)
     if program.reduces or writes_bits(task) or not shares:
         return False
     return vector_of(task, "reduced") * max(task.operand_type(i).itemsize for i in elements_of(task)) >= WORDS
+
+
+def _is_heavy(task: Task, space: Space) -> bool:
+    """Whether arrays along one axis alone, in ``space``, have more bytes for an element than those along both."""
+    found = [(s, task.operand_type(i).itemsize) for i, s in enumerate(spaces(task))]
+    return sum(item for s, item in found if s == space) > sum(item for s, item in found if s == ELEMENT)
+
+
+def rows_apart(task: Task) -> int:
+    """The elements of a row where threads go along rows alone, in a step without a fold that has no kept dims; else 0.
+
+    Narrow elements of rows that are no whole accesses are read through a tile, or by accesses that begin with the row.
+    """
+    g, rows = task.geometry, elements_of(task)
+    if g.kept or len(g.reduced) < 2 or any(g.reduced[-1].strides[i] != 1 for i in rows):
+        return 0
+    n, item = g.reduced[-1].size, max(task.operand_type(i).itemsize for i in rows)
+    return n if n >= LONG and item <= NARROW_ELEMENTS and n % (WIDEST // item) else 0
 
 
 def _of_rows(task: Task) -> Plan:
@@ -55,19 +86,24 @@ def _of_rows(task: Task) -> Plan:
     across = [] if writes_bits(task) else _across(task)
     vector = vector_of(task, "reduced", [i for i in elements_of(task) if i not in across])
     nbytes = vector * max(task.operand_type(i).itemsize for i in elements_of(task))
-    count = count_of(task, vector)
+    count, found = count_of(task, vector), accesses(task, "reduced", vector)
     held = max(IN_FLIGHT, NARROW // nbytes)
     if writes_bits(task) and vector >= WIDEST // 2:
         held = WITH_BITS
+    if vector > 1 and not {"strided", "unaligned"}.isdisjoint(found[i] for i in elements_of(task) if i not in across):
+        held = UNALIGNED
     threads = min(ceil2(count if nbytes >= WIDEST else ceil(count / min(held, ROWS))), ROW_THREADS)
     threads = max(threads, lanes_of_word(task, vector))
     lanes = min(threads, WARP)
+    most = ROW_THREADS
     if across:
-        threads = lanes = min(lanes, ACROSS)
+        whole = all(found[i] == "aligned" for i in elements_of(task) if i not in across)
+        threads = lanes = min(lanes, ACROSS if whole else ACROSS_CUT)
+        most *= 1 if whole else 2
     warps = threads // lanes
     held = min(held, ceil(count / threads)) if nbytes >= WIDEST or count > held * threads else ceil(count / threads)
     return Plan(
-        "reduced", "interleaved", vector, 1, lanes, warps, max(1, ROW_THREADS // (WARP * warps)),
+        "reduced", "interleaved", vector, 1, lanes, warps, max(1, most // (WARP * warps)),
         resident="registers", held=held,
     )  # fmt: skip
 
@@ -75,10 +111,12 @@ def _of_rows(task: Task) -> Plan:
 def _of_columns(task: Task) -> Plan:
     """The plan of threads whose accesses are along the kept axis, so that what varies along it alone is read once."""
     vector = columns.vector_of(task)
-    lanes_kept = min(WARP, ceil2(ceil(task.geometry.columns / vector)))
+    count = ceil(task.geometry.columns / vector)
+    lanes_kept, heavy = min(WARP, ceil2(count)), _is_heavy(task, KEPT)
+    beside = 2 if heavy and count >= 2 * WARP else 1
     return Plan(
-        "kept", "interleaved", vector, 1, WARP // lanes_kept, ROW_THREADS // WARP, 1, resident="registers",
-        held=OF_COLUMNS,
+        "kept", "interleaved", vector, 1, WARP // lanes_kept, ROW_THREADS // WARP // beside, beside,
+        resident="registers", held=OF_HEAVY_COLUMNS if heavy else OF_COLUMNS,
     )  # fmt: skip
 
 

@@ -39,12 +39,16 @@ WORK = threshold(64, "elements of a thread", sittings.TILED_ROWS)
 """A thread works on as many rows, one after another, as have so many elements of its own, if a tile holds them."""
 WORK_APART = threshold(32, "elements of a thread", sittings.GROUPED_ROWS)
 """The same where rows are in groups."""
+WORK_OF_MAPS = threshold(24, "elements of a thread", sittings.TRANSPOSED)
+"""The same where nothing is folded, and rows are not in groups."""
 WORK_WITH_VALUES = threshold(20, "elements of a thread", sittings.GROUPED_ROWS)
 """The same where a result has a value for each row, such as a scale; a thread then works on two rows at least."""
 MOST_ROUNDS = threshold(6, "rows of a thread", sittings.TILED_ROWS)
 """No tile is larger than for so many."""
 WHOLE_WARP = threshold(32, "elements of a row that a thread keeps", sittings.TILED_ROWS)
 """A warp that keeps so many of one row in each thread works on one row."""
+ACROSS = threshold(4, "threads of a row", sittings.TRANSPOSED)
+"""Where an array lies across the rows, as in ``x + y.T``, so many lanes beside each other read it where it is."""
 LONG_ROW_BYTES = threshold(6000, "bytes of a row", sittings.TILED_ROWS)
 """From here on rows of words, or of wider elements, have no tile if nothing else lies along them."""
 LONG_WITH_GAPS = threshold(4000, "bytes of a row", sittings.GROUPED_ROWS)
@@ -64,15 +68,25 @@ FILLING = threshold(8, "CTAs per SM", sittings.TILED_ROWS)
 def groups(task: Task) -> tiles.Groups | None:
     """The groups of rows that a CTA copies, with the operands that it copies; None where these are not dense.
 
-    They are those with elements of rows. An input that is the same along the outermost dim is read where it is.
+    They are those with elements of rows. An input that is the same along the outermost dim is read where it is, and so
+    is an array that lies across, if nothing is folded.
     """
     g = task.geometry
-    own = [i for i in elements_of(task) if g.kept and g.kept[0].strides[i]]
+    own = [i for i in elements_of(task) if g.kept and g.kept[0].strides[i] and i not in _across(task)]
     results = range(len(task.program.inputs), len(g.offsets))
     items = {i: task.operand_type(i).itemsize for i in own}
     if not own or any(task.start(i) % item for i, item in items.items()):
         return None
     return tiles.groups(g, items, results)
+
+
+def _across(task: Task) -> list[int]:
+    """The arrays of a program without a fold whose elements lie side by side along the kept axis, beside others."""
+    g = task.geometry
+    if task.program.reduces or not g.kept or not g.reduced:
+        return []
+    along = [i for i in elements_of(task) if g.reduced[-1].strides[i] == 1]
+    return [i for i in elements_of(task) if along and i not in along and g.kept[-1].strides[i] == 1]
 
 
 def pays(task: Task, *, by_columns: bool = False) -> bool:
@@ -89,7 +103,8 @@ def pays(task: Task, *, by_columns: bool = False) -> bool:
     if by_columns:
         return columns.vector_of(task) * wide < WIDEST
     found = accesses(task, "reduced", WIDEST // wide)
-    aligned = all(found[i] == "aligned" for i in rows)
+    across = _across(task)
+    aligned = all(found[i] == "aligned" for i in rows if i not in across)
     beside = any(d.strides[i] for i in range(len(found)) if i not in rows for d in g.reduced)
     gaps = any(g.kept and g.kept[-1].strides[i] > g.n_reduced for i in rows)
     long = min(items) >= WORD and g.n_reduced * wide >= (LONG_WITH_GAPS if gaps else LONG_ROW_BYTES) and not beside
@@ -117,7 +132,10 @@ def _plan(task: Task, own: tiles.Groups) -> Plan | None:
     """
     n, apart = task.geometry.n_reduced, own.rows > 1
     threads = ceil2(ceil(n / HELD))
-    fast: Axis = "kept" if apart or _has_values_of_rows(task) else "reduced"
+    across = bool(_across(task))
+    if across and threads > ACROSS:
+        return None
+    fast: Axis = "kept" if apart or across or _has_values_of_rows(task) else "reduced"
     if threads > WARP:
         return _tiled(task, own, _shape(n, fast, WARP, threads // WARP, 1))
     threads = max(threads, min(WARP, ceil2(ceil(n / HELD_APART)))) if apart else threads
@@ -176,7 +194,7 @@ def _tiled(task: Task, own: tiles.Groups, plan: Plan) -> Plan | None:
     """
     plans = [replace(plan, tile_bytes=1 << k) for k in range(STATIC_TILE.bit_length())]
     rounds = [_rounds(task, own, p) for p in plans]
-    wanted = min(_wanted(task, plan), rounds[-1])
+    wanted = min(_wanted(task, plan, apart=own.rows > 1), rounds[-1])
     if not wanted:
         return None
     least, *more = (p for p, each in zip(plans, rounds, strict=True) if each >= wanted)
@@ -186,13 +204,16 @@ def _tiled(task: Task, own: tiles.Groups, plan: Plan) -> Plan | None:
     )
 
 
-def _wanted(task: Task, plan: Plan) -> int:
-    """The rows on which a thread works, one after another, if a tile holds them."""
+def _wanted(task: Task, plan: Plan, *, apart: bool) -> int:
+    """The rows on which a thread works, one after another, if a tile holds them; ``apart`` if they are in groups."""
     if plan.lanes == WARP and plan.held >= WHOLE_WARP:
         return 1
     if _has_values_of_rows(task):
         return max(2, min(WORK_WITH_VALUES // plan.held, MOST_ROUNDS))
-    work = WORK_APART if plan.fast == "kept" else WORK
+    if task.program.reduces:
+        work = WORK_APART if plan.fast == "kept" else WORK
+    else:
+        work = WORK if apart else WORK_OF_MAPS
     return min(max(1, work // plan.held), MOST_ROUNDS)
 
 

@@ -56,7 +56,7 @@ class HeldRow:
     def is_whole(self, j: int) -> bool:
         """Whether access ``j`` lies in the part of the row that the CTA owns, in every thread."""
         kernel = self.row.kernel
-        if kernel.facts.full or self.whole:
+        if kernel.facts.full or self.whole or kernel.plan.walk == "blocked":
             return True
         plan = kernel.plan
         if plan.resident == "l2" or not kernel.phases:
@@ -82,6 +82,11 @@ class HeldRow:
 
     def _load(self, operand: int, t: Any, j: int) -> Any:
         """The elements of an input in access ``j``: those that wait, or those in memory."""
+        if self.row.kernel.facts.access[operand] in ("transposed", "whole"):
+            found = self.row.load_transposed(operand, t)
+            for known, value in zip(self.fragments, found, strict=True):
+                known[self.row.kernel.inputs[operand]] = value
+            return found[j]
         if operand not in self.slots:
             return self.row.load(operand, t, self.starts[j], whole=self.is_whole(j), inside=self._is_inside(j))
         kernel = self.row.kernel
@@ -146,7 +151,20 @@ class HeldRow:
 
     def store_elements(self, elements: Numbered) -> None:
         """Writes results that have a value for each element."""
+        if self.row.kernel.plan.walk == "blocked":
+            self._store_blocks(elements)
+            return
         for j, r in enumerate(self.starts):
             made = [(number, self.fragment(result, j)) for number, result in elements]
             for number, value in made:
                 self.row.store(number, value, r, whole=self.is_whole(j))
+
+    def _store_blocks(self, results: Numbered) -> None:
+        """Writes the blocks of results, each along the axis of its array, when all elements are read."""
+        made = [(number, [self.fragment(result, j) for j in range(len(self.starts))]) for number, result in results]
+        for number, values in made:
+            if self.row.kernel.facts.stores[number] in ("transposed", "whole"):
+                self.row.store_transposed(number, values)
+                continue
+            for r, value in zip(self.starts, values, strict=True):
+                self.row.store(number, value, r, whole=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ....compiler.ir.build import address, bytes_of, memory_type
-from ....compiler.ir.combine import splat, width, with_shape
+from ....compiler.ir.combine import elements, fragment, splat, width, with_shape
 from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import arith, gpu, ir, llvm, scf, vector
 from ....compiler.plan.layout import layout_of
@@ -60,6 +60,8 @@ class RowAccesses:
         if is_shifted(kernel):
             lead = _lead(kernel, place)
             begin, chunk = arith.subi(begin, lead), _earlier(kernel, chunk, lead)
+        if kernel.plan.walk == "blocked":
+            begin, place = _existing_block(kernel, place, begin, chunk)
         reader = Reader(kernel, kernel.arg("count") if kernel.counted else None)
         own = {i: _start(kernel, place, _first(kernel, i, begin), i, *tile) for i, tile in tiles.items()}
         if tiles:
@@ -114,6 +116,60 @@ class RowAccesses:
         if inside and access == "unaligned" and operand not in kernel.facts.waiting:  # no result takes its place
             attributes["inside"] = True
         return kernel.make("fold.element_load", t, operands, attributes, kernel.plan.vector)
+
+    def load_transposed(self, operand: int, t: Any) -> list[Any]:
+        """The fragments of an input in each access of a block, which is read along the rows and transposed."""
+        kernel, plan = self.kernel, self.kernel.plan
+        layout, attributes = self._along_rows(operand)
+        if kernel.facts.access[operand] == "whole":
+            parts = [
+                kernel.make("fold.load", t, [*self._part("input", operand, t, j), *layout], attributes, plan.vector)
+                for j in range(plan.held)
+            ]
+            own = [x for part in parts for x in elements(part)]
+            return [fragment(own[j :: plan.held]) for j in range(plan.held)]
+        rows = []
+        for k in range(plan.vector):
+            at = [self._in_row("input", operand, operand, t, k), self.place.start, self.begin]
+            rows.append(kernel.make("fold.load", t, [*at, *layout], attributes, plan.held))
+        return _transposed(rows)
+
+    def store_transposed(self, number: int, values: Sequence[Any]) -> None:
+        """Writes a result along the rows, if ``values`` are its fragments in each access of a block."""
+        kernel, plan, operand = self.kernel, self.kernel.plan, len(self.kernel.inputs) + number
+        layout, attributes = self._along_rows(operand)
+        values = [wide(value, plan.vector) for value in values]
+        bounds = [self.chunk.first, self.chunk.limit, self.place.in_range]
+        if kernel.facts.stores[number] == "whole":
+            own = [x for column in zip(*map(elements, values), strict=True) for x in column]
+            for j in range(plan.held):
+                part = fragment(own[j * plan.vector : (j + 1) * plan.vector])
+                at = self._part("output", number, element(part.type), j)
+                kernel.make_op("fold.element_store", [], [part, *at, *bounds, *layout], attributes | {"whole": True})
+            return
+        for k, row in enumerate(_transposed(values)):
+            at = [self._in_row("output", number, operand, element(row.type), k), self.place.start, self.begin]
+            kernel.make_op("fold.element_store", [], [row, *at, *bounds, *layout], attributes | {"whole": True})
+
+    def _part(self, role: str, number: int, t: Any, j: int) -> list[Any]:
+        """Where access ``j`` begins to a block whose elements follow each other: a pointer, and both indices."""
+        kernel, ahead = self.kernel, self.kernel.number(j * self.kernel.plan.vector)
+        return [address(kernel.arg(role, number), ahead, t), self.place.start, self.begin]
+
+    def _along_rows(self, operand: int) -> tuple[list[Any], dict[str, Any]]:
+        """The layout and the attributes of an access along the rows."""
+        facts = self.kernel.facts
+        return _layout(self.kernel, operand), load_attributes(facts.kept_rank, facts.reduced_rank, "reduced", "aligned")
+
+    def _in_row(self, role: str, number: int, operand: int, t: Any, k: int) -> Any:
+        """The pointer from which an element of row ``k`` of a block is as far as one of row 0 is from the array."""
+        kernel = self.kernel
+        stride = kernel.arg("kept_stride", operand, kernel.facts.kept_rank - 1)
+        return (
+            address(kernel.arg(role, number), arith.muli(stride, kernel.number(k)), t)
+            if k
+            else kernel.arg(role, number)
+        )
 
     def _from_start(self, operand: int, r: Any, access: str) -> tuple[tuple[int, int], tuple[list[Any], ...]]:
         """The ranks of the layout of an access from ``starts`` on; where ``r`` is, the layout, the row's bounds."""
@@ -219,6 +275,18 @@ class RowAccesses:
         kernel.make_op("fold.store", [], operands, attributes)
 
 
+def _existing_block(kernel: Kernel, place: Place, begin: Any, chunk: Chunk) -> tuple[Any, Place]:
+    """Where the block of a thread begins, and its place: a block beyond the chunk is the last one, and not written."""
+    here = arith.andi(place.in_range, kernel.less(begin, chunk.limit))
+    last = arith.subi(kernel.arg("n_reduced"), kernel.number(kernel.plan.held))
+    return arith.minsi(begin, last), replace(place, in_range=here)
+
+
+def _transposed(rows: Sequence[Any]) -> list[Any]:
+    """The columns of fragments that are the rows of a block."""
+    return [fragment(list(column)) for column in zip(*(elements(row) for row in rows), strict=True)]
+
+
 def _after_layout(kernel: Kernel, operand: int) -> list[Any]:
     """The operands of an element load that follow those of its layout."""
     return [_readable(kernel, operand)] if kernel.facts.access[operand] in ("shifted", "unaligned") else []
@@ -251,7 +319,7 @@ def is_shifted(kernel: Kernel) -> bool:
 def is_cut(kernel: Kernel) -> bool:
     """Whether an end of the row may cut an access."""
     names = {*kernel.facts.access, *kernel.facts.stores}
-    whole = {"aligned", "uniform", "bits"}
+    whole = {"aligned", "reversed", "uniform", "bits"}
     return is_shifted(kernel) or (names.isdisjoint(whole) and not names <= {"kept", "gathered", "number"})
 
 

@@ -19,6 +19,11 @@ def several(x: Any, y: Any, w: Any) -> Any:
     return wf.where(x > 0, x, y) * w, x + y, w + w
 
 
+@wf.program
+def inverted(x: Any) -> Any:
+    return ~x
+
+
 @st.composite
 def arrays(draw: st.DrawFn, shape: tuple[int, ...], t: str) -> Any:
     """An array of random numbers, its axes in any order in memory, that begins anywhere and may have gaps."""
@@ -50,6 +55,43 @@ def test_any_plan(plan: str, columns: int) -> None:
     y, w = np.arange(70 * columns, dtype=np.float32).reshape(columns, 70).T, x[3]
     found = several(x, y, w, plan=plan)
     for f, e in zip(found, (np.where(x > 0, x, y) * w, x + y, w + w), strict=True):
+        np.testing.assert_array_equal(f, e)
+
+
+@pytest.mark.parametrize("plan", ["", "lanes=2", "warps=2,warps_kept=1", "vector=2,held=2"])
+@pytest.mark.parametrize("shape", [(2, 12, 80), (40, 8, 24), (8, 72), (36, 4), (36, 6)])
+def test_blocks(shape: tuple[int, ...], plan: str) -> None:
+    """Each array lies across the other, and results lie as one or as the other."""
+    rng = np.random.default_rng(2)
+    x = rng.integers(-9, 9, shape).astype(np.float32)
+    y, w = rng.integers(-9, 9, (*shape[1:], shape[0])).astype(np.float32), x[0]
+    y = np.moveaxis(y, -1, 0)
+    expected = np.where(x > 0, x, y) * w, x + y, w + w
+    out = np.empty_like(x), np.empty_like(y), np.empty_like(w)
+    for found in (several(x, y, w, plan=plan), several(x, y, w, out=out, plan=plan)):
+        for f, e in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(f, e)
+
+
+def test_blocks_of_short_rows() -> None:
+    """Pixels of three bytes become three images, and these become pixels again."""
+    pixels = np.random.default_rng(3).integers(0, 255, (2, 5, 16, 3), np.uint8)
+    images = inverted(pixels.transpose(0, 3, 1, 2), out=np.empty((2, 3, 5, 16), np.uint8))
+    np.testing.assert_array_equal(images, ~pixels.transpose(0, 3, 1, 2))
+    again = inverted(images.transpose(0, 2, 3, 1), out=np.empty((2, 5, 16, 3), np.uint8))
+    np.testing.assert_array_equal(again, pixels)
+
+
+@pytest.mark.parametrize("t", ["f4", "f2", "i1"])
+@pytest.mark.parametrize("columns", [16, 17, 48])
+def test_rows_backwards(t: str, columns: int) -> None:
+    """Rows that are read backwards, beside rows that are not, or written so."""
+    x = np.arange(5 * columns).reshape(5, columns).astype(t)
+    y = np.arange(5 * columns)[::-1].reshape(5, columns).astype(t)[:, ::-1]
+    for f, e in zip(several(x, y, x[0]), (np.where(x > 0, x, y) * x[0], x + y, x[0] + x[0]), strict=True):
+        np.testing.assert_array_equal(f, e)
+    out = np.empty_like(x), np.empty_like(x)[:, ::-1], np.empty_like(x[0])[::-1]
+    for f, e in zip(several(y, x, x[0], out=out), (np.where(y > 0, y, x) * x[0], x + y, x[0] + x[0]), strict=True):
         np.testing.assert_array_equal(f, e)
 
 

@@ -88,8 +88,10 @@ def test_dims_lie_as_the_arrays_do() -> None:
 def test_threads_go_along_the_dims_inside_of_that_of_an_array_across() -> None:
     x, y = np.zeros((3, 40, 50), np.float32), np.zeros((3, 50, 40), np.float32)
     added = lambda x, y: x + y  # noqa: E731
-    assert _roles(added, x, y.transpose(0, 2, 1)) == ((0, 1), (2,), "reduced")
+    assert _roles(added, x, y.transpose(0, 2, 1)) == ((0, 1), (2,), "kept")
     assert _roles(added, x, np.zeros((40, 50, 3), np.float32).transpose(2, 0, 1)) == ((0,), (1, 2), "reduced")
+    four = np.zeros((40, 50, 4), np.float32).transpose(2, 0, 1)
+    assert _roles(added, np.zeros((4, 40, 50), np.float32), four) == ((0,), (1, 2), "kept")
     assert _roles(added, x, x)[1] == (0, 1, 2)
 
 

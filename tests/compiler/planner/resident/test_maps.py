@@ -48,8 +48,45 @@ def test_narrow_accesses_to_short_rows_have_fewer_threads(n: int, threads: int, 
 
 @pytest.mark.parametrize("t", ["f8", "f4", "f2"])
 def test_lanes_stand_along_both_axes_where_an_array_lies_across(t: str) -> None:
-    plan = plan_of(added, zeros(256, 256, t=t), zeros(256, 256, t=t).T)
+    plan = plan_of(added, zeros(255, 256, t=t), zeros(256, 255, t=t).T)
     assert (plan.lanes, plan.warps, plan.vector) == (8, 1, 16 // np.dtype(t).itemsize)
+    plan = plan_of(added, zeros(999, 999, t=t), zeros(999, 999, t=t).T)
+    assert (plan.lanes, plan.warps, plan.warps_kept) == (16, 1, 16)
+
+
+@pytest.mark.parametrize(("t", "vector"), [("f2", 8), ("i1", 16), ("f4", 4), ("f8", 1)])
+def test_results_are_written_at_once_where_arrays_begin_anywhere(t: str, vector: int) -> None:
+    plan = plan_of(added, zeros(512, 513, t=t)[:, 1:], zeros(512, 513, t=t)[:, :-1])
+    assert (plan.vector, plan.held) == (vector, 1 if vector > 1 else 2)
+
+
+@pytest.mark.parametrize(("t", "tile"), [("f2", True), ("i1", True), ("f4", False)])
+def test_narrow_rows_that_are_no_whole_accesses_go_through_a_tile(t: str, tile: bool) -> None:
+    x = zeros(1 << 16, 256, t=t)[:, 1:]
+    assert bool(plan_of(added, x, x).tile_bytes) == tile
+
+
+def test_accesses_to_wider_results_are_as_wide_as_memory_allows() -> None:
+    plan = plan_of(lambda x: wf.cast(x, "f32"), zeros(1 << 16, t="f2"))
+    assert (plan.vector, plan.held) == (4, 2)
+
+
+@pytest.mark.parametrize("t", ["f8", "f4", "f2"])
+def test_rows_backwards_are_read_by_vectors(t: str) -> None:
+    x = zeros(64, 1024, t=t)
+    assert plan_of(added, x, x[:, ::-1]).vector == 16 // x.itemsize
+    assert plan_of(added, x, zeros(64, 1040, t=t)[:, 1023::-1]).vector == 16 // x.itemsize
+    assert plan_of(added, x, zeros(64, 1025, t=t)[:, :0:-1]).vector == 1
+
+
+@pytest.mark.parametrize(("columns", "fast", "beside"), [(64, "kept", 1), (512, "kept", 2), (4104, "reduced", 1)])
+def test_many_weights_of_narrow_elements_are_read_once_for_eight_rows(columns: int, fast: str, beside: int) -> None:
+    def normed(x: Any, mean: Any, scale: Any) -> Any:
+        return wf.cast((x - mean) * scale, "float16")
+
+    plan = plan_of(normed, zeros(8192, columns, t="f2"), zeros(columns), zeros(columns))
+    assert (plan.fast, plan.warps_kept) == (fast, beside)
+    assert plan.held == (8 if fast == "kept" else 2)
 
 
 @pytest.mark.parametrize(("columns", "fast"), [(10, "kept"), (256, "kept"), (260, "reduced"), (7, "reduced")])

@@ -1,0 +1,123 @@
+"""Arrays that lie across each other, such as ``x + y.T``: a thread has a block of elements, and transposes it.
+
+The elements of some arrays lie side by side along the kept axis, and those of others along the reduced axis. A thread
+has ``vector`` neighbouring rows and ``held`` neighbouring elements of each. It reads and writes every array by wide
+accesses along the axis of that array, and exchanges the elements of a block in its registers. No lane needs another
+one's elements, so there is no shared memory and no barrier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+
+from ...plan import tiles
+from ...plan.plan import Access, Plan
+from ...target import WARP
+from .. import sittings
+from ..alignment import WIDEST
+from ..powers_of_two import ceil2, floor2, halvings
+from ..table import threshold
+from ..task import Task
+from .accesses import accesses, elements_of, has_bits
+
+BLOCK = threshold(64, "elements of a thread", sittings.TRANSPOSED)
+"""The largest block: a thread keeps two or three of them in registers."""
+LANES = threshold(8, "lanes of a warp", sittings.TRANSPOSED)
+"""So many lanes are along the rows, and the others across: each array is accessed by whole sectors."""
+BESIDE = threshold(256, "bytes along the kept axis", sittings.TRANSPOSED)
+"""So many warps are along the kept axis that those of a CTA access whole lines."""
+WARPS = threshold(8, "warps of a CTA", sittings.TRANSPOSED)
+"""If those are fewer, the others are along the rows."""
+SHORT = threshold(128, "bytes of a row", sittings.TRANSPOSED)
+"""Blocks do not write shorter rows: a warp would write a few bytes of many rows at a time."""
+
+
+def plan(task: Task) -> Plan | None:
+    """The plan of blocks; None where no arrays lie across each other, or rows or columns are no whole accesses."""
+    g = task.geometry
+    if task.program.reduces or task.is_portable or has_bits(task) or task.program.gathered:
+        return None
+    if not g.kept or not g.n_kept or not g.n_reduced:
+        return None
+    widest = WIDEST // max(task.operand_type(i).itemsize for i in elements_of(task))
+    plans = (_of(task, held, min(widest, BLOCK // held)) for held in _lengths(g.reduced[-1].size, widest))
+    return min((found for found in plans if fits(task, found)), key=lambda found: _apart(task, found), default=None)
+
+
+def _lengths(n: int, widest: int) -> list[int]:
+    """The elements of a row that a block may have: those of a wide access, or short rows as a whole."""
+    wide, *narrow = halvings(widest)
+    return [wide, *([n] if n * widest <= BLOCK else []), *narrow]
+
+
+def _of(task: Task, held: int, most: int) -> Plan:
+    """The plan of blocks of ``held`` elements of up to ``most`` rows."""
+    g = task.geometry
+    vector = next((n for n in halvings(floor2(most)) if g.columns % n == 0), 1)
+    item = max(task.operand_type(i).itemsize for i in elements_of(task))
+    least = WARP // ceil2(ceil(g.columns / vector)) if g.columns < WARP * vector else 1
+    lanes = max(min(LANES, ceil2(ceil(g.n_reduced / held))), least)
+    beside = max(1, BESIDE // (WARP // lanes * vector * item))
+    warps = min(max(1, WARPS // beside), ceil2(ceil(g.n_reduced / (held * lanes))))
+    beside = max(beside, WARPS // warps)
+    return Plan("kept", "blocked", vector, 1, lanes, warps, beside, resident="registers", held=held)
+
+
+def fits(task: Task, plan: Plan) -> bool:
+    """Whether blocks of ``plan`` divide the rows and the columns, and serve arrays that lie across each other."""
+    g = task.geometry
+    blocked = (plan.fast, plan.walk, plan.tile_bytes) == ("kept", "blocked", 0)
+    if task.program.reduces or not blocked or not g.kept or not g.reduced:
+        return False
+    if min(plan.vector, plan.held) == 1 or g.columns % plan.vector or g.reduced[-1].size % plan.held:
+        return False
+    found = _accesses(task, plan)
+    kinds = {found[i] for i in elements_of(task)}
+    results = {found[i] for i in elements_of(task) if i >= len(task.program.inputs)}
+    wide: set[Access] = {"aligned", "transposed", "whole"}
+    return len(kinds & wide) > 1 and "aligned" in kinds and results <= wide and not _writes_pieces(task, plan, results)
+
+
+def _writes_pieces(task: Task, plan: Plan, results: set[Access]) -> bool:
+    """Whether lanes write less than a sector of short rows each, at a time."""
+    item = max(o.dtype.itemsize for o in task.program.outputs)
+    short, sector = task.geometry.n_reduced * item < SHORT, plan.vector * plan.held * item <= tiles.SECTOR
+    return short and ("transposed" in results or ("whole" in results and not sector))
+
+
+def _accesses(task: Task, plan: Plan) -> tuple[Access, ...]:
+    """How operands are accessed by blocks."""
+    return transposed(task, plan, accesses(task, "kept", plan.vector))
+
+
+def _apart(task: Task, plan: Plan) -> int:
+    """The arrays whose elements are read one by one."""
+    return _accesses(task, plan).count("strided")
+
+
+def transposed(task: Task, plan: Plan, found: Sequence[Access]) -> tuple[Access, ...]:
+    """How operands are accessed by blocks, if ``found`` says how they are by the accesses along the kept axis."""
+    one = plan.held & (plan.held - 1) == 0
+    along = accesses(task, "reduced", plan.held if one else 1, waits=False)
+
+    def access(operand: int, other: Access) -> Access:
+        if other != "strided":
+            return other
+        if _is_whole(task, operand, plan):
+            return "whole"
+        return "transposed" if along[operand] == "aligned" else other
+
+    return tuple(access(i, other) for i, other in enumerate(found))
+
+
+def _is_whole(task: Task, operand: int, plan: Plan) -> bool:
+    """Whether the elements of each block follow each other, from a boundary of its accesses on."""
+    g, item = task.geometry, task.operand_type(operand).itemsize
+    if [d.size for d in g.reduced] != [plan.held] or (g.reduced[0].strides[operand], g.kept[-1].strides[operand]) != (
+        1,
+        plan.held,
+    ):
+        return False
+    starts = [task.start(operand), *(d.strides[operand] * item for d in g.kept[:-1])]
+    return all(n % min(WIDEST, plan.vector * item) == 0 for n in starts)
