@@ -26,7 +26,7 @@ BLOCK = threshold(64, "elements of a thread", sittings.TRANSPOSED)
 LANES = threshold(8, "lanes of a warp", sittings.TRANSPOSED)
 """So many lanes are along the rows, and the others across: each array is accessed by whole sectors."""
 BESIDE = threshold(256, "bytes along the kept axis", sittings.TRANSPOSED)
-"""So many warps are along the kept axis that those of a CTA access whole lines."""
+"""So many warps are along the kept axis, up to twice WARPS, that those of a CTA access whole lines."""
 WARPS = threshold(8, "warps of a CTA", sittings.TRANSPOSED)
 """If those are fewer, the others are along the rows."""
 SHORT = threshold(128, "bytes of a row", sittings.TRANSPOSED)
@@ -58,7 +58,7 @@ def _of(task: Task, held: int, most: int) -> Plan:
     item = max(task.operand_type(i).itemsize for i in elements_of(task))
     least = WARP // ceil2(ceil(g.columns / vector)) if g.columns < WARP * vector else 1
     lanes = max(min(LANES, ceil2(ceil(g.n_reduced / held))), least)
-    beside = max(1, BESIDE // (WARP // lanes * vector * item))
+    beside = max(1, min(2 * WARPS, BESIDE // (WARP // lanes * vector * item)))
     warps = min(max(1, WARPS // beside), ceil2(ceil(g.n_reduced / (held * lanes))))
     beside = max(beside, WARPS // warps)
     return Plan("kept", "blocked", vector, 1, lanes, warps, beside, resident="registers", held=held)
