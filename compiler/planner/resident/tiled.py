@@ -210,10 +210,8 @@ def _wanted(task: Task, plan: Plan, *, apart: bool) -> int:
         return 1
     if _has_values_of_rows(task):
         return max(2, min(WORK_WITH_VALUES // plan.held, MOST_ROUNDS))
-    if task.program.reduces:
-        work = WORK_APART if plan.fast == "kept" else WORK
-    else:
-        work = WORK if apart else WORK_OF_MAPS
+    of_folds, of_maps = WORK_APART if plan.fast == "kept" else WORK, WORK if apart else WORK_OF_MAPS
+    work = of_folds if task.program.reduces else of_maps
     return min(max(1, work // plan.held), MOST_ROUNDS)
 
 
