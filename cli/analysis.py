@@ -17,6 +17,7 @@ from .options import examples, of_arrays, of_watched, of_what, request_of, seed_
         "warpfold ladder --op max --dtype i32 --size 1000000",
         "warpfold ladder --rung simple --rung fix-divergence --size 2048 --device emulator",
         "warpfold ladder softmax",
+        "warpfold ladder relu --shape 65536",
         "warpfold ladder layer_norm --shape 512x2048 --shape 2048 --dtype bf16 --plot norm.svg",
     ),
 )
@@ -44,7 +45,8 @@ def ladder(program: str, op: str, size: int, seed: int, names: tuple[str, ...], 
 
     The rungs of a reduction lead from one thread to a full machine; of its arrays --dtype and --size say all. Those of
     a program of arrays (softmax, FILE.py:NAME, ...) say where a row waits for the next phase: nowhere, so that two
-    kernels read it, then in memory, in shared memory, in a cluster, in a CTA's registers, in a warp's.
+    kernels read it, then in memory, in shared memory, in a cluster, in a CTA's registers, in a warp's. Those of a
+    program without a fold that keeps a mask (relu, dropout, ...) say how lanes put the words of its bits together.
 
     Times come from the GPU. Counts come from the emulator, which beside a GPU runs at most 4194304 elements. Counts
     explain times but do not rank plans: a single thread executes few instructions an element, and is the slowest.

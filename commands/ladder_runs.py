@@ -44,6 +44,8 @@ class Counts:
         barriers: barriers of CTAs and warps, counted once for each warp.
         instructions_per_element: PTX instructions of all threads per element.
         sectors: 32-byte sectors of global memory that are read and written.
+        sectors_per_store: 32-byte sectors per warp-wide store to global memory.
+        shuffles, votes: exchanges between lanes, and ballots and other votes, counted once for each warp.
     """
 
     branch_efficiency: float
@@ -53,6 +55,9 @@ class Counts:
     barriers: int
     instructions_per_element: float
     sectors: int = 0
+    sectors_per_store: float = 0.0
+    shuffles: int = 0
+    votes: int = 0
 
 
 @dataclass(frozen=True)
@@ -184,4 +189,7 @@ def counts_of(profiles: Sequence[Profile], elements: int) -> Counts:
         barriers=seen.warp_instructions["barrier"],
         instructions_per_element=seen.thread_instructions.total() / elements,
         sectors=sum(found.sectors for what, found in seen.memory.items() if what.startswith("global")),
+        sectors_per_store=seen.traffic("global store").sectors_per_request,
+        shuffles=seen.warp_instructions["shuffle"],
+        votes=seen.warp_instructions["vote"],
     )

@@ -2,8 +2,11 @@
 
 A lane with one truth value takes part in a ballot, whose word is that of the warp. A lane with V of them puts these
 side by side in a register, at their place in the word. Then lanes at distances 1, 2, 4, ... join their words by ``or``,
-as far as a word reaches: log2(32 / V) shuffles. V ballots would give the first elements of all lanes, then the second
-ones, and so on, so that a transpose of bits would follow.
+as far as a word reaches: log2(32 / V) shuffles.
+
+A plan's ``word`` asks for another way. V ballots (``ballot``) give the first elements of all lanes, then the second
+ones, and so on, whose bits are then spread. ``redux`` joins the registers by one instruction. ``byte`` joins nothing:
+the lane's bits are the lowest ones of the result, and fill bytes.
 
 All lanes of the warp take part, also those without elements.
 
@@ -66,29 +69,77 @@ from typing import Any
 from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.build import before, find, i32, replace
 from ..compiler.ir.combine import elements
+from ..compiler.ir.dialect.base import str_attr
 from ..compiler.ir.lane_exchange import exchange, lane_id
 from ..compiler.ir.mlir import arith, nvvm
+from ..compiler.plan.plan import WORDS
 from ..compiler.program.bit_arrays import WORD
+from ..compiler.target import WARP
 
 
 def _run(module: Any) -> None:
     for op in find(module, "fold.ballot"):
         with before(op):
-            replace(op, [_word(elements(op.operands[0]))])
+            mask = elements(op.operands[0])
+            default = "ballot" if len(mask) == 1 else "shuffle"
+            replace(op, [_word(mask, str_attr(op, "word", WORDS) if "word" in op.attributes else default)])
 
 
-def _word(mask: list[Any]) -> Any:
+def _word(mask: list[Any], how: str) -> Any:
     """The word of which these are the lane's elements."""
-    if len(mask) == 1:
-        return nvvm.vote_sync(i32(-1), mask[0], nvvm.VoteSyncKind.ballot)
-    word = none = i32(0)
-    for k, truth in enumerate(mask):
-        word = arith.ori(word, arith.select(truth, i32(1 << k), none))
     lanes = WORD // len(mask)  # whose elements are those of a word
-    word = arith.shli(word, arith.muli(arith.andi(lane_id(), i32(lanes - 1)), i32(len(mask))))
+    if how == "ballot":
+        return _of_ballots(mask, lanes)
+    own = _own(mask)
+    if how == "byte":
+        return own
+    number = arith.andi(lane_id(), i32(lanes - 1))
+    word = arith.shli(own, arith.muli(number, i32(len(mask))))
+    if how == "redux":
+        return nvvm.redux_sync(word, nvvm.ReductionKind.OR, _members(lanes))
     for step in range(lanes.bit_length() - 1):
         word = arith.ori(word, exchange(word, i32(1 << step)))
     return word
+
+
+def _own(mask: list[Any]) -> Any:
+    """The lane's bits side by side, as the lowest ones of a register."""
+    word = none = i32(0)
+    for k, truth in enumerate(mask):
+        word = arith.ori(word, arith.select(truth, i32(1 << k), none))
+    return word
+
+
+def _of_ballots(mask: list[Any], lanes: int) -> Any:
+    """The word of ``lanes`` lanes, from a ballot for each element of an access."""
+    ballots = [nvvm.vote_sync(i32(-1), truth, nvvm.VoteSyncKind.ballot) for truth in mask]
+    if len(mask) == 1:
+        return ballots[0]
+    word, first = i32(0), _first(lanes)
+    for k, votes in enumerate(ballots):
+        own = arith.andi(arith.shrui(votes, first), i32((1 << lanes) - 1))
+        word = arith.ori(word, arith.shli(_spread(own, lanes, len(mask)), i32(k)))
+    return word
+
+
+def _spread(bits: Any, count: int, distance: int) -> Any:
+    """The ``count`` lowest bits, put ``distance`` places apart: the upper half of each group moves up, then halves."""
+    group = count // 2
+    while group:
+        places = sum(((1 << group) - 1) << (i * group * distance) for i in range(count // group))
+        bits = arith.andi(arith.ori(bits, arith.shli(bits, i32(group * (distance - 1)))), i32(places))
+        group //= 2
+    return bits
+
+
+def _first(lanes: int) -> Any:
+    """The first of the lanes of this lane's word."""
+    return arith.andi(lane_id(), i32(-lanes))
+
+
+def _members(lanes: int) -> Any:
+    """A mask of the lanes of this lane's word."""
+    return i32(-1) if lanes == WARP else arith.shli(i32((1 << lanes) - 1), _first(lanes))
 
 
 PASS = Pass("lower-ballot", _run, ("fold.ballot",), "put the truth values of a word together", stage=True)

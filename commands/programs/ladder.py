@@ -1,13 +1,20 @@
-"""``warpfold ladder PROGRAM``: a program whose rows wait in one place after another, timed and profiled."""
+"""``warpfold ladder PROGRAM``: a program under named plans, timed and profiled.
+
+The rows of one that reads them again wait in one place after another. One without a fold whose result is a mask puts
+the words of its bits together in one way after another.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any
 
+from ...compiler.dtypes import BIT
 from ...compiler.errors import PlanError, error
-from ...compiler.plan.ladder import PROGRAM_RUNGS, Rung
+from ...compiler.plan.ladder import MASK_RUNGS, PROGRAM_RUNGS, Rung
+from ...compiler.postorder import postorder
 from ...runtime.backends.emulator_backend import EmulatorBackend
 from ...runtime.backends.select import backend_for
 from ...runtime.emulator.profiler import Profiler
@@ -25,6 +32,16 @@ from .words import Words
 
 COLUMNS: Columns = {"moved": ("bytes moved", "{:.2f} x"), **COUNTS}
 """The columns: first the bytes that global memory moves, as a multiple of those that must move."""
+MASK_COLUMNS: Columns = {
+    "moved": COLUMNS["moved"],
+    "sectors_per_request": ("sectors per load", "{:.2f}"),
+    "sectors_per_store": ("sectors per store", "{:.2f}"),
+    "bytes_used": ("bytes used", "{:.1f} %"),
+    "shuffles": ("shuffles", "{:,}"),
+    "votes": ("votes", "{:,}"),
+    "instructions_per_element": COUNTS["instructions_per_element"],
+}
+"""The columns where lanes put the words of a mask together."""
 
 
 @dataclass(frozen=True)
@@ -41,18 +58,41 @@ class ProgramCounts(Counts):
 def ladder(request: AnyRequest, *, device: str, names: Sequence[str], plot: str | None, json: bool) -> bool:
     """Runs, shows and draws the rungs; returns whether every result was right.
 
+    A function of the library without a fold that can keep a mask keeps it.
+
     Raises:
         ArgumentError: WF832 for a name that no rung has, WF836 for arrays without elements, WF847 for a reduction.
         FileError: WF505, WF830 or WF831 for a picture that cannot be written, before anything runs.
     """
     if not isinstance(request, ProgramRequest):
         raise error("WF847", name=request.name, op=request.op)
+    request = with_mask(request)
     request.expect_elements()
-    rungs = chosen(names, PROGRAM_RUNGS)
-    return reported(lambda: climbed(request, device, rungs), COLUMNS, plot, json=json)
+    every, columns = (MASK_RUNGS, MASK_COLUMNS) if makes_mask(request) else (PROGRAM_RUNGS, COLUMNS)
+    rungs = chosen(names, every)
+    return reported(lambda: climbed(request, device, rungs, columns), columns, plot, json=json)
 
 
-def climbed(request: ProgramRequest, device: str, rungs: Sequence[Rung]) -> Row:
+def with_mask(request: ProgramRequest) -> ProgramRequest:
+    """The request with ``keep="bits"``, if its function takes that and the program has no fold."""
+    keeps = "keep" in signature(request.function).parameters and "keep" not in request.params
+    if not keeps or _folds(request):
+        return request
+    return replace(request, param_texts=(*request.param_texts, "keep=bits"))
+
+
+def makes_mask(request: ProgramRequest) -> bool:
+    """Whether a program without a fold has a result of bits."""
+    return not _folds(request) and any(o.dtype == BIT for o in request.program.outputs)
+
+
+def _folds(request: ProgramRequest) -> bool:
+    """Whether a program has a fold."""
+    ends = [o.expr for o in request.program.outputs]
+    return any(e.op == "reduce" for e in postorder(ends, lambda e: e.args))
+
+
+def climbed(request: ProgramRequest, device: str, rungs: Sequence[Rung], columns: Columns = COLUMNS) -> Row:
     """All that the command found, as plain values."""
     backend: Any = backend_for((), device)
     on_gpu = backend.name == "cuda"
@@ -62,7 +102,7 @@ def climbed(request: ProgramRequest, device: str, rungs: Sequence[Rung]) -> Row:
         with terminal.progress(rung.name):
             steps.append(_climb(request, rung, device if on_gpu else "", profiles=profiles))
     nbytes = sum(traffic.least(Words(request, request.planned(backend.target.arch).prepared)))
-    found = rows(steps, nbytes if on_gpu else None, COLUMNS)
+    found = rows(steps, nbytes if on_gpu else None, columns)
     profiled = request.title() if profiles else "nothing"
     return {"op": request.op, "title": request.title(), **machine(backend), "profiled": profiled, "rungs": found}
 

@@ -1,7 +1,8 @@
 """The ladders: plans with names, of a reduction and of a program that reads its rows again.
 
-The rungs of a reduction are in the order in which two teaching sources present them, those of a program from the most
-traffic with memory to the least; then comes warpfold's own plan.
+The rungs of a reduction are in the order in which two teaching sources present them, those of a program that reads its
+rows again from the most traffic with memory to the least, and those of a mask of bits in the order of their source;
+then comes warpfold's own plan.
 
 A rung is a set of fields of a plan; the planner chooses the others. A rung's name may be used wherever options of a
 plan are written (``--plan simple``, ``plan="simple,unroll=2"``). Rungs that finish with atomics serve only monoids that
@@ -17,6 +18,7 @@ from ..errors import error, near
 LECTURE = "lecture 9 of the CUDA-MODE course (Reductions)"
 ARTICLE = "OneFlow's article on the CUDA reduction"
 SOFTMAX = "OneFlow's article on a softmax kernel"
+RELU = "OneFlow's article on masks of bits"
 OWN = "warpfold"
 
 _PLAIN = (
@@ -92,7 +94,22 @@ PROGRAM_RUNGS = (
     Rung("default", "", OWN, "what the planner chooses for this length, this type and this many rows"),
 )  # fmt: skip
 """The rungs of a program that reads its rows again."""
-_OPTIONS = {rung.name: rung.options for rung in (*RUNGS, *PROGRAM_RUNGS)}
+_MASK = "fast=reduced,lanes=32,warps=8,warps_kept=1,held=1"
+MASK_RUNGS = (
+    Rung("byte-per-thread", f"{_MASK},vector=8,accesses=single,word=byte", RELU,
+         "each thread reads eight elements of its own one by one, and stores their bits as a byte"),
+    Rung("shuffled-word", f"{_MASK},vector=1,word=shuffle", RELU,
+         "neighbouring threads read neighbouring elements, and join their bits in five shuffles; one lane writes"),
+    Rung("ballot", f"{_MASK},vector=1,word=ballot", RELU,
+         "one ballot gives the word of a warp"),
+    Rung("spread-ballots", "word=ballot", OWN,
+         "accesses of 16 bytes: a ballot for each of their elements, whose bits are then spread"),
+    Rung("redux", "word=redux", OWN,
+         "each lane has the bits of its access in a register, and one redux joins the registers of a word"),
+    Rung("default", "", OWN, "what the planner chooses: the same registers, joined by shuffles at distances 1, 2, 4"),
+)  # fmt: skip
+"""The rungs of a program without a fold that writes a mask as bits."""
+_OPTIONS = {rung.name: rung.options for rung in (*RUNGS, *PROGRAM_RUNGS, *MASK_RUNGS)}
 
 
 def expand(options: str) -> dict[str, str]:

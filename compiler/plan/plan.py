@@ -31,6 +31,9 @@ OWN_WALKS: tuple[Walk, ...] = ("period", "staggered", "runs", "padded", "whole")
 """Walks that serve only some arrays; the two others serve all."""
 Determinism = Literal["run", "portable", "none"]
 Residency = Literal["", "registers", "shared", "l2", "memory"]
+Word = Literal["", "shuffle", "ballot", "redux", "byte"]
+WORDS = tuple(filter(None, get_args(Word)))
+"""The ways in which lanes make words of bits."""
 MOST_HELD = 64
 """The most accesses of a row that a thread keeps."""
 
@@ -107,6 +110,13 @@ class Plan:
             reads each element once.
         held: accesses of a row that each thread keeps in registers, or makes to a chunk of a row that waits in the L2
             cache; 0 where rows wait in memory.
+        word: how the lanes of a word put its bits together, where a result is one of bits. ``shuffle``: each lane
+            shifts its bits to their place, and lanes at distances 1, 2, 4, ... join their registers by ``or``.
+            ``ballot``: a ballot for each element of an access, whose bits are then spread. ``redux``: one ``or`` of
+            the registers of all lanes of the word. ``byte``: nothing joins, and each lane stores the bytes that its
+            bits fill. Empty for ballots of single elements and shuffles of several.
+        accesses: ``single`` where a thread reads and writes each element of an access by an instruction of its own,
+            which is for teaching; empty where it takes as few as it can.
     """
 
     fast: Fast = "reduced"
@@ -125,6 +135,8 @@ class Plan:
     tree: str = "tree-v7"
     resident: Residency = ""
     held: int = 0
+    word: Word = ""
+    accesses: Literal["", "single"] = ""
 
     @property
     def lanes_kept(self) -> int:
@@ -335,7 +347,7 @@ _AT_LEAST_TWO: dict[Walk, tuple[str, ...]] = {
 }
 """The extents that must be more than one."""
 _MAY_BE_ZERO = ("coarsening", "tile_bytes")
-RARE = ("resident", "held")
+RARE = ("resident", "held", "word", "accesses")
 """The fields that are only shown, and only written in IR, where they are set."""
 _CHOICES = {
     "fast": get_args(Fast),
@@ -344,6 +356,8 @@ _CHOICES = {
     "exchange": ("shared", "global"),
     "finish": get_args(Finish),
     "resident": get_args(Residency),
+    "word": get_args(Word),
+    "accesses": ("", "single"),
 }
 
 

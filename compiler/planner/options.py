@@ -7,7 +7,7 @@ from dataclasses import replace
 from ..errors import error
 from ..plan import tiles
 from ..plan.ladder import expand
-from ..plan.plan import IN_WARPS, OWN_WALKS, STATIC_TILE, Access, Plan, check, differing, settled
+from ..plan.plan import IN_WARPS, OWN_WALKS, RARE, STATIC_TILE, Access, Plan, check, differing, settled
 from ..program.analysis.atomic import adds, exact
 from . import walks
 from .layouts import tiled
@@ -33,7 +33,7 @@ def overridden(task: Task, plan: Plan, parts: int, options: str, notes: Notes) -
         PlanError: WF402 to WF421, and WF427 for a residency, where that cannot be served.
     """
     for key, value in expand(options).items():
-        if key in ("resident", "held"):
+        if key in RARE:
             raise error("WF427", name=task.program.name, key=key, value=value)
     later = Notes()
     chosen = _changed(task, plan, options, later)

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-WORD = 32
-"""Bits of a word."""
+WORD, BYTE = 32, 8
+"""Bits of a word, and of a byte of it."""
 
 
 def words_shape(shape: Sequence[int], *, flat: bool) -> tuple[int, ...]:

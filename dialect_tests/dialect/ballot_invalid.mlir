@@ -23,3 +23,11 @@ func.func @to_a_long_word(%mask: i1) {
   %word = "fold.ballot"(%mask) : (i1) -> i64
   return
 }
+
+// -----
+
+func.func @by_hand(%mask: i1) {
+  // expected-error @below {{WF311: fold.ballot expects the attribute word to be one of shuffle ballot redux byte}}
+  %word = "fold.ballot"(%mask) {word = "hand"} : (i1) -> i32
+  return
+}

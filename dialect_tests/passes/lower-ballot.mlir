@@ -1,4 +1,5 @@
-// Words of truth values: a ballot where a lane has one of them, else a register that lanes join by or.
+// Words of truth values: a ballot where a lane has one of them, else a register that lanes join by or. A plan may ask
+// for another way.
 
 // RUN: warpfold-opt %s --pass-pipeline='builtin.module(lower-ballot,canonicalize,cse)' | FileCheck %s
 
@@ -29,5 +30,52 @@ func.func @of_four_lanes(%mask: vector<8xi1>) -> i32 {
   // CHECK:      %[[WORD:.*]] = arith.ori %[[PAIR]], %[[FAR]] : i32
   // CHECK-NEXT: return %[[WORD]]
   %word = "fold.ballot"(%mask) : (vector<8xi1>) -> i32
+  return %word : i32
+}
+
+// Four ballots give the elements 0, 1, 2 and 3 of all lanes; the eight bits of the word's lanes are put four apart.
+// CHECK-LABEL: func.func @of_ballots
+// CHECK-SAME:    (%[[MASK:.*]]: vector<4xi1>)
+func.func @of_ballots(%mask: vector<4xi1>) -> i32 {
+  // CHECK-COUNT-4: nvvm.vote.sync ballot
+  // CHECK:      %[[LANE:.*]] = gpu.lane_id
+  // CHECK:      %[[FIRST:.*]] = arith.andi %{{.*}}, %c-8_i32 : i32
+  // CHECK:      %[[VOTES:.*]] = arith.shrui %{{.*}}, %[[FIRST]] : i32
+  // CHECK:      arith.andi %[[VOTES]], %c255_i32 : i32
+  // CHECK:      arith.andi %{{.*}}, %c983055_i32 : i32
+  // CHECK:      arith.andi %{{.*}}, %c50529027_i32 : i32
+  // CHECK:      arith.andi %{{.*}}, %c286331153_i32 : i32
+  // CHECK-NOT:  gpu.shuffle
+  %word = "fold.ballot"(%mask) {word = "ballot"} : (vector<4xi1>) -> i32
+  return %word : i32
+}
+
+// The eight lanes of a word take part in one redux, by a mask of them.
+// CHECK-LABEL: func.func @of_redux
+func.func @of_redux(%mask: vector<4xi1>) -> i32 {
+  // CHECK:      %[[OWN:.*]] = arith.shli %{{.*}}, %{{.*}} : i32
+  // CHECK:      %[[MEMBERS:.*]] = arith.shli %c255_i32, %{{.*}} : i32
+  // CHECK:      %[[WORD:.*]] = nvvm.redux.sync or %[[OWN]], %[[MEMBERS]] : i32 -> i32
+  // CHECK-NEXT: return %[[WORD]]
+  %word = "fold.ballot"(%mask) {word = "redux"} : (vector<4xi1>) -> i32
+  return %word : i32
+}
+
+// Single elements may be joined by shuffles as well: five of them.
+// CHECK-LABEL: func.func @of_shuffles
+func.func @of_shuffles(%mask: i1) -> i32 {
+  // CHECK-COUNT-5: gpu.shuffle xor
+  // CHECK-NOT:     gpu.shuffle
+  // CHECK-NOT:     nvvm.vote
+  %word = "fold.ballot"(%mask) {word = "shuffle"} : (i1) -> i32
+  return %word : i32
+}
+
+// A lane keeps its byte.
+// CHECK-LABEL: func.func @of_one_lane
+func.func @of_one_lane(%mask: vector<8xi1>) -> i32 {
+  // CHECK-NOT: gpu.
+  // CHECK:     return %{{.*}} : i32
+  %word = "fold.ballot"(%mask) {word = "byte"} : (vector<8xi1>) -> i32
   return %word : i32
 }

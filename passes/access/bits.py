@@ -7,9 +7,7 @@ from typing import Any
 from ...compiler.ir.build import integer
 from ...compiler.ir.combine import fragment, width
 from ...compiler.ir.mlir import arith, ir, llvm
-from ...compiler.program.bit_arrays import WORD
-
-BYTE = 8
+from ...compiler.program.bit_arrays import BYTE, WORD
 
 
 def load_bits(base: Any, at: Any, t: Any, *, invariant: bool = False) -> Any:
@@ -33,10 +31,20 @@ def store_word(word: Any, base: Any, at: Any) -> None:
     llvm.store(word, _address(base, at, WORD, word.type), alignment=WORD // BYTE)
 
 
+def store_bytes(word: Any, base: Any, at: Any, count: int) -> None:
+    """Writes the ``count`` lowest bits of a word, which fill bytes, to bit ``at`` and those behind it."""
+    t = ir.IntegerType.get_signless(count)
+    llvm.store(arith.trunci(t, word), _address(base, at, count, t), alignment=count // BYTE)
+
+
+def place_in_word(at: Any) -> Any:
+    """The number of bit ``at`` in its word."""
+    return arith.andi(at, integer(at.type, WORD - 1))
+
+
 def begins_word(at: Any) -> Any:
     """Whether bit ``at`` is the first of a word."""
-    t = at.type
-    return arith.cmpi(arith.CmpIPredicate.eq, arith.andi(at, integer(t, WORD - 1)), integer(t, 0))
+    return arith.cmpi(arith.CmpIPredicate.eq, place_in_word(at), integer(at.type, 0))
 
 
 def _address(base: Any, at: Any, size: int, t: Any) -> Any:

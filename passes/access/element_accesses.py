@@ -19,7 +19,8 @@ from ...compiler.ir.dialect.base import bool_attr, element, int_attr, str_attr
 from ...compiler.ir.lane_exchange import lane_id, of_lane
 from ...compiler.ir.mlir import arith, ir, llvm, nvvm, scf
 from ...compiler.plan.plan import OF_BITS
-from .bits import begins_word, load_bits, store_word
+from ...compiler.program.bit_arrays import WORD as BITS_OF_WORD
+from .bits import begins_word, load_bits, place_in_word, store_bytes, store_word
 from .offsets import offset
 from .unaligned import ALIGNED, WORD, WORDS, taken_out, words_around, words_of
 
@@ -176,10 +177,7 @@ def lower_element_store(op: Any) -> None:
     lanes, whole = width(value.type), bool_attr(op, "whole")
     with before(op):
         if access == "bits":
-            at = offset(op, kept, reduced, STORE)
-            here = arith.andi(on, begins_word(at))
-            here = here if whole else arith.andi(here, _inside(reduced, first, end, 1))
-            _if(here, lambda: store_word(value, base, at))
+            _store_bits(op, whole=whole)
             replace(op, [])
             return
         if access == "unaligned":
@@ -203,6 +201,22 @@ def lower_element_store(op: Any) -> None:
         elif not at_once:
             _store_apart(op, here, cut=False)
         replace(op, [])
+
+
+def _store_bits(op: Any, *, whole: bool) -> None:
+    """Stores a word by the lane that has its first element, or the bytes of each lane by that lane.
+
+    Lanes write bytes up to the end of a word of which the row has an element, so that the bits behind it are zero.
+    """
+    word, base, kept, reduced, first, end, on = list(op.operands)[:STORE]
+    at = offset(op, kept, reduced, STORE)
+    count = int_attr(op, "own") if "own" in op.attributes else BITS_OF_WORD
+    if count == BITS_OF_WORD:
+        on, begin = arith.andi(on, begins_word(at)), reduced
+    else:
+        begin = arith.subi(reduced, place_in_word(at))
+    here = on if whole else arith.andi(on, _inside(begin, first, end, 1))
+    _if(here, lambda: store_word(word, base, at) if count == BITS_OF_WORD else store_bytes(word, base, at, count))
 
 
 def _store_across(op: Any) -> None:

@@ -245,6 +245,8 @@ def test_the_page_has_the_data_and_the_plans() -> None:
         "table",
         *NAMES,
         "softmax",
+        "mask-times",
+        "masks",
     ]
     assert ladder_page.page(PAGE, DATA) == PAGE, "run python tests/ladder_page.py"
 
@@ -261,6 +263,10 @@ def test_the_counts_are_what_the_profiler_counts() -> None:
     assert ladder_page.profiled(ladder_page.SIZE, names) == {n: DATA["counts"][str(ladder_page.SIZE)][n] for n in names}
     taught = DATA["counts"][str(ladder_page.TAUGHT)]
     assert ladder_page.profiled(ladder_page.TAUGHT, tuple(taught)) == taught
+
+
+def test_the_counts_of_a_mask_are_what_the_profiler_counts() -> None:
+    assert ladder_page.masks() == DATA["counts"]["masks"]
 
 
 def test_the_counts_of_a_softmax_are_what_the_profiler_counts() -> None:
@@ -309,11 +315,13 @@ def test_the_commands_of_the_page_run(monkeypatch: pytest.MonkeyPatch, tmp_path:
     """Those that run all rungs on fewer elements. What ``explain`` prints is compared above."""
     monkeypatch.chdir(tmp_path)
     found = re.findall(r"^    warpfold (.*?)(?:   .*)?$", PAGE, re.MULTILINE)
-    assert len(found) == 8
+    assert len(found) == 10
     for line in found:
         words = shlex.split(line)
         if words[:2] == ["ladder", "softmax"]:
             words += ["--shape", "64x256"]
+        elif words[:2] == ["ladder", "relu"]:
+            words += ["--shape", "1000"]
         elif words[0] == "ladder" and "--size" not in words:
             words += ["--size", "1000"]
         assert CliRunner().invoke(cli, words, catch_exceptions=False).exit_code == 0, line

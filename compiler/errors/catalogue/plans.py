@@ -102,6 +102,10 @@ ENTRIES: Entries = {
             "lanes of {name} put words of bits together: {key}={value} is for other programs, expected {expected}",
             "leave out {key}",
         ),
+        "WF432": (
+            "no result of {name} is one of bits, so that no lanes make words: word={word}",
+            "leave out word",
+        ),
         "WF431": (
             "rows of {name} do not begin at words of bits: their bits are {strides} apart",
             "compile the program for arrays of these sizes",

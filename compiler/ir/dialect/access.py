@@ -7,7 +7,8 @@ A *fragment* is what one thread holds of a tensor in one access: a scalar ``T``,
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...plan.plan import IN_TILE
+from ...plan.plan import IN_TILE, WORDS
+from ...program.bit_arrays import BYTE
 from ...target import WARP
 from ..build import bytes_of, memory_type
 from ..combine import width
@@ -194,7 +195,8 @@ class ElementStoreOp(Fold.Operation, name="element_store"):  # type: ignore[misc
     whole}``: the twin of ``fold.element_load``. Threads whose ``on`` is true write the elements whose reduced index is
     in [first, end); with ``whole`` these are all. A ``shifted`` access has no operand behind its layout, one in a
     tile, which is what ``fold.tile_reserve`` gave, has the origin of that. The value of ``bits`` is the i32 that
-    ``fold.ballot`` gave: the lane whose elements are the first of the word writes it. An ``unaligned`` access is
+    ``fold.ballot`` gave: the lane whose elements are the first of the word writes it; where ``own`` says how many bits
+    a lane has, each writes its own, which fill bytes. An ``unaligned`` access is
     executed by all lanes of a warp. The fragments of ``neighbours`` lanes follow each other, and these lanes write
     elements of each other; ``on`` is the same for them.
     """
@@ -228,14 +230,17 @@ class ElementStoreOp(Fold.Operation, name="element_store"):  # type: ignore[misc
         check_fragment(op, op.operands[0].type)
         if str_attr(op, "access", WRITTEN_ACCESS) == "bits":
             expect(str(op.operands[0].type) == "i32", op, "a word of bits of type i32", str(op.operands[0].type))
+            own = int_attr(op, "own") if "own" in op.attributes else BYTE
+            expect(own in (BYTE, 2 * BYTE), op, f"own = {BYTE} or {2 * BYTE}", own)
 
 
 class BallotOp(Fold.Operation, name="ballot"):  # type: ignore[misc]
-    """Puts the truth values of neighbouring lanes together: ``word = fold.ballot mask``, in all lanes of a warp.
+    """Puts the truth values of neighbouring lanes together: ``word = fold.ballot mask {word}``, in all lanes of a warp.
 
     A lane has V truth values, a power of two up to 16, and 32 / V lanes beside each other have those of a word. Bit
     V l + k of it is element k of the lane number l of these. The first of these lanes has the word; in the others it is
-    undefined.
+    undefined. The attribute ``word``, which may be missing, is that of a plan: how lanes join. With ``byte`` they do
+    not, and each lane has its own bits as the lowest ones.
     """
 
     mask: ext.Operand[Any]
@@ -247,6 +252,8 @@ class BallotOp(Fold.Operation, name="ballot"):  # type: ignore[misc]
         expect(str(element(mask)) == "i1", op, "a mask of i1", str(mask))
         lanes = width(mask)
         expect(lanes in (1, 2, 4, 8, 16), op, "1, 2, 4, 8 or 16 elements", lanes)
+        if "word" in op.attributes:
+            str_attr(op, "word", WORDS)
         check_results(op, ["i32"])
 
 

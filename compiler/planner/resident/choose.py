@@ -15,7 +15,7 @@ from ...plan.ladder import expand
 from ...plan.launch import Launch, layers
 from ...plan.layout import layout_of
 from ...plan.plan import MOST_HELD, OF_BITS, Access, Plan, check, expected_of, fits
-from ...program.bit_arrays import WORD
+from ...program.bit_arrays import BYTE, WORD
 from .. import sittings
 from ..options import named
 from ..powers_of_two import floor2
@@ -31,6 +31,8 @@ LITTLE_MORE = threshold(1.25, "times the elements that all steps read", Sitting(
 no registers for a row."""
 ALIKE = ("walk", "coarsening", "finish")
 """Fields in which plans of rows that are read again have the default: a CTA or a cluster owns a row."""
+AT_ONCE = ("aligned", "shifted", "unaligned")
+"""The accesses to several elements at once, in place of which a plan may ask for single ones."""
 INDEX_LIMIT = 2**31 - 2**24
 """Offsets below this fit 32-bit arithmetic with room for one step past the end."""
 
@@ -72,12 +74,12 @@ def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
 
     Raises:
         PlanError: WF424 where ``wanted`` asks for another number of accesses, WF425 for a field that all such plans
-            have alike, WF426 for more accesses than a thread keeps, WF427 where no row waits.
+            have alike, WF426 for more accesses than a thread keeps, WF427 where no row waits, WF432 for the words of
+            a program that writes none.
     """
     chosen = plan.with_options(wanted)
     _check_served(task, chosen)
-    if writes_bits(task):
-        _check_words(task, chosen)
+    _check_words(task, chosen)
     if chosen.tile_bytes:
         _check_tile(task, chosen)
     if not task.program.reduces:
@@ -149,13 +151,19 @@ def _check_rows_of_words(task: Task) -> None:
 
 
 def _check_words(task: Task, plan: Plan) -> None:
-    """Refuses (WF430) a plan in which no lanes of a warp put the words of a result together."""
+    """Refuses a plan in which no lanes of a warp make the words of a result (WF430), or no result has words (WF432)."""
+    if not writes_bits(task):
+        if plan.word:
+            raise error("WF432", name=task.program.name, word=plan.word)
+        return
     least = WORD // plan.vector
     for key, fits_words, expected in (
         ("fast", plan.fast == "reduced", "reduced"),
         ("resident", plan.resident != "memory", "another residency"),
         ("tile_bytes", not plan.tile_bytes, "0"),
         ("lanes", plan.lanes >= least, f"at least {least}, which have the {WORD} elements of a word"),
+        ("vector", plan.word != "byte" or plan.vector >= BYTE, f"at least {BYTE}, the bits of a byte"),
+        ("word", plan.word != "redux" or task.target.has_redux, f"shuffle or ballot on {task.target.arch}"),
     ):
         if not fits_words:
             raise error("WF430", name=task.program.name, key=key, value=getattr(plan, key), expected=expected)
@@ -243,6 +251,8 @@ def _facts(task: Task, plan: Plan) -> Facts:
     """What the kernel must know of the arrays."""
     g, inputs = task.geometry, len(task.program.inputs)
     found = accesses(task, plan.fast, plan.vector, waits=plan.held > 0)
+    if plan.accesses == "single":
+        found = tuple("strided" if kind in AT_ONCE else kind for kind in found)
     if plan.tile_bytes:
         found = tiled.tiled(task, found)
     if plan.walk == "blocked":

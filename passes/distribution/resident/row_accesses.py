@@ -14,6 +14,7 @@ from ....compiler.ir.mlir import arith, gpu, ir, llvm, scf, vector
 from ....compiler.plan.layout import layout_of
 from ....compiler.plan.plan import IN_TILE, OF_BITS
 from ....compiler.postorder import postorder
+from ....compiler.program.bit_arrays import WORD
 from ..kernel import Kernel, load_attributes
 from ..place import Place, lead_of
 from ..reader import Reader, extent, operands_of
@@ -239,6 +240,7 @@ class RowAccesses:
             value, access = self.ballot(value, r, whole=whole), "bits"
         attributes = load_attributes(*rank, kernel.plan.fast, access) | {"whole": whole}
         attributes |= {"neighbours": kernel.plan.lanes} if access == "unaligned" else {}
+        attributes |= {"own": kernel.plan.vector} if access == "bits" and kernel.plan.word == "byte" else {}
         operands = [value, *at, *bounds, self.place.in_range, *layout]
         kernel.make_op("fold.element_store", [], operands, attributes)
 
@@ -246,7 +248,8 @@ class RowAccesses:
         """The words of truth values in the access at ``r``, with zeros for elements beyond the row."""
         if not whole:
             mask = arith.andi(mask, wide(self.live(r), self.kernel.plan.vector))
-        return self.kernel.make_op("fold.ballot", [ir.IntegerType.get_signless(32)], [mask], {}).results[0]
+        word, how = ir.IntegerType.get_signless(WORD), self.kernel.plan.word
+        return self.kernel.make_op("fold.ballot", [word], [mask], {"word": how} if how else {}).results[0]
 
     def store_rows(self, results: Sequence[tuple[int, Any]]) -> None:
         """Writes results that have a value for each row.

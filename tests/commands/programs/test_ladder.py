@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from warpfold.cli import cli
 from warpfold.commands.programs import ladder, run
-from warpfold.compiler.plan.ladder import PROGRAM_RUNGS
+from warpfold.compiler.plan.ladder import MASK_RUNGS, PROGRAM_RUNGS
 from warpfold.runtime.backends.emulator_backend import EmulatorBackend
 
 NAMES = [rung.name for rung in PROGRAM_RUNGS]
@@ -55,6 +55,29 @@ def test_what_each_rung_saves() -> None:
     assert each == sorted(each, reverse=True)
     assert found["row-in-warp"]["plan"]["resident"] == found["row-in-cta"]["plan"]["resident"] == "registers"
     assert found["row-in-shared"]["changes"].startswith("warps=8,resident=shared")
+
+
+def test_what_makes_the_words_of_a_mask() -> None:
+    """8192 f32: 256 words. A warp that reads every eighth element asks for a sector a lane and uses an eighth of it."""
+    found = {row["rung"]: row for row in report("relu", "--shape", "8192", "--device", "emulator")["rungs"]}
+    assert list(found) == [rung.name for rung in MASK_RUNGS]
+    assert all(row["passed"] for row in found.values())
+    bytes_, shuffled, ballot = (found[rung.name] for rung in MASK_RUNGS[:3])
+    assert (bytes_["sectors_per_request"], bytes_["bytes_used"]) == (32, 12.5)
+    assert bytes_["sectors_per_store"] == pytest.approx((8 * 32 + 1) / 9)  # eight of elements, one of 32 bytes
+    assert bytes_["moved"] == pytest.approx(8 * 2 / (2 + 1 / 32), rel=0.01)
+    assert (shuffled["sectors_per_request"], ballot["sectors_per_request"]) == (4, 4)
+    assert (shuffled["shuffles"], shuffled["votes"]) == (5 * 256, 0)
+    assert (ballot["shuffles"], ballot["votes"]) == (0, 256)
+    wide = [found[rung.name] for rung in MASK_RUNGS[3:]]
+    assert [(row["shuffles"], row["votes"]) for row in wide] == [(0, 256), (0, 64), (3 * 64, 0)]
+    assert all(row["sectors_per_request"] == 16 for row in wide)
+
+
+def test_a_program_that_writes_bits_has_the_rungs_of_a_mask() -> None:
+    words = ("leaky_relu", "--shape", "3x100", "--dtype", "f16", "--device", "emulator", "--rung", "redux")
+    (row,) = report(*words)["rungs"]
+    assert (row["passed"], row["plan"]["word"]) == (True, "redux")
 
 
 def test_rungs_that_a_row_is_too_long_for_are_not_possible() -> None:

@@ -8,7 +8,7 @@ import pytest
 from tasks import simple
 
 from warpfold.compiler.errors import PlanError
-from warpfold.compiler.plan.ladder import PROGRAM_RUNGS, RUNGS, Rung, expand
+from warpfold.compiler.plan.ladder import MASK_RUNGS, PROGRAM_RUNGS, RUNGS, Rung, expand
 from warpfold.compiler.plan.plan import Plan, check
 from warpfold.compiler.planner.choose import choose
 from warpfold.compiler.target import TARGETS
@@ -30,7 +30,20 @@ def test_the_rungs_of_a_program_say_where_rows_wait() -> None:
     assert waits == ["none", "memory", "l2", "shared", "shared", "registers", "registers", None]
     assert [expand(rung.name).get("cluster") for rung in PROGRAM_RUNGS] == [None, "1", "1", "1", "2", "1", "1", None]
     assert all(rung.idea and rung.source for rung in PROGRAM_RUNGS)
-    assert len({rung.name for rung in (*RUNGS, *PROGRAM_RUNGS)}) == len(RUNGS) + len(PROGRAM_RUNGS) - 1  # default
+
+
+def test_the_rungs_of_a_mask_say_how_lanes_make_words() -> None:
+    ways = [expand(rung.name).get("word") for rung in MASK_RUNGS]
+    assert ways == ["byte", "shuffle", "ballot", "ballot", "redux", None]
+    assert expand("byte-per-thread")["accesses"] == "single"
+    assert all(rung.idea and rung.source for rung in MASK_RUNGS)
+
+
+def test_every_rung_has_a_name_of_its_own() -> None:
+    ladders = (RUNGS, PROGRAM_RUNGS, MASK_RUNGS)
+    names = [rung.name for rungs in ladders for rung in rungs if rung.name != "default"]
+    assert len(set(names)) == len(names)
+    assert [rungs[-1].name for rungs in ladders] == ["default"] * 3
 
 
 @pytest.mark.parametrize("rung", PINNED, ids=lambda r: r.name)

@@ -276,6 +276,17 @@ def _computed_bits(x: Any, bits: Any) -> Any:
         ),
         (lambda: relu(X, plan="lanes=4"), PlanError, "WF430: lanes of relu put words of bits together: lanes=4"),
         (
+            lambda: relu(X, plan="word=byte", device="emulator"),
+            PlanError,
+            "WF430: lanes of relu put words of bits together: vector=4 is for other programs, expected at least 8",
+        ),
+        (
+            lambda: wf.relu(X, plan="word=ballot"),
+            PlanError,
+            "WF432: no result of relu is one of bits, so that no lanes",
+        ),
+        (lambda: wf.sum(X, plan="word=ballot"), PlanError, "WF427: sum reads each element once"),
+        (
             lambda: likely(X, plan="fast=kept"),
             PlanError,
             "WF430: lanes of likely put words of bits together: fast=kept",
@@ -285,6 +296,25 @@ def _computed_bits(x: Any, bits: Any) -> Any:
 def test_mistakes(call: Any, kind: type[Exception], text: str) -> None:
     with pytest.raises(kind, match=text):
         call()
+
+
+WAYS = ("word=shuffle", "word=ballot", "word=redux", "word=byte,vector=8", "word=byte,vector=16,accesses=single")
+
+
+@pytest.mark.parametrize("way", [*WAYS, *(f"{way},vector=1,lanes=32" for way in WAYS[:3]), "accesses=single"])
+@pytest.mark.parametrize(("shape", "t"), [((2055,), "f4"), ((3, 100), "f2"), ((7, 33), "f4"), ((5, 512), "f2")])
+def test_every_way_makes_the_same_words(way: str, shape: tuple[int, ...], t: str) -> None:
+    x = RNG.standard_normal(shape).astype(t)
+    y, bits = relu(x, plan=way, device="emulator")
+    assert np.array_equal(bits, packed(x > 0))
+    assert np.array_equal(y, np.maximum(x, 0))
+
+
+def test_bytes_behind_a_row_are_zero() -> None:
+    x = np.ones((3, 40), np.float32)
+    bits = np.full((3, 2), 0xFFFFFFFF, np.uint32)
+    relu(x, out=(np.empty_like(x), bits), plan="byte-per-thread", device="emulator")
+    assert np.array_equal(bits, packed(x > 0))
 
 
 def test_a_portable_plan_has_the_bits_of_any_other() -> None:
