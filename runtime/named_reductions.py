@@ -65,7 +65,8 @@ def _of_one(name: str, memo: Memo) -> Callable[..., Any]:
                 if found is not MISS:
                     return found
         try:
-            return memo.missed(
+            again = memo.missed if where is None else memo  # the latest recipe was tried above, but not with a mask
+            return again(
                 call_key(axis, out, where, how), name, arrays_of((x,), out, where),
                 lambda: reduced((x,), name, axis, out, where, how),
             )  # fmt: skip

@@ -38,7 +38,7 @@ def results(case: Case, device: str) -> tuple[np.ndarray, ...]:
 
 
 def bits() -> Iterator[Case]:
-    """Arrays of bits, made by a ballot, by lanes with several elements, and of rows that begin inside a word."""
+    """Arrays of bits, made by a ballot, by lanes with several elements, of rows that begin inside a word; and masks."""
     mask = np.random.default_rng(5).random((6, 352)) < 0.5
     yield Case("pack", "pack", {"mask": mask})
     yield Case("pack-odd", "pack", {"mask": mask[:, :333]})
@@ -46,6 +46,14 @@ def bits() -> Iterator[Case]:
     words = np.random.default_rng(6).integers(0, 2**32, (6, 11), np.uint32)
     yield Case("unpack-odd", "unpack", {"bits": words}, {"shape": (6, 333)})
     yield Case("unpack-flat", "unpack", {"bits": words.reshape(-1)}, {"shape": (9, 234), "flat": True})
+    x = np.random.default_rng(7).standard_normal((6, 352)).astype(np.float32)
+    masked, odd = {"x": x, "where": words}, {"x": x[:, :333], "where": words}
+    yield Case("sum-where-bits", "sum", masked, {"axis": 1})
+    yield Case("sum-where-bits-of-all", "sum", {"x": x, "where": words.reshape(-1)})
+    yield Case("sum-where-bits-odd", "sum", odd, {"axis": 1})
+    yield Case("mean_var-where-bits-columns", "mean_var", masked | {"x": x.astype(np.float16)}, {"axis": 0})
+    yield Case("max-where-bits-columns-odd", "max", odd, {"axis": 0, "initial": -1})
+    yield Case("softmax-where-bits", "softmax", odd)
 
 
 def cases() -> Iterator[Case]:

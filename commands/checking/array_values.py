@@ -160,17 +160,20 @@ class Values:
 
 def _read(program: ArrayProgram, arrays: Sequence[Array]) -> list[Array]:
     """The arrays and their slices, with their axes split."""
-    found = [_memory(a) for a in arrays]
-    for s in program.slices:
+    found = dict(enumerate(map(_memory, arrays)))
+    layouts = program.layouts([a.shape for a in arrays])
+    for i, b in enumerate(program.bits, 1):
+        rest = iter(layouts[-i].shape)  # type: ignore[union-attr]
+        shape = tuple(prod(next(rest) for _ in own or (0,)) for own in b.axes)
+        found[-i] = unpacked(found[b.array], prod(shape), flat=b.flat).reshape(shape)
+    for number, s in enumerate(program.slices, len(arrays)):
         x = found[s.array]
         sizes = Split(s.array, s.axis, s.sizes).of(x.shape[s.axis])
         assert sizes is not None
         x = x.reshape(*x.shape[: s.axis], *sizes, *x.shape[s.axis + 1 :])
-        found.append(x[(slice(None),) * (s.axis + s.part) + (slice(s.start, s.stop, s.step),)])
-    layouts = program.layouts([a.shape for a in arrays])
-    bits = [unpacked(found[b.array], prod(layouts[-1 - i].shape), flat=b.flat) for i, b in enumerate(program.bits)]  # type: ignore[union-attr]
-    found += reversed(bits)
-    return [a.reshape(layout.shape) for a, layout in zip(found, layouts, strict=True) if layout]
+        found[number] = x[(slice(None),) * (s.axis + s.part) + (slice(s.start, s.stop, s.step),)]
+    numbers = (*range(len(found) - len(program.bits)), *range(-len(program.bits), 0))
+    return [found[i].reshape(layout.shape) for i, layout in zip(numbers, layouts, strict=True) if layout]
 
 
 def packed(mask: Array, *, flat: bool) -> Array:

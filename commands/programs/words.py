@@ -128,4 +128,4 @@ def _result(name: str) -> str:
 
 def _view_type(program: ArrayProgram, view: View) -> DType:
     """The type of the elements of a view."""
-    return BIT if view.array < 0 else program.arrays[program.argument(view.array)]
+    return BIT if program.is_bits(view.array) else program.arrays[program.argument(view.array)]

@@ -49,14 +49,17 @@ def access(
     return "shifted" if shifted else "strided"
 
 
-def access_of_bits(g: Geometry, operand: int, axis: str, vector: int) -> Access:
-    """How ``vector`` bits of an input along ``axis`` can be read: at once if they begin at a multiple of ``vector``."""
+def access_of_bits(g: Geometry, operand: int, axis: str, vector: int, *, others_cut: bool) -> Access:
+    """How ``vector`` bits of an input along ``axis`` can be read.
+
+    They are in one byte or two if they begin at a multiple of ``vector``, and else in two words.
+    """
     dims, others = (g.reduced, g.kept) if axis == "reduced" else (g.kept, g.reduced)
     if vector == 1 or not dims or dims[-1].strides[operand] != 1:
         return "bits_strided"
     starts = [g.offsets[operand], *(d.strides[operand] for d in (*dims[:-1], *others))]
     whole = dims[-1].size % vector == 0 or (axis == "reduced" and len(dims) == 1)
-    return "bits" if whole and not any(s % vector for s in starts) else "bits_strided"
+    return "bits" if whole and not others_cut and not any(s % vector for s in starts) else "bits_across"
 
 
 def least_stride(dims: tuple[Dim, ...]) -> float:

@@ -98,6 +98,8 @@ HEAVY_LANES = threshold(
     {1: 16, 2: 16, 4: WARP, 8: WARP}, "lanes along the kept axis, by bytes of an element", sittings.HEAVY_COLUMNS
 )
 """Heavy elements have these, or fewer where more than an eighth of them would have no column."""
+TILES_OF_BITS = threshold(8, "tiles", sittings.BITS_IN_REDUCTIONS)
+"""From here on columns with aligned bits have all lanes along the kept axis."""
 HEAVY_TILES = threshold(4, "tiles", sittings.HEAVY_COLUMNS)
 """Heavy elements have fewer lanes along the kept axis where a row would have fewer tiles of them."""
 
@@ -301,8 +303,9 @@ def _heavy(task: Task, vector: int, unroll: int) -> tuple[int, int, int]:
 
 # --- lanes and warps along the kept axis ---
 def _lanes_kept(task: Task, vector: int) -> int:
-    """Lanes along the kept axis where warps share the reduced one."""
-    if vector == 1 or _has_long_rows(task):
+    """Lanes along the kept axis where warps share the reduced one: all for bits, of which a sector has many columns."""
+    many = task.reads_bits and task.is_aligned("kept", vector) and task.geometry.n_kept >= TILES_OF_BITS * WARP * vector
+    if vector == 1 or _has_long_rows(task) or many:
         return WARP
     pitches = [abs(d.strides[0]) * task.itemsize for d in task.geometry.reduced]
     across = task.is_large and any(pitch % LINE_BYTES and pitch > 2 * LINE_BYTES for pitch in pitches)

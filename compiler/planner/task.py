@@ -37,8 +37,8 @@ KEYED_ELEMENTS = threshold({1: 16, 2: 256}, "elements of a result, by bytes of a
 """From here on, columns of an argmin or argmax make words of rank and number of the chosen elements alone."""
 
 
-_AS_OF_BITS: dict[Access, Access] = {"bits": "aligned", "bits_strided": "strided"}
-"""What an access to bits is for a plan: they go along with other elements that are read so."""
+_AS_OF_BITS: dict[Access, Access] = {"bits": "aligned", "bits_across": "uniform", "bits_strided": "strided"}
+"""What an access to bits is for a plan: they go along with other elements that are read so, or with any."""
 
 
 @dataclass
@@ -120,6 +120,11 @@ class Task:
     def monoid(self) -> MonoidGraph:
         """The monoid of the program's one reduction."""
         return self.program.monoid
+
+    @property
+    def reads_bits(self) -> bool:
+        """Whether an input is one of bits."""
+        return BIT in self.program.inputs
 
     @property
     def needs_ordinary(self) -> bool:
@@ -293,12 +298,23 @@ class Task:
         if self.operand_type(operand) == NUMBER:
             return "number"
         if self.operand_type(operand) == BIT:
-            return alignment.access_of_bits(self.geometry, operand, axis, vector)
+            cut = not {"shifted", "unaligned"}.isdisjoint(self._others(axis, vector, runs=runs))
+            return alignment.access_of_bits(self.geometry, operand, axis, vector, others_cut=cut)
         item = self.operand_type(operand).itemsize
         fixed = self.is_portable
-        shifts = not fixed and len(self.program.inputs) == 1 and (runs or self.ranks[1] == 1)
+        shifts = not fixed and len(self._arrays) == 1 and (runs or self.ranks[1] == 1)
         funnels = not fixed and max(self.ranks) <= 3
         return alignment.access(self.geometry, operand, item, axis, vector, start, shifts=shifts, funnels=funnels)
+
+    @lazy
+    def _arrays(self) -> list[int]:
+        """The inputs that are neither bits nor numbers."""
+        return [i for i, t in enumerate(self.program.inputs) if t not in (BIT, NUMBER)]
+
+    def _others(self, axis: str, vector: int, *, runs: bool) -> frozenset[Access]:
+        """How the inputs beside bits can be read, as far as a plan may know it."""
+        starts = {i: 0 if self.is_portable else self.start(i) for i in self._arrays}
+        return frozenset(self._access(i, axis, vector, start, runs=runs) for i, start in starts.items())
 
     def is_aligned(self, axis: str, vector: int) -> bool:
         """Whether all inputs can be read by ``vector`` elements along ``axis``, in aligned accesses."""

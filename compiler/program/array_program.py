@@ -185,7 +185,7 @@ class Slice(NamedTuple):
     Slices are numbered in order, from the number of array arguments on.
 
     Attributes:
-        array: the number of the array, or of an earlier slice.
+        array: the number of the array, or of an earlier slice; -1 - i for the truth values of the bits i.
         axis: its axis.
         sizes: the sizes of the axes as which that axis is read, as those of a ``Split``; one 0 for a whole axis.
         part: the number of that of them which is sliced.
@@ -225,7 +225,7 @@ class Bits(NamedTuple):
     """An array of words that is read as the truth values that its bits are.
 
     Attributes:
-        array: the number of the array, or of a slice.
+        array: the number of the array argument.
         axes: for each axis of the truth values the dims along which it lies, outermost first.
         sizes: the dims that have a constant size, and no other array has, each with its size.
         flat: whether the bits lie in row-major order of all axes, and not of the last one.
@@ -237,7 +237,7 @@ class Bits(NamedTuple):
     flat: bool
 
     def of(self, words: Layout | None, sizes: Mapping[int, int]) -> Layout | None:
-        """The layout of the truth values, with an axis for each dim; None for words of another shape.
+        """The layout of the truth values; None for words of another shape.
 
         Args:
             words: the layout of the words.
@@ -248,16 +248,18 @@ class Bits(NamedTuple):
         """
         if words is None or any(d not in sizes for own in self.axes for d in own):
             return None
-        each = [tuple(sizes[d] for d in own) or (1,) for own in self.axes]
-        shape = tuple(map(prod, each))
+        shape = tuple(prod(sizes[d] for d in own) for own in self.axes)
         if words.shape != words_shape(shape, flat=self.flat):
             return None
         if not words.strides:
-            return split(Layout(shape, ()), dict(enumerate(each)))
+            return Layout(shape, ())
         if has_gaps(words.shape, words.strides):
             raise error("WF192", what=f"argument {self.array}", stride=words.strides[-1])
-        own = Layout(shape, bit_strides(shape, words.strides, flat=self.flat), words.offset * WORD)
-        return split(own, dict(enumerate(each)))
+        return Layout(shape, bit_strides(shape, words.strides, flat=self.flat), words.offset * WORD)
+
+    def apart(self, whole: Layout | None, sizes: Mapping[int, int]) -> Layout | None:
+        """A layout of the truth values with an axis for each dim."""
+        return whole and split(whole, {i: tuple(sizes[d] for d in own) or (1,) for i, own in enumerate(self.axes)})
 
 
 @dataclass(frozen=True)
@@ -335,11 +337,15 @@ class ArrayProgram:
 
     def argument(self, array: int) -> int:
         """The number of the argument that an array or a slice is of."""
-        if array < 0:
-            array = self.bits[-1 - array].array
+        while not 0 <= array < len(self.arrays):
+            array = self.bits[-1 - array].array if array < 0 else self.slices[array - len(self.arrays)].array
+        return array
+
+    def is_bits(self, array: int) -> bool:
+        """Whether an array is one of truth values that lie as bits, or a slice of one."""
         while array >= len(self.arrays):
             array = self.slices[array - len(self.arrays)].array
-        return array
+        return array < 0
 
     def layouts(
         self, shapes: Sequence[Sequence[int]], strides: Sequence[Sequence[int]] | None = None
@@ -352,21 +358,28 @@ class ArrayProgram:
 
         Bits follow in reverse: those with the number i are the last but i.
         """
-        found: list[Layout | None] = [
-            Layout(tuple(shape), tuple(own)) for shape, own in zip(shapes, strides or [()] * len(shapes), strict=True)
-        ]
-        for s in self.slices:
-            found.append(s.of(found[s.array]))
-        apart = [self._apart(i, array) for i, array in enumerate(found)]
-        if not self.bits:
-            return apart
+        found: dict[int, Layout | None] = {
+            i: Layout(tuple(shape), tuple(own))
+            for i, (shape, own) in enumerate(zip(shapes, strides or [()] * len(shapes), strict=True))
+        }
+        slices = dict(enumerate(self.slices, len(found)))
+        for i, s in slices.items():
+            found[i] = None if self.is_bits(i) else s.of(found[s.array])
+        apart = {i: self._apart(i, array) for i, array in found.items()}
         sizes = {
             d: own.shape[axis]
-            for d, ((array, axis), *_) in enumerate(self.dims)
+            for d, pairs in enumerate(self.dims)
+            for array, axis in pairs[::-1]
             if array >= 0 and (own := apart[array])
         }
-        bits = [b.of(found[b.array], sizes | dict(b.sizes)) for b in self.bits]
-        return [*apart, *reversed(bits)]
+        for i, b in enumerate(self.bits):
+            known = sizes | dict(b.sizes)
+            found[-1 - i] = b.of(found[b.array], known)
+            apart[-1 - i] = b.apart(found[-1 - i], known)
+        for i in filter(self.is_bits, slices):
+            found[i] = slices[i].of(found[slices[i].array])
+            apart[i] = self._apart(i, found[i])
+        return [apart[i] for i in (*range(len(shapes) + len(slices)), *range(-len(self.bits), 0))]
 
     def _apart(self, array: int, layout: Layout | None) -> Layout | None:
         """An array with its axes split; None for one that cannot be split so."""

@@ -20,8 +20,9 @@ def axis_labels(program: ArrayProgram, names: Sequence[str], ranks: Sequence[int
         ranks: for each of them how many axes it has.
     """
     whole = [[f"{name}.{i}" for i in range(rank)] for name, rank in zip(names, ranks, strict=True)]
+    unpacked = [[f"{names[b.array]} unpacked.{i}" for i in range(len(b.axes))] for b in program.bits]
     for s in program.slices:
-        own = _split(whole[s.array], {s.axis: len(s.sizes)})
+        own = _split(whole[s.array] if s.array >= 0 else unpacked[-1 - s.array], {s.axis: len(s.sizes)})
         own[s.axis + s.part] += f"[{spelled(s)}]"
         whole.append(own)
     splits: list[dict[int, int]] = [{} for _ in whole]
@@ -29,8 +30,8 @@ def axis_labels(program: ArrayProgram, names: Sequence[str], ranks: Sequence[int
         splits[split.array][split.axis] = len(split.sizes)
     found = [_split(labels, own) for labels, own in zip(whole, splits, strict=True)]
     bits = [
-        [f"{names[program.argument(b.array)]} unpacked.{i}" for i, own in enumerate(b.axes) for _ in own or (0,)]
-        for b in program.bits
+        [label for label, own in zip(labels, b.axes, strict=True) for _ in own or (0,)]
+        for labels, b in zip(unpacked, program.bits, strict=True)
     ]
     return [*found, *reversed(bits)]
 

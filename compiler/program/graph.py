@@ -16,7 +16,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from ..dtypes import BIT, DType
+from ..dtypes import DType
 from ..errors import Location
 from ..lazy import lazy
 from .analysis.formulas import Node, independent
@@ -163,9 +163,8 @@ class Program:
 
     @lazy
     def reads_again(self) -> bool:
-        """Whether it is more than a reduction: it folds again or never, gathers, unpacks, or uses its results."""
-        own = bool(self.gathered) or BIT in self.inputs
-        return own or len(self.reduces) != 1 or any(o.space & REDUCED for o in self.outputs)
+        """Whether it is more than a reduction: it folds again or never, gathers, or uses its results."""
+        return bool(self.gathered) or len(self.reduces) != 1 or any(o.space & REDUCED for o in self.outputs)
 
     @lazy
     def gathered(self) -> frozenset[int]:

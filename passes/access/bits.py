@@ -22,7 +22,28 @@ def load_bits(base: Any, at: Any, t: Any, *, invariant: bool = False) -> Any:
     if lanes < BYTE:
         low = arith.andi(at, integer(at.type, BYTE - 1))
         value = arith.shrui(value, low if at.type == word else arith.trunci(word, low))
-    truth = ir.IntegerType.get_signless(1)
+    return _truths(value, lanes)
+
+
+def load_bits_across(base: Any, at: Any, t: Any, first: Any = None, last: Any = None) -> Any:
+    """Loads a fragment of truth values that begins at any bit ``at``, out of the two words that hold it.
+
+    Bits before bit ``first`` and beyond bit ``last``, which lie in no element, are not asked for.
+    """
+    word, lanes = ir.IntegerType.get_signless(WORD), width(t)
+    ends = [at, arith.addi(at, integer(at.type, lanes - 1))]
+    ends = ends if first is None else [arith.maxsi(end, first) for end in ends]
+    ends = ends if last is None else [arith.minsi(end, last) for end in ends]
+    low, high = (
+        llvm.load(word, _address(base, end, WORD, word), alignment=WORD // BYTE, invariant=True) for end in ends
+    )
+    value = llvm.intr_fshr(high, low, at if at.type == word else arith.trunci(word, at))  # by ``at`` modulo 32
+    return _truths(value, lanes)
+
+
+def _truths(value: Any, lanes: int) -> Any:
+    """The lowest bits of a word as a fragment."""
+    word, truth = value.type, ir.IntegerType.get_signless(1)
     return fragment([arith.trunci(truth, arith.shrui(value, integer(word, j)) if j else value) for j in range(lanes)])
 
 

@@ -11,7 +11,7 @@ from ...compiler.ir.dialect.access import ACCESS
 from ...compiler.ir.dialect.base import element, int_attr, str_attr
 from ...compiler.ir.mlir import arith, ir
 from ...compiler.plan.plan import OF_BITS
-from .bits import load_bits
+from .bits import load_bits, load_bits_across
 from .offsets import clamped, coordinates, is_of_tile, offset
 from .unaligned import copied, unaligned
 
@@ -38,7 +38,7 @@ class Window:
 
         Those that lie apart are, beside accesses that begin before the range or end after it.
         """
-        return self.last is None or (self.first is not None and access == "strided")
+        return self.last is None or (self.first is not None and access in ("strided", "bits_strided"))
 
 
 def lower_body(block: Any, window: Window | None) -> None:
@@ -74,6 +74,8 @@ def lower_load(op: Any, window: Window | None) -> None:
             value = backwards(load(base, offset(op, kept, last, 3), t, invariant=True))
         elif access == "bits" and not apart:
             value = load_bits(base, offset(op, kept, reduced, 3), t, invariant=True)
+        elif access == "bits_across" and not apart:
+            value = load_bits_across(base, offset(op, kept, reduced, 3), t, *_ends(op, kept, reduced, lanes, window))
         elif access == "uniform":
             value = splat(load(base, offset(op, kept, reduced, 3), scalar, invariant=True), lanes)
         elif access == "unaligned" and not apart:
@@ -91,6 +93,16 @@ def lower_load(op: Any, window: Window | None) -> None:
         replace(op, [value])
 
 
+def _ends(op: Any, kept: Any, reduced: Any, lanes: int, window: Window | None) -> list[Any]:
+    """The offsets of the first and the last element around an access to bits that may reach beyond them."""
+    if str_attr(op, "axis", ("kept", "reduced")) == "kept":
+        last = clamped(op, arith.addi(kept, integer(kept.type, lanes - 1)), whole=True)
+        return [None, offset(op, last, reduced, 3)]
+    if window is None or window.first is None:
+        return []
+    return [offset(op, kept, r, 3) for r in (window.first, arith.subi(window.end, integer(kept.type, 1)))]
+
+
 def _moved(op: Any, kept: Any, reduced: Any, along: str, j: int, window: Window | None) -> tuple[Any, Any]:
     """The (kept, reduced) indices of element ``j`` of a fragment, clamped to ``window`` or to the kept axis."""
     t = kept.type
@@ -106,7 +118,7 @@ def _moved(op: Any, kept: Any, reduced: Any, along: str, j: int, window: Window 
 
 def _reaches_beyond(op: Any) -> bool:
     """Whether the accesses of a load may reach beyond the kept axis."""
-    return str_attr(op, "access", ACCESS) in ("unaligned", "staggered")
+    return str_attr(op, "access", ACCESS) in ("unaligned", "staggered", "bits_across")
 
 
 def lower_position(op: Any) -> None:

@@ -15,7 +15,7 @@ from ...compiler.ir.combine import single_op
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import ir
 from ...compiler.plan.abi import Facts
-from ...compiler.plan.plan import Plan
+from ...compiler.plan.plan import OF_BITS, Plan
 from ...compiler.planner.alignment import WIDEST
 from .kernel import Kernel
 
@@ -79,7 +79,9 @@ def least_ctas(kernel: Kernel) -> int:
         return _of_waiting_rows(kernel)
     states = kernel.states
     threads = target_of(kernel.function).threads_per_sm
-    item = min((bytes_of(memory_type(element(v.type))) for v in kernel.inputs), default=4)
+    apart = ("number", *OF_BITS)
+    arrays = [v.type for v, access in zip(kernel.inputs, facts.access, strict=True) if access not in apart]
+    item = min((bytes_of(memory_type(element(t))) for t in arrays), default=4)
     half, added = threads // (2 * plan.threads), single_op(kernel.combine)
     roomy = min(half, max(1, ROOMY // plan.threads))
     if plan.walk == "padded" and _registers(plan, states) <= HELD:
@@ -125,7 +127,8 @@ def _of_waiting_rows(kernel: Kernel) -> int:
 def _is_large(plan: Plan, facts: Facts, item: int) -> bool:
     """Whether large CTAs share rows, in whole accesses and with offsets of 32 bits, so that SMs are to be full."""
     shares = plan.threads == LARGE_CTA and plan.finish == "last_block"
-    return shares and facts.index_bits == 32 and plan.vector * item == WIDEST
+    masked = not set(OF_BITS).isdisjoint(facts.access)  # their masks take registers
+    return shares and facts.index_bits == 32 and plan.vector * item == WIDEST and not masked
 
 
 def _of_period(plan: Plan, facts: Facts, states: list[Any], half: int, roomy: int) -> int:
@@ -164,7 +167,7 @@ def _registers(plan: Plan, states: list[Any]) -> int:
 
 def _shares_columns(plan: Plan, facts: Facts) -> bool:
     """Whether all warps of a CTA read aligned vectors of the same columns."""
-    return plan.fast == "kept" and plan.warps > 1 and set(facts.access) <= {"aligned", "staggered"}
+    return plan.fast == "kept" and plan.warps > 1 and set(facts.access) <= {"aligned", "staggered", "bits"}
 
 
 def _of_registers(plan: Plan, facts: Facts, threads: int, state: Any, added: str | None) -> int:

@@ -146,7 +146,7 @@ def access(row: Row, place: Place, operand: int, copy: Sequence[Any] = ()) -> Ac
         layout += [extent(kernel, operand)]
     elif kind == "unaligned":
         layout += row.beside(operand)
-    if kind in ("unaligned", "staggered"):
+    if kind in ("unaligned", "staggered", "bits_across"):
         layout += [row.columns, kernel.arg("n_reduced")]
     base, *begin = copy or [row.starts[operand]]
     attributes = load_attributes(len(kept), len(reduced), kernel.plan.fast, kind)

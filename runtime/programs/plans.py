@@ -153,7 +153,10 @@ class StepPlanner:
             assert layout is not None
             if (axis := view.gathered) is not None:
                 self.axes[i] = layout.shape[axis], layout.strides[axis]
-            spec = spec if view.array >= 0 else spec._replace(dtype=BIT)
+            if program.is_bits(view.array):
+                spec = spec._replace(dtype=BIT)
+                if layout.offset % WORD:
+                    raise error("WF196", position=program.argument(view.array), offset=layout.offset)
             self.operands[Operand("view", i)] = _along_dims(spec, layout, view.axes, self.sizes)
             self.offsets[Operand("view", i)] = layout.offset
         for i, (output, spec) in enumerate(zip(program.outputs, outputs, strict=True)):

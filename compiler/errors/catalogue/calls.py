@@ -181,6 +181,11 @@ ENTRIES: Entries = {
             "the words of bits in {what} are {stride} elements apart along their last axis: expected neighbours",
             "copy the array first, so that words follow each other: numpy.ascontiguousarray(bits)",
         ),
+        "WF196": (
+            "a slice of the bits in argument {position} begins at bit {offset}, inside of a word",
+            "begin at a multiple of 32 along the axis that is packed, or unpack the bits in a call of its own: "
+            "wf.unpack(bits, shape)",
+        ),
         "WF184": (
             "a pickle names {module}.{name}, which is not there",
             "make the module of the monoid one that this process can import",

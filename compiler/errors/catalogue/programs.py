@@ -240,10 +240,6 @@ ENTRIES: Entries = {
             "pass the words that wf.pack gives for this shape: 32 elements of the last axis in each, or with flat=True "
             "32 of all {elements} elements",
         ),
-        "WF290": (
-            "the bits {name} are sliced: bits of a slice begin inside of a word",
-            "slice the array before it is packed, or unpack the bits in a call of its own: wf.unpack(bits, shape)",
-        ),
         "WF263": (
             "result {position} of {name} is no array",
             "return arrays that the function computes from its arguments, in a tuple, a list or a dict if there are "

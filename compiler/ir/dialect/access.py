@@ -44,10 +44,11 @@ ACCESS = (
     "tile_strided",
     "uniform",
     "bits",
+    "bits_across",
     "bits_strided",
     "reversed",
 )
-AFTER_LAYOUT = {"shifted": 1, "unaligned": 4, "staggered": 2, "tile": 1, "tile_strided": 1}
+AFTER_LAYOUT = {"shifted": 1, "unaligned": 4, "staggered": 2, "bits_across": 2, "tile": 1, "tile_strided": 1}
 """Operands of a load that follow those of its layout."""
 ELEMENT_AFTER_LAYOUT = {**AFTER_LAYOUT, "unaligned": 1}
 """Those of a ``fold.element_load`` and a ``fold.hold``."""
@@ -97,6 +98,8 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
     - ``tile_strided``: single elements there.
     - ``bits``: truth values that are bits of memory, where indices and strides count bits; those of an access are side
       by side, and begin at a multiple of their number.
+    - ``bits_across``: the bits of an access that begins anywhere, out of the two words around them. Operands: the sizes
+      of both axes.
     - ``bits_strided``: single bits.
     - ``reversed``: aligned vectors of elements along the reduced axis, each of which lies before the one before it.
     - ``coherent``: aligned vectors, along the kept axis or as of a period, of data that other CTAs have written during

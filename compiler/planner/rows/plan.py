@@ -11,6 +11,7 @@ from ...target import WARP
 from .. import sittings
 from ..alignment import HALF
 from ..limits import CTA_THREADS, STATE_REGISTERS, unroll_of, vector_of, widest_of, widest_of_row
+from ..powers_of_two import ceil2
 from ..split import clustered
 from ..table import Sitting, threshold
 from ..task import Notes, Task
@@ -26,6 +27,8 @@ SHARED_TRUTH_ROWS_PER_SM = threshold(2, "rows per SM", sittings.FIFTEEN_THOUSAND
 WIDE_CTA_THREADS = threshold(2 * CTA_THREADS, "threads", sittings.SIXTEEN_WARPS)
 """A CTA that shares a long aligned row has these where accesses have HALF their bytes or states are light: fewer CTAs
 then meet."""
+STEP_WITH_BITS = threshold(0.875, "of a step's elements", sittings.BITS_IN_REDUCTIONS)
+"""A row with bits of at least these is read in one step."""
 LIGHT_LIFT = threshold(1, "instructions", Sitting("2026-11-24", "77e3862", "Two in a register, and CTAs of 16 warps"))
 """States are light up to here, where so many make of an element what is combined."""
 
@@ -37,6 +40,8 @@ def plan(task: Task, notes: Notes) -> Plan:
     positions = threads_of(task, vector)
     if positions == CTA_THREADS and task.is_large and task.has_few_results and task.ranks[1] == 1:
         positions = _threads_that_share(task, vector, shifted=shifted)
+    if task.reads_bits and task.is_aligned("reduced", vector):
+        positions = _in_one_step(task, positions, vector)
     if positions <= WARP and task.itemsize == 4 and task.has_very_long_combine:
         positions = in_waves(task, positions)
     most = in_flight(task, positions, vector, shifted=shifted)
@@ -50,6 +55,16 @@ def plan(task: Task, notes: Notes) -> Plan:
     notes.because(threads, "lanes", "warps", "unroll")
     found = Plan("reduced", vector=vector, unroll=unroll, lanes=lanes, warps=warps, warps_kept=rows)
     return clustered(task, found, notes) if positions > FOUR_WARPS and vector > 1 and not shifted else found
+
+
+def _in_one_step(task: Task, positions: int, vector: int) -> int:
+    """``positions`` threads of a row with bits, or more, up to a warp, if a step of these is little more.
+
+    In a last step elements outside of the row and bits are masked one by one.
+    """
+    step, n = vector * unroll_of(task, "reduced", vector), task.geometry.n_reduced
+    found = ceil2(-(-n // step))
+    return max(positions, found) if found <= WARP and n >= STEP_WITH_BITS * found * step else positions
 
 
 def _widest(task: Task) -> int:

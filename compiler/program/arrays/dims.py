@@ -137,7 +137,6 @@ class Dims:
 
         Raises:
             ValueError: no array has such an axis.
-            TraceError: WF290 for bits.
         """
         n = len(range(*by.indices(prod(self.sizes[p] for p in parts))))
         to = None if n == 1 else self.new(n, self.members[parts[0]])
@@ -164,8 +163,6 @@ class Dims:
         Raises:
             ValueError: no axis lies along these dims.
         """
-        if array < 0:
-            raise error("WF290", name=self.name_of(array), where=caller())
         axes = self.axes(axes)
         axis = [parts[0] in self.parts(d) for d in axes].index(True)
         own = self.parts(axes[axis])
@@ -179,7 +176,7 @@ class Dims:
         if found not in self.slices:
             self.slices.append(found)
             self.arrays.append(view)
-            self.names.append(self.names[array])
+            self.names.append(self.name_of(array))
         return len(self.arrays) - len(self.slices) + self.slices.index(found), view
 
     def place_of(self, parts: tuple[int, ...], among: tuple[int, ...]) -> int:

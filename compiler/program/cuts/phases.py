@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from ...dtypes import BIT
 from ...lazy import lazy
 from ...postorder import postorder
 from ..array_program import ArrayProgram, Fold
@@ -85,8 +84,8 @@ class Group:
 
     @lazy
     def gathers(self) -> tuple[Expr, ...]:
-        """The elements that it folds and that are gathered, or read from bits."""
-        return tuple(e for e in above_results(self.folded) if e.op == "gather" or is_unpacked(e))
+        """The elements that it folds and that are gathered."""
+        return tuple(e for e in above_results(self.folded) if e.op == "gather")
 
     @property
     def mapped(self) -> tuple[Expr, ...]:
@@ -136,11 +135,6 @@ def _gathers(e: Expr) -> bool:
     return any(x.op == "gather" for x in above_results((e,)))
 
 
-def is_unpacked(e: Expr) -> bool:
-    """Whether a value is a truth value that is read from bits."""
-    return e.op == "cast" and e.args[0].dtype == BIT
-
-
 def above_results(roots: Sequence[Expr]) -> Iterator[Expr]:
     """The nodes below ``roots`` down to the results of folds, operands before users."""
     return postorder(roots, lambda e: () if e.op == "result" else e.args)
@@ -149,11 +143,11 @@ def above_results(roots: Sequence[Expr]) -> Iterator[Expr]:
 def folds_below(roots: Sequence[Expr], *, gathers: bool = False) -> dict[str, frozenset[str]]:
     """For each node below ``roots`` the digests of the folds that it depends on, and of the ``gathers`` if asked for.
 
-    A fold depends on itself. What is read from bits counts as a gather.
+    A fold depends on itself.
     """
     found: dict[str, frozenset[str]] = {}
     for e in postorder(roots, lambda e: e.args):
-        gathered = gathers and (e.op == "gather" or is_unpacked(e))
+        gathered = gathers and e.op == "gather"
         own = frozenset((e.digest,)) if e.op == "fold" or gathered else frozenset()
         found[e.digest] = own.union(*(found[a.digest] for a in e.args))
     return found

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from ...dtypes import DType
+from ...dtypes import BIT, NUMBER, DType
 from ...postorder import postorder
 from ..analysis.cost import COST
 from ..array_program import ArrayProgram, Fold
@@ -110,6 +110,9 @@ class _Translation:
         self.numbered: list[Numbering] = []
         if group.is_plain and numbers:
             self.numbered.append(Numbering("iota", own if own in numbers else numbers[0]))
+        if group.is_plain:  # whose planner goes by the first input: bits and numbers come last
+            for e in (e for e in nodes if e.op == "input" and e.dtype not in (BIT, NUMBER)):
+                self._input(Operand("view", e.value), e)  # type: ignore[arg-type]
         for phase in group.phases:
             self._fold(phase)
 

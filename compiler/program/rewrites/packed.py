@@ -77,7 +77,8 @@ class _Packed:
         nodes = list(walk((self.value,)))
         logical = all(e.dtype in (BOOL, BIT) and e.op in (*_LOGIC, "cast", "input", "const") for e in nodes)
         unpacked = all(e.dtype == BIT for e in nodes if e.op == "input")
-        if self.kind not in ("add", "or", "and") or not (logical and unpacked and self.views):
+        whole = bool(self.views) and all(v.array < 0 for v in self.views)
+        if self.kind not in ("add", "or", "and") or not (logical and unpacked and whole):
             return False
         first = self.bits(self.views[0])
         alike = {(self.bits(v).axes, self.bits(v).flat) for v in self.views} == {(first.axes, first.flat)}

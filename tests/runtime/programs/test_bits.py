@@ -119,6 +119,23 @@ def test_bits_beside_folds(n: int, determinism: str) -> None:
     assert np.array_equal(masked_softmax(x, dirty(packed(keep), n), determinism=determinism), expected)
 
 
+@pytest.mark.parametrize(
+    "index", [np.s_[1:], np.s_[::-2], np.s_[2], np.s_[..., 32:], np.s_[..., :50], np.s_[1:3, 32:64:3], np.s_[..., 32]]
+)
+@pytest.mark.parametrize("flat", [False, True])
+def test_slices_of_bits_that_begin_at_words(index: Any, flat: bool) -> None:
+    @wf.program
+    def sliced(x: Any, bits: Any) -> Any:
+        own = wf.unpack(bits, x.shape, flat=flat)[index]
+        return wf.where(own, x[index], 0), wf.count_nonzero(own), wf.sum(x[index], where=own)
+
+    x, mask = RNG.standard_normal((6, 128)).astype(np.float32), RNG.random((6, 128)) < 0.5
+    chosen, count, total = sliced(x, packed(mask, flat=flat))
+    assert np.array_equal(chosen, np.where(mask, x, 0)[index])
+    assert count == mask[index].sum()
+    assert np.isclose(total, x[index].sum(where=mask[index]), atol=1e-5)
+
+
 def test_bits_along_another_axis_than_the_fold() -> None:
     @wf.program
     def over_columns(x: Any) -> Any:
@@ -257,7 +274,11 @@ def _computed_bits(x: Any, bits: Any) -> Any:
         (lambda: chosen(X, WORDS[:, :3]), TraceError, r"WF289: bits have shape \(3, 3\): expected \(3, 4\) for truth"),
         (lambda: chosen_of_all(X, WORDS), TraceError, r"WF289: bits have shape \(3, 4\): expected \(10,\) for truth"),
         (lambda: wf.program(_sum_of_bits)(X), TraceError, "WF288: bits stands where an array of bools"),
-        (lambda: wf.program(_slice_of_bits)(X, WORDS), TraceError, "WF290: the bits bits are sliced"),
+        (
+            lambda: wf.program(_slice_of_bits)(X, WORDS),
+            ArgumentError,
+            "WF196: a slice of the bits in argument 1 begins at bit 1, inside of a word",
+        ),
         (lambda: wf.program(_computed_bits)(X, WORDS), TraceError, "WF288: a computed array stands where"),
         (
             lambda: chosen(X, np.repeat(WORDS, 2, axis=1)[:, ::2]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,33 @@ def test_elements_of_any_type(t: str) -> None:
         found = wf.sum(x, axis=1, where=bits)
         assert found.dtype == expected.dtype
         np.testing.assert_allclose(found, expected, rtol=1e-3 if t == "float16" else 1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("t", [np.float32, np.float16])
+@pytest.mark.parametrize("start", [0, 3])
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((5, 1023), 1), ((40007,), None), ((300, 101), 0), ((2000, 37), 0), ((3, 70, 129), (0, 2)), ((64, 256), 1)],
+)
+def test_rows_and_columns_that_begin_anywhere(shape: tuple[int, ...], axis: Any, start: int, t: Any) -> None:
+    x = RNG.integers(-9, 9, start + math.prod(shape)).astype(t)[start:].reshape(shape)  # sums are exact
+    mask = RNG.random(shape) < 0.5
+    expected = x.sum(axis=axis, where=mask, dtype=np.float64)
+    for flat in (False, True):
+        bits, elements = wf.pack(mask, flat=flat), mask.size if flat else shape[-1]
+        bits[..., -1] |= np.uint32(0xFFFFFFFF << elements % 32 & 0xFFFFFFFF if elements % 32 else 0)
+        assert np.array_equal(wf.sum(x, axis=axis, where=bits, dtype="f32"), expected)
+        assert np.array_equal(wf.max(x, axis=axis, where=bits, initial=-9), x.max(axis, where=mask, initial=-9))
+
+
+def test_a_mask_of_bits_takes_no_kernel_of_its_own() -> None:
+    @wf.program
+    def total(x: Any, bits: Any) -> Any:
+        return wf.sum(x, where=bits)
+
+    for n in (1 << 20, 1 << 20 | 5):
+        (kernel,) = total.compile(((n,), "f32"), ((-(-n // 32),), "u32")).plans
+        assert not kernel.resident
 
 
 def test_words_are_broadcast_as_the_bools_are() -> None:
