@@ -10,10 +10,11 @@ from . import cases
 from .cases import CASES, PLAIN
 from .peers import AnyCase
 from .programs import cases as programs
-from .programs.cases import FUSED, SHAPES, STANDARD
+from .programs.cases import FUSED, MASKS, SHAPES, STANDARD
 
 LISTS: dict[str, Mapping[str, AnyCase]] = {
     "plain": PLAIN, programs.GROUP: FUSED, "standard": STANDARD, "shapes": SHAPES,
+    "masks": MASKS,
 }  # fmt: skip
 """The lists of cases with a name: groups are named by their cases."""
 

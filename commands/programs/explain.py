@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from ...compiler.dtypes import BIT
 from ...compiler.plan.abi import waiting_bytes
-from ...compiler.plan.plan import OF_BITS, Determinism
+from ...compiler.plan.plan import OF_BITS, Determinism, Plan
 from ...compiler.postorder import postorder
+from ...compiler.program.bit_arrays import WORD
 from ...compiler.program.graph import REDUCED, Expr
 from ...runtime.programs.plans import PreparedStep
 from .. import levels, terminal
@@ -138,7 +140,25 @@ def _facts(own: PreparedStep) -> list[tuple[str, object]]:
         *([("finish", finish_words(plan))] if own.step.program.reduces else []),
         ("launch", launch_words(own.prepared)),
         ("shared memory", f"{terminal.size(plan.shared_bytes(state) + waiting)} a CTA"),
+        *([("words of bits", words_of_bits(plan))] if BIT in (o.dtype for o in own.step.program.outputs) else []),
     ]
+
+
+def words_of_bits(plan: Plan) -> str:
+    """How lanes put the words of a result of bits together, and which of them writes."""
+    vector, lanes = plan.vector, WORD // plan.vector
+    if plan.word == "byte":
+        return f"each lane stores its own {vector} bits"
+    writes = "the first lane of a word stores it"
+    way = plan.word or ("ballot" if vector == 1 else "shuffle")
+    if way == "ballot" and vector == 1:
+        return f"one ballot gives a warp its word; {writes}"
+    made = {
+        "shuffle": f"joined by {lanes.bit_length() - 1} shuffles",
+        "redux": "joined by one redux",
+        "ballot": f"from {vector} ballots, whose bits are spread",
+    }[way]
+    return f"{vector} bit(s) of each of {lanes} lanes, {made}; {writes}"
 
 
 def residency(own: PreparedStep) -> str:

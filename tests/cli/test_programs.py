@@ -189,6 +189,10 @@ def test_rows_of_any_length_may_wait_in_memory() -> None:
     assert "resident=memory" in text
     assert "passed" in text
     assert "one step: not cut" in call("explain", *words).stdout
+    mask = ("explain", "relu", "--shape", "4096", "--param", "keep=bits")
+    assert "of 8 lanes, joined by 3 shuffles; the first lane of a word stores it" in call(*mask).stdout
+    assert "one ballot gives a warp its word" in call(*mask, "--plan", "ballot").stdout
+    assert "each lane stores its own 8 bits" in call(*mask, "--plan", "byte-per-thread").stdout
     cut = call("explain", "softmax", "--shape", "8x40", "--plan", "resident=none").stdout
     assert "cut into 2 steps" in cut
     assert "cut at the grid: asked for: resident=none" in cut

@@ -103,6 +103,15 @@ def _batch_norm(torch: Any, _: ProgramCase) -> Function:
     return lambda x, w, b: torch.nn.functional.batch_norm(x, None, None, w, b, training=True, eps=EPS)
 
 
+def _batch_norm_relu(torch: Any, case: ProgramCase) -> Function:
+    norm = _batch_norm(torch, case)
+    return lambda x, w, b: torch.relu(norm(x, w, b))
+
+
+def _add_relu(torch: Any, _: ProgramCase) -> Function:
+    return lambda x, z: torch.relu(x + z)
+
+
 _FUNCTIONS: dict[str, Callable[[Any, ProgramCase], Function]] = {
     "softmax": _softmax("softmax"),
     "softmin": _softmax("softmin"),
@@ -117,5 +126,14 @@ _FUNCTIONS: dict[str, Callable[[Any, ProgramCase], Function]] = {
     "groupnorm": _group_norm,
     "batchnorm": _batch_norm,
     "batchnorm_nhwc": _batch_norm,
+    "batchnorm_relu": _batch_norm_relu,
+    "batchnorm_relu_nhwc": _batch_norm_relu,
     "var_norm_cols": lambda torch, case: _centred(torch, case.axes),
+    "relu": lambda torch, _: torch.relu,
+    "relu_bits": lambda torch, _: torch.relu,
+    "relu_backward": lambda torch, _: lambda dy, _, y: torch.ops.aten.threshold_backward(dy, y, 0),
+    "add": lambda torch, _: torch.add,
+    "add_relu": _add_relu,
+    "add_relu_bits": _add_relu,
+    "where": lambda torch, _: lambda x, z: torch.where(x > 0, x, z),
 }

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ....compiler.dtypes import DType, dtype
+from ....compiler.program.bit_arrays import WORD
 from ...checking.running_error import tiny
 from ..answers import SLACK, unit
 from .cases import ProgramCase
@@ -72,6 +73,9 @@ def _error(case: ProgramCase, expected: Answer, found: Any, ours: bool) -> tuple
     values = expected.values
     if found.numel() != values.numel():
         return math.inf, False
+    if not values.is_floating_point():  # bits
+        wrong = int((found.reshape(values.shape).view(values.dtype) != values).sum())
+        return float(wrong), wrong == 0
     t = dtype(found.dtype)
     size = values.abs()
     allowed = size.mul(ROUNDINGS * unit(t)).add_(tiny(t) * 2 * unit(t))
@@ -172,6 +176,32 @@ def _batch_norm(case: ProgramCase, x: Any, w: Any, b: Any) -> list[Answer]:
     return [Answer(y.mul_(w).add_(b), _affine(scale, w, b)), Answer(mean.flatten(), 1.0), Answer(var.flatten(), 1.0)]
 
 
+def _batch_norm_relu(case: ProgramCase, x: Any, w: Any, b: Any) -> list[Answer]:
+    y, *statistics = _batch_norm(case, x, w, b)
+    return [Answer(y.values.clamp_(min=0), y.scale), *statistics]
+
+
+def _relu(_: ProgramCase, x: Any) -> list[Answer]:
+    return [Answer(x.double().clamp(min=0))]
+
+
+def _relu_bits(_: ProgramCase, x: Any) -> list[Answer]:
+    return [Answer(x.double().clamp(min=0)), Answer(_words(x > 0))]
+
+
+def _words(mask: Any) -> Any:
+    """The words of a mask in row-major order, of type i32."""
+    flat = mask.flatten()
+    padded = flat.new_zeros(-(-flat.numel() // WORD) * WORD)
+    padded[: flat.numel()] = flat
+    weights = [1 << k if k < WORD - 1 else -(1 << k) for k in range(WORD)]
+    return sum(padded[k::WORD].int() * weight for k, weight in enumerate(weights))
+
+
+def _relu_backward(_: ProgramCase, dy: Any, __: Any, output: Any) -> list[Answer]:
+    return [Answer(dy.double() * (output > 0))]
+
+
 def _quantize(case: ProgramCase, x: Any) -> list[Answer]:
     scale = x.double().abs().amax(case.axes) / GREATEST_FP8
     return [Answer(x), Answer(scale)]
@@ -191,6 +221,15 @@ REFERENCES: dict[str, Callable[..., list[Answer]]] = {
     "groupnorm": _group_norm,
     "batchnorm": _batch_norm,
     "batchnorm_nhwc": _batch_norm,
+    "batchnorm_relu": _batch_norm_relu,
+    "batchnorm_relu_nhwc": _batch_norm_relu,
     "var_norm_cols": _standardize,
+    "relu": _relu,
+    "relu_bits": _relu_bits,
+    "relu_backward": _relu_backward,
+    "add": lambda _, x, z: [Answer(x.double() + z)],
+    "add_relu": lambda case, x, z: _relu(case, x.double() + z),
+    "add_relu_bits": lambda case, x, z: _relu_bits(case, x.double() + z),
+    "where": lambda _, x, z: [Answer(x.double().where(x > 0, z.double()))],
 }
 """The reference of each operation, from its inputs; references hold float64 arrays of the size of the results."""

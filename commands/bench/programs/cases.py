@@ -4,7 +4,8 @@
 the axes whose digits follow it: ``softmax1.f32.64x256x56x56``, ``softmax23.f32.64x256x56x56``. Three operations have
 axes of their own: ``groupnorm`` normalises groups of channels (axis 1), ``batchnorm`` each channel in training, and
 ``var_norm_cols`` each column of a matrix. ``batchnorm_nhwc`` is ``batchnorm`` of an array of shape NCHW whose channels
-lie innermost in memory. K and M are 2^10 and 2^20.
+lie innermost in memory; with ``_relu`` behind their names both end in a ReLU. Operations on single elements (``relu``,
+``relu_bits``, ``where``, ...) have no axes. K and M are 2^10 and 2^20.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from functools import cached_property
 from math import prod
 from typing import NamedTuple
 
-from ....compiler.dtypes import BF16, BY_NAME, F8E4M3FN, F16, F32, F64, I64, DType
+from ....compiler.dtypes import BF16, BY_NAME, F8E4M3FN, F16, F32, F64, I32, I64, DType
+from ....compiler.program.bit_arrays import words_shape
 from ..cases import sizes
 
 GROUP = "fused"
@@ -38,9 +40,10 @@ class Operation(NamedTuple):
 
     Attributes:
         inputs: further arrays: ``weight`` and ``bias`` along the folded axes (along the channels for norms of
-            channels), ``residual`` like ``x``, ``target`` with a class for each row.
+            channels), ``residual`` like ``x``, ``target`` with a class for each row, ``bits`` with a bit for each
+            element of ``x``, ``output`` like ``x`` and above 0 where a bit is set: what peers read in place of bits.
         results: ``elements`` are like ``x``, ``bytes`` are 8-bit elements in its shape, ``rows`` are one f32 a row,
-            ``values`` one value of the type of ``x`` a row, ``channels`` one f32 a channel.
+            ``values`` one value of the type of ``x`` a row, ``channels`` one f32 a channel, ``bits`` a mask.
         reads: how often ``x`` must be read: twice if what is folded does not fit on the chip.
     """
 
@@ -64,14 +67,28 @@ OPERATIONS = {
     "groupnorm": Operation(_AFFINE),
     "batchnorm": Operation(_AFFINE, ("elements", "channels", "channels"), reads=2),
     "batchnorm_nhwc": Operation(_AFFINE, ("elements", "channels", "channels"), reads=2),
+    "batchnorm_relu": Operation(_AFFINE, ("elements", "channels", "channels"), reads=2),
+    "batchnorm_relu_nhwc": Operation(_AFFINE, ("elements", "channels", "channels"), reads=2),
     "var_norm_cols": Operation(reads=2),
+    "relu": Operation(),
+    "relu_bits": Operation(results=("elements", "bits")),
+    "relu_backward": Operation(("bits", "output")),
+    "add": Operation(("residual",)),
+    "add_relu": Operation(("residual",)),
+    "add_relu_bits": Operation(("residual",), ("elements", "bits")),
+    "where": Operation(("residual",)),
 }
 """All operations, by the names that cases use."""
-CHANNELS = ("groupnorm", "batchnorm", "batchnorm_nhwc")
+ELEMENTWISE = ("relu", "relu_bits", "relu_backward", "add", "add_relu", "add_relu_bits", "where")
+"""Operations on single elements, which fold nothing."""
+CHANNELS = ("groupnorm", "batchnorm", "batchnorm_nhwc", "batchnorm_relu", "batchnorm_relu_nhwc")
 """Norms of channels, which lie along axis 1."""
-OWN_AXES = (*CHANNELS, "var_norm_cols", "cross_entropy")
+OWN_AXES = (*CHANNELS, *ELEMENTWISE, "var_norm_cols", "cross_entropy")
 """Operations whose axes cannot be chosen."""
-RANKS = {"batchnorm_nhwc": (4, 4), "var_norm_cols": (2, 2), "cross_entropy": (2, 2)}
+RANKS = {
+    **dict.fromkeys(("batchnorm_nhwc", "batchnorm_relu_nhwc"), (4, 4)), **dict.fromkeys(ELEMENTWISE, (1, 8)),
+    "var_norm_cols": (2, 2), "cross_entropy": (2, 2),
+}  # fmt: skip
 """The least and the greatest rank of their arrays, where it is not any from 2 on."""
 
 
@@ -128,16 +145,18 @@ class ProgramCase:
         """The shape of an input or a result, by its role in ``Operation``."""
         if role in ("weight", "bias", "channels"):
             return (self.shape[1],) if self.what in CHANNELS else tuple(self.shape[a] for a in self.axes)
+        if role == "bits":
+            return words_shape(self.shape, flat=True)
         return self.kept if role in ("rows", "values", "target") else self.shape
 
     def dtype_of(self, role: str) -> DType:
         """The element type of an input or a result, by its role in ``Operation``."""
-        return {"rows": F32, "channels": F32, "bytes": F8E4M3FN, "target": I64}.get(role, self.dtype)
+        return {"rows": F32, "channels": F32, "bytes": F8E4M3FN, "target": I64, "bits": I32}.get(role, self.dtype)
 
     @cached_property
     def nbytes(self) -> int:
         """Bytes that must move: each input is read as often as it must be, and each result is written once."""
-        roles = (*self.operation.inputs, *self.operation.results)
+        roles = [r for r in (*self.operation.inputs, *self.operation.results) if r != "output"]
         moved = sum(prod(self.shape_of(role)) * self.dtype_of(role).itemsize for role in roles)
         return self.operation.reads * prod(self.shape) * self.dtype.itemsize + moved
 
@@ -156,6 +175,8 @@ class ProgramCase:
         """The fraction of a copy's speed that it should reach; None for a small case."""
         if self.nbytes < GATED_BYTES:
             return None
+        if self.what in ELEMENTWISE:
+            return 0.95
         if not self.contiguous:
             return 0.88
         if self.length * self.dtype.itemsize % ACCESS:
@@ -188,7 +209,7 @@ def _axes(what: str, digits: str, rank: int) -> tuple[int, ...] | None:
         least, most = RANKS.get(what, (2, 8))
         if digits or not least <= rank <= most:
             return None
-        own = {"cross_entropy": (1,), "groupnorm": tuple(range(2, rank))}
+        own = {"cross_entropy": (1,), "groupnorm": tuple(range(2, rank)), **dict.fromkeys(ELEMENTWISE, ())}
         return own.get(what, tuple(a for a in range(rank) if a != 1))
     axes = tuple(map(int, digits)) or (rank - 1,)
     return axes if list(axes) == sorted(set(axes)) and axes[-1] < rank else None
@@ -229,4 +250,13 @@ SHAPES = _all("""
     layernorm.f32.1x4096 rmsnorm.bf16.1x4096 rmsnorm.bf16.64x4096 cross_entropy.f32.64x1000
 """)
 """Odd lengths, few long rows, other axes, more dims, short rows, and small arrays."""
-FUSED = STANDARD | SHAPES
+MASKS = _all("""
+    relu.f32.128M relu_bits.f32.128M relu_backward.f32.128M add.f32.128M add_relu.f32.128M add_relu_bits.f32.128M
+    where.f32.128M relu.bf16.128M relu_bits.bf16.128M relu_backward.bf16.128M add_relu_bits.bf16.128M
+    relu_bits.f32.134217x1000 relu_backward.f32.134217x1000 relu_bits.bf16.8191x8191 relu.bf16.64x256x56x56
+    where.bf16.32768x4096
+    batchnorm.f32.64x256x56x56 batchnorm_relu.f32.64x256x56x56 batchnorm_relu.bf16.64x256x56x56
+    batchnorm_nhwc.bf16.64x256x56x56 batchnorm_relu_nhwc.bf16.64x256x56x56
+""")
+"""Masks as bits, elementwise programs, and batch norms with a ReLU."""
+FUSED = STANDARD | SHAPES | MASKS

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator, Sequence
+from math import prod
 from typing import Any
 
 from ....compiler.dtypes import F64
+from ....compiler.program.bit_arrays import WORD
 from .cases import ProgramCase
 
 AROUND = 0.1
@@ -15,13 +18,30 @@ AROUND = 0.1
 def inputs(torch: Any, case: ProgramCase, index: int, device: Any) -> tuple[Any, ...]:
     """``x`` and the further inputs of a case, in the order of its operation: the same for the same name and index."""
     generator = _generator(torch, case, index, device)
-    return tuple(_array(torch, case, role, generator) for role in ("elements", *case.operation.inputs))
+    return tuple(_arrays(torch, case, ("elements", *case.operation.inputs), generator))
 
 
 def further(torch: Any, case: ProgramCase, device: Any) -> tuple[Any, ...]:
     """The inputs of a case beside ``x``: the same for the same name."""
-    generator = _generator(torch, case, 0, device)
-    return tuple(_array(torch, case, role, generator) for role in case.operation.inputs)
+    return tuple(_arrays(torch, case, case.operation.inputs, _generator(torch, case, 0, device)))
+
+
+def truths(torch: Any, bits: Any, shape: Sequence[int]) -> Any:
+    """The truth values of the words of a mask, in row-major order of ``shape``."""
+    places = torch.arange(WORD, dtype=torch.int32, device=bits.device)
+    return (bits[:, None] >> places & 1).bool().flatten()[: prod(shape)].reshape(shape)
+
+
+def _arrays(torch: Any, case: ProgramCase, roles: Sequence[str], generator: Any) -> Iterator[Any]:
+    """The arrays of these roles; an output is above 0 where the bits say so."""
+    bits = None
+    for role in roles:
+        if role == "output":
+            yield truths(torch, bits, case.shape).to(getattr(torch, case.dtype.numpy_name))
+            continue
+        made = _array(torch, case, role, generator)
+        bits = made if role == "bits" else bits
+        yield made
 
 
 def _generator(torch: Any, case: ProgramCase, index: int, device: Any) -> Any:
@@ -32,8 +52,10 @@ def _array(torch: Any, case: ProgramCase, role: str, generator: Any) -> Any:
     shape, how = case.shape_of(role), {"generator": generator, "device": generator.device}
     if role == "target":
         return torch.randint(case.length, shape, **how)
+    if role == "bits":
+        return torch.randint(-(2**31), 2**31, shape, dtype=torch.int32, **how)
     made = torch.randn(shape, dtype=torch.float64 if case.dtype == F64 else torch.float32, **how)
     if role in ("weight", "bias"):
         made = made.mul_(AROUND).add_(role == "weight")
     made = made.to(getattr(torch, case.dtype.numpy_name))
-    return made.to(memory_format=torch.channels_last) if case.what == "batchnorm_nhwc" and made.ndim == 4 else made
+    return made.to(memory_format=torch.channels_last) if case.what.endswith("_nhwc") and made.ndim == 4 else made

@@ -45,6 +45,20 @@ def _columns(program: Callable[..., Callable[..., Any]]) -> Callable[..., Any]:
     return var_norm_cols
 
 
+@cache
+def _written(program: Callable[..., Callable[..., Any]], name: str) -> Callable[..., Any]:
+    """A program of elements that users write themselves."""
+    wf = Library()
+
+    def add(x: Any, z: Any) -> Any:
+        return x + z
+
+    def where(x: Any, z: Any) -> Any:
+        return wf.where(x > 0, x, z)
+
+    return program({"add": add, "where": where}[name])
+
+
 FUNCTIONS: dict[str, Callable[[ProgramCase, Any], Callable[..., Any]]] = {
     "softmax": lambda case, wf: partial(wf.softmax, axis=case.axis),
     "softmin": lambda case, wf: partial(wf.softmin, axis=case.axis),
@@ -59,7 +73,16 @@ FUNCTIONS: dict[str, Callable[[ProgramCase, Any], Callable[..., Any]]] = {
     "groupnorm": lambda case, wf: _second(wf.group_norm, case.groups, eps=EPS),
     "batchnorm": lambda _, wf: _batch_norm(wf.batch_norm),
     "batchnorm_nhwc": lambda _, wf: _batch_norm(wf.batch_norm),
+    "batchnorm_relu": lambda _, wf: _batch_norm(wf.batch_norm, activation="relu"),
+    "batchnorm_relu_nhwc": lambda _, wf: _batch_norm(wf.batch_norm, activation="relu"),
     "var_norm_cols": lambda _, wf: _columns(wf.program),
+    "relu": lambda _, wf: wf.relu,
+    "relu_bits": lambda _, wf: partial(wf.relu, keep="bits"),
+    "relu_backward": lambda _, wf: lambda dy, bits, _: wf.relu_backward(dy, bits),
+    "add": lambda _, wf: _written(wf.program, "add"),
+    "add_relu": lambda _, wf: wf.add_relu,
+    "add_relu_bits": lambda _, wf: partial(wf.add_relu, keep="bits"),
+    "where": lambda _, wf: _written(wf.program, "where"),
 }
 """Warpfold's function for each operation; it takes the inputs of a case in order."""
 
@@ -69,8 +92,8 @@ def _second(function: Callable[..., Any], value: Any, **how: Any) -> Callable[..
     return lambda x, *more: function(x, value, *more, **how)
 
 
-def _batch_norm(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda x, w, b: function(x, weight=w, bias=b, training=True, eps=EPS)
+def _batch_norm(function: Callable[..., Any], **how: Any) -> Callable[..., Any]:
+    return lambda x, w, b: function(x, weight=w, bias=b, training=True, eps=EPS, **how)
 
 
 def function(case: ProgramCase) -> Callable[..., Any]:

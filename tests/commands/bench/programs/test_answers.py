@@ -24,6 +24,8 @@ NAMES = (
     "add_rmsnorm.bf16.5x48", "quant_fp8.bf16.6x33", "quant_fp8.f32.6x40", "cross_entropy.f32.9x30",
     "cross_entropy.bf16.9x30", "groupnorm.f32.2x64x5x3", "groupnorm.bf16.3x20x7", "batchnorm.f32.4x6x5x5",
     "batchnorm_nhwc.bf16.4x6x5x5", "batchnorm.f32.50x7", "var_norm_cols.f32.60x5",
+    "batchnorm_relu.f32.4x6x5x5", "batchnorm_relu_nhwc.bf16.4x6x5x5", "relu.f64.70", "relu_bits.f32.3x50",
+    "relu_backward.f16.3x50", "add.f32.70", "add_relu.bf16.70", "add_relu_bits.f32.3x50", "where.f32.3x50",
 )  # fmt: skip
 
 
@@ -51,7 +53,11 @@ def numpys(this: ProgramCase, arrays: tuple[Any, ...]) -> list[np.ndarray[Any, A
     def rms(x: Any) -> Any:
         return x / np.sqrt((x * x).mean(axes, keepdims=True) + RMS_EPS)
 
-    channels = this.what in ("batchnorm", "batchnorm_nhwc", "groupnorm")
+    def bits(mask: Any) -> Any:
+        flat = np.append(mask.ravel(), np.zeros(-mask.size % 32, bool))
+        return np.packbits(flat, bitorder="little").view("<i4")
+
+    channels = this.what.startswith(("batchnorm", "groupnorm"))
     spread = [n if a in ((1,) if channels else axes) else 1 for a, n in enumerate(x.shape)]
     w, b = [*(m.reshape(spread) for m in more if m.ndim and m.size == np.prod(spread)), 0, 0][:2]
     return {
@@ -67,9 +73,17 @@ def numpys(this: ProgramCase, arrays: tuple[Any, ...]) -> list[np.ndarray[Any, A
         "cross_entropy": lambda: [lse[:, 0] - np.take_along_axis(x, more[0][:, None], 1)[:, 0]],
         "groupnorm": lambda: [normal(x.reshape(this.grouped), (2,), EPS).reshape(x.shape) * w + b],
         "batchnorm": lambda: [normal(x, axes, EPS) * w + b, x.mean(axes), x.var(axes)],
-        "batchnorm_nhwc": lambda: [normal(x, axes, EPS) * w + b, x.mean(axes), x.var(axes)],
+        "batchnorm_relu": lambda: [np.maximum(normal(x, axes, EPS) * w + b, 0), x.mean(axes), x.var(axes)],
         "var_norm_cols": lambda: [normal(x, axes, EPS)],
-    }[this.what]()
+        "relu": lambda: [np.maximum(x, 0)],
+        "relu_bits": lambda: [np.maximum(x, 0), bits(x > 0)],
+        "relu_backward": lambda: [np.where(np.unpackbits(more[0].view("u1"), bitorder="little")[: x.size].reshape(
+            x.shape), x, 0)],
+        "add": lambda: [x + more[0]],
+        "add_relu": lambda: [np.maximum(x + more[0], 0)],
+        "add_relu_bits": lambda: [np.maximum(x + more[0], 0), bits(x + more[0] > 0)],
+        "where": lambda: [np.where(x > 0, x, more[0])],
+    }[this.what.removesuffix("_nhwc")]()  # fmt: skip
 
 
 def right(this: ProgramCase, arrays: tuple[Any, ...], found: list[Any], ours: bool = True) -> bool:

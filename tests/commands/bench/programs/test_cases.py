@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from warpfold.commands.bench.programs.cases import FUSED, SHAPES, STANDARD, ProgramCase, parse
+from warpfold.commands.bench.programs.cases import FUSED, MASKS, SHAPES, STANDARD, ProgramCase, parse
 from warpfold.commands.bench.selection import select
 from warpfold.compiler.errors import ArgumentError
 
@@ -19,7 +19,9 @@ def test_no_case_is_listed_twice() -> None:
     assert len(STANDARD) == 26
     assert len(SHAPES) >= 60
     same = {(c.what, c.dtype, c.shape, c.axes) for c in FUSED.values()}
-    assert len(same) == len(FUSED) == len(STANDARD) + len(SHAPES)
+    assert len(MASKS) >= 20
+    shared = MASKS.keys() & STANDARD.keys()
+    assert len(same) == len(FUSED) == len(STANDARD) + len(SHAPES) + len(MASKS) - len(shared)
 
 
 @pytest.mark.parametrize(
@@ -99,6 +101,7 @@ def test_choices() -> None:
     assert select("fused") == list(FUSED.values())
     assert select("standard") == list(STANDARD.values())
     assert select("shapes") == list(SHAPES.values())
+    assert select("masks") == list(MASKS.values())
     assert [c.name for c in select("softmax.bf16.100x5000")] == ["softmax.bf16.100x5000"]
     assert {c.name.split(".")[0] for c in select("fused", "softmax*")} == {
         "softmax", "softmax0", "softmax1", "softmax23"
