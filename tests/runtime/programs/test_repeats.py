@@ -151,6 +151,17 @@ def test_a_number_that_changes_enters_the_recipe(gpu: Gpu) -> None:
 
 
 @pytest.mark.parametrize("gpu", [True], indirect=True)
+def test_a_reduction_where_bits_are_set_enters_its_recipe(gpu: Gpu) -> None:
+    x, mask = gpu.tensor(ROWS), ROWS > 0
+    bits = gpu.tensor(wf.pack(mask).view(np.int32))
+    for _ in range(3):
+        np.testing.assert_allclose(wf.sum(x, 1, where=bits).a, ROWS.sum(1, where=mask), rtol=1e-6)
+    found, warm = gpu.launched(lambda: wf.sum(x, 1, where=bits))
+    assert warm == [LAUNCH]
+    assert {"reduced", "missed", "reduced_where"}.isdisjoint(functions_of(lambda: wf.sum(x, 1, where=bits)))
+
+
+@pytest.mark.parametrize("gpu", [True], indirect=True)
 def test_one_tensor_in_two_places(gpu: Gpu) -> None:
     x, w, b = gpu.tensor(ROWS), gpu.tensor(ROWS[0]), gpu.tensor(ROWS[1])
     for _ in range(2):
