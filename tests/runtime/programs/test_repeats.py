@@ -156,7 +156,7 @@ def test_a_reduction_where_bits_are_set_enters_its_recipe(gpu: Gpu) -> None:
     bits = gpu.tensor(wf.pack(mask).view(np.int32))
     for _ in range(3):
         np.testing.assert_allclose(wf.sum(x, 1, where=bits).a, ROWS.sum(1, where=mask), rtol=1e-6)
-    found, warm = gpu.launched(lambda: wf.sum(x, 1, where=bits))
+    _, warm = gpu.launched(lambda: wf.sum(x, 1, where=bits))
     assert warm == [LAUNCH]
     assert {"reduced", "missed", "reduced_where"}.isdisjoint(functions_of(lambda: wf.sum(x, 1, where=bits)))
 
