@@ -114,10 +114,8 @@ def transposed(task: Task, plan: Plan, found: Sequence[Access]) -> tuple[Access,
 def _is_whole(task: Task, operand: int, plan: Plan) -> bool:
     """Whether the elements of each block follow each other, from a boundary of its accesses on."""
     g, item = task.geometry, task.operand_type(operand).itemsize
-    if [d.size for d in g.reduced] != [plan.held] or (g.reduced[0].strides[operand], g.kept[-1].strides[operand]) != (
-        1,
-        plan.held,
-    ):
+    strides = g.reduced[-1].strides[operand], g.kept[-1].strides[operand]
+    if [d.size for d in g.reduced] != [plan.held] or strides != (1, plan.held):
         return False
     starts = [task.start(operand), *(d.strides[operand] * item for d in g.kept[:-1])]
     return all(n % min(WIDEST, plan.vector * item) == 0 for n in starts)

@@ -164,13 +164,9 @@ class RowAccesses:
 
     def _in_row(self, role: str, number: int, operand: int, t: Any, k: int) -> Any:
         """The pointer from which an element of row ``k`` of a block is as far as one of row 0 is from the array."""
-        kernel = self.kernel
+        kernel, array = self.kernel, self.kernel.arg(role, number)
         stride = kernel.arg("kept_stride", operand, kernel.facts.kept_rank - 1)
-        return (
-            address(kernel.arg(role, number), arith.muli(stride, kernel.number(k)), t)
-            if k
-            else kernel.arg(role, number)
-        )
+        return address(array, arith.muli(stride, kernel.number(k)), t) if k else array
 
     def _from_start(self, operand: int, r: Any, access: str) -> tuple[tuple[int, int], tuple[list[Any], ...]]:
         """The ranks of the layout of an access from ``starts`` on; where ``r`` is, the layout, the row's bounds."""
