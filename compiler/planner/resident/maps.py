@@ -42,6 +42,9 @@ WORDS = threshold(8, "bytes of an access", sittings.MAPS)
 """If accesses along the row have so many bytes."""
 OF_HEAVY_COLUMNS = threshold(8, "accesses of a thread", sittings.TRANSPOSED)
 """The same where weights have more bytes for an element than the elements themselves."""
+COLUMNS = threshold(4, "columns of a thread", sittings.BATCH_NORM)
+"""Of narrow elements with such weights a thread has these, and OF_COLUMNS accesses, where one warp holds a row: it has
+registers for what it reads once for each column."""
 OF_COLUMNS = threshold(4, "accesses of a thread", sittings.MAPS)
 """The accesses in flight of a thread to its columns, for which it reads weights once."""
 
@@ -110,13 +113,15 @@ def _of_rows(task: Task) -> Plan:
 
 def _of_columns(task: Task) -> Plan:
     """The plan of threads whose accesses are along the kept axis, so that what varies along it alone is read once."""
-    vector = columns.vector_of(task)
-    count = ceil(task.geometry.columns / vector)
-    lanes_kept, heavy = min(WARP, ceil2(count)), _is_heavy(task, KEPT)
-    beside = 2 if heavy and count >= 2 * WARP else 1
+    vector, heavy = columns.vector_of(task), _is_heavy(task, KEPT)
+    beside = 2 if heavy and ceil(task.geometry.columns / vector) >= 2 * WARP else 1
+    held = OF_HEAVY_COLUMNS if heavy else OF_COLUMNS
+    if heavy and beside == 1 and vector > COLUMNS:
+        vector, held = COLUMNS, OF_COLUMNS
+    lanes_kept = min(WARP, ceil2(ceil(task.geometry.columns / vector)))
     return Plan(
         "kept", "interleaved", vector, 1, WARP // lanes_kept, ROW_THREADS // WARP // beside, beside,
-        resident="registers", held=OF_HEAVY_COLUMNS if heavy else OF_COLUMNS,
+        resident="registers", held=held,
     )  # fmt: skip
 
 

@@ -28,12 +28,14 @@ class Buffers:
     Attributes:
         program: the program.
         all: the buffers.
-        steps: steps that write counts and numbers of elements for other steps.
+        steps: steps that write counts, numbers of elements and costly values of rows for other steps.
+        costly: the digests of these values.
     """
 
     program: ArrayProgram
     all: list[Buffer] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
+    costly: set[str] = field(default_factory=set)
     _numbers: dict[str, int] = field(default_factory=dict)
 
     def written(self, e: Expr) -> list[Written]:
@@ -54,6 +56,7 @@ class Buffers:
         if e.digest not in self._numbers:
             group = Group(SCALAR, e.space, written=self.written(e))
             self.steps.append(step_of(self.program, group, (), self))
+            self.costly |= {e.digest} if e.args else set()
         return self.operand(e)
 
 
@@ -99,7 +102,7 @@ class _Translation:
 
     def __init__(self, program: ArrayProgram, group: Group, crossing: frozenset[str], buffers: Buffers) -> None:
         self.program, self.group, self.buffers, self.crossing = program, group, buffers, crossing
-        self.before = _before(group)
+        self.before = _before(group) | buffers.costly
         self.inputs: dict[Operand, DType] = {}
         self.made: dict[str, Expr] = {}
         nodes = list(postorder(group.roots, self._operands))

@@ -143,9 +143,9 @@ def batch_norm_backward(
         _check_activation(activation)
         g = xp.where(passes(affine(standard)) if bits is None else truths(bits, x), g, 0.0)
     dbias, dweight = (xp.sum(v, axes, keepdims=True) for v in (g, g * standard))
-    n = prod((x.shape[a] for a in axes), start=1)
+    offset, slope = (xp.mean(v, axes, keepdims=True) for v in (g, g * standard))
     factor = scale if affine.weight is None else scale * affine.weight
-    dx = fma(g, factor, -fma(standard, dweight / n * factor, dbias / n * factor))
+    dx = fma(g, factor, -fma(standard, slope * factor, offset * factor))
     results = {"dx": cast(dx, t), "dweight": xp.squeeze(dweight, axes), "dbias": xp.squeeze(dbias, axes)}
     return results | ({"dresidual": cast(g, result_type(dy))} if residual else {})
 

@@ -6,7 +6,7 @@ from tests.compiler.program.made_programs import Maker, softmax
 from warpfold.compiler.dtypes import F32, F64, I32
 from warpfold.compiler.program.cuts.cut import cut
 from warpfold.compiler.program.cuts.steps import Buffer, Operand
-from warpfold.compiler.program.graph import ELEMENT, KEPT, REDUCED, SCALAR
+from warpfold.compiler.program.graph import ELEMENT, KEPT, REDUCED, SCALAR, walk
 from warpfold.compiler.program.library.monoids import SUM
 from warpfold.compiler.program.library.reductions import sum as total
 from warpfold.compiler.program.tracing import program
@@ -86,3 +86,13 @@ def test_a_result_along_more_dims_than_its_value_is_broadcast() -> None:
     m.write(m.array(1), (0, 1))
     (step,) = cut(m.program(), lambda *_: True).steps
     assert [o.space for o in step.program.outputs] == [ELEMENT, REDUCED]
+
+
+def test_a_costly_value_of_rows_is_computed_by_one_step() -> None:
+    """The elements read the buffer that the fold reads."""
+    m = Maker((0, 1), (0,))
+    scaled = m.op("mul", m.array(0), m.op("sqrt", m.array(1)))
+    m.write(m.op("add", scaled, m.fold([1], SUM, scaled)[0]), (0, 1))
+    first, *others = cut(m.program(), lambda *_: False).steps
+    assert [s.inputs.count(first.outputs[0]) for s in others] == [1, 1]
+    assert [any(e.op == "sqrt" for e in walk(s.program.outputs)) for s in (first, *others)] == [True, False, False]
