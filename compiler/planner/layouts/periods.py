@@ -62,6 +62,8 @@ STATE_REGISTERS = threshold(16, "registers", sittings.SIXTY_THOUSAND)
 """A thread of the ordinary walk along the columns has states of at most these: whole accesses hold as many columns."""
 VALUE_REGISTERS = threshold(64, "registers", Sitting("2026-11-22", "3c14c5c"))
 """Values in flight take at most these where a thread has twice as many accesses in flight as in other plans."""
+LINE_BYTES = threshold(128, "bytes of a row", sittings.BATCH_NORM)
+"""Rows of several whole lines are read by whole accesses, however many registers their states take."""
 FULL = threshold(3 / 4, "part of the lanes", Sitting("2026-11-22", "a541b40"))
 """With at least this part busy, the ordinary walk by whole accesses is as fast."""
 NEEDS = "rows with no gaps, or narrow ones, no more columns than threads, whole accesses in a period"
@@ -171,6 +173,7 @@ def _is_full(task: Task, plan: Plan) -> bool:
     g, item = task.geometry, task.itemsize
     columns, lanes = g.columns, plan.lanes_kept
     whole = columns % min(WIDEST // item, max(1, STATE_REGISTERS // task.state_registers)) == 0
+    whole = whole or (item > 1 and columns * item % LINE_BYTES == 0 and columns * item > LINE_BYTES)
     if len(g.kept) > 1:
         spread = columns <= MIDDLE_BYTE_COLUMNS and MIDDLE_BYTE_ROWS < g.n_reduced <= MIDDLE_BYTES // columns
         wide = plan.vector * item >= WIDEST and (item > 1 or not spread)
