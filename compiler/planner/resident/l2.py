@@ -26,6 +26,8 @@ from .rows import count_of
 HELD = threshold(8, "accesses of a thread", sittings.CACHED_ROWS)
 """A chunk is what the threads of a CTA read with this many accesses each, to all arrays of elements together: registers
 hold these. Where bits are portable it is to each array."""
+EVEN = threshold(7, "accesses of a thread", sittings.BATCH_NORM)
+"""Replaces HELD where these chunks divide a row, and others do not: no end of the row cuts one."""
 THREADS = threshold(256, "threads of a CTA", sittings.CACHED_ROWS)
 """Several CTAs fit an SM: one waits while others read, fold and write."""
 WIDTH = threshold(128, "bytes of a row of a strip", sittings.CACHED_ROWS)
@@ -126,6 +128,8 @@ def _of_rows(task: Task, *, by_columns: bool) -> Plan:
     vector = vector_of(task, "reduced")
     arrays = [i for i in elements_of(task) if i < len(task.program.inputs) and task.operand_type(i) != BIT]
     held = HELD if task.is_portable else max(1, HELD // ceil2(len(arrays)))
+    if held == HELD and not task.is_portable:
+        held = next((h for h in (HELD, EVEN) if task.geometry.n_reduced % (h * THREADS * vector) == 0), HELD)
     return Plan("reduced", "interleaved", vector, 1, lanes, THREADS // lanes, resident="l2", held=held)
 
 
