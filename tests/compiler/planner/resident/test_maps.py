@@ -79,14 +79,18 @@ def test_rows_backwards_are_read_by_vectors(t: str) -> None:
     assert plan_of(added, x, zeros(64, 1025, t=t)[:, :0:-1]).vector == 1
 
 
-@pytest.mark.parametrize(("columns", "fast", "beside"), [(64, "kept", 1), (512, "kept", 2), (4104, "reduced", 1)])
-def test_many_weights_of_narrow_elements_are_read_once_for_eight_rows(columns: int, fast: str, beside: int) -> None:
+@pytest.mark.parametrize(
+    ("columns", "fast", "beside", "held", "vector"),
+    [(64, "kept", 1, 4, 4), (512, "kept", 2, 8, 8), (4104, "reduced", 1, 2, 8)],
+)
+def test_many_weights_of_narrow_elements_are_read_once_for_several_rows(
+    columns: int, fast: str, beside: int, held: int, vector: int
+) -> None:
     def normed(x: Any, mean: Any, scale: Any) -> Any:
         return wf.cast((x - mean) * scale, "float16")
 
     plan = plan_of(normed, zeros(8192, columns, t="f2"), zeros(columns), zeros(columns))
-    assert (plan.fast, plan.warps_kept) == (fast, beside)
-    assert plan.held == (8 if fast == "kept" else 2)
+    assert (plan.fast, plan.warps_kept, plan.held, plan.vector) == (fast, beside, held, vector)
 
 
 @pytest.mark.parametrize(("columns", "fast"), [(10, "kept"), (256, "kept"), (260, "reduced"), (7, "reduced")])
