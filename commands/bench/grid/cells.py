@@ -78,8 +78,7 @@ class ProgramCell(Cell):
     @cached_property
     def nbytes(self) -> int:
         """Bytes that must move: every sector with an element of the view, further inputs, and every result."""
-        roles = (*self.case.operation.inputs, *self.case.operation.results)
-        return touched(self) + sum(prod(self.case.shape_of(r)) * self.case.dtype_of(r).itemsize for r in roles)
+        return touched(self) + self.case.moved
 
 
 @lru_cache

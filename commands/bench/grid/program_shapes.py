@@ -1,4 +1,4 @@
-"""The layouts of ``warpfold grid`` for programs: softmax and norms over rows, other axes and views."""
+"""The layouts of ``warpfold grid`` for programs: softmax and norms over rows, other axes and views; masks of bits."""
 
 from __future__ import annotations
 
@@ -118,6 +118,17 @@ def softmax_views(m: Maker) -> Cells:
         yield m.cell(f"softmax_views.places.{n}", "softmax", (batch, 16, 64, n), (2,), strides)
 
 
+def masks(m: Maker) -> Cells:
+    """A ReLU with its mask as bits and alone, its gradient from bits, and a sum: of rows by length, and of views."""
+    for op in ("relu", "relu_bits", "relu_backward", "add"):
+        for n in (33, 100, 1000, 1024, 8191):
+            yield m.cell(f"masks.{op}.{n}", op, (m.count(n), n), ())
+        yield m.cell(f"masks.{op}.misaligned.1024", op, (m.count(1024), 1024), (), offset=1)
+        for n in (1000, 1024):
+            yield m.cell(f"masks.{op}.sliced.{n}+1", op, (m.count(n), n), (), (n + 1, 1), n + 2)
+        yield m.cell(f"masks.{op}.transposed.1000", op, (m.count(1000), 1000), (), (1, m.count(1000)))
+
+
 def small_programs(m: Maker) -> Cells:
     """What fits one CTA."""
     for rows, n in ((1, 1), (1, 1000), (4, 1024), (32, 128), (100, 40)):
@@ -126,7 +137,7 @@ def small_programs(m: Maker) -> Cells:
 
 
 KINDS: tuple[Callable[[Maker], Cells], ...] = (
-    softmax, layer_norm, rms_norm, softmax_axes, softmax_views, small_programs,
+    softmax, layer_norm, rms_norm, softmax_axes, softmax_views, masks, small_programs,
 )  # fmt: skip
 """The kinds of layout, in the order in which they are measured and shown."""
 

@@ -186,10 +186,10 @@ def _relu(_: ProgramCase, x: Any) -> list[Answer]:
 
 
 def _relu_bits(_: ProgramCase, x: Any) -> list[Answer]:
-    return [Answer(x.double().clamp(min=0)), Answer(_words(x > 0))]
+    return [Answer(x.double().clamp(min=0)), Answer(words_of(x > 0))]
 
 
-def _words(mask: Any) -> Any:
+def words_of(mask: Any) -> Any:
     """The words of a mask in row-major order, of type i32."""
     flat = mask.flatten()
     padded = flat.new_zeros(-(-flat.numel() // WORD) * WORD)

@@ -156,9 +156,13 @@ class ProgramCase:
     @cached_property
     def nbytes(self) -> int:
         """Bytes that must move: each input is read as often as it must be, and each result is written once."""
+        return self.operation.reads * prod(self.shape) * self.dtype.itemsize + self.moved
+
+    @property
+    def moved(self) -> int:
+        """Bytes of all inputs that must be read beside ``x``, and of the results."""
         roles = [r for r in (*self.operation.inputs, *self.operation.results) if r != "output"]
-        moved = sum(prod(self.shape_of(role)) * self.dtype_of(role).itemsize for role in roles)
-        return self.operation.reads * prod(self.shape) * self.dtype.itemsize + moved
+        return sum(prod(self.shape_of(role)) * self.dtype_of(role).itemsize for role in roles)
 
     @property
     def contiguous(self) -> bool:

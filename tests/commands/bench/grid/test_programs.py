@@ -15,7 +15,7 @@ from warpfold.commands.bench.grid.program_shapes import DTYPES, KINDS, cells
 from warpfold.commands.bench.grid.records import Record, Report
 from warpfold.commands.bench.grid.run import MOST_BYTES
 from warpfold.commands.bench.peers import torch_programs
-from warpfold.commands.bench.programs import ours
+from warpfold.commands.bench.programs import answers, ours
 from warpfold.compiler.dtypes import dtype
 from warpfold.runtime.backends.emulator_backend import EmulatorBackend
 from warpfold.runtime.tuning.measure import Ceilings, Timing
@@ -69,6 +69,7 @@ def test_rows_of_many_lengths_views_and_axes_occur() -> None:
         (ProgramCell("x", "x.y", "softmax", dtype("f32"), (8, 64), (64, 1), 0, (1,)), 2 * 2048),
         (ProgramCell("x", "x.y", "layernorm", dtype("bf16"), (8, 64), (64, 1), 0, (1,)), 2 * 1024 + 2 * 128),
         (ProgramCell("x", "x.y", "softmax", dtype("f32"), (8, 64), (0, 1), 0, (1,)), 256 + 2048),
+        (ProgramCell("x", "x.y", "relu_backward", dtype("f32"), (8, 64), (64, 1), 0, ()), 2 * 2048 + 64),
     ],
 )
 def test_bytes_are_those_of_the_view_and_of_the_result(cell: ProgramCell, nbytes: int) -> None:
@@ -107,7 +108,12 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def function(case: Any) -> Any:
         call = torch_programs.function(torch, case)
-        return lambda x, *more: call(x.float(), *(m.float() for m in more)).to(x.dtype)
+
+        def made(x: Any, *more: Any) -> Any:
+            found = call(x.float(), *(m.float() for m in more)).to(x.dtype)
+            return (found, answers.words_of(x > 0)) if "bits" in case.operation.results else found
+
+        return made
 
     monkeypatch.setattr(ours, "function", function)
 
