@@ -145,7 +145,8 @@ def test_every_layout_is_checked(library: Any, name: str) -> None:
         assert found.get("right"), (cell, found)
         assert found["program"]
         with made.work(cell) as work:
-            assert source.error(cell, work.result() + 0.1) > 1, cell
+            first, *others = ours.results(work.result())
+            assert source.error(cell, (first + 0.1, *others)) > 1, cell
 
 
 def test_a_large_cell_is_compared_with_a_copy(library: Any) -> None:
