@@ -32,7 +32,8 @@ def test_as_pytorch(channel: int, parts: int, activation: str | None) -> None:
     residual = Z if parts & 4 else None
     mean, var = RNG.standard_normal(n), RNG.random(n)
     given = {"x": X, "weight": weight, "bias": bias, "residual": residual}
-    how = {"channel_axis": channel, "activation": activation}
+    eps, momentum = (1e-5, 0.25)[parts % 2], (0.3, 0.0, 1.0)[parts % 3]
+    how: dict[str, Any] = {"channel_axis": channel, "activation": activation, "eps": eps}
 
     def tensor(a: Any) -> Any:
         return None if a is None else torch.from_numpy(np.array(a, np.float64)).requires_grad_()
@@ -46,12 +47,13 @@ def test_as_pytorch(channel: int, parts: int, activation: str | None) -> None:
     moved = x.movedim(channel, 1)
     running = [torch.from_numpy(v.copy()) for v in (mean, var)]
     with torch.no_grad():
-        expected = after(f.batch_norm(moved, *running, w, b))
+        expected = after(f.batch_norm(moved, *running, w, b, eps=eps))
     (found,) = values(batch_norm, given | {"running_mean": mean, "running_var": var}, **how)
     close(found, expected)
 
-    expected = after(f.batch_norm(moved, *running, w, b, training=True, momentum=0.3))
-    found = values(batch_norm, given | {"running_mean": mean, "running_var": var}, training=True, momentum=0.3, **how)
+    expected = after(f.batch_norm(moved, *running, w, b, training=True, momentum=momentum, eps=eps))
+    given |= {"running_mean": mean, "running_var": var}
+    found = values(batch_norm, given, training=True, momentum=momentum, **how)
     close(found[0], running[0])
     close(found[1], running[1])
     close(found[2], expected.detach())
