@@ -40,7 +40,6 @@ PRACTICE: dict[str, tuple[str, Arguments]] = {
     "quantize": ("quantize", ((ROWS, "f8e4m3fn"), {})),
     "softmax of columns": ("softmax", ((((8192, 8192), "f32"),), {"axis": 0})),
     "softmax of long rows": ("softmax", ((((64, 1 << 20), "f32"),), {})),
-    "softmax of long odd rows": ("softmax", ((((64, (1 << 20) + 1), "bf16"),), {})),
     "softmax in shared memory": ("softmax", ((((4096, 16384), "f32"),), {})),
 }
 """Calls by name: the program, and its arguments."""

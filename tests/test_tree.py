@@ -266,26 +266,6 @@ def kept(x: Row, plan: Plan, lead: int | None = None, *, walked: bool = False) -
     return dealt_out(warps, plan)
 
 
-def cached(x: Row, plan: Plan, lead: int | None = None) -> Any:
-    """Paragraph 12: the sum of a row whose chunks wait in the L2 cache; rows may begin ``lead`` past a boundary."""
-    v, positions, shifted = plan.vector_reduced, plan.positions, lead is not None
-    length = plan.held * positions * v
-
-    def chunk(begin: int) -> Any:
-        def own(q: int) -> Any:
-            starts = [begin - (lead or 0) + (k * positions + q) * v for k in range(plan.held)]
-            accesses = [[x[r] if 0 <= r < len(x) else np.float32(0) for r in range(s, s + v)] for s in starts]
-            if begin + length > len(x) or (shifted and not begin):
-                return reduce(operator.add, map(halves, accesses))
-            return halves([element for access in accesses for element in access])
-
-        threads = [own(q) for q in range(positions)]
-        return dealt_out([neighbours(threads[k : k + plan.lanes]) for k in range(0, positions, plan.lanes)], plan)
-
-    states = [chunk(begin) for begin in range(0, len(x) + (v - 1) * shifted, length)]
-    return cta(np.array(states), plan.second, len(states), 1, 1)
-
-
 @wf.program
 def with_its_sum(x: Any, *, axis: int) -> Any:
     """The elements relative to their sum, so that these are read again, and the sum."""
@@ -438,17 +418,6 @@ def test_sums_of_rows_that_a_loop_walks(options: str, monkeypatch: pytest.Monkey
     leads = [i * 333 % plan.vector if plan.vector > 1 else None for i in range(5)]
     sums = [kept(row, plan, lead, walked=lead is not None) for row, lead in zip(x, leads, strict=True)]
     assert found[:, 0].tolist() == [float(s) for s in sums]
-
-
-@pytest.mark.parametrize("n", [96, 333, 1000])
-@pytest.mark.parametrize("options", ["vector=4,lanes=8,warps=1,held=3", "vector=1,lanes=4,warps=4,held=2"])
-def test_sums_of_rows_that_wait_in_the_l2_cache(options: str, n: int) -> None:
-    x, plan = at_element(random(5, n), 0), Plan().with_options(options)
-    out = at_element(x, 0), np.empty((5, 1), np.float32)
-    wanted = f"fast=reduced,warps_kept=1,resident=l2,{options}"
-    found = with_its_sum(x, axis=1, plan=wanted, out=out, device="emulator")[1]
-    leads = [i * n % plan.vector if n % plan.vector else None for i in range(5)]
-    assert found[:, 0].tolist() == [float(cached(row, plan, lead)) for row, lead in zip(x, leads, strict=True)]
 
 
 @pytest.mark.parametrize("options", ["lanes=8,warps=1", "lanes=2,warps=4", "lanes=8,warps=2,cluster=2"])

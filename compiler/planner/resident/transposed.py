@@ -38,7 +38,7 @@ def plan(task: Task) -> Plan | None:
     g = task.geometry
     if task.program.reduces or task.is_portable or has_bits(task) or task.program.gathered:
         return None
-    if not g.kept or not g.n_kept or not g.n_reduced:
+    if not g.kept or not g.reduced or not g.n_kept or not g.n_reduced:
         return None
     widest = WIDEST // max(task.operand_type(i).itemsize for i in elements_of(task))
     plans = (_of(task, held, min(widest, BLOCK // held)) for held in _lengths(g.reduced[-1].size, widest))

@@ -17,9 +17,8 @@ from ..place import Digits, Place, Tile, place_in_tile
 from ..row import Row
 from ..span import reduce_span, span_of
 from ..walk import Chunk
-from .cut_chunk import CutChunk
 from .held_row import HeldRow
-from .row_accesses import RowAccesses, is_shifted
+from .row_accesses import RowAccesses, is_cut, is_shifted
 
 Make = Callable[[], Sequence[Any]]
 """What writes the ops of a branch, and gives its values."""
@@ -58,19 +57,13 @@ class Chunks:
         return 1 + len(self.kernel.phases)
 
     def is_inner(self, part: Any) -> Any:
-        """Whether no end of the row cuts chunk ``part``; None where no chunk is cut.
-
-        Where accesses begin at boundaries, neither do ends cut those around a weight's elements, which begin elsewhere.
-        """
+        """Whether no end of the row cuts chunk ``part``; None where no chunk is cut."""
         kernel, length = self.kernel, self.kernel.arg("chunk")
         if kernel.facts.full:
             return None
         end = arith.muli(arith.addi(part, kernel.number(1)), length)
-        if not is_shifted(kernel):
-            return arith.cmpi(arith.CmpIPredicate.sle, end, kernel.arg("n_reduced"))
-        around = kernel.plan.vector if "unaligned" in kernel.facts.access else 0
-        inner = arith.cmpi(arith.CmpIPredicate.sle, arith.addi(end, kernel.number(around)), kernel.arg("n_reduced"))
-        return arith.andi(inner, kernel.less(kernel.number(0), part))
+        inner = arith.cmpi(arith.CmpIPredicate.sle, end, kernel.arg("n_reduced"))
+        return arith.andi(inner, kernel.less(kernel.number(0), part)) if is_shifted(kernel) else inner
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,10 +118,7 @@ class ChunkWork:
         def loaded(row: HeldRow) -> list[Any]:
             return [row.fragment(v, j) for v, j in accesses]
 
-        def nothing(*_: Any) -> list[Any]:
-            return [llvm.mlir_undef(t) for t in types]
-
-        found = self.if_there(types, lambda: self.chosen(types, loaded, nothing), nothing)
+        found = self.if_there(types, lambda: self.accessed(types, loaded), lambda: [llvm.mlir_undef(t) for t in types])
         for (v, j), fragment in zip(accesses, found, strict=True):
             self.row.fragments[j][v] = fragment
 
@@ -143,13 +133,10 @@ class ChunkWork:
         phase = self.chunks.kernel.of(self.phase)
         types = [with_shape(t, phase.plan.vector_kept) for t in phase.states]
 
-        def state(row: HeldRow | CutChunk) -> Sequence[Any]:
-            return unpack(row.reduced(phase))
-
         def reduced() -> list[Any]:
             self.know()
             with phase.reduce.location:
-                return self.chosen(types, state, state)
+                return self.chosen(types, lambda row: unpack(row.reduced(phase)))
 
         return self.if_there(types, reduced, lambda: [llvm.mlir_undef(t) for t in types])
 
@@ -177,14 +164,14 @@ class ChunkWork:
         owner = arith.andi(self.place.owner, kernel.is_first(self.part))
         row = replace(self.row, row=replace(self.row.row, place=replace(self.place, owner=owner)))
 
-        def store(own: HeldRow | CutChunk) -> list[Any]:
+        def store(own: HeldRow) -> list[Any]:
             own.store()
             return []
 
         def written() -> list[Any]:
             self.know()
             following = take()
-            replace(self, row=row).chosen([], store, store)
+            replace(self, row=row).accessed([], store)
             return [following]
 
         return self.if_there([kernel.index], written, lambda: [take()])[0]
@@ -204,16 +191,18 @@ class ChunkWork:
         """What ``make`` gives where the turn has a chunk for the phase, values of ``types``, or else ``otherwise``."""
         return _if(self.there, types, make, otherwise)
 
-    def chosen(
-        self,
-        types: Sequence[Any],
-        whole: Callable[[HeldRow], Sequence[Any]],
-        cut: Callable[[CutChunk], Sequence[Any]],
-    ) -> list[Any]:
-        """Values of ``types``: what ``whole`` gives of a chunk that no end of the row cuts, ``cut`` of another one."""
+    def accessed(self, types: Sequence[Any], make: Callable[[HeldRow], Sequence[Any]]) -> list[Any]:
+        """What ``make``, which reads or writes, gives of the row: masks are cheap where no end of it cuts an access."""
+        kernel = self.chunks.kernel
+        cut = kernel.plan.vector_reduced > 1 and is_cut(kernel)
+        return self.chosen(types, make) if cut else list(make(self.row))
+
+    def chosen(self, types: Sequence[Any], make: Callable[[HeldRow], Sequence[Any]]) -> list[Any]:
+        """What ``make`` gives of the row, values of ``types``: a chunk that no end of the row cuts needs no masks."""
         if self.inner is None:
-            return list(whole(self.row))
-        return _if(self.inner, types, lambda: whole(self.row.inside()), lambda: cut(CutChunk.of(self.row.row)))
+            return list(make(self.row))
+        whole, cut = (lambda w=w: make(self.row.apart(whole=w)) for w in (True, False))
+        return _if(self.inner, types, whole, cut)
 
     def count(self, op: str, phase: int, types: Sequence[Any] = ()) -> Any:
         """An op on the counter of a phase of these rows. The first counter is that of the tickets."""

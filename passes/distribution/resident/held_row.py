@@ -95,10 +95,7 @@ class HeldRow:
 
     def _is_inside(self, j: int) -> bool:
         """Whether the aligned accesses around access ``j`` lie in the row in every thread."""
-        kernel = self.row.kernel
-        if kernel.plan.resident == "l2":
-            return self.whole and is_shifted(kernel)
-        return self._is_middle(j, beside=1) and bool(kernel.phases)
+        return self._is_middle(j, beside=1) and self.row.kernel.plan.resident != "l2" and bool(self.row.kernel.phases)
 
     def inputs_of(self, tensors: Sequence[Any]) -> list[Any]:
         """The inputs that tensors need for each element."""
@@ -106,14 +103,14 @@ class HeldRow:
         needed = postorder(tensors, operands_of, values.kept)
         return [v for v in needed if isinstance(v, ir.BlockArgument) and values.varies(v)]
 
-    def inside(self) -> HeldRow:
-        """The row in a branch of the kernel where all of its accesses lie in the row.
+    def apart(self, *, whole: bool) -> HeldRow:
+        """The row in a branch of the kernel, where all of its accesses lie in the row if it is ``whole``.
 
         What is computed in the branch is known there alone.
         """
         values = replace(self.row.values, kept=dict(self.row.values.kept))
         row = replace(self.row, values=values)
-        return replace(self, row=row, fragments=tuple(map(dict, self.fragments)), whole=True)
+        return replace(self, row=row, fragments=tuple(map(dict, self.fragments)), whole=whole)
 
     def begin_phase(self) -> None:
         """Forgets what is to be computed again."""
@@ -126,8 +123,8 @@ class HeldRow:
         self.begin_phase()
         plan = phase.plan
         state = state_type([with_shape(t, plan.vector_kept) for t in phase.states])
-        accesses = [pack(self._counted(phase, j)) for j in range(len(self.starts))]
-        attributes = {"elements": len(accesses) * plan.vector_reduced, "columns": plan.vector_kept}
+        accesses = [pack(self._counted(phase, j)) for j in range(plan.held)]
+        attributes = {"elements": plan.held * plan.vector_reduced, "columns": plan.vector_kept}
         return phase.stage("fold.block_reduce", [state], accesses, attributes).results[0]
 
     def _counted(self, phase: Kernel, j: int) -> list[Any]:
