@@ -41,7 +41,7 @@ NUMBER_BITS = 24
 
 RARE = (
     "repeats", "flat", "by_row", "gapped", "pieces", "block", "places", "numbers", "once", "stores", "full",
-    "waiting", "walked", "numberings", *RARE_IN_PLANS,
+    "waiting", "walked", "rows_first", "numberings", *RARE_IN_PLANS,
 )  # fmt: skip
 """The facts, and the fields of a plan, that the IR leaves out where they have their default."""
 
@@ -81,6 +81,7 @@ class Facts:
         full: whether every thread makes all accesses that it keeps, and each lies in the row.
         waiting: the numbers of the inputs whose elements wait for a later phase, since each row has its own.
         walked: whether phases walk the accesses that wait in shared memory in a loop, for rows of any length.
+        rows_first: whether CTAs of a map that follow each other have other rows, and not other parts of one.
         numberings: along which dims the numbers of each numbering of the program rise: ``kept``, ``reduced``,
             ``both`` or ``none``, for a count of elements.
     """
@@ -104,6 +105,7 @@ class Facts:
     full: bool = False
     waiting: tuple[int, ...] = ()
     walked: bool = False
+    rows_first: bool = False
     numberings: tuple[str, ...] = ()
 
     def row(self, geometry: Geometry) -> int:

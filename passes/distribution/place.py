@@ -155,10 +155,11 @@ def numbers_of_cta(kernel: Kernel) -> tuple[Any, Any]:
     """The number of a CTA's results, and of its part of them, where nothing is folded.
 
     CTAs run in about the order of their numbers in the grid, along x, then y, then z. Where rows lie in memory, those
-    that follow each other take parts that do, so that lines that two parts share are still in the L2 cache.
+    that follow each other take parts that do, so that lines that two parts share are still in the L2 cache; unless rows
+    share large weights.
     """
     plan = kernel.plan
-    if plan.tile_bytes or (plan.fast == "kept" and plan.walk != "blocked"):
+    if kernel.facts.rows_first or plan.tile_bytes or (plan.fast == "kept" and plan.walk != "blocked"):
         layer, rows = kernel.id(gpu.block_id(gpu.Dimension.z)), kernel.id(gpu.grid_dim(gpu.Dimension.y))
         part = arith.addi(kernel.id(gpu.block_id(gpu.Dimension.y)), arith.muli(layer, rows))
         return kernel.id(gpu.block_id(gpu.Dimension.x)), part

@@ -40,6 +40,10 @@ Rows = frozenset[tuple[Dims, Dims]]
 """Rows by the dims that say which row, and those along a row."""
 Turned = frozenset[tuple[Dims, Dims, Dims]]
 """Rows of steps without a fold, and the dims along which their threads go instead."""
+LARGE = 1 << 22
+"""From so many elements on a step that reads few of them is over in a small part of the time."""
+MANY_READ = 100
+"""A step that reads less than the whole divided by this reads few."""
 MOST_GATHERED = 4096
 """Elements of a row that a CTA gathers and folds; of a longer one a map gathers them, and a reduction follows."""
 
@@ -255,7 +259,7 @@ class StepPlanner:
         return self._read(cut) < LITTLE_MORE * self._read(steps)
 
     def _is_read_again(self, step: Step, steps: Steps, long: Rows, far: Rows) -> bool:
-        """Whether another step reads the elements of a step as well, so that as many steps read no more if it is cut.
+        """Whether another step reads the elements of a step as well, so that as many passes read no more if it is cut.
 
         So it is with images whose bits are words along another axis: on an H100 a batch norm of 64 x 256 x 56 x 56 f32
         with bits took 271 us where its rows waited, and 216 cut; with an array added 415 and 282.
@@ -263,7 +267,12 @@ class StepPlanner:
         if len(steps.steps) == 1 or self.determinism == "portable":
             return False
         cut = self._steps(long | {(step.kept, step.reduced)}, far)
-        return len(cut.steps) <= len(steps.steps) and self._read(cut) <= self._read(steps)
+        return self._passes(cut) <= self._passes(steps) and self._read(cut) <= self._read(steps)
+
+    def _passes(self, steps: Steps) -> int:
+        """The steps, without those of a program of large arrays that read few elements."""
+        read = [self._read_by(step, steps) for step in steps.steps]
+        return sum(MANY_READ * n >= sum(read) for n in read) if sum(read) >= LARGE else len(read)
 
     def _gathers_many(self, step: Step) -> bool:
         """Whether a step folds more gathered elements than the threads of a CTA have in flight."""
@@ -276,12 +285,12 @@ class StepPlanner:
 
     def _read(self, steps: Steps) -> int:
         """The elements that all steps read."""
-        found = 0
-        for operand in (o for step in steps.steps for o in step.inputs):
-            own = operand.kind == "view"
-            dims = self.program.read(operand.number) if own else steps.buffers[operand.number].dims
-            found += prod(self.sizes[d] for d in dims)
-        return found
+        return sum(self._read_by(step, steps) for step in steps.steps)
+
+    def _read_by(self, step: Step, steps: Steps) -> int:
+        """The elements that a step reads."""
+        dims = [self.program.read(o.number) if o.kind == "view" else steps.buffers[o.number].dims for o in step.inputs]
+        return sum(prod(self.sizes[d] for d in own) for own in dims)
 
     def tasks(self, steps: Steps) -> list[Task]:
         """What the planner is asked for each step."""

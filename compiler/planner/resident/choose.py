@@ -271,6 +271,7 @@ def _facts(task: Task, plan: Plan) -> Facts:
         stores=found[inputs:],
         full=plan.held > 0 and covered == g.n_reduced and "shifted" not in found,
         waiting=_waiting(task, found) if plan.held and task.program.reduces else (),
+        rows_first=maps.shares_weights(task),
         numberings=numberings(task.program),
     )
 

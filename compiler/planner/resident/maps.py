@@ -48,6 +48,17 @@ registers for what it reads once for each column."""
 OF_COLUMNS = threshold(4, "accesses of a thread", sittings.MAPS)
 """The accesses in flight of a thread to its columns, for which it reads weights once."""
 
+SHARED = threshold(1 << 22, "bytes of weights", sittings.TRANSPOSED)
+"""Where rows share so many, CTAs that follow each other have other rows: what these share is read from the L2 cache."""
+
+
+def shares_weights(task: Task) -> bool:
+    """Whether rows of a program without a fold share so much that the L2 cache does not keep it for the next row."""
+    g, inputs = task.geometry, task.program.inputs
+    along = zip(inputs, spaces(task), strict=False)
+    nbytes = sum(t.itemsize for t, space in along if space == REDUCED) * g.n_reduced
+    return not task.program.reduces and g.n_kept > 1 and nbytes >= SHARED
+
 
 def plan(task: Task, notes: Notes) -> Plan:
     """The plan of a program without a fold."""
