@@ -123,3 +123,17 @@ def test_a_step_whose_elements_another_step_reads_is_cut() -> None:
     assert len(steps()) == 1
     assert steps(activation="relu", keep="bits")[-1] == 2  # the output and its bits
     assert steps(activation="relu", keep="bits", determinism="portable")[-1] == 1
+
+
+def test_a_step_of_few_elements_does_not_count_beside_large_ones() -> None:
+    """Running statistics are a third step of a batch norm that is cut."""
+
+    def steps(height: int) -> list[int]:
+        images, channel = ((8, 4, height, 512), "f32"), ((4,), "f32")
+        how = {"training": True, "activation": "relu", "keep": "bits"}
+        arrays = (images, channel, channel, channel, channel, images)
+        found = wf.batch_norm._planned(arrays, how, "sm_90a")
+        return [len(s.step.outputs) for s in found.prepared.steps]
+
+    assert steps(512)[1:] == [2, 2]  # the running statistics; the output and its bits
+    assert len(steps(64)) == 2

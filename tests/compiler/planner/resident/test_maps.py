@@ -28,6 +28,13 @@ def zeros(*shape: int, t: str = "f4") -> Any:
     return np.zeros(shape, t)
 
 
+@pytest.mark.parametrize(("rows", "columns", "first"), [(4, 1 << 22, True), (4, 1 << 16, False), (1, 1 << 22, False)])
+def test_rows_that_share_large_weights_follow_each_other_in_the_grid(rows: int, columns: int, first: bool) -> None:
+    shapes = ((rows, columns), "f32"), ((columns,), "f32")
+    (found,) = wf.program(scaled)._planned(shapes, {}, "sm_90a").prepared.steps
+    assert found.prepared.choice.facts.rows_first is first
+
+
 def test_wide_accesses_are_two_in_flight() -> None:
     plan = plan_of(added, zeros(1 << 16), zeros(1 << 16))
     assert (plan.vector, plan.warps * plan.lanes, plan.held) == (4, 256, 2)
