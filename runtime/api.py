@@ -110,6 +110,11 @@ def reduce(
 _reductions = Memo()
 
 
+def _as_called(xs: Sequence[Any], what: Any, axis: Axis, out: Any, where: Any, how: Mapping[str, Any]) -> Any:
+    """``reduce`` as a user calls it, which looks at earlier calls."""
+    return reduce(*xs, what=what, axis=axis, out=out, where=where, **how)
+
+
 def reduced(xs: Sequence[Any], what: Any, axis: Axis, out: Any, where: Any, how: Mapping[str, Any]) -> Any:
     """``reduce`` from the arguments to the launch, without a look at earlier calls; ``how``: all other keywords."""
     if any(map(is_array, xs)):
@@ -119,7 +124,7 @@ def reduced(xs: Sequence[Any], what: Any, axis: Axis, out: Any, where: Any, how:
     if are_tracked((*xs, where)):
         from .programs.autograd import reduced_with_gradients  # not imported without such tensors
 
-        return reduced_with_gradients(reduced, xs, what, axis, out, where, how)
+        return reduced_with_gradients(_as_called, xs, what, axis, out, where, how)
     given = DEFAULTS | {name: value for name, value in how.items() if name in DEFAULTS}
     params = {name: value for name, value in how.items() if name not in DEFAULTS}
     nan, determinism = given["nan"], given["determinism"]

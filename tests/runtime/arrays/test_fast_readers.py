@@ -25,7 +25,8 @@ class Parameter(Tensor):
     __module__ = "torch.nn.parameter"
 
 
-def test_arrays_of_one_kind(gpu: Gpu) -> None:
+def test_arrays_of_one_kind(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tensor that requires gradients has a kind where none are recorded; else its results are no repetition."""
     x = gpu.tensor(ROWS)
     alike = gpu.tensor(ROWS * 2)
     assert kinds_of([x]) == kinds_of([alike])
@@ -36,6 +37,8 @@ def test_arrays_of_one_kind(gpu: Gpu) -> None:
         x[:4], x[:, ::2], Tensor(x.a.T), gpu.tensor(ROWS.astype(np.int32)), gpu.tensor(ROWS, offset=4), gradient,
         gpu.tensor(ROWS, device=1), Tensor(x.a, neg=True),
     ]  # fmt: skip
+    assert kinds_of([gradient]) is None
+    monkeypatch.setattr(sys.modules["torch"], "is_grad_enabled", lambda: False)
     assert len(set(kinds_of([x, *others]))) == 1 + len(others)  # type: ignore[arg-type]
 
 

@@ -17,6 +17,7 @@ from test_closures import PLACES, Place
 
 import warpfold as wf
 from warpfold.compiler.errors import ArgumentError, BackendError, DTypeError
+from warpfold.runtime.arrays.fast_readers import kinds_of
 from warpfold.runtime.calls import recall
 
 __all__ = ["gpu"]
@@ -255,6 +256,7 @@ def test_a_call_without_gradients_is_not_repeated_where_they_are_recorded(
     for _ in range(2):
         np.testing.assert_array_equal(wf.sum(x, 1).a, [3, 3])
     recorded[0] = True
+    assert kinds_of([x]) is None  # a recipe would give a result without a gradient
     with pytest.raises(ArgumentError, match="WF165: a tensor requires gradients, and out= is given"):
         wf.sum(x, 1, out=gpu.tensor(np.zeros(2, np.float32)))
 
@@ -548,6 +550,7 @@ def test_gpu_arrays_without_a_kind_take_the_slow_path(torch: Any) -> None:
             assert wf.sum(torch.nn.Parameter(x)).item() == 32
         for tracked in (torch.nn.Parameter(x), x.clone().requires_grad_()):
             wf.sum(tracked).backward()
+            wf.exp(tracked * 0).sum().backward()
             assert torch.equal(tracked.grad, torch.ones_like(x))
         assert wf.sum(torch._neg_view(x)).item() == -32
         with torch.inference_mode():
