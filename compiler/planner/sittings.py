@@ -68,5 +68,6 @@ GATHERED_ONCE = Sitting("2026-11-26", "084419e", "Long rows that are folded once
 TRANSPOSED = Sitting("2026-11-26", "e3ec4eb", "Programs without a fold")
 MAPS = Sitting("2026-11-26", "ab08bb8", "Programs without a fold")
 WALKED_SLOTS = Sitting("2026-11-26", "a5b1b1a", "Rows of many lengths, few kernels")
+SHARED_WEIGHTS = Sitting("2026-11-26", "5221da0", "Few long rows with weights, and steps that are over in a launch")
 FEW_LONG_ROWS = Sitting("2026-11-26", "8e56efb", "Few long rows")
 BATCH_NORM = Sitting("2026-11-26", "7ab3c08", "Batch norm, taken apart")

@@ -45,6 +45,13 @@ def elements_of(task: Task) -> list[int]:
     return found or [i for i, space in enumerate(spaces(task)) if space & REDUCED]
 
 
+def across_rows(task: Task) -> list[int]:
+    """The operands whose elements lie side by side along the kept axis, where those of others do along rows."""
+    g, rows = task.geometry, elements_of(task)
+    side_by_side = [i for i in rows if g.reduced and g.reduced[-1].strides[i] == 1]
+    return [i for i in rows if side_by_side and i not in side_by_side and g.kept and g.kept[-1].strides[i] == 1]
+
+
 def _moves(task: Task, operand: int) -> bool:
     """Whether an operand has an element of its own for each of a row, and its rows are not all one."""
     g = task.geometry

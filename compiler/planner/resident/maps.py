@@ -13,7 +13,7 @@ from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Notes, Task
 from . import columns
-from .accesses import ROW_THREADS, accesses, elements_of, is_by_columns, spaces, vector_of, writes_bits
+from .accesses import ROW_THREADS, accesses, across_rows, elements_of, is_by_columns, spaces, vector_of, writes_bits
 from .rows import count_of, lanes_of_word
 
 IN_FLIGHT = threshold(2, "accesses of a thread", sittings.MAPS)
@@ -48,7 +48,7 @@ registers for what it reads once for each column."""
 OF_COLUMNS = threshold(4, "accesses of a thread", sittings.MAPS)
 """The accesses in flight of a thread to its columns, for which it reads weights once."""
 
-SHARED = threshold(1 << 22, "bytes of weights", sittings.TRANSPOSED)
+SHARED = threshold(1 << 22, "bytes of weights", sittings.SHARED_WEIGHTS)
 """Where rows share so many, CTAs that follow each other have other rows: what these share is read from the L2 cache."""
 
 
@@ -97,7 +97,7 @@ def rows_apart(task: Task) -> int:
 
 def _of_rows(task: Task) -> Plan:
     """The plan of threads whose accesses are along rows."""
-    across = [] if writes_bits(task) else _across(task)
+    across = [] if writes_bits(task) else across_rows(task)
     vector = vector_of(task, "reduced", [i for i in elements_of(task) if i not in across])
     nbytes = vector * max(task.operand_type(i).itemsize for i in elements_of(task))
     count, found = count_of(task, vector), accesses(task, "reduced", vector)
@@ -134,11 +134,3 @@ def _of_columns(task: Task) -> Plan:
         "kept", "interleaved", vector, 1, WARP // lanes_kept, ROW_THREADS // WARP // beside, beside,
         resident="registers", held=held,
     )  # fmt: skip
-
-
-def _across(task: Task) -> list[int]:
-    """The operands whose elements lie side by side along the kept axis, where those of others do along rows."""
-    g = task.geometry
-    rows = elements_of(task)
-    side_by_side = [i for i in rows if g.reduced and g.reduced[-1].strides[i] == 1]
-    return [i for i in rows if side_by_side and i not in side_by_side and g.kept and g.kept[-1].strides[i] == 1]

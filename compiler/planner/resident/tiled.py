@@ -24,7 +24,7 @@ from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Notes, Task
 from . import banks, columns
-from .accesses import accesses, elements_of
+from .accesses import accesses, across_rows, elements_of
 
 HELD = threshold(40, "elements of a row that a thread keeps", sittings.TILED_ROWS)
 """A row gets as few threads, a power of two, as keep it in this many elements each."""
@@ -81,12 +81,8 @@ def groups(task: Task) -> tiles.Groups | None:
 
 
 def _across(task: Task) -> list[int]:
-    """The arrays of a program without a fold whose elements lie side by side along the kept axis, beside others."""
-    g = task.geometry
-    if task.program.reduces or not g.kept or not g.reduced:
-        return []
-    along = [i for i in elements_of(task) if g.reduced[-1].strides[i] == 1]
-    return [i for i in elements_of(task) if along and i not in along and g.kept[-1].strides[i] == 1]
+    """The arrays of a program without a fold that lie across the rows of others."""
+    return [] if task.program.reduces else across_rows(task)
 
 
 def pays(task: Task, *, by_columns: bool = False) -> bool:
