@@ -9,18 +9,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from itertools import compress
 from typing import Any
 
 from ...compiler.errors import error
-from ...compiler.program.gradients.vjp import names_of
+from ...compiler.program.gradients.vjp import positional_names
 from ..arrays.pytorch import are_tracked
 from ..options import DEFAULTS
-from ..resolve import hashable, label
+from ..resolve import hashable
 from .function import ArrayFunction
 from .gradients import vjp
-from .reductions import OF_FOLDS, reduced_in_trace
+from .reductions import of_arrays, options_of, reduction
 
 
 def recorded(
@@ -74,30 +74,10 @@ def reduced_with_gradients(
     def run(xs: Sequence[Any], own: Mapping[str, Any]) -> Any:
         return reduce(xs, what, axis, out, own.get("where"), how)
 
-    options = tuple(
-        (name, value, repr(value)) for name, value in how.items() if name in OF_FOLDS or name not in DEFAULTS
-    )
-    along = tuple(axis) if isinstance(axis, list) else axis
-    function = (
-        _reduction(what, along, options) if hashable((what, along, options)) else _of_arrays(what, along, options)
-    )
+    key = what, tuple(axis) if isinstance(axis, list) else axis, options_of(how)
+    function = (reduction if hashable(key) else of_arrays)(*key)
     own = {} if where is None else {"where": where}
     return recorded(function, run, xs, own, out, how.get("determinism", DEFAULTS["determinism"]))
-
-
-def _of_arrays(what: Any, axis: Any, options: tuple[tuple[str, Any, str], ...]) -> Callable[..., Any]:
-    """A reduction as a function of symbolic arrays."""
-    function = partial(_reduced, what, axis, options)
-    function.__name__ = label(what)  # type: ignore[attr-defined]
-    return function
-
-
-_reduction = lru_cache(maxsize=256)(_of_arrays)
-"""The same function for the same reduction, so that its gradient is kept."""
-
-
-def _reduced(what: Any, axis: Any, options: tuple[tuple[str, Any, str], ...], /, *xs: Any, where: Any = None) -> Any:
-    return reduced_in_trace(xs, what, axis, None, where, {name: value for name, value, _ in options})
 
 
 @dataclass(frozen=True)
@@ -141,11 +121,11 @@ def _backward(
     function: Callable[..., Any], count: int, results: int, places: tuple[int | str, ...]
 ) -> ArrayFunction[..., Any]:
     """The gradient of a function of so many arguments by position, for those at some places."""
-    names = names_of(function, count)
+    names = positional_names(function, count)
     return vjp(function, results=results, wrt=[p if isinstance(p, str) else names[p] for p in places])
 
 
-_REMEDY = "leave out= out, or call inside torch.no_grad()"
+_REMEDY = "call without out=, or inside torch.no_grad()"
 
 
 @cache

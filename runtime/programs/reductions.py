@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -19,7 +19,7 @@ from ..arrays.conversion import view
 from ..options import DEFAULTS, check_options, plan_text
 from ..resolve import What, function_of, given, label, params_of
 from . import run
-from .arguments import Arguments, Baked
+from .arguments import Arguments
 from .packing import unpack
 from .traces import Traces
 
@@ -45,6 +45,30 @@ def reduced_in_trace(
     own = given(function, params_of(what, params), len(xs))
     folds = {key: options[key] for key in OF_FOLDS}
     return reduced(label(what), function, xs, axis, where=where, params=own, **folds)
+
+
+Options = tuple[tuple[str, Any, str], ...]
+"""Options and parameters of a reduction: name, value, and a text that tells 1, 1.0 and True apart."""
+
+
+def options_of(how: Mapping[str, Any]) -> Options:
+    """What a reduction in a program has of the options of a call, and the parameters."""
+    return tuple((n, v, repr(v)) for n, v in how.items() if n in OF_FOLDS or n not in DEFAULTS)
+
+
+def of_arrays(what: What, axis: AxisArgument, options: Options) -> Callable[..., Any]:
+    """A reduction as a function of symbolic arrays, and of a mask by the name ``where``."""
+    function = partial(_of_arrays, what, axis, options)  # no function of our own, whose outer variables are not watched
+    function.__name__ = label(what)  # type: ignore[attr-defined]
+    return function
+
+
+reduction = lru_cache(maxsize=256)(of_arrays)
+"""The same function for the same reduction, so that its traces and its gradient are kept."""
+
+
+def _of_arrays(what: What, axis: AxisArgument, options: Options, /, *xs: Any, where: Any = None) -> Any:
+    return reduced_in_trace(xs, what, axis, None, where, {name: value for name, value, _ in options})
 
 
 # --- where bits are set ----------------------------------------------------------------------------------------------
@@ -79,25 +103,16 @@ def reduced_where(bits: Any, xs: Sequence[Any], what: What, axis: Any, out: Any,
         out: as for ``reduce``.
         how: the options of ``reduce``, checked, and the parameters of ``what``.
     """
-    params = params_of(what, {name: value for name, value in how.items() if name not in DEFAULTS})
-    own = [*((name, how[name]) for name in OF_FOLDS), *((name, value) for name, value, _ in params)]
     axes = normalize_axes(axis, max(len(view(x).shape) for x in xs))
-    named = tuple((name, Baked(value, repr(value))) for name, value in (("axis", axes), ("how", tuple(own))))
     operands = run.operands_of((*xs, bits), how["device"])
     arrays = [ArrayArg(v.dtype, v.shape) for v in operands.inputs]
-    program = _traces(what).get(Arguments(tuple(range(len(arrays))), named), arrays)
+    arguments = Arguments(tuple(range(len(xs))), (("where", len(xs)),))
+    program = _traces(reduction(what, axes, options_of(how))).get(arguments, arrays)
     run.allocate(operands, program, out)
     return run.run(operands, run.prepare(operands, program, plan_text(how["plan"]), how["determinism"]))
 
 
 @lru_cache(maxsize=256)
-def _traces(what: What) -> Traces:
-    """The traces of ``what`` of the elements where bits are set."""
-    function = partial(_where_set, what)  # no function of our own, whose outer variables are not watched
-    function.__name__ = label(what)  # type: ignore[attr-defined]
+def _traces(function: Callable[..., Any]) -> Traces:
+    """The traces of a reduction."""
     return Traces(function)
-
-
-def _where_set(what: What, /, *arrays: Any, axis: Any, how: tuple[tuple[str, Any], ...]) -> Any:
-    """``what`` of symbolic arrays; the last one has the bits."""
-    return reduced_in_trace(arrays[:-1], what, axis, None, arrays[-1], dict(how))
