@@ -27,11 +27,14 @@ def check(request: AnyRequest, *, device: str, json: bool, gradient: bool = Fals
 
     Raises:
         TraceError: WF222 for a reduction that is no monoid.
-        ArgumentError: WF846 for options that say nothing of a monoid, WF899 for the gradient of a reduction.
+        ArgumentError: WF846 for options that say nothing of a monoid, WF899 for the gradient of a
+            reduction, and WF898 for that of a plan.
     """
     if gradient:
         if not isinstance(request, ProgramRequest):
             raise error("WF899", name=request.name)
+        if request.plan:
+            raise error("WF898")
         return check_gradient(request, json=json)
     if isinstance(request, ProgramRequest):
         return check_program(request, device=device, json=json)

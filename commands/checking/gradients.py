@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.dtypes import F64, DType, dtype
+from ...compiler.dtypes import F64, dtype
 from ...compiler.program.array_program import ArrayProgram
 from ...compiler.program.arrays.trace import ArrayArg, trace_arrays
+from ...compiler.program.arrays.types import has_gradient
 from ...compiler.program.gradients.vjp import backward
 from ...compiler.program.numeric import Array
 from .array_values import evaluate
@@ -84,19 +85,19 @@ def compared(function: Callable[..., Any], program: ArrayProgram, arrays: Sequen
         seed: of the gradients of the results, and of the directions.
     """
     rng = np.random.default_rng(seed)
-    wide = [x.astype(np.float64) if dtype(x.dtype).is_float else x for x in arrays]
+    wide = [x.astype(np.float64) if has_gradient(dtype(x.dtype)) else x for x in arrays]
     results = evaluate(program, wide)[: len(program.outputs) - len(program.checks)]
-    seeds: list[Array | None] = [
-        np.asarray(rng.standard_normal(r.shape)) if _differentiable(o.dtype) else None
+    of_results: list[Array | None] = [
+        np.asarray(rng.standard_normal(r.shape)) if has_gradient(o.dtype) else None
         for r, o in zip(results, program.outputs, strict=False)
     ]
-    own = [i for i, x in enumerate(arrays) if dtype(x.dtype).is_float]
-    derived = _derived(function, seeds, wide)
+    own = [i for i, x in enumerate(arrays) if has_gradient(dtype(x.dtype))]
+    derived = _derived(function, of_results, wide)
 
     def value(moved: Sequence[Array]) -> Any:
         with np.errstate(all="ignore"):
             found = evaluate(program, moved, np.longdouble)
-            return sum(np.sum(s * r) for s, r in zip(seeds, found, strict=False) if s is not None)
+            return sum(np.sum(s * r) for s, r in zip(of_results, found, strict=False) if s is not None)
 
     middle = value(wide)
     found = []
@@ -114,18 +115,14 @@ def compared(function: Callable[..., Any], program: ArrayProgram, arrays: Sequen
     return found
 
 
-def _differentiable(t: DType) -> bool:
-    return t.is_float and t.bits > 8
-
-
-def _derived(function: Callable[..., Any], seeds: Sequence[Array | None], arrays: Sequence[Array]) -> list[Array]:
+def _derived(function: Callable[..., Any], of_results: Sequence[Array | None], arrays: Sequence[Array]) -> list[Array]:
     """The gradients that ``function`` has in f64."""
-    given = [s for s in seeds if s is not None]
-    pulled = backward(function, len(seeds))
+    given = [s for s in of_results if s is not None]
+    pulled = backward(function, len(of_results))
 
     def call(*xs: Any) -> Any:
         rest = iter(xs)
-        return pulled(*(None if s is None else next(rest) for s in seeds), *rest)
+        return pulled(*(None if s is None else next(rest) for s in of_results), *rest)
 
     kinds = [ArrayArg(F64, s.shape) for s in given] + [ArrayArg(dtype(x.dtype), x.shape) for x in arrays]
     return evaluate(trace_arrays(call, kinds, {}), [*given, *arrays])

@@ -69,7 +69,7 @@ def check(request: ProgramRequest, *, device: str, json: bool) -> bool:
             warn_thoroughly(m, types)
     for name in INPUTS if _varies(request) else ["as given"]:
         with terminal.progress(f"checking with inputs {name}"):
-            arrays = _changed(request.arrays, INPUTS[name][1]) if name != "as given" else request.arrays
+            arrays = changed(request.arrays, INPUTS[name][1]) if name != "as given" else request.arrays
             operands = operands_of(arrays, device)
             outcome = run.perform(request, operands)
             where = why(operands.backend, device)
@@ -92,7 +92,7 @@ def _is_float(x: Array) -> bool:
     return dtype(x.dtype).is_float
 
 
-def _changed(arrays: list[Array], change: Callable[[Array], Array]) -> list[Array]:
+def changed(arrays: list[Array], change: Callable[[Array], Array]) -> list[Array]:
     """The arrays, of which the largest ones of floats are changed, in their own types."""
     most = max(x.size for x in arrays if _is_float(x))
     return [change(x.astype(np.float64)).astype(x.dtype) if _is_float(x) and x.size == most else x for x in arrays]

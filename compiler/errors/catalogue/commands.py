@@ -117,6 +117,10 @@ ENTRIES: Entries = {
             "{option} chooses among the cases of the benchmark, and {op} is a program of your own",
             "leave one out",
         ),
+        "WF898": (
+            "--plan chooses kernels, and --gradient runs none: it evaluates the gradient in NumPy",
+            "leave one out",
+        ),
         "WF899": (
             "{name} is a reduction: --gradient compares programs",
             "write it as one in a file, @wf.program def f(x): return wf.sum(x, axis=1), and name FILE.py:f",

@@ -22,6 +22,11 @@ def computed(t: DType) -> DType:
     return F32 if t in HALVES or t in BYTES else t
 
 
+def has_gradient(t: DType) -> bool:
+    """Whether values of type ``t`` have a gradient: floats do, but for those of 8 bits, which are rounded too far."""
+    return t.is_float and t not in BYTES
+
+
 def in_computed(e: Expr) -> Expr:
     """An expression of any type in the type in which it is computed."""
     t = computed(e.dtype)

@@ -11,7 +11,7 @@ from ..arrays.broadcasting import along
 from ..arrays.dims import Dims, bits
 from ..arrays.renaming import rebuilt, space_of
 from ..arrays.sym_array import SymArray
-from ..arrays.types import BYTES, computed
+from ..arrays.types import computed, has_gradient
 from ..arrays.variables import Variable, variable
 from ..fold import current_scope
 from ..frames import caller
@@ -59,12 +59,12 @@ def backward(function: Callable[..., Any], results: int = 1, wrt: Sequence[str] 
         return found[0] if len(found) == 1 else tuple(found)
 
     pulled_back.__name__ = pulled_back.__qualname__ = f"{name}_backward"
-    pulled_back.__signature__ = _Signature([*_seeds(function, results), *parameters(function)])  # type: ignore[attr-defined]
+    pulled_back.__signature__ = _Signature([*_gradients_of(function, results), *parameters(function)])  # type: ignore[attr-defined]
     pulled_back.defined = function  # type: ignore[attr-defined]
     return pulled_back
 
 
-def _seeds(function: Callable[..., Any], results: int) -> list[Parameter]:
+def _gradients_of(function: Callable[..., Any], results: int) -> list[Parameter]:
     """A parameter for the gradient of each result, with a name that no parameter of ``function`` has."""
     taken, name = {p.name for p in parameters(function)}, "gradient"
     while not taken.isdisjoint(names := [name] if results == 1 else [f"{name}_{i}" for i in range(results)]):
@@ -89,7 +89,7 @@ class Given(NamedTuple):
     def of(cls, function: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, Any]) -> Given:
         """Arguments by position and by keyword."""
         names = [p.name for p in parameters(function)]
-        by_position = dict(zip(names_of(function, len(xs)), xs, strict=True))
+        by_position = dict(zip(positional_names(function, len(xs)), xs, strict=True))
         order = sorted(how, key=lambda n: names.index(n) if n in names else len(names))
         return cls(function, by_position | {n: how[n] for n in order}, len(xs))
 
@@ -122,7 +122,7 @@ class Given(NamedTuple):
         )
 
 
-def names_of(function: Callable[..., Any], count: int) -> list[str]:
+def positional_names(function: Callable[..., Any], count: int) -> list[str]:
     """The names of the first arguments by position: those of parameters, and then numbers."""
     kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     own = [p.name for p in parameters(function) if p.kind in kinds][:count]
@@ -137,7 +137,7 @@ class _Signature(Signature):
 
 
 def _has_gradient(x: object) -> bool:
-    return is_array(x) and x.dtype.is_float and x.dtype not in BYTES  # type: ignore[attr-defined]
+    return is_array(x) and has_gradient(x.dtype)  # type: ignore[attr-defined]
 
 
 def _pulled_back(
@@ -145,8 +145,8 @@ def _pulled_back(
 ) -> list[SymArray]:
     """The gradient of each wanted array: the variables from ``first`` on, of which ``leaves`` were computed."""
     dims = wanted[0].dims
-    seeds = [_seed(f"result {i} of {name}", r, g) for i, (r, g) in enumerate(zip(leaves, given, strict=True))]
-    own = [(r, s) for r, s in zip(leaves, seeds, strict=True) if s is not None and isinstance(r, SymArray)]
+    given_exprs = [_given(f"result {i} of {name}", r, g) for i, (r, g) in enumerate(zip(leaves, given, strict=True))]
+    own = [(r, s) for r, s in zip(leaves, given_exprs, strict=True) if s is not None and isinstance(r, SymArray)]
     roots = [Root(_named(r.expr, dims), Sym(_named(s, dims)), bits(dims.parts_of(r.axes))) for r, s in own]
     numbers = range(first, first + len(wanted))
     read = {
@@ -174,7 +174,7 @@ def _keep_apart(roots: Sequence[Expr], dims: Dims) -> None:
         dims.vary(space_of(e))
 
 
-def _seed(what: str, result: Value, gradient: Any) -> Expr | None:
+def _given(what: str, result: Value, gradient: Any) -> Expr | None:
     """The gradient of a result along its axes; None if it is zero.
 
     Raises:

@@ -22,6 +22,10 @@ def greatest(x):
     return wf.max(x, axis=1)
 
 @wf.program
+def product(x, scale):
+    return x * scale
+
+@wf.program
 def choice(x, mask):
     return wf.where(mask, wf.sin(x), x * x)
 """
@@ -70,6 +74,18 @@ def test_arrays_without_gradients_are_left_out(file: str) -> None:
     found = call(f"{file}:choice", "--shape", "2x3", "--shape", "mask=2x3", "--dtype", "f64,mask=bool")
     assert found.exit_code == 0, found.output
     assert {line.split()[2] for line in found.output.splitlines() if line.startswith("as given")} == {"x"}
+
+
+def test_eight_bit_floats_have_no_gradient(file: str) -> None:
+    found = call(f"{file}:product", "--shape", "2x3", "--shape", "2x3", "--dtype", "f32,f8e4m3fn")
+    assert found.exit_code == 0, found.output
+    assert {line.split()[2] for line in found.output.splitlines() if line.startswith("as given")} == {"x"}
+
+
+def test_a_plan_is_refused() -> None:
+    found = call("softmax", "--shape", "3x4", "--plan", "resident=l2")
+    assert found.exit_code == 2
+    assert "WF898: --plan chooses kernels, and --gradient runs none" in found.output
 
 
 def test_a_reduction_is_refused() -> None:
