@@ -20,7 +20,10 @@ def adds(monoid: MonoidGraph) -> bool:
 
 def operation(monoid: MonoidGraph) -> str:
     """The one operation that combines two states; empty for several operations, or several values in a state."""
-    if len(monoid.state) > 1:
-        return ""
-    (e,) = monoid.combine
-    return e.op if {(a.op, a.value) for a in e.args} == {("param", 0), ("param", 1)} else ""
+    return operation_of(monoid, 0) if len(monoid.state) == 1 else ""
+
+
+def operation_of(monoid: MonoidGraph, i: int) -> str:
+    """The one operation that combines value ``i`` of two states; empty where it takes more than these two values."""
+    e = monoid.combine[i]
+    return e.op if {(a.op, a.value) for a in e.args} == {("param", i), ("param", len(monoid.state) + i)} else ""

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from ...errors import error
+from ..analysis.atomic import operation_of
 from ..array_program import Fold
 from ..arrays.over_dims import folded
 from ..fold import count_of
@@ -116,7 +117,7 @@ def of_fold(made: Expr, state: Sequence[Sym], gradients: Gradients, used: Mappin
             return rule(values, state, gradients, own.over)
     found: list[Sym | None] = []
     for i, (v, s, g) in enumerate(zip(values, state, gradients, strict=True)):
-        own_rule = _BY_OPERATION.get(_operation(graph, i))
+        own_rule = _BY_OPERATION.get(operation_of(graph, i))
         if g is not None and own_rule is None:
             raise error("WF901", what=f"a fold with {graph.name}", remedy=_REMEDY, where=made.where)
         found.append(None if g is None or own_rule is None else own_rule([v], [s], [g], own.over)[0])
@@ -146,13 +147,6 @@ def _is(m: Monoid, graph: MonoidGraph) -> bool:
     fits = first.is_float and all(t.is_integer if numbered else t == first for t in rest)
     same_size = len(graph.state) == count_of(m.identity)
     return fits and same_size and combination(m.typed(*graph.state)) == combination(graph)
-
-
-def _operation(graph: MonoidGraph, i: int) -> str:
-    """The one operation by which value ``i`` of two states is combined; empty if it is none."""
-    e = graph.combine[i]
-    operands = [a.value for a in e.args if a.op == "param"]
-    return e.op if sorted(operands, key=repr) == sorted((i, len(graph.state) + i), key=repr) else ""
 
 
 def _users(m: Monoid, values: Sequence[Sym], state: Sequence[Sym], gradients: Gradients) -> Gradients:
