@@ -76,6 +76,21 @@ class Target(NamedTuple):
         return self.capability >= (8, 0) and self.ptx >= 74
 
     @property
+    def has_matrix_loads(self) -> bool:
+        """Whether a warp reads blocks of matrices from shared memory (``ldmatrix``: sm_75 and PTX 6.5)."""
+        return self.ptx >= 65
+
+    @property
+    def has_matrix_stores(self) -> bool:
+        """Whether a warp writes blocks of matrices to shared memory (``stmatrix``: sm_90 and PTX 7.8)."""
+        return self.capability >= (9, 0) and self.ptx >= 78
+
+    @property
+    def has_matrix_sums(self) -> bool:
+        """Whether the tensor cores multiply 16 rows of f16, bf16, s8 and u8 (``mma.m16n8``: sm_80 and PTX 7.0)."""
+        return self.capability >= (8, 0) and self.ptx >= 70
+
+    @property
     def max_threads(self) -> int:
         """Threads a CTA may have."""
         return 1024

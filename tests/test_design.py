@@ -26,6 +26,9 @@ def test_each_pass_that_lowers_a_stage_has_a_level() -> None:
         "lower-cache-hints",
         "lower-gather",
         "lower-ballot",
+        "lower-matrix-load",
+        "lower-matrix-store",
+        "lower-matrix-reduce",
         "lower-philox",
         "expand-math",
     }

@@ -76,6 +76,16 @@ def stages(source: str, steps: Sequence[tuple[str, Step]]) -> list[Stage]:
         return [Stage("program", source), *run(steps, module, snapshots=printed)]
 
 
+def ptx_of(source: str, steps: Sequence[tuple[str, Step]]) -> str:
+    """The PTX of a module in the fold dialect, a tensor program or a kernel of stage ops.
+
+    Raises:
+        CompileError: WF3xx, what a pass refuses.
+    """
+    with session():
+        return _ptx(lowered(steps, ir.Module.parse(source)))
+
+
 def listed(
     program: Program,
     facts: Facts,

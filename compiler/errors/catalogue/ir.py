@@ -49,6 +49,7 @@ ENTRIES: Entries = {
             "{op} expects a {expected} around it, got none",
             "run distribute before this pass: it makes the kernel",
         ),
+        "WF325": ("{op} has no instruction on {arch}", "compile for sm_80 or newer, or reduce by fold.warp_reduce"),
         "WF330": (
             "pass {name} left {count} {op} behind",
             "report it with the output of: warpfold compile OP --emit program",

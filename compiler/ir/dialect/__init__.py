@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..mlir import ir
-from . import access, program, residency, tiles
+from . import access, matrices, program, residency, tiles
 from .base import Fold
 from .stages import cta, grid, thread, tickets, warp
 
@@ -25,4 +25,18 @@ def load(context: ir.Context) -> None:
         Fold.load(reload=True)
 
 
-__all__ = ["OPS", "Fold", "access", "cta", "grid", "load", "program", "residency", "thread", "tickets", "tiles", "warp"]
+__all__ = [
+    "OPS",
+    "Fold",
+    "access",
+    "cta",
+    "grid",
+    "load",
+    "matrices",
+    "program",
+    "residency",
+    "thread",
+    "tickets",
+    "tiles",
+    "warp",
+]

@@ -1,0 +1,70 @@
+"""Lowers the writing of blocks to shared memory to ``stmatrix``: a warp writes 8 rows of 16 bytes a block.
+
+Each lane gives the address of a row, and four bytes of every block. A target without the instruction (before sm_90)
+writes words in its place, as ``lower_matrix_load.py`` reads them.
+
+A transposed block of halves:
+
+```mlir before
+gpu.module @device {
+  func.func @columns(%x: vector<2xbf16>, %tile: !llvm.ptr<3>, %row: i32) {
+    "fold.matrix_store"(%x, %tile, %row) {blocks = 1, transposed = true} : (vector<2xbf16>, !llvm.ptr<3>, i32) -> ()
+    func.return
+  }
+}
+```
+
+```mlir after
+gpu.module @device {
+  func.func @columns(%x: vector<2xbf16>, %tile: !llvm.ptr<3>, %row: i32) {
+    %words = vector.bitcast %x : vector<2xbf16> to vector<1xi32>
+    %word = vector.extract %words[0] : i32 from vector<1xi32>
+    %at = llvm.getelementptr %tile[%row] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, bf16
+    nvvm.stmatrix %at, %word {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<col>,
+      shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>} : !llvm.ptr<3>, i32
+    func.return
+  }
+}
+```
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..compiler.driver.pipeline import Pass
+from ..compiler.ir.attributes import target_of
+from ..compiler.ir.build import before, find, integer, kernel_module, replace, word_type
+from ..compiler.ir.dialect.base import bool_attr
+from ..compiler.ir.mlir import arith, ir, llvm, nvvm
+from .access.matrix_blocks import Rows, shape, words_of
+
+
+def _run(module: Any) -> None:
+    for op in find(module, "fold.matrix_store"):
+        with before(op):
+            x, base, row = op.operands
+            words, rows = words_of(x), Rows(base, row, x.type.element_type)
+            transposed = bool_attr(op, "transposed")
+            if target_of(kernel_module(op)).has_matrix_stores:
+                nvvm.stmatrix(rows.own(), words, **shape(transposed))
+            else:
+                for block, word in enumerate(words):
+                    (_write_pair if transposed else _write_word)(rows, block, word)
+            replace(op, [])
+
+
+def _write_word(rows: Rows, block: int, word: Any) -> None:
+    """Writes the lane's word of a block."""
+    llvm.store(word, rows.word(block), alignment=4)
+
+
+def _write_pair(rows: Rows, block: int, word: Any) -> None:
+    """Writes the lane's two elements of a transposed block."""
+    half = ir.IntegerType.get_signless(16)
+    high = arith.shrui(word, integer(word_type(), 16))
+    for part, at in zip((word, high), rows.pair(block), strict=True):
+        llvm.store(arith.trunci(half, part), at, alignment=2)
+
+
+PASS = Pass("lower-matrix-store", _run, ("fold.matrix_store",), "write blocks of matrices to shared memory", stage=True)
