@@ -46,7 +46,8 @@ def _run(module: Any) -> None:
     for op in find(module, "fold.matrix_load"):
         with before(op):
             fragment = op.results[0].type
-            rows = Rows(*op.operands, fragment.element_type)
+            base, row = op.operands
+            rows = Rows(base, row, fragment.element_type)
             blocks, transposed = int_attr(op, "blocks"), bool_attr(op, "transposed")
             if target_of(kernel_module(op)).has_matrix_loads:
                 words = _by_instruction(rows, blocks, transposed)

@@ -154,5 +154,5 @@ def test_rows_are_summed(t: str, blocks: int) -> None:
 
 
 def test_a_target_without_tensor_cores_for_it_is_refused() -> None:
-    with pytest.raises(CompileError, match="WF325.*fold.matrix_reduce has no instruction on sm_75"):
+    with pytest.raises(CompileError, match=r"WF325: fold\.matrix_reduce has no instruction on sm_75"):
         ptx_of_body(adding("f16", 2, unsigned=False), "sm_75")
