@@ -1,4 +1,4 @@
-"""Commands that analyse a reduction as it runs: ladder, spread, profile and sanitize."""
+"""Commands that analyse what runs: ladder, spread, profile, sanitize and fragments."""
 
 from __future__ import annotations
 
@@ -139,3 +139,33 @@ def sanitize(json: bool, **work: Any) -> None:
 
     if not command(work_of(**work), json=json):
         click.get_current_context().exit(WRONG)
+
+
+@click.command(
+    short_help="Show which element each register of a matrix instruction holds.",
+    epilog=examples(
+        "warpfold fragments ldmatrix --blocks 4",
+        "warpfold fragments ldmatrix --blocks 4 --trans --plot ldmatrix.svg",
+        "warpfold fragments stmatrix --blocks 2 --json",
+        "warpfold fragments mma",
+    ),
+)
+@click.argument("instruction", type=click.Choice(["ldmatrix", "stmatrix", "mma"]))
+@click.option("--blocks", type=click.Choice(["1", "2", "4"]), help="Blocks of 8x8 elements of an access; 1 by default.")
+@click.option("--trans", is_flag=True, help="Turn each block: a lane gets elements of a column.")
+@click.option("--plot", metavar="FILE", help="Also draw the matrices into a .svg, .png or .pdf file.")
+@click.option("--json", is_flag=True, help="Print one JSON object.")
+def fragments(instruction: str, blocks: str | None, trans: bool, plot: str | None, json: bool) -> None:
+    """Show which elements of matrices of 16-bit elements the registers of a warp hold.
+
+    The numbers are not written down anywhere: warpfold's passes make a kernel of one warp, whose matrix has the numbers
+    of its elements as values. It runs on the emulator, and the registers are printed.
+
+    ldmatrix reads blocks from shared memory, and stmatrix writes them there. mma multiplies a 16x16 matrix a by a 16x8
+    matrix b and adds a 16x8 matrix c; the sum is laid out as c is.
+    """
+    if instruction == "mma" and (blocks or trans):
+        raise click.UsageError("mma has no blocks that can be chosen or turned: leave out --blocks and --trans")
+    from ..commands.fragments import fragments as command
+
+    command(instruction, blocks=int(blocks or 1), transposed=trans, plot=plot, json=json)

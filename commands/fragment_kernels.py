@@ -71,9 +71,9 @@ def product() -> str:
 
 def _kernel(arguments: list[str], tiles: dict[str, int], body: str) -> str:
     """A kernel of one warp with tiles of so many words; %row is the first element of row l of a tile of 8 columns."""
+    shared = "{addr_space = 3 : i32, alignment = 16 : i64}"
     declared = "\n".join(
-        f"llvm.mlir.global internal @{name}_tile() {{addr_space = 3 : i32, alignment = 16 : i64}} : !llvm.array<{n} x i32>"
-        for name, n in tiles.items()
+        f"llvm.mlir.global internal @{name}_tile() {shared} : !llvm.array<{n} x i32>" for name, n in tiles.items()
     )
     found = "\n".join(f"%{name} = llvm.mlir.addressof @{name}_tile : !llvm.ptr<3>" for name in tiles)
     return f"""gpu.module @device attributes {{fold.target = "sm_90a"}} {{

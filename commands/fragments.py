@@ -74,11 +74,11 @@ def fragments(instruction: str, *, blocks: int, transposed: bool, plot: str | No
         terminal.table(["lane", *names], lines)
 
 
+_ROWS = "lane 8b + r gives the address of row r of block b"
 _LEGEND = {
-    "ldmatrix": "each register holds two elements, as block:row,column; lane 8b + r gives the address of row r of block b",
-    "stmatrix": "each register is written to two elements, as block:row,column; lane 8b + r gives the address of row r of "
-    "block b",
-    "mma": "each register holds elements of its matrix, as row,column",
+    "ldmatrix": f"the elements that each register gets, as block:row,column; {_ROWS}",
+    "stmatrix": f"the elements that each register goes to, as block:row,column; {_ROWS}",
+    "mma": "the elements that each register holds, as row,column",
 }
 
 
@@ -96,10 +96,10 @@ def of_access(instruction: str, blocks: int, *, transposed: bool) -> Found:
 
 
 def of_product() -> Found:
-    """What the registers of ``mma`` hold: of both factors, and of the matrix that is added, which is laid out as the sum.
+    """What the registers of ``mma`` hold, of both factors and of the matrix that is added, which has the sum's layout.
 
-    The registers of the factors come from matrices whose elements are their numbers. The sum is found by its values: the
-    first factor is the identity, so element (i, j) of the product is that of the second one.
+    The factors' registers come from matrices whose elements are their numbers. Then the first factor is the identity,
+    so the elements of the sum are those of the second one, whose values tell their places.
     """
     ptx = ptx_of(fragment_kernels.product(), steps(DEFAULT))
     rows, inner, columns = fragment_kernels.PRODUCT
