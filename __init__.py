@@ -27,7 +27,7 @@ _HOME = {
     **dict.fromkeys(PACKING, ".runtime.programs.packing"),
     **dict.fromkeys(("program", "ArrayFunction"), ".runtime.programs.function"),
     **dict.fromkeys(PROGRAMS, ".runtime.programs.library"),
-    **dict.fromkeys(("stop_gradient", "vjp"), ".runtime.programs.gradients"),
+    **dict.fromkeys(("stop_gradient", "value_and_grad", "vjp"), ".runtime.programs.gradients"),
     **dict.fromkeys(("Compiled",), ".runtime.compiled"),
     **dict.fromkeys(("load",), ".runtime.load"),
     **dict.fromkeys(("CompiledProgram",), ".runtime.programs.compiled"),

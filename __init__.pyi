@@ -71,6 +71,7 @@ from .runtime.programs.function import (
 )
 from .runtime.programs.gradients import (
     stop_gradient as stop_gradient,
+    value_and_grad as value_and_grad,
     vjp as vjp,
 )
 from .runtime.programs.library import (

@@ -10,7 +10,7 @@ from typing import Any
 from ...compiler.errors import error
 from ...compiler.program.frames import caller, outermost
 from ...compiler.program.gradients import detached
-from ...compiler.program.gradients.vjp import backward
+from ...compiler.program.gradients.vjp import backward, with_value
 from ...compiler.program.signatures import parameters
 from ...compiler.program.symbols import Sym
 from .function import OPTIONS, ArrayFunction, program
@@ -27,9 +27,10 @@ def vjp(
     >>> backward([1.0, 0.0], [0.0, 0.0])
     array([ 0.25, -0.25])
 
-    It takes the gradient of each result first, where None stands for zeros, and then what ``function`` takes. It
-    returns the gradient of each array of floats in the order of the parameters, in a tuple if there are several. The
-    results of ``function`` are made again from its arguments, as far as the gradients need them.
+    It takes the gradient of each result first, where a number stands for an array of it and None for zeros, and then
+    what ``function`` takes. It returns the gradient of each array of floats in the order of the parameters, in a tuple
+    if there are several. The results of ``function`` are made again from its arguments, as far as the gradients need
+    them.
 
     Where there is no derivative: ``abs`` has 0 at 0; the gradient of an extreme goes in equal parts to all elements
     that are it; functions with steps have 0; a comparison has none.
@@ -47,14 +48,51 @@ def vjp(
     """
     if type(results) is not int or results < 1:
         raise error("WF138", option="results", value=results, expected="a number from 1", default="1", where=caller())
-    return _program(function, results, (wrt,) if isinstance(wrt, str) else wrt if wrt is None else tuple(wrt))
+    return _program(function, results, _names(wrt))
+
+
+@outermost
+def value_and_grad(function: Callable[..., Any], *, wrt: str | Sequence[str] | None = None) -> ArrayFunction[..., Any]:
+    """A function of arrays together with its gradient, as one program.
+
+    >>> import warpfold as wf
+    >>> wf.value_and_grad(lambda x: wf.sum(x * x))([1.0, 3.0])
+    (10.0, array([2., 6.]))
+
+    It takes what ``function`` takes, and returns its result, and then what the function of ``vjp`` returns for the
+    gradient 1: the gradient of the result, or of its sum if it is an array. What both need is computed once, so that
+    the loss of a row and its gradient take one read and one write.
+
+    Args:
+        function: a function of one result, as for ``vjp``.
+        wrt: the parameter whose gradient is wanted, or several; None for those of all arrays of floats.
+
+    Raises:
+        ArgumentError: WF130 for an object that is no function.
+        TraceError: as ``vjp``, when the program is called.
+    """
+    return _both(function, _names(wrt))
+
+
+def _names(wrt: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    return (wrt,) if isinstance(wrt, str) else wrt if wrt is None else tuple(wrt)
 
 
 @lru_cache(maxsize=256)
 def _program(function: Callable[..., Any], results: int, wrt: tuple[str, ...] | None) -> ArrayFunction[..., Any]:
     """The gradient of a function; the same one for the same function, so that its traces are kept."""
-    own = function.function if isinstance(function, ArrayFunction) else function
-    return program(backward(_without_options(own), results, wrt))
+    return program(backward(_plain(function), results, wrt))
+
+
+@lru_cache(maxsize=256)
+def _both(function: Callable[..., Any], wrt: tuple[str, ...] | None) -> ArrayFunction[..., Any]:
+    """The same with the value."""
+    return program(with_value(_plain(function), wrt))
+
+
+def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of symbolic arrays behind a program, without the arguments of every call."""
+    return _without_options(function.function if isinstance(function, ArrayFunction) else function)
 
 
 def _without_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -85,12 +85,59 @@ def _cross_entropy(x: Any, target: Any) -> Callable[[], Any]:
     return lambda: forward(x, target)
 
 
+def _softmax_backward(x: Any, dy: Any) -> Callable[[], Any]:
+    ops = import_module("quack.softmax")
+    y = ops.softmax_fwd(x)
+    return lambda: ops.softmax_bwd(dy, y)
+
+
+def _layer_norm_backward(x: Any, w: Any, b: Any, dy: Any) -> Callable[[], Any]:
+    ops = import_module("quack.rmsnorm")
+    _, rstd, mean = ops.layernorm_fwd(x, w, b, EPS, return_rstd=True, return_mean=True)
+    return lambda: ops.layernorm_bwd(x, w, dy, rstd, mean)
+
+
+def _rms_norm_backward(x: Any, w: Any, dy: Any) -> Callable[[], Any]:
+    ops = import_module("quack.rmsnorm")
+    _, _, rstd = ops.rmsnorm_fwd(x, w, eps=RMS_EPS, store_rstd=True)
+    return lambda: ops.rmsnorm_bwd(x, w, dy, rstd)[:2]
+
+
+def _add_rms_norm_backward(x: Any, residual: Any, w: Any, dy: Any, dh: Any) -> Callable[[], Any]:
+    ops = import_module("quack.rmsnorm")
+    _, h, rstd = ops.rmsnorm_fwd(x, w, residual=residual, eps=RMS_EPS, store_rstd=True)
+
+    def call() -> Any:
+        dx, dw, _, dresidual = ops.rmsnorm_bwd(h, w, dy, rstd, dresidual_out=dh, has_residual=True)
+        return dx, dresidual, dw
+
+    return call
+
+
+def _cross_entropy_both(x: Any, target: Any) -> Callable[[], Any]:
+    """Its forward, and its backward by the kept logarithms, which writes the gradient over a copy of the logits."""
+    ops = import_module("quack.cross_entropy")
+    own, rows = x.clone(), len(x)
+    each = target.new_ones(rows).float() / rows
+
+    def call() -> Any:
+        loss, lse = ops.cross_entropy_fwd(own, target, return_lse=True)
+        return loss.mean(), ops.cross_entropy_bwd(own, target, each, lse, inplace_backward=True)
+
+    return call
+
+
 _FUNCTIONS: dict[str, Callable[..., Callable[[], Any]]] = {
     "softmax": _softmax,
     "layernorm": _layer_norm,
     "rmsnorm": _rms_norm,
     "add_rmsnorm": _add_rms_norm,
     "cross_entropy": _cross_entropy,
+    "softmax_bwd": _softmax_backward,
+    "layernorm_bwd": _layer_norm_backward,
+    "rmsnorm_bwd": _rms_norm_backward,
+    "add_rmsnorm_bwd": _add_rms_norm_backward,
+    "cross_entropy_fwdbwd": _cross_entropy_both,
 }
 
 

@@ -61,7 +61,14 @@ class Torch:
 
     def call(self, case: AnyCase, x: Any) -> Callable[[], Any]:
         """The eager function."""
-        return partial(function(self.torch, case), *arrays(x))
+        return called(self.torch, function(self.torch, case), case, x)
+
+
+def called(torch: Any, function: Callable[..., Any], case: AnyCase, x: Any) -> Callable[[], Any]:
+    """A call of a case's function, or of its backward."""
+    if isinstance(case, ProgramCase) and case.is_backward:
+        return torch_programs.gradients(torch, function, case, arrays(x))
+    return partial(function, *arrays(x))
 
 
 def arrays(x: Any) -> tuple[Any, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..programs.answers import GREATEST_FP8
@@ -13,8 +13,28 @@ Function = Callable[..., Any]
 
 
 def function(torch: Any, case: ProgramCase) -> Function:
-    """PyTorch's function for a case, which takes its inputs."""
+    """PyTorch's function for a case, which takes its inputs; for a backward that of the forward."""
+    if case.what == "cross_entropy_fwdbwd":
+        return torch.nn.functional.cross_entropy  # type: ignore[no-any-return]
+    case = case.forward
     return _FUNCTIONS[case.what](torch, case)
+
+
+def gradients(torch: Any, function: Function, case: ProgramCase, arrays: Sequence[Any]) -> Callable[[], Any]:
+    """A call of PyTorch's backward of ``function``, which computes the forward of a case; for a loss, both."""
+    own = arrays[: len(arrays) - case.operation.inputs.count("gradient")]
+    leaves = [a.detach().requires_grad_(a.is_floating_point()) for a in own]
+    wanted = [leaf for leaf in leaves if leaf.requires_grad]
+    if case.base == "cross_entropy":
+
+        def both() -> Any:
+            loss = function(*leaves)
+            return loss.detach(), *torch.autograd.grad(loss, wanted)
+
+        return both
+    found = function(*leaves)
+    results = found if isinstance(found, tuple) else (found,)
+    return lambda: torch.autograd.grad(results, wanted, arrays[len(own) :], retain_graph=True)
 
 
 def _softmax(name: str) -> Callable[[Any, ProgramCase], Function]:

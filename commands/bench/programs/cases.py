@@ -5,13 +5,14 @@ the axes whose digits follow it: ``softmax1.f32.64x256x56x56``, ``softmax23.f32.
 axes of their own: ``groupnorm`` normalises groups of channels (axis 1), ``batchnorm`` each channel in training, and
 ``var_norm_cols`` each column of a matrix. ``batchnorm_nhwc`` is ``batchnorm`` of an array of shape NCHW whose channels
 lie innermost in memory; with ``_relu`` behind their names both end in a ReLU. Operations on single elements (``relu``,
-``relu_bits``, ``where``, ...) have no axes. K and M are 2^10 and 2^20.
+``relu_bits``, ``where``, ...) have no axes. ``softmax_bwd`` is the backward of ``softmax`` alone, after its forward;
+``cross_entropy_fwdbwd`` is the mean loss and the gradient of the logits. K and M are 2^10 and 2^20.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import NamedTuple
@@ -41,10 +42,12 @@ class Operation(NamedTuple):
     Attributes:
         inputs: further arrays: ``weight`` and ``bias`` along the folded axes (along the channels for norms of
             channels), ``residual`` like ``x``, ``target`` with a class for each row, ``bits`` with a bit for each
-            element of ``x``, ``output`` like ``x`` and above 0 where a bit is set: what peers read in place of bits.
+            element of ``x``, ``output`` like ``x`` and above 0 where a bit is set: what peers read in place of bits,
+            ``gradient`` like ``x``: that of a result, ``summand`` like ``x``: an input of the forward alone.
         results: ``elements`` are like ``x``, ``bytes`` are 8-bit elements in its shape, ``rows`` are one f32 a row,
-            ``values`` one value of the type of ``x`` a row, ``channels`` one f32 a channel, ``bits`` a mask.
-        reads: how often ``x`` must be read: twice if what is folded does not fit on the chip.
+            ``values`` one value of the type of ``x`` a row, ``channels`` one f32 a channel, ``bits`` a mask, ``total``
+            one f32; gradients of weights are like these, and ``same`` is equal to the first result.
+        reads: how often ``x`` and the gradients must be read: twice if what is folded does not fit on the chip.
     """
 
     inputs: tuple[str, ...] = ()
@@ -53,6 +56,13 @@ class Operation(NamedTuple):
 
 
 _AFFINE = ("weight", "bias")
+
+
+def _of_affine(reads: int = 1) -> Operation:
+    """The backward of a norm with a weight and a bias."""
+    return Operation((*_AFFINE, "gradient"), ("elements", *_AFFINE), reads)
+
+
 OPERATIONS = {
     "softmax": Operation(),
     "softmin": Operation(),
@@ -77,6 +87,17 @@ OPERATIONS = {
     "add_relu": Operation(("residual",)),
     "add_relu_bits": Operation(("residual",), ("elements", "bits")),
     "where": Operation(("residual",)),
+    "softmax_bwd": Operation(("gradient",)),
+    "log_softmax_bwd": Operation(("gradient",)),
+    "layernorm_bwd": _of_affine(),
+    "rmsnorm_bwd": Operation(("weight", "gradient"), ("elements", "weight")),
+    "add_rmsnorm_bwd": Operation(("summand", "weight", "gradient", "gradient"), ("elements", "same", "weight")),
+    "groupnorm_bwd": _of_affine(),
+    "batchnorm_bwd": _of_affine(reads=2),
+    "batchnorm_nhwc_bwd": _of_affine(reads=2),
+    "batchnorm_relu_bwd": _of_affine(reads=2),
+    "batchnorm_relu_nhwc_bwd": _of_affine(reads=2),
+    "cross_entropy_fwdbwd": Operation(("target",), ("total", "elements")),
 }
 """All operations, by the names that cases use."""
 ELEMENTWISE = ("relu", "relu_bits", "relu_backward", "add", "add_relu", "add_relu_bits", "where")
@@ -85,6 +106,10 @@ CHANNELS = ("groupnorm", "batchnorm", "batchnorm_nhwc", "batchnorm_relu", "batch
 """Norms of channels, which lie along axis 1."""
 OWN_AXES = (*CHANNELS, *ELEMENTWISE, "var_norm_cols", "cross_entropy")
 """Operations whose axes cannot be chosen."""
+BACKWARDS = ("_fwdbwd", "_bwd")
+"""Ends of the names of operations that compute gradients."""
+UNMOVED = ("output", "summand", "same")
+"""Roles of arrays that need not move."""
 RANKS = {
     **dict.fromkeys(("batchnorm_nhwc", "batchnorm_relu_nhwc"), (4, 4)), **dict.fromkeys(ELEMENTWISE, (1, 8)),
     "var_norm_cols": (2, 2), "cross_entropy": (2, 2),
@@ -116,6 +141,21 @@ class ProgramCase:
         return OPERATIONS[self.what]
 
     @property
+    def base(self) -> str:
+        """The operation, or that of which it computes the gradients."""
+        return base_of(self.what)
+
+    @property
+    def forward(self) -> ProgramCase:
+        """The case whose gradients it computes."""
+        return replace(self, what=self.base)
+
+    @property
+    def is_backward(self) -> bool:
+        """Whether it computes gradients."""
+        return self.what != self.base
+
+    @property
     def axis(self) -> int | tuple[int, ...]:
         """The axes as an argument: an int for one axis."""
         return self.axes[0] if len(self.axes) == 1 else self.axes
@@ -138,20 +178,23 @@ class ProgramCase:
     @property
     def spread(self) -> Shape:
         """The shape in which weight and bias broadcast to ``x``."""
-        axes = (1,) if self.what in CHANNELS else self.axes
+        axes = (1,) if self.base in CHANNELS else self.axes
         return tuple(n if a in axes else 1 for a, n in enumerate(self.shape))
 
     def shape_of(self, role: str) -> Shape:
         """The shape of an input or a result, by its role in ``Operation``."""
         if role in ("weight", "bias", "channels"):
-            return (self.shape[1],) if self.what in CHANNELS else tuple(self.shape[a] for a in self.axes)
+            return (self.shape[1],) if self.base in CHANNELS else tuple(self.shape[a] for a in self.axes)
+        if role == "total":
+            return ()
         if role == "bits":
             return words_shape(self.shape, flat=True)
         return self.kept if role in ("rows", "values", "target") else self.shape
 
     def dtype_of(self, role: str) -> DType:
         """The element type of an input or a result, by its role in ``Operation``."""
-        return {"rows": F32, "channels": F32, "bytes": F8E4M3FN, "target": I64, "bits": I32}.get(role, self.dtype)
+        own = {"rows": F32, "channels": F32, "total": F32, "bytes": F8E4M3FN, "target": I64, "bits": I32}
+        return own.get(role, self.dtype)
 
     @cached_property
     def nbytes(self) -> int:
@@ -161,18 +204,19 @@ class ProgramCase:
     @property
     def moved(self) -> int:
         """Bytes of all inputs that must be read beside ``x``, and of the results."""
-        roles = [r for r in (*self.operation.inputs, *self.operation.results) if r != "output"]
-        return sum(prod(self.shape_of(role)) * self.dtype_of(role).itemsize for role in roles)
+        roles = [r for r in (*self.operation.inputs, *self.operation.results) if r not in UNMOVED]
+        times = {"gradient": self.operation.reads}
+        return sum(times.get(r, 1) * prod(self.shape_of(r)) * self.dtype_of(r).itemsize for r in roles)
 
     @property
     def contiguous(self) -> bool:
         """Whether it works on contiguous rows: on the last axis, or on whole groups of channels."""
-        return self.axes == (len(self.shape) - 1,) or self.what == "groupnorm"
+        return self.axes == (len(self.shape) - 1,) or self.base == "groupnorm"
 
     @property
     def length(self) -> int:
         """Elements that are folded together."""
-        return self.grouped[-1] if self.what == "groupnorm" else prod(self.shape[a] for a in self.axes)
+        return self.grouped[-1] if self.base == "groupnorm" else prod(self.shape[a] for a in self.axes)
 
     @property
     def goal(self) -> float | None:
@@ -181,6 +225,8 @@ class ProgramCase:
             return None
         if self.what in ELEMENTWISE:
             return 0.95
+        if self.is_backward and "weight" in self.operation.results:
+            return 0.85
         if not self.contiguous:
             return 0.88
         if self.length * self.dtype.itemsize % ACCESS:
@@ -207,8 +253,14 @@ def split(operation: str) -> tuple[str, str]:
     return what, operation.removeprefix(what)
 
 
+def base_of(what: str) -> str:
+    """The operation of which another one computes the gradients; itself if it computes none."""
+    return next((what.removesuffix(end) for end in BACKWARDS if what.endswith(end)), what)
+
+
 def _axes(what: str, digits: str, rank: int) -> tuple[int, ...] | None:
     """The folded axes of an array of rank ``rank``; None if the operation has no such arrays."""
+    what = base_of(what)
     if what in OWN_AXES:
         least, most = RANKS.get(what, (2, 8))
         if digits or not least <= rank <= most:
@@ -264,3 +316,15 @@ MASKS = _all("""
 """)
 """Masks as bits, elementwise programs, and batch norms with a ReLU."""
 FUSED = STANDARD | SHAPES | MASKS
+BACKWARD = _all("""
+    softmax_bwd.bf16.32768x4096 softmax_bwd.f32.8191x8191 layernorm_bwd.bf16.32768x4096 layernorm_bwd.f32.65536x768
+    rmsnorm_bwd.bf16.32768x4096 cross_entropy_fwdbwd.bf16.8192x32000 batchnorm_relu_bwd.f32.64x256x56x56
+    relu_backward.f32.128M
+    softmax_bwd.f32.32768x1024 softmax_bwd0.f32.8192x8192 log_softmax_bwd.bf16.8192x32000
+    layernorm_bwd.bf16.50000x1000 layernorm_bwd.bf16.16384x8192 rmsnorm_bwd.f32.4096x5000
+    add_rmsnorm_bwd.bf16.32768x4096 groupnorm_bwd.f32.64x256x56x56 batchnorm_bwd.f32.64x256x56x56
+    batchnorm_nhwc_bwd.bf16.64x256x56x56 cross_entropy_fwdbwd.f32.8191x8191
+""")
+"""Gradients: first those of the shapes for which the peers were built, then odd lengths, other axes and channels."""
+BACKWARD_GOAL = 1.18
+"""How many times as fast as the best peers they should be, as a geometric mean."""

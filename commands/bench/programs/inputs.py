@@ -58,4 +58,4 @@ def _array(torch: Any, case: ProgramCase, role: str, generator: Any) -> Any:
     if role in ("weight", "bias"):
         made = made.mul_(AROUND).add_(role == "weight")
     made = made.to(getattr(torch, case.dtype.numpy_name))
-    return made.to(memory_format=torch.channels_last) if case.what.endswith("_nhwc") and made.ndim == 4 else made
+    return made.to(memory_format=torch.channels_last) if case.base.endswith("_nhwc") and made.ndim == 4 else made

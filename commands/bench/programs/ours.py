@@ -7,7 +7,7 @@ from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
-from .cases import ProgramCase
+from .cases import CHANNELS, ProgramCase
 
 EPS, RMS_EPS = 1e-5, 1e-6
 """What norms add to the variance, and root mean square norms to the mean square."""
@@ -87,6 +87,10 @@ FUNCTIONS: dict[str, Callable[[ProgramCase, Any], Callable[..., Any]]] = {
 """Warpfold's function for each operation; it takes the inputs of a case in order."""
 
 
+GRADIENTS = {"add_rmsnorm_bwd": 2}
+"""How many results have a gradient, if not one."""
+
+
 def _second(function: Callable[..., Any], value: Any, **how: Any) -> Callable[..., Any]:
     """``function`` with ``value`` as its second argument."""
     return lambda x, *more: function(x, value, *more, **how)
@@ -103,6 +107,28 @@ def function(case: ProgramCase) -> Callable[..., Any]:
         LacksError: warpfold does not have it.
     """
     return FUNCTIONS[case.what](case, Library())
+
+
+def call(case: ProgramCase, arrays: Sequence[Any]) -> Callable[[], Any]:
+    """Warpfold's call for a case; that of a backward alone, after its forward.
+
+    Raises:
+        LacksError: warpfold does not have the function.
+    """
+    if not case.is_backward:
+        return partial(function(case), *arrays)
+    wf = Library()
+    if case.what == "cross_entropy_fwdbwd":
+        return partial(wf.value_and_grad(wf.cross_entropy), *arrays)
+    forward = function(case.forward)
+    first = GRADIENTS.get(case.what, 1)
+    own, gradients = arrays[: len(arrays) - first], arrays[len(arrays) - first :]
+    if case.base in CHANNELS and case.base != "groupnorm":
+        x, w, b = own
+        _, mean, var = forward(*own)
+        activation = "relu" if "relu" in case.base else None
+        return partial(wf.batch_norm_backward, *gradients, x, mean, var, w, b, activation=activation, eps=EPS)
+    return partial(wf.vjp(forward, results=first), *gradients, *own)
 
 
 def results(found: Any) -> Sequence[Any]:

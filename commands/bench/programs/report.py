@@ -6,10 +6,13 @@ from collections.abc import Callable, Sequence
 
 from ..results import LEVEL, Results, Row, mean
 from ..times import cell, megabytes, microseconds, with_spread
-from .cases import STANDARD, ProgramCase, parse
+from .cases import BACKWARD, BACKWARD_GOAL, STANDARD, ProgramCase, parse
 
+AHEAD = {"cross_entropy_fwdbwd": 1.45}
+"""How many times as fast as the best peer some operations should be."""
 LISTS: dict[str, Callable[[ProgramCase], bool]] = {
     "standard cases": lambda case: case.name in STANDARD,
+    f"gradients of the table (goal {BACKWARD_GOAL})": lambda case: case.name in BACKWARD,
     "cases of contiguous rows": lambda case: case.contiguous,
     "programs in all": lambda _: True,
 }
@@ -54,6 +57,9 @@ def summary(results: Results) -> list[str]:
     lines.append(f"slower than {LEVEL} of the best peer: {', '.join(behind) or 'none'}")
     low = [f"{r.name} {of:.1%} (goal {goal:.0%})" for r, of, goal in below(rows)]
     lines.append(f"large cases under their goal of a copy: {', '.join(low) or 'none'}")
+    slow = [f"{r.name} {r.ratio:.2f} (goal {goal})" for r, goal in _not_ahead(rows)]
+    if slow:
+        lines.append(f"not as far ahead of the best peer as they should be: {', '.join(slow)}")
     small = [r for r in rows if case_of(r).goal is None and r.ours.us]
     if small:
         beyond = ", ".join(f"{r.name} {r.ours.us - results.ceilings.empty:+.2f}" for r in small if r.ours.us)
@@ -65,6 +71,12 @@ def below(rows: Sequence[Row]) -> list[tuple[Row, float, float]]:
     """The large cases that miss their goal: row, fraction of a copy, goal."""
     found = [(r, r.of_copy, case_of(r).goal) for r in rows]
     return [(r, of, goal) for r, of, goal in found if of and goal and of < goal]
+
+
+def _not_ahead(rows: Sequence[Row]) -> list[tuple[Row, float]]:
+    """The cases that are less fast than ``AHEAD`` says, with what it says."""
+    found = [(r, AHEAD.get(case_of(r).what, 0.0)) for r in rows]
+    return [(r, goal) for r, goal in found if r.ratio and r.ratio < goal]
 
 
 def _mean(words: str, rows: Sequence[Row]) -> str:

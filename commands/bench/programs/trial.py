@@ -36,10 +36,9 @@ def trial(case: ProgramCase, device: str = "cuda") -> Trial:
 def _calls(case: ProgramCase, sets: Sequence[tuple[Any, ...]]) -> Sequence[Call] | str:
     """Warpfold's call for each set, or the name of the function that it lacks."""
     try:
-        function = ours.function(case)
+        return [ours.call(case, arrays) for arrays in sets]
     except ours.LacksError as e:
         return str(e)
-    return [partial(function, *arrays) for arrays in sets]
 
 
 def copy(torch: Any, nbytes: int, device: Any) -> Call:

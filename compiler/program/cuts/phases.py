@@ -205,17 +205,31 @@ def _steps(below: dict[str, frozenset[str]], e: Expr, step_of: dict[str, int]) -
 def _fold_groups(program: ArrayProgram, below: dict[str, frozenset[str]], owns: Owns, far: Owns) -> list[Group]:
     """The steps of all folds, in an order in which each finds the results that it needs.
 
-    A step is taken first if no fold of its dims has to wait for another step.
+    A step is taken first if no fold of its dims has to wait for another step. Before all of them come the folds that a
+    row needs to write its elements.
     """
-    waiting = list(program.folds)
+    early = _early(program, below, owns)
     groups: list[Group] = []
-    while waiting:
-        found = [_foldable(program, key, waiting, below, owns, far) for key in dict.fromkeys(map(_key, waiting))]
-        ready = [(g, whole) for g, whole in found if g.phases]
-        group = next((g for g, whole in ready if whole), ready[0][0])
-        groups.append(group)
-        waiting = [f for f in waiting if f.digest not in group.own]
+    for waiting in ([f for f in program.folds if (f.digest in early) is first] for first in (True, False)):
+        while waiting:
+            found = [_foldable(program, key, waiting, below, owns, far) for key in dict.fromkeys(map(_key, waiting))]
+            ready = [(g, whole) for g, whole in found if g.phases]
+            group = next((g for g, whole in ready if whole), ready[0][0])
+            groups.append(group)
+            waiting = [f for f in waiting if f.digest not in group.own]
     return groups
+
+
+def _early(program: ArrayProgram, below: dict[str, frozenset[str]], owns: Owns) -> frozenset[str]:
+    """The folds without which the owner of a row cannot write its elements, and which do not need that row's folds."""
+    folds = {f.digest: f for f in program.folds}
+    early: frozenset[str] = frozenset()
+    for o in program.outputs:
+        space, needed = space_of(o.axes), below[o.expr.digest]
+        rows = {d for d in needed if folds[d].space | _fold(folds[d]).over == space and folds[d].space != space}
+        if any(owns(*map(program.dims_of, _key(folds[d])[:2])) for d in rows):
+            early |= {d for d in needed - rows if not below[d] & rows}
+    return early
 
 
 _Key = tuple[Space, Space, tuple[int, ...]]

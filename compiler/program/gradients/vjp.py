@@ -36,7 +36,8 @@ def backward(function: Callable[..., Any], results: int = 1, wrt: Sequence[str] 
         wrt: the parameters whose gradients are returned; None for those of all arrays of floats.
 
     Returns:
-        A function that takes a gradient for each result, which may be None for zeros, and then what ``function`` takes.
+        A function that takes a gradient for each result, and then what ``function`` takes. A number stands for an array
+        of it, None for zeros.
         It returns a gradient for each array, in the order of the parameters, or the one gradient there is.
 
     Raises:
@@ -62,6 +63,23 @@ def backward(function: Callable[..., Any], results: int = 1, wrt: Sequence[str] 
     pulled_back.__signature__ = _Signature([*_gradients_of(function, results), *parameters(function)])  # type: ignore[attr-defined]
     pulled_back.defined = function  # type: ignore[attr-defined]
     return pulled_back
+
+
+def with_value(function: Callable[..., Any], wrt: Sequence[str] | None = None) -> Callable[..., Any]:
+    """The function that returns the one result of ``function``, and the gradients of its sum as ``backward`` does.
+
+    Both are of one graph: what they share is computed once.
+    """
+    gradient = backward(function, 1, wrt)
+
+    def value_and_gradient(*xs: Any, **how: Any) -> Any:
+        return function(*xs, **how), gradient(1.0, *xs, **how)
+
+    name = str(getattr(function, "__name__", "the function"))
+    value_and_gradient.__name__ = value_and_gradient.__qualname__ = f"{name}_and_gradient"
+    value_and_gradient.__signature__ = Signature(parameters(function))  # type: ignore[attr-defined]
+    value_and_gradient.defined = function  # type: ignore[attr-defined]
+    return value_and_gradient
 
 
 def _gradients_of(function: Callable[..., Any], results: int) -> list[Parameter]:
@@ -185,6 +203,8 @@ def _given(what: str, result: Value, gradient: Any) -> Expr | None:
         return None
     if not (isinstance(result, SymArray) and _has_gradient(result)):
         raise error("WF907", what=what, dtype=result.dtype.name, where=caller())
+    if type(gradient) in (int, float):
+        return constant(float(gradient), computed(result.dtype)).expr
     if not _has_gradient(gradient):
         kind = gradient.dtype.name if is_array(gradient) else type(gradient).__name__
         raise error("WF906", what=what, found=kind, where=caller())

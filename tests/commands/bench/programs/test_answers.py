@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from warpfold.commands.bench.peers import torch_programs
+from warpfold.commands.bench.peers.torch import called
 from warpfold.commands.bench.programs.answers import answer, error_of
 from warpfold.commands.bench.programs.cases import OPERATIONS, ProgramCase, parse
 from warpfold.commands.bench.programs.inputs import inputs
@@ -26,6 +27,10 @@ NAMES = (
     "batchnorm_nhwc.bf16.4x6x5x5", "batchnorm.f32.50x7", "var_norm_cols.f32.60x5",
     "batchnorm_relu.f32.4x6x5x5", "batchnorm_relu_nhwc.bf16.4x6x5x5", "relu.f64.70", "relu_bits.f32.3x50",
     "relu_backward.f16.3x50", "add.f32.70", "add_relu.bf16.70", "add_relu_bits.f32.3x50", "where.f32.3x50",
+    "softmax_bwd.f32.7x40", "softmax_bwd0.bf16.40x9", "log_softmax_bwd.f16.4x100", "layernorm_bwd.bf16.7x40",
+    "rmsnorm_bwd.f32.6x50", "add_rmsnorm_bwd.bf16.5x48", "groupnorm_bwd.f32.2x64x5x3", "batchnorm_bwd.f64.4x6x5x5",
+    "batchnorm_nhwc_bwd.bf16.4x6x5x5", "batchnorm_relu_bwd.f32.4x6x5x5", "batchnorm_relu_nhwc_bwd.bf16.4x6x5x4",
+    "cross_entropy_fwdbwd.bf16.9x30",
 )  # fmt: skip
 
 
@@ -40,7 +45,10 @@ def wide(array: Any) -> np.ndarray[Any, Any]:
 
 
 def numpys(this: ProgramCase, arrays: tuple[Any, ...]) -> list[np.ndarray[Any, Any]]:
-    """The results by NumPy in float64, by other formulas than those of the reference."""
+    """The results by NumPy in float64, by other formulas than those of the reference; gradients by PyTorch."""
+    if this.is_backward:
+        wide_arrays = tuple(a.double() if a.is_floating_point() else a for a in arrays)
+        return [wide(g.detach()) for g in pytorchs(this, wide_arrays)]
     x, *more = map(wide, arrays)
     axes = this.axes
     exps = np.exp(x)
@@ -84,6 +92,12 @@ def numpys(this: ProgramCase, arrays: tuple[Any, ...]) -> list[np.ndarray[Any, A
         "add_relu_bits": lambda: [np.maximum(x + more[0], 0), bits(x + more[0] > 0)],
         "where": lambda: [np.where(x > 0, x, more[0])],
     }[this.what.removesuffix("_nhwc")]()  # fmt: skip
+
+
+def pytorchs(this: ProgramCase, arrays: tuple[Any, ...]) -> list[Any]:
+    """PyTorch's results."""
+    found = called(torch, torch_programs.function(torch, this), this, arrays)()
+    return list(found) if isinstance(found, tuple) else [found]
 
 
 def right(this: ProgramCase, arrays: tuple[Any, ...], found: list[Any], ours: bool = True) -> bool:
@@ -142,9 +156,7 @@ def test_channels_lie_innermost_in_nhwc() -> None:
 def test_pytorch_is_right(name: str) -> None:
     this = case(name)
     arrays = inputs(torch, this, 0, "cpu")
-    found = torch_programs.function(torch, this)(*arrays)
-    found = list(found) if isinstance(found, tuple) else [found]
-    assert right(this, arrays, found, ours=False)
+    assert right(this, arrays, pytorchs(this, arrays), ours=False)
 
 
 @pytest.mark.parametrize("name", NAMES)

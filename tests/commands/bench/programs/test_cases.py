@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from warpfold.commands.bench.programs.cases import FUSED, MASKS, SHAPES, STANDARD, ProgramCase, parse
+from warpfold.commands.bench.programs.cases import BACKWARD, FUSED, MASKS, SHAPES, STANDARD, ProgramCase, parse
 from warpfold.commands.bench.selection import select
 from warpfold.compiler.errors import ArgumentError
 
@@ -42,6 +42,11 @@ def test_no_case_is_listed_twice() -> None:
         ("batchnorm.f32.2x64x3x3", "batchnorm", (2, 64, 3, 3), (0, 2, 3), 3 * 4 * 1152 + 4 * 4 * 64),
         ("batchnorm.f32.9x5", "batchnorm", (9, 5), (0,), 3 * 4 * 45 + 4 * 4 * 5),
         ("var_norm_cols.f32.9x5", "var_norm_cols", (9, 5), (0,), 3 * 4 * 45),
+        ("softmax_bwd0.bf16.8x16", "softmax_bwd", (8, 16), (0,), 3 * 2 * 128),
+        ("layernorm_bwd.bf16.8x16", "layernorm_bwd", (8, 16), (1,), 3 * 2 * 128 + 4 * 2 * 16),
+        ("add_rmsnorm_bwd.bf16.8x16", "add_rmsnorm_bwd", (8, 16), (1,), 4 * 2 * 128 + 2 * 2 * 16),
+        ("batchnorm_bwd.f32.9x5", "batchnorm_bwd", (9, 5), (0,), 5 * 4 * 45 + 4 * 4 * 5),
+        ("cross_entropy_fwdbwd.bf16.8x16", "cross_entropy_fwdbwd", (8, 16), (1,), 2 * 2 * 128 + 8 * 8 + 4),
     ],
 )
 def test_a_name_says_all(name: str, what: str, shape: tuple[int, ...], axes: tuple[int, ...], nbytes: int) -> None:
@@ -83,7 +88,9 @@ def test_what_is_no_case(name: str) -> None:
         ("softmax.bf16.64x1M", 0.88), ("softmax.f32.65536x1004", 0.95),
         ("softmax.bf16.8192x4097", 0.90), ("softmax.bf16.64x1000001", 0.90),
         ("softmax0.f32.8192x8192", 0.88), ("softmax1.f32.64x256x56x56", 0.88), ("batchnorm.f32.64x256x56x56", 0.88),
-        ("groupnorm.f32.64x256x56x56", 0.93), ("softmax.f32.64x1024", None), ("softmax.bf16.4096x4096", 0.95),
+        ("groupnorm.f32.64x256x56x56", 0.93), ("layernorm_bwd.bf16.32768x4096", 0.85),
+        ("softmax_bwd.bf16.32768x4096", 0.95), ("cross_entropy_fwdbwd.bf16.8192x32000", 0.93),
+        ("softmax.f32.64x1024", None), ("softmax.bf16.4096x4096", 0.95),
         ("softmax.bf16.3000x4096", None),
     ],
 )  # fmt: skip
@@ -102,6 +109,7 @@ def test_choices() -> None:
     assert select("standard") == list(STANDARD.values())
     assert select("shapes") == list(SHAPES.values())
     assert select("masks") == list(MASKS.values())
+    assert select("backward") == list(BACKWARD.values())
     assert [c.name for c in select("softmax.bf16.100x5000")] == ["softmax.bf16.100x5000"]
     assert {c.name.split(".")[0] for c in select("fused", "softmax*")} == {
         "softmax", "softmax0", "softmax1", "softmax23"
@@ -111,7 +119,7 @@ def test_choices() -> None:
     ]  # fmt: skip
     assert {c.what for c in select("fused", "rmsnorm*, layernorm*")} == {"rmsnorm", "layernorm"}
     assert not {c.name for c in select("")} & set(FUSED)
-    assert {c.name for c in select("layernorm*")} == {name for name in FUSED if name.startswith("layernorm")}
+    assert {c.name for c in select("layernorm*")} == {name for name in FUSED | BACKWARD if name.startswith("layernorm")}
 
 
 @pytest.mark.parametrize(
