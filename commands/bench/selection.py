@@ -41,7 +41,7 @@ def _named(word: str) -> dict[str, AnyCase]:
     """The cases of one item of the list."""
     if word in LISTS:
         return dict(LISTS[word])
-    every: dict[str, AnyCase] = CASES | FUSED | BACKWARD
+    every: dict[str, AnyCase] = {**CASES, **FUSED, **BACKWARD}
     if word in cases.GROUPS:
         return {name: case for name, case in every.items() if case.group == word}
     known = {name: case for name, case in every.items() if fnmatchcase(name, word)}

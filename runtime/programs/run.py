@@ -146,15 +146,38 @@ def _in_place(prepared: PreparedProgram, output: int, array: int) -> bool:
     program = prepared.program
     views = {Operand("view", i) for i, v in enumerate(program.views) if program.argument(v.array) == array}
     place = next(k for k, s in enumerate(prepared.steps) if Operand("output", output) in s.step.outputs)
-    step = prepared.steps[place].step
+    step, plan = prepared.steps[place].step, prepared.steps[place].prepared.choice.plan
     if any(views.intersection(later.step.inputs) for later in prepared.steps[place + 1 :]):
         return False
-    read = [o for o in step.inputs if o in views]
+    whole = ProgramView(array, program.outputs[output].axes)
+    first = _read_first(step) if plan.resident in ROW_BY_ROW and step.program.reduces else frozenset()
+    read = [
+        o for i, o in enumerate(step.inputs)
+        if o in views and not (i in first and _is_of_row(program.views[o.number], whole, step))
+    ]  # fmt: skip
     if not read:
         return True
-    whole = ProgramView(array, program.outputs[output].axes)
     alike = all(program.views[o.number] == whole for o in read)
     return alike and _reads_before(step, Operand("output", output), {step.inputs.index(o) for o in read})
+
+
+ROW_BY_ROW = ("registers", "shared", "memory")
+"""Where rows wait whose threads write no element before all phases have ended."""
+
+
+def _read_first(step: Step) -> frozenset[object]:
+    """The inputs of which a row reads only an element that an index chooses, before its phases."""
+    nodes = list(walk((*step.program.outputs, *(a for fold in step.program.reduces for a in fold.args))))
+    gathers = [e for e in nodes if e.op == "gather"]
+    late = {e.args[0].value for e in gathers if e.space & REDUCED or any(x.op == "reduce" for x in walk(e.args[1:]))}
+    return frozenset(e.args[0].value for e in gathers) - late
+
+
+def _is_of_row(view: ProgramView, whole: ProgramView, step: Step) -> bool:
+    """Whether the element that an index chooses of a view lies in the row of ``whole`` that a step writes."""
+    axis = view.gathered
+    along = None if axis is None else whole.axes[axis]
+    return along in step.reduced and view.axes == tuple(None if a == axis else d for a, d in enumerate(whole.axes))
 
 
 def _reads_before(step: Step, output: Operand, inputs: set[int]) -> bool:

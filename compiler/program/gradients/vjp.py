@@ -77,7 +77,7 @@ def with_value(function: Callable[..., Any], wrt: Sequence[str] | None = None) -
 
     name = str(getattr(function, "__name__", "the function"))
     value_and_gradient.__name__ = value_and_gradient.__qualname__ = f"{name}_and_gradient"
-    value_and_gradient.__signature__ = Signature(parameters(function))  # type: ignore[attr-defined]
+    value_and_gradient.__signature__ = Signature([*parameters(function)])  # type: ignore[attr-defined]
     value_and_gradient.defined = function  # type: ignore[attr-defined]
     return value_and_gradient
 

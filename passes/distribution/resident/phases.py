@@ -12,18 +12,21 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from ....compiler.ir.build import bytes_of, memory_type
+from ....compiler.ir.build import bytes_of, i32, memory_type
 from ....compiler.ir.combine import unpack
 from ....compiler.ir.dialect.base import element
-from ....compiler.ir.mlir import arith
+from ....compiler.ir.mlir import arith, ir, nvvm
 from ....compiler.planner.alignment import LINE
+from ....compiler.postorder import postorder
 from ..kernel import Kernel
 from ..meeting import meet_in_cluster, meet_in_cta
 from ..place import Place, Tile, first_place
+from ..reader import operands_of
 from .held_row import HeldRow
 from .row_accesses import RowAccesses
 from .row_tiles import row_tiles
 from .tickets import distribute_by_tickets
+from .values import Values
 from .walked_row import WalkedRow
 
 ROWS: dict[str, Any] = {"registers": HeldRow.of, "shared": HeldRow.of, "memory": WalkedRow.of}
@@ -41,12 +44,30 @@ def distribute_phases(kernel: Kernel) -> None:
         if _reads_parts_of_lines(kernel):
             accesses = accesses.by_lines()
         row = WalkedRow.in_slots(accesses) if kernel.facts.walked else ROWS[kernel.plan.resident](accesses)
+        fetched = _fetched(accesses.values)
+        accesses.values.prepare(fetched)
         for number in range(len(kernel.phases)):
             phase = kernel.of(number)
             with phase.reduce.location:
                 state = _met(replace(tile, row=replace(tile.row, kernel=phase)), row.reduced(phase), place)
             accesses.values.kept.update(zip(phase.reduced, state, strict=True))
+        if fetched and kernel.plan.warps == kernel.plan.cluster == 1:
+            nvvm.bar_warp_sync(i32(-1))  # between the warps of a row the stages have barriers
         row.store()
+
+
+def _fetched(values: Values) -> list[Any]:
+    """The elements of rows that indices choose, in a kernel that writes rows: they are read before anything is written.
+
+    So a result may take the place of the array.
+    """
+    kernel = values.kernel
+    state = {v for phase in kernel.phases for v in phase.reduced}
+    if not (state and any(map(values.varies, kernel.results))):
+        return []
+    needed = postorder(kernel.results, operands_of, state)
+    gathers = [v for v in needed if not isinstance(v, ir.BlockArgument) and v.owner.name == "fold.gather"]
+    return [v for v in gathers if not values.varies(v) and state.isdisjoint(postorder([v], operands_of))]
 
 
 def _reads_parts_of_lines(kernel: Kernel) -> bool:

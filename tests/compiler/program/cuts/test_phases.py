@@ -31,3 +31,17 @@ def test_the_planner_is_asked_for_kept_and_reduced_dims() -> None:
     asked = []
     grouped(softmax(), lambda kept, reduced: asked.append((kept, reduced)) or True, (0, 1))  # type: ignore[func-returns-value]
     assert set(asked) == {((0,), (1,))}
+
+
+def test_a_fold_that_a_row_needs_to_write_its_elements_comes_before_the_row() -> None:
+    """The fold over the rows' results, along the same dims, comes after it."""
+    m = Maker((0, 1), (0,))
+    x, w = m.array(0), m.array(1)
+    (of_row,) = m.fold([1], SUM, x)
+    (factor,) = m.fold([0], SUM, w)
+    (total,) = m.fold([0], SUM, of_row)
+    m.write(total, ())
+    m.write(m.op("mul", m.op("div", x, of_row), factor), (0, 1))
+    groups = grouped(m.program(), lambda *_: True, (0, 1))
+    assert [(g.kept, g.reduced) for g in groups] == [(0, 1), (1, 2), (0, 1)]
+    assert [w.operand.number for w in groups[1].written] == [1]

@@ -1,0 +1,73 @@
+"""A function with its gradient as one program: one read and one write for a loss, in place of the logits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warpfold as wf
+from warpfold.compiler.errors import WarpfoldError
+
+RNG = np.random.default_rng(4)
+BOTH = wf.value_and_grad(wf.cross_entropy)
+
+
+def expected(x: Any, target: Any) -> tuple[float, Any]:
+    """The mean loss of the targets that are not ignored, and its gradient, in float64."""
+    e = np.exp(x.astype(np.float64))
+    p, counted = e / e.sum(1, keepdims=True), target != -100
+    gradient = np.where(counted[:, None], p, 0) / counted.sum()
+    gradient[counted, target[counted]] -= 1 / counted.sum()
+    return -np.log(p[counted, target[counted]]).mean(), gradient
+
+
+@pytest.mark.parametrize("classes", [7, 33, 600, 8191])
+@pytest.mark.parametrize("plan", ["", "resident=memory"])
+def test_a_loss_and_its_gradient_in_place_of_the_logits(classes: int, plan: str) -> None:
+    """The element at the target is read before the gradient is written over it."""
+    x = RNG.standard_normal((5, classes)).astype(np.float32)
+    target = RNG.integers(0, classes, 5)
+    target[0], target[1] = -100, classes - 1
+    loss, gradient = expected(x, target)
+    found, made = BOTH(x, target, out=(None, x), plan=plan)
+    assert made is x
+    assert float(found) == pytest.approx(loss, rel=1e-6)
+    np.testing.assert_allclose(x, gradient, atol=1e-6)
+
+
+def test_a_loss_and_its_gradient_read_the_logits_once() -> None:
+    """The number of targets that count is known before: the step of the rows writes the gradient."""
+    text = BOTH.explain(((8192, 32000), "bf16"), ((8192,), "i64"))
+    reads = [line for line in text.splitlines() if "reads" in line]
+    assert sum("x," in line.split("reads")[1] for line in reads) == 1
+    (rows,) = (line for line in reads if "reads x, " in line)
+    assert rows.split("writes ")[1].startswith("1, ")
+
+
+def test_the_gradient_is_that_of_the_sum_of_an_array() -> None:
+    x = RNG.standard_normal((3, 4))
+    value, gradient = wf.value_and_grad(lambda x, w: x * x * w, wrt="x")(x, np.full(4, 3.0))
+    np.testing.assert_allclose(value, 3 * x * x)
+    np.testing.assert_allclose(gradient, 6 * x)
+
+
+def test_a_number_stands_for_an_array_of_it() -> None:
+    x = RNG.standard_normal((3, 4))
+    np.testing.assert_allclose(wf.vjp(wf.exp)(2, x), 2 * np.exp(x))
+
+
+def test_what_other_rows_need_is_not_written_over() -> None:
+    x, index = RNG.standard_normal((4, 4)), np.zeros((1, 4), np.int64)
+
+    @wf.program
+    def of_another_row(x: Any, i: Any) -> Any:
+        return x / wf.sum(x, axis=1, keepdims=True) * x.__array_namespace__().take_along_axis(x, i, axis=0).mT
+
+    for call in (
+        lambda: wf.value_and_grad(lambda x: wf.sum(x * x[::-1]))(x, out=(None, x)),
+        lambda: of_another_row(x, index, out=x),
+    ):
+        with pytest.raises(WarpfoldError, match="WF186"):
+            call()
