@@ -69,8 +69,8 @@ def tune(op: str, seed: int, determinism: Any, seconds: float, forget: bool, jso
     "--cases",
     default="",
     metavar="full,row,...",
-    help="Groups (full, row, col, mid, plain; fused, standard, shapes, masks for programs), names, patterns, or names "
-    "with sizes of your own; all reductions by default.",
+    help="Groups (full, row, col, mid, plain; fused, standard, shapes, masks, backward for programs), names, patterns, "
+    "or names with sizes of your own; all reductions by default.",
 )
 @click.option("--only", default="*", metavar="GLOB,...", help="Only cases with a name that matches one of these.")
 @click.option(

@@ -22,12 +22,19 @@ def case(name: str) -> ProgramCase:
     return found
 
 
+results = {
+    "_softmax_forward": 4, "layer_norm_forward": 6, "rms_norm_forward": 6, "fused_add_rms_norm_forward": 7,
+    "group_norm_forward": 5, "cross_entropy_forward": 5, "cross_entropy_fwd": 2, "rmsnorm_bwd": 4,
+}  # fmt: skip
+"""How many results functions have, if not three."""
+
+
 def recorder(name: str, log: list[Any]) -> Any:
     """A function that notes its name, the shapes and types of its tensors, and its other arguments."""
 
     def call(*args: Any, **kw: Any) -> Any:
         log.append((name, *map(_said, args), {key: _said(value) for key, value in kw.items()}))
-        return args[:3]
+        return (args[0].float(),) * results.get(name, 3)
 
     return call
 
@@ -44,16 +51,16 @@ def log(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     log: list[Any] = []
     fakes: dict[str, Any] = {
         "quack": {},
-        "quack.softmax": {"softmax_fwd": ""},
-        "quack.rmsnorm": {"layernorm_fwd": "", "rmsnorm_fwd": ""},
-        "quack.cross_entropy": {"cross_entropy_fwd": ""},
+        "quack.softmax": {"softmax_fwd": "", "softmax_bwd": ""},
+        "quack.rmsnorm": {"layernorm_fwd": "", "rmsnorm_fwd": "", "layernorm_bwd": "", "rmsnorm_bwd": ""},
+        "quack.cross_entropy": {"cross_entropy_fwd": "", "cross_entropy_bwd": ""},
         "liger_kernel": {"ops": SimpleNamespace()},
         "liger_kernel.ops": {},
-        "liger_kernel.ops.softmax": {"_softmax_forward": ""},
-        "liger_kernel.ops.layer_norm": {"layer_norm_forward": ""},
-        "liger_kernel.ops.rms_norm": {"rms_norm_forward": ""},
-        "liger_kernel.ops.fused_add_rms_norm": {"fused_add_rms_norm_forward": ""},
-        "liger_kernel.ops.group_norm": {"group_norm_forward": ""},
+        "liger_kernel.ops.softmax": {"_softmax_forward": "", "_softmax_backward": ""},
+        "liger_kernel.ops.layer_norm": {"layer_norm_forward": "", "layer_norm_backward": ""},
+        "liger_kernel.ops.rms_norm": {"rms_norm_forward": "", "rms_norm_backward": ""},
+        "liger_kernel.ops.fused_add_rms_norm": {"fused_add_rms_norm_forward": "", "fused_add_rms_norm_backward": ""},
+        "liger_kernel.ops.group_norm": {"group_norm_forward": "", "group_norm_backward": ""},
         "liger_kernel.ops.cross_entropy": {"cross_entropy_forward": ""},
     }
     for module, names in fakes.items():
@@ -102,6 +109,25 @@ def test_what_liger_is_asked_for(log: list[Any]) -> None:
         assert called(peer, name, log) == expected
     assert called(peer, "add_rmsnorm.bf16.8x64", log)[0] == "fused_add_rms_norm_forward"
     assert called(peer, "cross_entropy.f32.8x99999", log)[0] == "cross_entropy_forward"
+
+
+def test_backwards_follow_their_forwards(log: list[Any]) -> None:
+    of_quack, of_liger = quack.open_peer(None), liger.open_peer(None)  # type: ignore[arg-type]
+    for peer, name, expected in (
+        (of_quack, "softmax_bwd.bf16.8x64", "softmax_fwd softmax_bwd"),
+        (of_quack, "layernorm_bwd.bf16.8x64", "layernorm_fwd layernorm_bwd"),
+        (of_quack, "rmsnorm_bwd.bf16.8x64", "rmsnorm_fwd rmsnorm_bwd"),
+        (of_quack, "add_rmsnorm_bwd.bf16.8x64", "rmsnorm_fwd rmsnorm_bwd"),
+        (of_quack, "cross_entropy_fwdbwd.bf16.8x64", "cross_entropy_fwd cross_entropy_bwd"),
+        (of_liger, "softmax_bwd.bf16.8x77", "_softmax_forward _softmax_backward"),
+        (of_liger, "layernorm_bwd.bf16.8x64", "layer_norm_forward layer_norm_backward"),
+        (of_liger, "rmsnorm_bwd.bf16.8x64", "rms_norm_forward rms_norm_backward"),
+        (of_liger, "add_rmsnorm_bwd.bf16.8x64", "fused_add_rms_norm_forward fused_add_rms_norm_backward"),
+        (of_liger, "groupnorm_bwd.f32.2x64x3x3", "group_norm_forward group_norm_backward"),
+        (of_liger, "cross_entropy_fwdbwd.bf16.8x64", "cross_entropy_forward"),
+    ):
+        called(peer, name, log)
+        assert " ".join(entry[0] for entry in log) == expected
 
 
 @pytest.mark.parametrize(
