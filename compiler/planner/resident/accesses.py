@@ -80,7 +80,7 @@ def _access(task: Task, operand: int, space: Space, axis: str, vector: int, shif
     if task.operand_type(operand) == NUMBER:
         return "number"
     if task.operand_type(operand) == BIT:
-        return _bits(task, operand, space, axis, vector, shifted=bool(shift))
+        return _bits(task, operand, space, axis, vector, shift)
     if space & REDUCED == 0:
         return "kept"
     if operand in shift:
@@ -111,7 +111,8 @@ def _is_unaligned(task: Task, operand: int, vector: int, shift: frozenset[int]) 
         return False
     if task.is_portable:
         return task.geometry.reduced[-1].size % vector > 0
-    return operand < inputs and not (shift and operand in elements_of(task))
+    one_row = not task.program.reduces and not task.geometry.kept
+    return operand < inputs and (one_row or not (shift and operand in elements_of(task)))
 
 
 def _is_side_by_side(task: Task, operand: int, vector: int) -> bool:
@@ -121,12 +122,16 @@ def _is_side_by_side(task: Task, operand: int, vector: int) -> bool:
     return joined and row[-1].strides[operand] == 1 and task.start(operand) % task.operand_type(operand).itemsize == 0
 
 
-def _bits(task: Task, operand: int, space: Space, axis: str, vector: int, *, shifted: bool) -> Access:
-    """How bits are accessed: at once those of an access that begins at a multiple of its elements in the words."""
+def _bits(task: Task, operand: int, space: Space, axis: str, vector: int, shift: frozenset[int]) -> Access:
+    """How bits are accessed: at once those of an access that begins at a multiple of its elements in the words.
+
+    Of rows that begin at boundaries and end between them, the last access may be cut: a word is there as a whole.
+    """
     inner, others = _dims(task, axis) if space & REDUCED else (task.geometry.kept, ())
     if space & REDUCED == 0 and axis == "reduced":
         vector = 1  # one element a row
-    if shifted or not inner or inner[-1].strides[operand] != 1 or inner[-1].size % vector:
+    whole = not any(_leads(task, i, vector) != _no_lead(task) for i in shift) if shift else inner and inner[-1].size % vector == 0
+    if not whole or not inner or inner[-1].strides[operand] != 1:
         return "bits_strided"
     outer = all(d.strides[operand] % vector == 0 for d in (*inner[:-1], *others))
     return "bits" if outer else "bits_strided"
@@ -166,7 +171,7 @@ def _shift(task: Task, axis: str, vector: int) -> frozenset[int]:
     dim. The tree of a portable plan does not depend on addresses, so there is none.
     """
     g = task.geometry
-    if axis != "reduced" or len(g.reduced) != 1 or vector == 1 or writes_bits(task):
+    if axis != "reduced" or len(g.reduced) != 1 or vector == 1:
         return frozenset()
     rows = [
         i
@@ -177,6 +182,8 @@ def _shift(task: Task, axis: str, vector: int) -> frozenset[int]:
     if not rows or (_is_aligned(task, first, vector, g.kept) and g.reduced[0].size % vector == 0):
         return frozenset()
     lead = _leads(task, first, vector)
+    if writes_bits(task) and lead != _no_lead(task):
+        return frozenset()  # lanes make words of accesses that begin with the row
     return frozenset(i for i in rows if lead is not None and _leads(task, i, vector) == lead)
 
 
@@ -187,6 +194,11 @@ def _leads(task: Task, operand: int, vector: int) -> tuple[int, ...] | None:
     if task.is_portable or start % item:
         return None
     return (start // item % vector, *(d.strides[operand] % vector for d in task.geometry.kept))
+
+
+def _no_lead(task: Task) -> tuple[int, ...]:
+    """How far rows that all begin at a boundary do so after one."""
+    return (0,) * (1 + len(task.geometry.kept))
 
 
 def is_by_columns(task: Task) -> bool:
@@ -237,10 +249,11 @@ def _mixes(task: Task, rows: Sequence[int], vector: int) -> bool:
     found, inputs, n = accesses(task, "reduced", vector), len(task.program.inputs), task.geometry.n_reduced
     results = {found[i] for i in rows if i >= inputs}
     folds = bool(task.program.reduces)
+    one_by_one = "bits_strided" in found or (folds and has_bits(task))
     held = SHIFTED * vector <= n and (not folds or n <= ROW_THREADS * MOST * vector)
-    light = all(_item(task)(i) <= WORD for i in rows) and not has_bits(task)
+    light = all(_item(task)(i) <= WORD for i in rows) and not one_by_one
     side_by_side = all(_is_side_by_side(task, i, vector) for i in rows)
-    return held and light and side_by_side and bool(results) and results <= {"aligned", "shifted"}
+    return held and light and side_by_side and bool(results) and results <= {"aligned", "shifted", "bits"}
 
 
 def _item(task: Task) -> Callable[[int], int]:
