@@ -102,21 +102,24 @@ def spread(seed: int, seeds: int, json: bool, **what: Any) -> None:
     epilog=examples(
         "warpfold profile sum --shape 4096x1024 --axis 1",
         "warpfold profile sum --shape 1048576 --plan simple --lines",
+        "warpfold profile relu --param keep=bits --shape 65536 --rungs",
         "warpfold profile yours.ptx --launch 'yours<<<132, 256>>>(f32[1048576], out:f32[1]=0, 1048576)' --names",
     ),
 )
 @of_watched
 @click.option("--names", is_flag=True, help="Show Nsight Compute's name of each counter.")
 @click.option("--lines", is_flag=True, help="Show the most expensive lines of the PTX.")
+@click.option("--rungs", is_flag=True, help="Show what each rung of the ladder of a program costs.")
 @click.option("--json", is_flag=True, help="Print one JSON object, with all lines.")
-def profile(names: bool, lines: bool, json: bool, **work: Any) -> None:
+def profile(names: bool, lines: bool, rungs: bool, json: bool, **work: Any) -> None:
     """Count what OP or FILE.ptx executes on the emulator: instructions, branches, memory traffic, bank conflicts.
 
-    Counters have the definitions of Nsight Compute. Beside each stands its ideal value, where it is known.
+    Counters have the definitions of Nsight Compute. Beside each stands its ideal value, where it is known. The sectors
+    of each array follow, by its name; an array of bits is marked as such.
     """
     from ..commands.profile import profile as command
 
-    command(work_of(**work), names=names, lines=lines, json=json)
+    command(work_of(**work), names=names, lines=lines, rungs=rungs, json=json)
 
 
 @click.command(

@@ -146,10 +146,16 @@ def _show(report: Row, counts: Columns) -> None:
     terminal.table(columns, lines)
     if "time" in columns:
         terminal.show(f"\neach time is the median of up to {LAUNCHES} launches, with the L2 cache flushed before")
+    show_counts(report, counts)
+
+
+def show_counts(report: Row, counts: Columns) -> None:
+    """Prints what the profiler counted for each rung."""
     terminal.show(f"\nprofile of {report['profiled']}, on the emulator\n")
     terminal.table(
         ("rung", *(title for title, _ in counts.values())),
-        [(r["rung"], *counted(r, counts)) for r in rows if not r["refused"]] or [("none", *("" for _ in counts))],
+        [(r["rung"], *counted(r, counts)) for r in report["rungs"] if not r["refused"]]
+        or [("none", *("" for _ in counts))],
         spare=("barriers",),
     )
 

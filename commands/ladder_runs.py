@@ -46,6 +46,7 @@ class Counts:
         sectors: 32-byte sectors of global memory that are read and written.
         sectors_per_store: 32-byte sectors per warp-wide store to global memory.
         shuffles, votes: exchanges between lanes, and ballots and other votes, counted once for each warp.
+        ballots: the votes that give a word of the warp's truth values.
     """
 
     branch_efficiency: float
@@ -58,6 +59,7 @@ class Counts:
     sectors_per_store: float = 0.0
     shuffles: int = 0
     votes: int = 0
+    ballots: int = 0
 
 
 @dataclass(frozen=True)
@@ -192,4 +194,5 @@ def counts_of(profiles: Sequence[Profile], elements: int) -> Counts:
         sectors_per_store=seen.traffic("global store").sectors_per_request,
         shuffles=seen.warp_instructions["shuffle"],
         votes=seen.warp_instructions["vote"],
+        ballots=seen.ballots,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,12 @@ from ..runtime.emulator.profiler import CLASSES, Line, Profile, Profiler, total
 from ..runtime.emulator.ptx.demangle import demangle
 from ..runtime.emulator.traffic import SECTOR
 from ..runtime.prepare import Prepared, artifact
-from . import terminal
+from . import array_traffic, terminal
+from .array_traffic import Label
 from .emulated import Watched, Work, watch
 from .ideals import Counts, ideals
+from .ladder import show_counts
+from .programs.ladder import counted
 from .programs.run import launching
 
 HOTTEST = 12
@@ -39,27 +42,35 @@ class Metric:
     mean: bool = False
 
 
-def profile(work: Work, *, names: bool, lines: bool, json: bool) -> None:
+def profile(work: Work, *, names: bool, lines: bool, rungs: bool, json: bool) -> None:
     """Runs OP or FILE.ptx, and prints the counters of each launch and the totals of several.
+
+    With ``rungs`` the totals of each rung of the program's ladder follow.
 
     Raises:
         WarpfoldError: whatever is wrong with the request, or what a kernel does.
     """
+    climbed = counted(work.request) if rungs else None
     tool = Profiler()
     with terminal.progress("profiling on the emulator"):
         watched = watch(work, tool, json=json)
     found = _launches(watched, tool.profiles)
+    known = array_traffic.labels(work, watched)
     if json:
-        terminal.show(terminal.as_json(_facts(watched, found)))
+        more = {"rungs": climbed[0]["rungs"]} if climbed else {}
+        terminal.show(terminal.as_json(_facts(watched, found, known) | more))
         return
     terminal.show(f"profile of {watched.title}")
     for one in found:
         terminal.show()
         terminal.show(one.title)
         _table(metrics(one.profile, one.ideal, one.nbytes), watched.elements, names)
+        array_traffic.show(one.profile, known)
         if lines and one.profile.lines:
             terminal.show()
             _hottest(one.profile)
+    if climbed:
+        show_counts(*climbed)
 
 
 @dataclass(frozen=True)
@@ -106,6 +117,9 @@ def metrics(one: Profile, ideal: Counts | None = None, nbytes: int | None = None
     rows += [
         Metric(f"  {kind}", one.warp_instructions[kind], least(kind)) for kind in CLASSES if one.warp_instructions[kind]
     ]
+    if one.ballots:
+        vote = next(i for i, row in enumerate(rows) if row.name == "  vote")
+        rows.insert(vote + 1, Metric("    ballots", one.ballots))
     active = "smsp__thread_inst_executed_per_inst_executed.ratio"
     rows.append(Metric("threads active of 32", one.lanes_active, 32, active, mean=True))
     uniform = "smsp__sass_average_branch_targets_threads_uniform.pct"
@@ -206,7 +220,7 @@ def _short(source: Location | None) -> str:
     return str(replace(source, file=Path(source.file).name)) if source else ""
 
 
-def _facts(watched: Watched, found: list[Seen]) -> dict[str, Any]:
+def _facts(watched: Watched, found: list[Seen], known: Mapping[str, Label]) -> dict[str, Any]:
     """All output and the lines as plain values."""
 
     def plain(one: Seen) -> dict[str, Any]:
@@ -214,7 +228,7 @@ def _facts(watched: Watched, found: list[Seen]) -> dict[str, Any]:
             {"name": m.name.strip(), "count": m.count, "ideal": m.ideal, "nsight_compute": m.nsight or None}
             for m in metrics(one.profile, one.ideal, one.nbytes)
         ]
-        return {**one.profile.to_dict(), "metrics": rows}
+        return {**one.profile.to_dict(), "arrays": array_traffic.facts(one.profile, known), "metrics": rows}
 
     every = [plain(one) for one in found]
     launches = every[:-1] if len(every) > 1 else every

@@ -17,10 +17,10 @@ from ...compiler.plan.ladder import MASK_RUNGS, PROGRAM_RUNGS, Rung
 from ...compiler.postorder import postorder
 from ...runtime.backends.emulator_backend import EmulatorBackend
 from ...runtime.backends.select import backend_for
-from ...runtime.emulator.profiler import Profiler
+from ...runtime.emulator.profiler import Profiler, total
 from ...runtime.emulator.traffic import SECTOR
 from ...runtime.programs.run import operands_of
-from .. import terminal
+from .. import array_traffic, terminal
 from ..ladder import COUNTS, PROFILED, Columns, Row, chosen, machine, reported, rows
 from ..ladder_runs import LAUNCHES, SECONDS, Counts, Step, counts_of
 from ..requests.choose import AnyRequest
@@ -39,6 +39,9 @@ MASK_COLUMNS: Columns = {
     "bytes_used": ("bytes used", "{:.1f} %"),
     "shuffles": ("shuffles", "{:,}"),
     "votes": ("votes", "{:,}"),
+    "ballots": ("ballots", "{:,}"),
+    "bits_sectors": ("sectors of bits", "{:,}"),
+    "element_sectors": ("sectors of elements", "{:,}"),
     "instructions_per_element": COUNTS["instructions_per_element"],
 }
 """The columns where lanes put the words of a mask together."""
@@ -50,9 +53,12 @@ class ProgramCounts(Counts):
 
     Attributes:
         moved: bytes of the sectors of global memory, as a multiple of those of arrays and results.
+        bits_sectors, element_sectors: the sectors of arrays of bits, and of all others.
     """
 
     moved: float = 0.0
+    bits_sectors: int = 0
+    element_sectors: int = 0
 
 
 def ladder(request: AnyRequest, *, device: str, names: Sequence[str], plot: str | None, json: bool) -> bool:
@@ -64,13 +70,28 @@ def ladder(request: AnyRequest, *, device: str, names: Sequence[str], plot: str 
         ArgumentError: WF832 for a name that no rung has, WF836 for arrays without elements, WF847 for a reduction.
         FileError: WF505, WF830 or WF831 for a picture that cannot be written, before anything runs.
     """
+    request, every, columns = rungs_of(request)
+    rungs = chosen(names, every)
+    return reported(lambda: climbed(request, device, rungs, columns), columns, plot, json=json)
+
+
+def counted(request: AnyRequest) -> tuple[Row, Columns]:
+    """What the profiler counts for each rung of a program, and the columns that show it.
+
+    Raises:
+        ArgumentError: as ``ladder`` does.
+    """
+    request, rungs, columns = rungs_of(request)
+    return climbed(request, "emulator", rungs, columns), columns
+
+
+def rungs_of(request: AnyRequest) -> tuple[ProgramRequest, Sequence[Rung], Columns]:
+    """The request as the ladder runs it, with its rungs and the columns of their profile."""
     if not isinstance(request, ProgramRequest):
         raise error("WF847", name=request.name, op=request.op)
     request = with_mask(request)
     request.expect_elements()
-    every, columns = (MASK_RUNGS, MASK_COLUMNS) if makes_mask(request) else (PROGRAM_RUNGS, COLUMNS)
-    rungs = chosen(names, every)
-    return reported(lambda: climbed(request, device, rungs, columns), columns, plot, json=json)
+    return request, *((MASK_RUNGS, MASK_COLUMNS) if makes_mask(request) else (PROGRAM_RUNGS, COLUMNS))
 
 
 def with_mask(request: ProgramRequest) -> ProgramRequest:
@@ -127,7 +148,11 @@ def _profiled(request: ProgramRequest, step: Step) -> Step:
     outcome = run.on_backend(request, backend)
     found = counts_of(tool.profiles, max(x.size for x in request.arrays))
     must = sum(traffic.least(Words(request, outcome.prepared)))
-    counts = ProgramCounts(**vars(found), moved=found.sectors * SECTOR / max(1, must))
+    of_bits = array_traffic.sectors_of_bits(total(tool.profiles), array_traffic.of_program(request, outcome.prepared))
+    counts = ProgramCounts(
+        **vars(found), moved=found.sectors * SECTOR / max(1, must), bits_sectors=of_bits,
+        element_sectors=found.sectors - of_bits,
+    )  # fmt: skip
     return _with(step, request, outcome, counts=counts)
 
 

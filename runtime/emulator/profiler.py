@@ -124,7 +124,9 @@ class Profile:
         kernel, grid, block: the launch.
         warp_instructions, thread_instructions: by class, one of ``CLASSES``; ``loads`` and ``stores`` by space.
         branches, divergent: branches taken by warps, and those whose active threads did not all go the same way.
+        ballots: the votes that give a word of the warp's truth values (``vote.ballot``), once for each warp.
         memory: ``global load``, ``global store``, ``global atomic``, ``local load``, ``local store``.
+        arrays: the requests to global memory of ``memory``, for each allocation by its name.
         shared: ``load``, ``store``, ``atomic``.
         lines: by PTX line.
     """
@@ -137,7 +139,9 @@ class Profile:
     accesses: Counter[str] = field(default_factory=Counter)
     branches: int = 0
     divergent: int = 0
+    ballots: int = 0
     memory: dict[str, Traffic] = field(default_factory=dict)
+    arrays: dict[str, dict[str, Traffic]] = field(default_factory=dict)
     shared: dict[str, Banks] = field(default_factory=dict)
     lines: dict[int, Line] = field(default_factory=dict)
 
@@ -174,13 +178,24 @@ class Profile:
         found: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
         found |= {name: dict(v) for name, v in found.items() if isinstance(v, Counter)}
         found["lines"] = {number: asdict(line) for number, line in self.lines.items()}
-        found["memory"] = {
-            what: asdict(one) | {"sectors_per_request": one.sectors_per_request, "used": one.used}
-            for what, one in self.memory.items()
-        }
+        found["memory"] = _plain(self.memory)
+        found["arrays"] = {name: _plain(own) for name, own in self.arrays.items()}
         found["shared"] = {what: asdict(one) | {"conflicts": one.conflicts} for what, one in self.shared.items()}
         derived = {"instructions": self.instructions, "lanes_active": self.lanes_active}
         return found | derived | {"branch_efficiency": self.branch_efficiency, "bank_conflicts": self.bank_conflicts}
+
+
+def _plain(memory: dict[str, Traffic]) -> dict[str, Any]:
+    """Requests as plain values, with the derived fractions."""
+    return {
+        what: asdict(one) | {"sectors_per_request": one.sectors_per_request, "used": one.used}
+        for what, one in memory.items()
+    }
+
+
+def _add(memory: dict[str, Traffic], what: str, more: Traffic) -> None:
+    """Adds requests to those called ``what``."""
+    memory.setdefault(what, Traffic()).add(more.requests, more.sectors, more.nbytes, more.ideal)
 
 
 def total(profiles: Iterable[Profile]) -> Profile:
@@ -193,8 +208,12 @@ def total(profiles: Iterable[Profile]) -> Profile:
         out.accesses += one.accesses
         out.branches += one.branches
         out.divergent += one.divergent
+        out.ballots += one.ballots
         for what, found in one.memory.items():
-            out.memory.setdefault(what, Traffic()).add(found.requests, found.sectors, found.nbytes, found.ideal)
+            _add(out.memory, what, found)
+        for name, own in one.arrays.items():
+            for what, found in own.items():
+                _add(out.arrays.setdefault(name, {}), what, found)
         for what, banks in one.shared.items():
             out.shared.setdefault(what, Banks()).add(banks.requests, banks.wavefronts, banks.ideal)
     return out
@@ -207,7 +226,7 @@ class Profiler(Tool):
         self.profiles: list[Profile] = []
         self._ran: dict[Block, list[int]] = {}
         self._branched: dict[Block, list[int]] = {}
-        self._memory: dict[tuple[int, str], tuple[Instruction, str, Traffic]] = {}
+        self._memory: dict[tuple[int, str, str], tuple[Instruction, Traffic]] = {}
         self._shared: dict[tuple[int, str], tuple[Instruction, str, Banks]] = {}
 
     def launch(self, launch: Launch) -> None:  # noqa: ARG002
@@ -245,10 +264,10 @@ class Profiler(Tool):
             self._bank(touch)
         elif space in ("global", "local"):
             what = f"{space} {_VERBS[access.verb]}"
-            key = id(access.ins), what
+            key = id(access.ins), what, _array(touch)
             if key not in self._memory:
-                self._memory[key] = access.ins, what, Traffic()
-            counted = self._memory[key][2]
+                self._memory[key] = access.ins, Traffic()
+            counted = self._memory[key][1]
             n = touch.lanes.n if touch.chosen is None else touch.chosen.size
             if n == 1 and space == "global":
                 counted.add(1, 1, access.size, 1)
@@ -300,8 +319,10 @@ class Profiler(Tool):
             made.divergent += divergent
             line = _line(made, block.last.ins)
             line.branches, line.divergent = line.branches + branches, line.divergent + divergent
-        for ins, what, found in self._memory.values():
-            made.memory.setdefault(what, Traffic()).add(found.requests, found.sectors, found.nbytes, found.ideal)
+        for (_, what, array), (ins, found) in self._memory.items():
+            _add(made.memory, what, found)
+            if array:
+                _add(made.arrays.setdefault(array, {}), what, found)
             line = _line(made, ins)
             line.sectors, line.ideal_sectors = line.sectors + found.sectors, line.ideal_sectors + found.ideal
         for ins, verb, banks in self._shared.values():
@@ -322,11 +343,18 @@ class Profiler(Tool):
                 kind = class_of(ins)
                 made.warp_instructions[kind] += warps
                 made.thread_instructions[kind] += threads
+                made.ballots += warps * (kind == "vote" and "ballot" in ins.mods)
                 if kind in ("load", "store"):
                     made.accesses[f"{kind} {_space(ins)}"] += warps
                 line = _line(made, ins)
                 line.warp_instructions += warps
                 line.thread_instructions += threads
+
+
+def _array(touch: Touch) -> str:
+    """The allocation in global memory that some threads access; empty for other memory, and for several of them."""
+    names = {piece.home.name for piece in touch.pieces if piece.home is not None}
+    return names.pop() if len(names) == 1 else ""
 
 
 def _whole(touch: Touch) -> bool:

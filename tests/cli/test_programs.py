@@ -313,6 +313,22 @@ def test_profile_counts_each_step(path: str) -> None:
     assert "all launches" in two
 
 
+def test_profile_sets_bits_apart_and_shows_ballots() -> None:
+    asked = ("profile", "relu", "--param", "keep=bits", "--shape", "3072")
+    text = call(*asked, "--plan", "ballot").stdout
+    assert re.search(r"^    ballots +96 ", text, re.MULTILINE)
+    assert re.search(r"^x +f32 +load +96 +384 +384 +12,288 +100.00 %", text, re.MULTILINE)
+    assert re.search(r"^bits +bits +store +96 +96 +96 +384 +12.50 %", text, re.MULTILINE)
+    found = json.loads(call(*asked, "--rungs", "--json").stdout)
+    assert [a["elements"] for a in found["total"]["arrays"]] == ["f32", "f32", "bits"]
+    rungs = {r["rung"]: (r["ballots"], r["bits_sectors"], r["element_sectors"]) for r in found["rungs"]}
+    assert rungs["ballot"] == (96, 96, 768)
+    assert rungs["redux"] == (0, 24, 768)
+    table = call(*asked, "--rungs").stdout.partition("on the emulator")[2]
+    assert re.search(r"^spread-ballots .* 128 +128 +24 +768", table, re.MULTILINE)
+    assert "WF847: sum is a reduction" in fails("profile", "sum", "--shape", "64", "--rungs")
+
+
 def test_sanitize_finds_nothing_in_a_program(path: str) -> None:
     text = call("sanitize", "layer_norm", "--shape", "3x70", "--shape", "70", "--shape", "70").stdout
     assert "sanitize layer_norm of x f32 3x70, weight f32 70, bias f32 70" in text

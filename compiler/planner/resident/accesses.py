@@ -130,7 +130,11 @@ def _bits(task: Task, operand: int, space: Space, axis: str, vector: int, shift:
     inner, others = _dims(task, axis) if space & REDUCED else (task.geometry.kept, ())
     if space & REDUCED == 0 and axis == "reduced":
         vector = 1  # one element a row
-    whole = not any(_leads(task, i, vector) != _no_lead(task) for i in shift) if shift else inner and inner[-1].size % vector == 0
+    whole = (
+        not any(_leads(task, i, vector) != _no_lead(task) for i in shift)
+        if shift
+        else inner and inner[-1].size % vector == 0
+    )
     if not whole or not inner or inner[-1].strides[operand] != 1:
         return "bits_strided"
     outer = all(d.strides[operand] % vector == 0 for d in (*inner[:-1], *others))

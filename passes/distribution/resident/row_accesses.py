@@ -318,7 +318,7 @@ def is_shifted(kernel: Kernel) -> bool:
 def is_cut(kernel: Kernel) -> bool:
     """Whether an end of the row may cut an access."""
     names = {*kernel.facts.access, *kernel.facts.stores}
-    whole = {"aligned", "reversed", "uniform", "bits"}
+    whole = {"aligned", "reversed", "uniform"}
     return is_shifted(kernel) or (names.isdisjoint(whole) and not names <= {"kept", "gathered", "number"})
 
 

@@ -97,6 +97,34 @@ def test_arrays_that_lie_otherwise(layout: str) -> None:
     assert np.array_equal(chosen(x, words[::-1]), np.where((x > 0)[::-1], x, 0))
 
 
+def lying(shape: tuple[int, ...], t: Any, first: int, gap: int = 0) -> Any:
+    """An array that begins ``first`` elements after a boundary of 16 bytes, with ``gap`` elements after each row."""
+    n, item = int(np.prod((*shape[:-1], shape[-1] + gap))), np.dtype(t).itemsize
+    buffer = RNG.standard_normal(n + 64).astype(t)
+    start = -buffer.ctypes.data // item % (16 // item) + first
+    return buffer[start : start + n].reshape(*shape[:-1], shape[-1] + gap)[..., : shape[-1]]
+
+
+@pytest.mark.parametrize("t", [np.float32, np.float16])
+@pytest.mark.parametrize(
+    ("shape", "first", "gap"),
+    [((333,), 0, 0), ((333,), 1, 0), ((7, 99), 0, 0), ((8, 320), 3, 0), ((9, 328), 2, 3), ((3, 512), 1, 1)],
+)
+def test_arrays_that_begin_and_end_anywhere_are_accessed_at_once(
+    t: Any, shape: tuple[int, ...], first: int, gap: int
+) -> None:
+    x = lying(shape, t, first, gap)
+    vector = 16 // np.dtype(t).itemsize
+    y, bits = wf.relu(x, keep="bits", device="emulator")
+    np.testing.assert_array_equal(y, np.maximum(x, 0))
+    np.testing.assert_array_equal(bits, packed(x > 0, flat=True))
+    assert wf.relu.compile(x, keep="bits").plans[0].vector == vector
+    last = bits.copy()
+    last[-1] |= np.uint32(2**32 - 2 ** ((x.size - 1) % 32 + 1))  # ones behind the last element
+    np.testing.assert_array_equal(wf.relu_backward(x, last, device="emulator"), np.maximum(x, 0))
+    assert wf.relu_backward.compile(x, last).plans[0].vector == vector
+
+
 @pytest.mark.parametrize("shape", [(6, 4, 33), (2, 8, 64)])
 def test_bits_of_a_whole_array_beside_a_weight(shape: tuple[int, ...]) -> None:
     x = RNG.standard_normal(shape).astype(np.float32)
