@@ -27,7 +27,7 @@ def show(results: Results) -> None:
     if results.reductions:
         _part(table(results), summary(results))
     if results.programs:
-        _part(programs.table(results.programs), programs.summary(results))
+        _part(programs.table(results), programs.summary(results))
     for line in (*_host(results), *_reasons(results.rows)):
         terminal.show(line)
     for warning in results.warnings:

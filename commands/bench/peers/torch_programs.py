@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..programs.answers import GREATEST_FP8
-from ..programs.cases import ProgramCase
-from ..programs.ours import EPS, RMS_EPS
+from ..programs.cases import EPS, RMS_EPS, ProgramCase
+from . import torch_masks
 
 Function = Callable[..., Any]
 
@@ -156,4 +156,5 @@ _FUNCTIONS: dict[str, Callable[[Any, ProgramCase], Function]] = {
     "add_relu": _add_relu,
     "add_relu_bits": _add_relu,
     "where": lambda torch, _: lambda x, z: torch.where(x > 0, x, z),
+    **torch_masks.FUNCTIONS,
 }

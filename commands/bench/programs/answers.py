@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 from ....compiler.dtypes import DType, dtype
@@ -21,11 +22,12 @@ from ....compiler.program.bit_arrays import WORD
 from ...checking.running_error import tiny
 from ..answers import SLACK, unit
 from . import gradient_references
-from .cases import ProgramCase
-from .ours import EPS, RMS_EPS
+from .cases import DROPPED, EPS, RMS_EPS, ProgramCase
 
 ROUNDINGS, LOOSE = 3, 16
 APPROXIMATE = 1e-4
+DEVIATIONS = 6
+"""Standard deviations that the number of dropped elements may be off."""
 GREATEST_FP8 = 448.0
 """The greatest finite e4m3 value."""
 HALF_FP8, TINY_FP8 = 2.0**-4, 2.0**-10
@@ -67,6 +69,8 @@ def error_of(
         return math.inf, False
     if case.what == "quant_fp8":
         return _quantized(case, expected[1], found, arrays[0], ours)
+    if case.what == "dropout":
+        return _dropped(case, expected[0], found[0], ours)
     errors = [_error(case, one, got, ours) for one, got in zip(expected, found, strict=False) if got is not None]
     return max(e for e, _ in errors), all(right for _, right in errors)
 
@@ -76,7 +80,7 @@ def _error(case: ProgramCase, expected: Answer, found: Any, ours: bool) -> tuple
     values = expected.values
     if found.numel() != values.numel():
         return math.inf, False
-    if not values.is_floating_point():  # bits
+    if not values.is_floating_point():  # bits, and what is counted
         wrong = int((found.reshape(values.shape).view(values.dtype) != values).sum())
         return float(wrong), wrong == 0
     t = dtype(found.dtype)
@@ -97,6 +101,20 @@ def _quantized(case: ProgramCase, scales: Answer, found: Sequence[Any], x: Any, 
     off = q.reshape(x.shape).double().mul_(scale).sub_(wide).abs_()
     allowed = wide.abs().mul_(HALF_FP8).add_(TINY_FP8 * scale).mul_(1 + _tolerance(case.dtype, ours))
     return float(off.max()), bool((off <= allowed).all())
+
+
+def _dropped(case: ProgramCase, every: Answer, found: Any, ours: bool) -> tuple[float, bool]:
+    """Checks elements that are kept against the reference, which keeps all, and how many are dropped.
+
+    Their number has a binomial distribution. NaN is neither kept nor dropped.
+    """
+    if found.numel() != every.values.numel():
+        return math.inf, False
+    zero = found == 0
+    error, right = _error(case, Answer(every.values.masked_fill(zero, 0), every.scale), found, ours)
+    n = found.numel()
+    spread = DEVIATIONS * math.sqrt(DROPPED * (1 - DROPPED) / n)
+    return error, right and abs(float(zero.double().mean()) - DROPPED) <= spread
 
 
 def _tolerance(t: DType, ours: bool) -> float:
@@ -201,6 +219,60 @@ def words_of(mask: Any) -> Any:
     return sum(padded[k::WORD].int() * weight for k, weight in enumerate(weights))
 
 
+def _bits_of(case: ProgramCase, mask: Any) -> Any:
+    """The words of a mask, whose bits are numbered as the elements lie in memory."""
+    return words_of(mask.movedim(1, -1) if case.is_nhwc else mask)
+
+
+def _batch_norm_add_relu(case: ProgramCase, x: Any, w: Any, b: Any, z: Any) -> list[Answer]:
+    y, *statistics = _batch_norm(case, x, w, b)
+    total = y.values.add_(z)
+    scale = y.scale + float(z.abs().max())
+    return [Answer(total.clamp(min=0), scale), *statistics, Answer(_bits_of(case, total > 0))]
+
+
+def _batch_norm_running_relu(case: ProgramCase, x: Any, w: Any, b: Any, _: Any, __: Any) -> list[Answer]:
+    """Running statistics with a momentum of 1 are those of the batch, with an unbiased variance."""
+    y, mean, var = _batch_norm_relu(case, x, w, b)
+    n = x.numel() // x.shape[1]
+    return [y, mean, Answer(var.values * (n / (n - 1)), 1.0)]
+
+
+def _batch_norm_backward(case: ProgramCase, g: Any, x: Any, mean: Any, var: Any, w: Any) -> list[Answer]:
+    """The gradients in ``x``, the weight and the bias, from the one in the norm."""
+    rstd = (_spread(case, var) + EPS).rsqrt_()
+    normal = (x.double() - _spread(case, mean)) * rstd
+    n = x.numel() // x.shape[1]
+    dbias, dweight = g.sum(case.axes, keepdim=True), (g * normal).sum(case.axes, keepdim=True)
+    size = g.abs().sum(case.axes)
+    factor = _spread(case, w) * rstd
+    dx = (g - normal.mul_(dweight / n) - dbias / n).mul_(factor)
+    scale = factor.abs() * float(g.abs().max())
+    return [Answer(dx, scale), Answer(dweight.flatten(), 4 * size), Answer(dbias.flatten(), size)]
+
+
+def _batch_norm_add_relu_backward(
+    case: ProgramCase, dy: Any, x: Any, mean: Any, var: Any, w: Any, _: Any, __: Any, y: Any
+) -> list[Answer]:
+    g = dy.double() * (y > 0)
+    return [*_batch_norm_backward(case, g, x, mean, var, w), Answer(g)]
+
+
+def _dropout_backward(_: ProgramCase, dy: Any, __: Any, mask: Any) -> list[Answer]:
+    return [Answer(dy.double() * mask / (1 - DROPPED))]
+
+
+def _sum(_: ProgramCase, x: Any) -> list[Answer]:
+    wide = x.double()
+    return [Answer(wide.sum(), float(wide.abs().sum()))]
+
+
+def _count_nonzero(case: ProgramCase, words: Any) -> list[Answer]:
+    last = prod(case.shape) - WORD * (words.numel() - 1)  # the bits of the last word that count
+    counts = [((words >> k) & 1).sum() - (((words[-1] >> k) & 1) if k >= last else 0) for k in range(WORD)]
+    return [Answer(sum(counts))]
+
+
 def _relu_backward(_: ProgramCase, dy: Any, __: Any, output: Any) -> list[Answer]:
     return [Answer(dy.double() * (output > 0))]
 
@@ -230,6 +302,18 @@ REFERENCES: dict[str, Callable[..., list[Answer]]] = {
     "relu": _relu,
     "relu_bits": _relu_bits,
     "relu_backward": _relu_backward,
+    "batchnorm_running_relu": _batch_norm_running_relu,
+    "batchnorm_running_relu_nhwc": _batch_norm_running_relu,
+    "batchnorm_add_relu": _batch_norm_add_relu,
+    "batchnorm_add_relu_nhwc": _batch_norm_add_relu,
+    "batchnorm_add_relu_backward": _batch_norm_add_relu_backward,
+    "batchnorm_add_relu_backward_nhwc": _batch_norm_add_relu_backward,
+    "dropout": lambda _, x: [Answer(x.double() / (1 - DROPPED))],
+    "dropout_backward": _dropout_backward,
+    "sum": _sum,
+    "sum_where": lambda case, x, _, mask: _sum(case, x * mask),
+    "count_nonzero": _count_nonzero,
+    "array_equal": lambda _, x, y: [Answer((x == y).all())],
     "add": lambda _, x, z: [Answer(x.double() + z)],
     "add_relu": lambda case, x, z: _relu(case, x.double() + z),
     "add_relu_bits": lambda case, x, z: _relu_bits(case, x.double() + z),

@@ -5,8 +5,10 @@ the axes whose digits follow it: ``softmax1.f32.64x256x56x56``, ``softmax23.f32.
 axes of their own: ``groupnorm`` normalises groups of channels (axis 1), ``batchnorm`` each channel in training, and
 ``var_norm_cols`` each column of a matrix. ``batchnorm_nhwc`` is ``batchnorm`` of an array of shape NCHW whose channels
 lie innermost in memory; with ``_relu`` behind their names both end in a ReLU. Operations on single elements (``relu``,
-``relu_bits``, ``where``, ...) have no axes. ``softmax_bwd`` is the backward of ``softmax`` alone, after its forward;
-``cross_entropy_fwdbwd`` is the mean loss and the gradient of the logits. K and M are 2^10 and 2^20.
+``relu_bits``, ``where``, ...) have no axes, and those of a whole array (``sum``, ``array_equal``, ...) have all. Arrays
+of type ``bit`` hold truth values as bits: ``count_nonzero.bit.4096M``. ``softmax_bwd`` is the backward of ``softmax``
+alone, after its forward; ``cross_entropy_fwdbwd`` is the mean loss and the gradient of the logits. K and M are 2^10 and
+2^20.
 """
 
 from __future__ import annotations
@@ -17,17 +19,21 @@ from functools import cached_property
 from math import prod
 from typing import NamedTuple
 
-from ....compiler.dtypes import BF16, BY_NAME, F8E4M3FN, F16, F32, F64, I32, I64, DType
+from ....compiler.dtypes import BF16, BIT, BOOL, F8E4M3FN, F16, F32, F64, I32, I64, DType
 from ....compiler.program.bit_arrays import words_shape
 from ..cases import sizes
 
 GROUP = "fused"
 """The group of all program cases, as ``--cases`` names it."""
-DTYPES = {t.name: t for t in (F64, F32, F16, BF16)}
+DTYPES = {t.name: t for t in (F64, F32, F16, BF16, BIT)}
 GROUPS = 32
 """Groups of channels of a group norm; fewer if the channels do not divide by it."""
 GATED_BYTES = 64_000_000
 """Bytes from which a case has a goal."""
+EPS, RMS_EPS = 1e-5, 1e-6
+"""What norms add to the variance, and root mean square norms to the mean square."""
+DROPPED = 0.1
+"""The probability with which a dropout drops an element."""
 ACCESS = 16
 """Bytes of the widest access; rows of a multiple of it all begin at such a boundary."""
 SHORT, MEDIUM = 1 << 14, 1 << 18
@@ -42,12 +48,15 @@ class Operation(NamedTuple):
     Attributes:
         inputs: further arrays: ``weight`` and ``bias`` along the folded axes (along the channels for norms of
             channels), ``residual`` like ``x``, ``target`` with a class for each row, ``bits`` with a bit for each
-            element of ``x``, ``output`` like ``x`` and above 0 where a bit is set: what peers read in place of bits,
-            ``gradient`` like ``x``: that of a result, ``summand`` like ``x``: an input of the forward alone.
+            element of ``x``, ``gradient`` like ``x``: that of a result, ``summand`` like ``x``: an input of the forward
+            alone. Peers read, in place of bits, ``output`` like ``x`` and above 0 where a bit is set, or ``mask`` of
+            bools. ``like`` is the array like ``x`` of which ``x`` is a gradient, ``mean`` and ``var`` are its
+            statistics, and ``twin`` equals ``x``.
         results: ``elements`` are like ``x``, ``bytes`` are 8-bit elements in its shape, ``rows`` are one f32 a row,
             ``values`` one value of the type of ``x`` a row, ``channels`` one f32 a channel, ``bits`` a mask, ``total``
-            one f32; gradients of weights are like these, and ``same`` is equal to the first result.
-        reads: how often ``x`` and the gradients must be read: twice if what is folded does not fit on the chip.
+            one f32, ``count`` a number, ``truth`` a truth value; gradients of weights are like these, and ``same`` is
+            equal to the first result.
+        reads: how often ``x``, ``like`` and gradients must be read: twice if what is folded does not fit on the chip.
     """
 
     inputs: tuple[str, ...] = ()
@@ -63,6 +72,20 @@ def _of_affine(reads: int = 1) -> Operation:
     return Operation((*_AFFINE, "gradient"), ("elements", *_AFFINE), reads)
 
 
+_STATISTICS = ("channels", "channels")
+_NORMS = {
+    f"{name}{order}": operation
+    for order in ("", "_nhwc")
+    for name, operation in (
+        ("batchnorm_running_relu", Operation((*_AFFINE, "running", "running"), ("elements", *_STATISTICS), 2)),
+        ("batchnorm_add_relu", Operation((*_AFFINE, "residual"), ("elements", *_STATISTICS, "bits"), 2)),
+        (
+            "batchnorm_add_relu_backward",
+            Operation(("like", "mean", "var", *_AFFINE, "bits", "output"), ("elements", *_STATISTICS, "elements"), 2),
+        ),
+    )
+}
+"""Batch norms with a ReLU: with running statistics, after an array is added, and their gradients."""
 OPERATIONS = {
     "softmax": Operation(),
     "softmin": Operation(),
@@ -98,20 +121,34 @@ OPERATIONS = {
     "batchnorm_relu_bwd": _of_affine(reads=2),
     "batchnorm_relu_nhwc_bwd": _of_affine(reads=2),
     "cross_entropy_fwdbwd": Operation(("target",), ("total", "elements")),
+    "dropout": Operation(),
+    "dropout_backward": Operation(("bits", "mask")),
+    "sum": Operation(results=("values",)),
+    "sum_where": Operation(("bits", "mask"), ("values",)),
+    "count_nonzero": Operation(results=("count",)),
+    "array_equal": Operation(("twin",), ("truth",)),
+    **_NORMS,
 }
 """All operations, by the names that cases use."""
-ELEMENTWISE = ("relu", "relu_bits", "relu_backward", "add", "add_relu", "add_relu_bits", "where")
+ELEMENTWISE = (
+    "relu", "relu_bits", "relu_backward", "add", "add_relu", "add_relu_bits", "where", "dropout", "dropout_backward",
+)  # fmt: skip
 """Operations on single elements, which fold nothing."""
-CHANNELS = ("groupnorm", "batchnorm", "batchnorm_nhwc", "batchnorm_relu", "batchnorm_relu_nhwc")
+WHOLE = ("sum", "sum_where", "count_nonzero", "array_equal")
+"""Operations that fold a whole array, and so read and do not write."""
+OF_BITS = ("count_nonzero", "array_equal")
+"""Those whose array is one of bits."""
+CHANNELS = ("groupnorm", "batchnorm", "batchnorm_nhwc", "batchnorm_relu", "batchnorm_relu_nhwc", *_NORMS)
 """Norms of channels, which lie along axis 1."""
-OWN_AXES = (*CHANNELS, *ELEMENTWISE, "var_norm_cols", "cross_entropy")
+OWN_AXES = (*CHANNELS, *ELEMENTWISE, *WHOLE, "var_norm_cols", "cross_entropy")
 """Operations whose axes cannot be chosen."""
 BACKWARDS = ("_fwdbwd", "_bwd")
 """Ends of the names of operations that compute gradients."""
-UNMOVED = ("output", "summand", "same")
-"""Roles of arrays that need not move."""
+UNMOVED = ("output", "mask", "summand", "same")
+"""Roles of arrays that need not move, such as those that only peers read."""
 RANKS = {
-    **dict.fromkeys(("batchnorm_nhwc", "batchnorm_relu_nhwc"), (4, 4)), **dict.fromkeys(ELEMENTWISE, (1, 8)),
+    **{name: (4, 4) for name in OPERATIONS if name.endswith("_nhwc")},
+    **dict.fromkeys((*ELEMENTWISE, *WHOLE), (1, 8)),
     "var_norm_cols": (2, 2), "cross_entropy": (2, 2),
 }  # fmt: skip
 """The least and the greatest rank of their arrays, where it is not any from 2 on."""
@@ -161,6 +198,11 @@ class ProgramCase:
         return self.axes[0] if len(self.axes) == 1 else self.axes
 
     @property
+    def is_nhwc(self) -> bool:
+        """Whether the channels of its images lie innermost in memory."""
+        return self.base.endswith("_nhwc")
+
+    @property
     def kept(self) -> Shape:
         """The sizes of the other axes."""
         return tuple(n for a, n in enumerate(self.shape) if a not in self.axes)
@@ -183,29 +225,34 @@ class ProgramCase:
 
     def shape_of(self, role: str) -> Shape:
         """The shape of an input or a result, by its role in ``Operation``."""
-        if role in ("weight", "bias", "channels"):
+        if role in ("weight", "bias", "channels", "mean", "var", "running"):
             return (self.shape[1],) if self.base in CHANNELS else tuple(self.shape[a] for a in self.axes)
         if role == "total":
             return ()
-        if role == "bits":
+        if role == "bits" or (self.dtype == BIT and role in ("elements", "twin")):
             return words_shape(self.shape, flat=True)
-        return self.kept if role in ("rows", "values", "target") else self.shape
+        return self.kept if role in ("rows", "values", "target", "count", "truth") else self.shape
 
     def dtype_of(self, role: str) -> DType:
         """The element type of an input or a result, by its role in ``Operation``."""
-        own = {"rows": F32, "channels": F32, "total": F32, "bytes": F8E4M3FN, "target": I64, "bits": I32}
-        return own.get(role, self.dtype)
+        if self.what in _NORMS and role in _AFFINE:
+            return F32  # beside statistics of f32 PyTorch takes no others
+        own = {
+            "rows": F32, "total": F32, "bytes": F8E4M3FN, "target": I64, "bits": I32, "mask": BOOL, "count": I64, "truth": BOOL,
+            **dict.fromkeys(("channels", "mean", "var", "running"), F32),
+        }  # fmt: skip
+        return own.get(role, I32 if self.dtype == BIT else self.dtype)
 
     @cached_property
     def nbytes(self) -> int:
         """Bytes that must move: each input is read as often as it must be, and each result is written once."""
-        return self.operation.reads * prod(self.shape) * self.dtype.itemsize + self.moved
+        return self.operation.reads * self.dtype.nbytes(prod(self.shape)) + self.moved
 
     @property
     def moved(self) -> int:
         """Bytes of all inputs that must be read beside ``x``, and of the results."""
         roles = [r for r in (*self.operation.inputs, *self.operation.results) if r not in UNMOVED]
-        times = {"gradient": self.operation.reads}
+        times = dict.fromkeys(("gradient", "like"), self.operation.reads)
         return sum(times.get(r, 1) * prod(self.shape_of(r)) * self.dtype_of(r).itemsize for r in roles)
 
     @property
@@ -221,7 +268,7 @@ class ProgramCase:
     @property
     def goal(self) -> float | None:
         """The fraction of a copy's speed that it should reach; None for a small case."""
-        if self.nbytes < GATED_BYTES:
+        if self.nbytes < GATED_BYTES or self.what in WHOLE:
             return None
         if self.what in ELEMENTWISE:
             return 0.95
@@ -242,9 +289,10 @@ def parse(name: str) -> ProgramCase | None:
     what, digits = split(operation)
     shape = sizes(rest[1])
     axes = _axes(what, digits, len(shape))
-    if what not in OPERATIONS or not shape or axes is None:
+    dtype = DTYPES[rest[0]]
+    if what not in OPERATIONS or not shape or axes is None or (dtype == BIT) != (what in OF_BITS):
         return None
-    return ProgramCase(name, what, BY_NAME[rest[0]], shape, axes)
+    return ProgramCase(name, what, dtype, shape, axes)
 
 
 def split(operation: str) -> tuple[str, str]:
@@ -265,7 +313,8 @@ def _axes(what: str, digits: str, rank: int) -> tuple[int, ...] | None:
         least, most = RANKS.get(what, (2, 8))
         if digits or not least <= rank <= most:
             return None
-        own = {"cross_entropy": (1,), "groupnorm": tuple(range(2, rank)), **dict.fromkeys(ELEMENTWISE, ())}
+        own = {"cross_entropy": (1,), "groupnorm": tuple(range(2, rank)), **dict.fromkeys(ELEMENTWISE, ()),
+               **dict.fromkeys(WHOLE, tuple(range(rank)))}  # fmt: skip
         return own.get(what, tuple(a for a in range(rank) if a != 1))
     axes = tuple(map(int, digits)) or (rank - 1,)
     return axes if list(axes) == sorted(set(axes)) and axes[-1] < rank else None
@@ -313,6 +362,13 @@ MASKS = _all("""
     where.bf16.32768x4096
     batchnorm.f32.64x256x56x56 batchnorm_relu.f32.64x256x56x56 batchnorm_relu.bf16.64x256x56x56
     batchnorm_nhwc.bf16.64x256x56x56 batchnorm_relu_nhwc.bf16.64x256x56x56
+    relu.f32.134217x1000 relu.bf16.8191x8191 add_relu.bf16.128M dropout.f32.128M dropout.bf16.128M dropout_backward.f32.128M dropout_backward.bf16.128M
+    count_nonzero.bit.4096M array_equal.bit.4096M
+    sum.f32.128M sum_where.f32.128M sum.bf16.128M sum_where.bf16.128M
+    batchnorm_running_relu.f32.64x256x56x56 batchnorm_add_relu.f32.64x256x56x56
+    batchnorm_relu_bwd.f32.64x256x56x56 batchnorm_add_relu_backward.f32.64x256x56x56
+    batchnorm_running_relu_nhwc.bf16.64x256x56x56 batchnorm_add_relu_nhwc.bf16.64x256x56x56
+    batchnorm_relu_nhwc_bwd.bf16.64x256x56x56 batchnorm_add_relu_backward_nhwc.bf16.64x256x56x56
 """)
 """Masks as bits, elementwise programs, and batch norms with a ReLU."""
 FUSED = STANDARD | SHAPES | MASKS

@@ -10,8 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .cases import ProgramCase
-from .ours import EPS, RMS_EPS
+from .cases import EPS, RMS_EPS, ProgramCase
 
 Reference = tuple[Any, Any]
 """Values, and their scale."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
-from ....compiler.dtypes import F64
+from ....compiler.dtypes import BIT, F64
 from ....compiler.program.bit_arrays import WORD
 from .cases import ProgramCase
 
@@ -33,15 +33,38 @@ def truths(torch: Any, bits: Any, shape: Sequence[int]) -> Any:
 
 
 def _arrays(torch: Any, case: ProgramCase, roles: Sequence[str], generator: Any) -> Iterator[Any]:
-    """The arrays of these roles; an output is above 0 where the bits say so."""
-    bits = None
+    """The arrays of these roles; an output is above 0 where the bits say so, and statistics are those of ``like``."""
+    made: dict[str, Any] = {}
     for role in roles:
-        if role == "output":
-            yield truths(torch, bits, case.shape).to(getattr(torch, case.dtype.numpy_name))
-            continue
-        made = _array(torch, case, role, generator)
-        bits = made if role == "bits" else bits
-        yield made
+        follows = FOLLOWING.get(role)
+        made[role] = follows(torch, case, made) if follows else _array(torch, case, role, generator)
+        yield made[role]
+
+
+def _mask(torch: Any, case: ProgramCase, made: Mapping[str, Any]) -> Any:
+    """The truth values of the bits; those of images with channels innermost are numbered as these lie."""
+    if not case.is_nhwc:
+        return truths(torch, made["bits"], case.shape)
+    n, c, *inner = case.shape
+    return truths(torch, made["bits"], (n, *inner, c)).movedim(-1, 1)
+
+
+def _statistic(how: str) -> Callable[[Any, ProgramCase, Mapping[str, Any]], Any]:
+    def made(torch: Any, case: ProgramCase, made: Mapping[str, Any]) -> Any:
+        found = torch.var_mean(made["like"].double(), case.axes, correction=0)
+        return found[how == "mean"].float()
+
+    return made
+
+
+FOLLOWING: Mapping[str, Callable[[Any, ProgramCase, Mapping[str, Any]], Any]] = {
+    "output": lambda torch, case, made: _mask(torch, case, made).to(getattr(torch, case.dtype.numpy_name)),
+    "mask": _mask,
+    "twin": lambda _, __, made: made["elements"].clone(),
+    "mean": _statistic("mean"),
+    "var": _statistic("var"),
+}
+"""The arrays that follow from others."""
 
 
 def _generator(torch: Any, case: ProgramCase, index: int, device: Any) -> Any:
@@ -52,10 +75,12 @@ def _array(torch: Any, case: ProgramCase, role: str, generator: Any) -> Any:
     shape, how = case.shape_of(role), {"generator": generator, "device": generator.device}
     if role == "target":
         return torch.randint(case.length, shape, **how)
-    if role == "bits":
+    if role == "bits" or case.dtype == BIT:
         return torch.randint(-(2**31), 2**31, shape, dtype=torch.int32, **how)
+    if role == "running":
+        return torch.rand(shape, dtype=torch.float32, **how)
     made = torch.randn(shape, dtype=torch.float64 if case.dtype == F64 else torch.float32, **how)
     if role in ("weight", "bias"):
         made = made.mul_(AROUND).add_(role == "weight")
-    made = made.to(getattr(torch, case.dtype.numpy_name))
-    return made.to(memory_format=torch.channels_last) if case.base.endswith("_nhwc") and made.ndim == 4 else made
+    made = made.to(getattr(torch, case.dtype_of(role).numpy_name))
+    return made.to(memory_format=torch.channels_last) if case.is_nhwc and made.ndim == 4 else made

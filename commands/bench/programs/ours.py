@@ -7,10 +7,10 @@ from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
-from .cases import CHANNELS, ProgramCase
+from .cases import CHANNELS, DROPPED, EPS, RMS_EPS, ProgramCase
 
-EPS, RMS_EPS = 1e-5, 1e-6
-"""What norms add to the variance, and root mean square norms to the mean square."""
+SEED = 26
+"""The seed of a dropout."""
 
 
 class LacksError(Exception):
@@ -83,6 +83,18 @@ FUNCTIONS: dict[str, Callable[[ProgramCase, Any], Callable[..., Any]]] = {
     "add_relu": lambda _, wf: wf.add_relu,
     "add_relu_bits": lambda _, wf: partial(wf.add_relu, keep="bits"),
     "where": lambda _, wf: _written(wf.program, "where"),
+    "dropout": lambda _, wf: lambda x: wf.dropout(x, SEED, p=DROPPED),
+    "dropout_backward": lambda _, wf: lambda dy, bits, _: wf.dropout_backward(dy, bits, p=DROPPED),
+    "sum": lambda _, wf: wf.sum,
+    "sum_where": lambda _, wf: lambda x, bits, _: wf.sum(x, where=bits),
+    "count_nonzero": lambda case, wf: _of_bits(wf.program, "count_nonzero", case.shape),
+    "array_equal": lambda case, wf: _of_bits(wf.program, "array_equal", case.shape),
+    **dict.fromkeys(("batchnorm_running_relu", "batchnorm_running_relu_nhwc"), lambda _, wf: _running(wf.batch_norm)),
+    **dict.fromkeys(("batchnorm_add_relu", "batchnorm_add_relu_nhwc"), lambda case, wf: _added(case, wf.batch_norm)),
+    **dict.fromkeys(
+        ("batchnorm_add_relu_backward", "batchnorm_add_relu_backward_nhwc"),
+        lambda case, wf: _added_backward(case, wf.batch_norm_backward),
+    ),
 }
 """Warpfold's function for each operation; it takes the inputs of a case in order."""
 
@@ -98,6 +110,67 @@ def _second(function: Callable[..., Any], value: Any, **how: Any) -> Callable[..
 
 def _batch_norm(function: Callable[..., Any], **how: Any) -> Callable[..., Any]:
     return lambda x, w, b: function(x, weight=w, bias=b, training=True, eps=EPS, **how)
+
+
+def _running(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A batch norm whose running statistics become those of the batch, so that each call writes the same."""
+
+    def call(x: Any, w: Any, b: Any, mean: Any, var: Any) -> Any:
+        found = function(x, mean, var, w, b, training=True, momentum=1.0, eps=EPS, activation="relu")
+        return found.output, mean, var
+
+    return call
+
+
+def _added(case: ProgramCase, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A batch norm, an array added to it, and a ReLU with its bits."""
+
+    def call(x: Any, w: Any, b: Any, z: Any) -> Any:
+        how = {"training": True, "eps": EPS, "activation": "relu", "keep": "bits", "channel_axis": _channels(case)}
+        found = function(_seen(case, x), None, None, w, b, _seen(case, z), **how)
+        return _lain(case, found.output), found.mean, found.var, found.bits
+
+    return call
+
+
+def _added_backward(case: ProgramCase, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The gradients of a batch norm, an array added to it, and a ReLU whose bits were kept."""
+
+    def call(dy: Any, x: Any, mean: Any, var: Any, w: Any, b: Any, bits: Any, _: Any) -> Any:
+        how = {"activation": "relu", "residual": True, "eps": EPS, "channel_axis": _channels(case)}
+        found = function(_seen(case, dy), _seen(case, x), mean, var, w, b, bits, **how)
+        return _lain(case, found.dx), found.dweight, found.dbias, _lain(case, found.dresidual)
+
+    return call
+
+
+def _channels(case: ProgramCase) -> int:
+    """The axis of the channels, for arrays whose axes are in the order of memory, as their bits are."""
+    return -1 if case.is_nhwc else 1
+
+
+def _seen(case: ProgramCase, x: Any) -> Any:
+    """An array with its axes in the order of memory."""
+    return x.movedim(1, -1) if case.is_nhwc else x
+
+
+def _lain(case: ProgramCase, x: Any) -> Any:
+    """An array with its axes in the order of the case."""
+    return x.movedim(-1, 1) if case.is_nhwc else x
+
+
+@cache
+def _of_bits(program: Callable[..., Callable[..., Any]], name: str, shape: tuple[int, ...]) -> Callable[..., Any]:
+    """A program of bits of this shape, in row-major order."""
+    wf = Library()
+
+    def count_nonzero(bits: Any) -> Any:
+        return wf.count_nonzero(wf.unpack(bits, shape, flat=True))
+
+    def array_equal(bits: Any, other: Any) -> Any:
+        return wf.array_equal(wf.unpack(bits, shape, flat=True), wf.unpack(other, shape, flat=True))
+
+    return program({"count_nonzero": count_nonzero, "array_equal": array_equal}[name])
 
 
 def function(case: ProgramCase) -> Callable[..., Any]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ..results import LEVEL, Results, Row, mean
 from ..times import cell, megabytes, microseconds, with_spread
+from . import goals
 from .cases import BACKWARD, BACKWARD_GOAL, STANDARD, ProgramCase, parse
 
 AHEAD = {"cross_entropy_fwdbwd": 1.45}
@@ -32,11 +33,18 @@ def peers_of(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row.peers))
 
 
-def table(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
-    """Titles and cells: times in microseconds; warpfold's with the interquartile range."""
+def table(results: Results) -> tuple[list[str], list[list[str]]]:
+    """Titles and cells: times in microseconds; warpfold's with the interquartile range.
+
+    The last column is there for masks: the lines that their cases are to reach, with what was reached.
+    """
+    rows = results.programs
     names = peers_of(rows)
     columns = ["case", "MB", "copy", "warpfold us", *names, "best peer", "times", "% of copy"]
-    return columns, [_line(row, names) for row in rows]
+    lines, said = [_line(row, names) for row in rows], [goals.words(row, rows, results.ceilings) for row in rows]
+    if not any(said):
+        return columns, lines
+    return [*columns, "goals"], [[*line, text] for line, text in zip(lines, said, strict=True)]
 
 
 def _line(row: Row, names: Sequence[str]) -> list[str]:

@@ -111,7 +111,7 @@ def _is_unaligned(task: Task, operand: int, vector: int, shift: frozenset[int]) 
         return False
     if task.is_portable:
         return task.geometry.reduced[-1].size % vector > 0
-    one_row = not task.program.reduces and not task.geometry.kept
+    one_row = has_bits(task) and not task.program.reduces and not task.geometry.kept
     return operand < inputs and (one_row or not (shift and operand in elements_of(task)))
 
 

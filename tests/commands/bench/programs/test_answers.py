@@ -10,9 +10,8 @@ import pytest
 from warpfold.commands.bench.peers import torch_programs
 from warpfold.commands.bench.peers.torch import called
 from warpfold.commands.bench.programs.answers import answer, error_of
-from warpfold.commands.bench.programs.cases import OPERATIONS, ProgramCase, parse
+from warpfold.commands.bench.programs.cases import EPS, OPERATIONS, RMS_EPS, ProgramCase, parse
 from warpfold.commands.bench.programs.inputs import inputs
-from warpfold.commands.bench.programs.ours import EPS, RMS_EPS
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -31,6 +30,10 @@ NAMES = (
     "rmsnorm_bwd.f32.6x50", "add_rmsnorm_bwd.bf16.5x48", "groupnorm_bwd.f32.2x64x5x3", "batchnorm_bwd.f64.4x6x5x5",
     "batchnorm_nhwc_bwd.bf16.4x6x5x5", "batchnorm_relu_bwd.f32.4x6x5x5", "batchnorm_relu_nhwc_bwd.bf16.4x6x5x4",
     "cross_entropy_fwdbwd.bf16.9x30",
+    "dropout.f32.3000", "dropout_backward.bf16.3x50", "sum.f32.70", "sum_where.f32.3x50", "count_nonzero.bit.3008",
+    "array_equal.bit.3000", "batchnorm_running_relu.f32.4x6x5x5", "batchnorm_running_relu_nhwc.bf16.4x6x5x5",
+    "batchnorm_add_relu.f32.4x6x5x5", "batchnorm_add_relu_nhwc.bf16.4x6x5x5",
+    "batchnorm_add_relu_backward.f32.4x6x5x5", "batchnorm_add_relu_backward_nhwc.bf16.4x6x5x5",
 )  # fmt: skip
 
 
@@ -51,7 +54,7 @@ def numpys(this: ProgramCase, arrays: tuple[Any, ...]) -> list[np.ndarray[Any, A
         return [wide(g.detach()) for g in pytorchs(this, wide_arrays)]
     x, *more = map(wide, arrays)
     axes = this.axes
-    exps = np.exp(x)
+    exps = np.exp(x) if this.dtype.is_float else x
     lse = np.log(exps.sum(axes, keepdims=True))
 
     def normal(x: Any, axes: Any, eps: float) -> Any:
@@ -65,6 +68,27 @@ def numpys(this: ProgramCase, arrays: tuple[Any, ...]) -> list[np.ndarray[Any, A
         flat = np.append(mask.ravel(), np.zeros(-mask.size % 32, bool))
         return np.packbits(flat, bitorder="little").view("<i4")
 
+    def of_words(words: Any) -> Any:
+        return np.unpackbits(words.view("u1"), bitorder="little")[: np.prod(this.shape)].astype(bool)
+
+    def lying(mask: Any) -> Any:
+        return np.moveaxis(mask, 1, -1) if this.what.endswith("_nhwc") else mask
+
+    def of_norm(g: Any, like: Any, mean: Any, var: Any, w: Any) -> list[Any]:
+        """By the Jacobian of a norm: what is left of a gradient without its mean and its part along the norm."""
+        n = like.size // like.shape[1]
+        mean, var, w = (v.reshape(1, -1, 1, 1) for v in (mean, var, w))
+        normal = (like - mean) / np.sqrt(var + EPS)
+        along = (g * normal).sum(axes, keepdims=True)
+        dx = w / np.sqrt(var + EPS) * (g - g.mean(axes, keepdims=True) - normal * along / n)
+        return [dx, along.ravel(), g.sum(axes)]
+
+    if this.what.startswith("batchnorm") and "backward" in this.what:
+        like, mean, var, w, *_ = more
+        mask = of_words(more[5]).reshape(lying(x).shape)
+        g = x * (np.moveaxis(mask, -1, 1) if this.what.endswith("_nhwc") else mask)
+        return [*of_norm(g, like, mean, var, w), g]
+    n = x.size // x.shape[1] if this.what.startswith("batchnorm") else 0
     channels = this.what.startswith(("batchnorm", "groupnorm"))
     spread = [n if a in ((1,) if channels else axes) else 1 for a, n in enumerate(x.shape)]
     w, b = [*(m.reshape(spread) for m in more if m.ndim and m.size == np.prod(spread)), 0, 0][:2]
@@ -91,6 +115,17 @@ def numpys(this: ProgramCase, arrays: tuple[Any, ...]) -> list[np.ndarray[Any, A
         "add_relu": lambda: [np.maximum(x + more[0], 0)],
         "add_relu_bits": lambda: [np.maximum(x + more[0], 0), bits(x + more[0] > 0)],
         "where": lambda: [np.where(x > 0, x, more[0])],
+        "batchnorm_running_relu": lambda: [
+            np.maximum(normal(x, axes, EPS) * w + b, 0), x.mean(axes), x.var(axes) * n / (n - 1)],
+        "batchnorm_add_relu": lambda: [
+            np.maximum(normal(x, axes, EPS) * w + b + more[2], 0), x.mean(axes), x.var(axes),
+            bits(lying(normal(x, axes, EPS) * w + b + more[2] > 0))],
+        "dropout": lambda: [x / 0.9],
+        "dropout_backward": lambda: [np.where(of_words(more[0]).reshape(x.shape), x / 0.9, 0)],
+        "sum": lambda: [x.sum()],
+        "sum_where": lambda: [x[of_words(more[0]).reshape(x.shape)].sum()],
+        "count_nonzero": lambda: [np.count_nonzero(of_words(x.astype("i4")))],
+        "array_equal": lambda: [np.array_equal(x, more[0])],
     }[this.what.removesuffix("_nhwc")]()  # fmt: skip
 
 
@@ -108,6 +143,8 @@ def rounded(this: ProgramCase, arrays: tuple[Any, ...]) -> list[Any]:
     """The reference's values, rounded to the types of the results."""
     roles = zip(answer(this, arrays), this.operation.results, strict=True)
     found = [a.values.to(getattr(torch, this.dtype_of(role).numpy_name)) for a, role in roles]
+    if this.what == "dropout":
+        found[0].view(-1)[3::10] = 0
     if this.what == "quant_fp8":
         found[0] = (arrays[0].double() / found[1].double()[:, None]).to(torch.float8_e4m3fn)
     return found
@@ -167,6 +204,7 @@ def test_mistakes_are_seen(name: str) -> None:
     for number in range(len(this.operation.results)):
         for change in (lambda v: v * 1.2 + 0.05, lambda v: v * float("nan")):
             found = rounded(this, arrays)
+            change = torch.zeros_like if found[number].dtype == torch.bool else change
             flat = found[number].double().flatten()
             flat[0] = change(flat[0])
             found[number] = flat.to(found[number].dtype).reshape(found[number].shape)

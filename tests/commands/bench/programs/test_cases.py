@@ -125,7 +125,7 @@ def test_choices() -> None:
 @pytest.mark.parametrize(
     ("text", "only", "part"),
     [
-        ("softmax.f33.1x2", "*", "'softmax.f33.1x2' ('f33' is none of f64 f32 f16 bf16)"),
+        ("softmax.f33.1x2", "*", "'softmax.f33.1x2' ('f33' is none of f64 f32 f16 bf16 bit)"),
         ("softmx.bf16.1x2", "*", "('softmx' is none of softmax softmin"),
         ("fusd", "*", "(did you mean fused?)"),
         ("fused", "row.*", "'row.*'"),

@@ -28,6 +28,10 @@ SMALL = (
     "layernorm_bwd.bf16.7x40", "rmsnorm_bwd.f16.6x50", "add_rmsnorm_bwd.bf16.5x48", "groupnorm_bwd.f32.2x64x5x3",
     "batchnorm_bwd.f32.4x6x5x5", "batchnorm_nhwc_bwd.bf16.4x6x5x5", "batchnorm_relu_bwd.f32.4x6x5x5",
     "batchnorm_relu_nhwc_bwd.bf16.4x6x5x5", "cross_entropy_fwdbwd.bf16.9x30", "cross_entropy_fwdbwd.f32.9x31",
+    "dropout.f32.3000", "dropout_backward.bf16.3x50", "sum.f32.70", "sum_where.f32.3x50", "count_nonzero.bit.3000",
+    "array_equal.bit.3000", "batchnorm_running_relu.f32.4x6x5x5", "batchnorm_running_relu_nhwc.bf16.4x6x5x5",
+    "batchnorm_add_relu.f32.4x6x5x5", "batchnorm_add_relu_nhwc.bf16.4x6x5x5",
+    "batchnorm_add_relu_backward.f32.4x6x5x5", "batchnorm_add_relu_backward_nhwc.bf16.4x6x5x5",
 )  # fmt: skip
 
 
