@@ -362,7 +362,8 @@ MASKS = _all("""
     where.bf16.32768x4096
     batchnorm.f32.64x256x56x56 batchnorm_relu.f32.64x256x56x56 batchnorm_relu.bf16.64x256x56x56
     batchnorm_nhwc.bf16.64x256x56x56 batchnorm_relu_nhwc.bf16.64x256x56x56
-    relu.f32.134217x1000 relu.bf16.8191x8191 add_relu.bf16.128M dropout.f32.128M dropout.bf16.128M dropout_backward.f32.128M dropout_backward.bf16.128M
+    relu.f32.134217x1000 relu.bf16.8191x8191 add_relu.bf16.128M
+    dropout.f32.128M dropout.bf16.128M dropout_backward.f32.128M dropout_backward.bf16.128M
     count_nonzero.bit.4096M array_equal.bit.4096M
     sum.f32.128M sum_where.f32.128M sum.bf16.128M sum_where.bf16.128M
     batchnorm_running_relu.f32.64x256x56x56 batchnorm_add_relu.f32.64x256x56x56

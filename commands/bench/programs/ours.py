@@ -59,6 +59,20 @@ def _written(program: Callable[..., Callable[..., Any]], name: str) -> Callable[
     return program({"add": add, "where": where}[name])
 
 
+@cache
+def _of_bits(program: Callable[..., Callable[..., Any]], name: str, shape: tuple[int, ...]) -> Callable[..., Any]:
+    """A program of bits of this shape, in row-major order."""
+    wf = Library()
+
+    def count_nonzero(bits: Any) -> Any:
+        return wf.count_nonzero(wf.unpack(bits, shape, flat=True))
+
+    def array_equal(bits: Any, other: Any) -> Any:
+        return wf.array_equal(wf.unpack(bits, shape, flat=True), wf.unpack(other, shape, flat=True))
+
+    return program({"count_nonzero": count_nonzero, "array_equal": array_equal}[name])
+
+
 FUNCTIONS: dict[str, Callable[[ProgramCase, Any], Callable[..., Any]]] = {
     "softmax": lambda case, wf: partial(wf.softmax, axis=case.axis),
     "softmin": lambda case, wf: partial(wf.softmin, axis=case.axis),
@@ -157,20 +171,6 @@ def _seen(case: ProgramCase, x: Any) -> Any:
 def _lain(case: ProgramCase, x: Any) -> Any:
     """An array with its axes in the order of the case."""
     return x.movedim(-1, 1) if case.is_nhwc else x
-
-
-@cache
-def _of_bits(program: Callable[..., Callable[..., Any]], name: str, shape: tuple[int, ...]) -> Callable[..., Any]:
-    """A program of bits of this shape, in row-major order."""
-    wf = Library()
-
-    def count_nonzero(bits: Any) -> Any:
-        return wf.count_nonzero(wf.unpack(bits, shape, flat=True))
-
-    def array_equal(bits: Any, other: Any) -> Any:
-        return wf.array_equal(wf.unpack(bits, shape, flat=True), wf.unpack(other, shape, flat=True))
-
-    return program({"count_nonzero": count_nonzero, "array_equal": array_equal}[name])
 
 
 def function(case: ProgramCase) -> Callable[..., Any]:
