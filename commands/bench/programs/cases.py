@@ -238,7 +238,8 @@ class ProgramCase:
         if self.what in _NORMS and role in _AFFINE:
             return F32  # beside statistics of f32 PyTorch takes no others
         own = {
-            "rows": F32, "total": F32, "bytes": F8E4M3FN, "target": I64, "bits": I32, "mask": BOOL, "count": I64, "truth": BOOL,
+            "rows": F32, "total": F32, "bytes": F8E4M3FN, "target": I64, "bits": I32, "mask": BOOL, "count": I64,
+            "truth": BOOL,
             **dict.fromkeys(("channels", "mean", "var", "running"), F32),
         }  # fmt: skip
         return own.get(role, I32 if self.dtype == BIT else self.dtype)
