@@ -5,21 +5,26 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from functools import lru_cache, wraps
-from typing import Any
+from typing import Any, get_args
 
 from ...compiler.errors import error
 from ...compiler.program.frames import caller, outermost
 from ...compiler.program.gradients import detached
-from ...compiler.program.gradients.vjp import backward, with_value
+from ...compiler.program.gradients.vjp import with_value
 from ...compiler.program.signatures import parameters
 from ...compiler.program.symbols import Sym
 from .function import OPTIONS, ArrayFunction, program
+from .pairs import Gradient, Keeping
 
 
 @outermost
 def vjp(
-    function: Callable[..., Any], *, results: int = 1, wrt: str | Sequence[str] | None = None
-) -> ArrayFunction[..., Any]:
+    function: Callable[..., Any],
+    *,
+    results: int = 1,
+    wrt: str | Sequence[str] | None = None,
+    keep: Keeping = "fastest",
+) -> Gradient:
     """The gradient of a function of arrays, as a program: the product of a vector with its Jacobian.
 
     >>> import warpfold as wf
@@ -32,6 +37,9 @@ def vjp(
     if there are several. The results of ``function`` are made again from its arguments, as far as the gradients need
     them.
 
+    A training step has a forward before, which may keep what is made again here: ``y, kept = backward.forward(x)`` and
+    then ``backward.backward(dy, kept)``. What is kept beside arguments is chosen by bytes.
+
     Where there is no derivative: ``abs`` has 0 at 0; the gradient of an extreme goes in equal parts to all elements
     that are it; functions with steps have 0; a comparison has none.
 
@@ -39,16 +47,21 @@ def vjp(
         function: a program, a built-in program or reduction, or a function of arrays as ``wf.program`` takes one.
         results: how many arrays it returns.
         wrt: the parameter whose gradient is wanted, or several; None for those of all arrays of floats.
+        keep: what ``forward`` keeps: ``"fastest"`` also results and values between, where reading them costs fewer bytes
+            or saves a fold; ``"least"`` arguments alone.
 
     Raises:
-        ArgumentError: WF130 for an object that is no function, WF138 for a number of results that is none.
+        ArgumentError: WF130 for an object that is no function, WF138 for a number of results that is none and for
+            another ``keep``.
         TraceError: when the gradient is called: WF901 for a fold or an operation without a gradient, WF902 for a
             monoid's own rule, WF903 for another number of results, WF904 for arguments, and WF905 to WF907 for
             gradients, of other kinds.
     """
     if type(results) is not int or results < 1:
         raise error("WF138", option="results", value=results, expected="a number from 1", default="1", where=caller())
-    return _program(function, results, _names(wrt))
+    if keep not in get_args(Keeping):
+        raise error("WF138", option="keep", value=keep, expected="fastest or least", default="fastest", where=caller())
+    return _program(function, results, _names(wrt), keep)
 
 
 @outermost
@@ -79,9 +92,9 @@ def _names(wrt: str | Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 @lru_cache(maxsize=256)
-def _program(function: Callable[..., Any], results: int, wrt: tuple[str, ...] | None) -> ArrayFunction[..., Any]:
+def _program(function: Callable[..., Any], results: int, wrt: tuple[str, ...] | None, keep: Keeping) -> Gradient:
     """The gradient of a function; the same one for the same function, so that its traces are kept."""
-    return program(backward(_plain(function), results, wrt))
+    return Gradient(_plain(function), results, wrt, keep)
 
 
 @lru_cache(maxsize=256)

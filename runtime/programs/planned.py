@@ -61,7 +61,7 @@ def planned(
     Raises:
         ArgumentError, TraceError, PlanError: as a call.
     """
-    specs = tuple(x if isinstance(x, ArraySpec) else _spec(x) for x in arrays)
+    specs = tuple(spec_of(x) for x in arrays)
     program = traces.get(arguments, [ArrayArg(s.dtype, s.shape) for s in specs])
     results = tuple(
         ArraySpec(shape, dense(shape, order), 0, o.stored)
@@ -72,7 +72,9 @@ def planned(
     return Planned(prepared, names_of(traces.function, arguments, len(specs)), specs, plan, determinism)
 
 
-def _spec(x: Any) -> ArraySpec:
+def spec_of(x: Any) -> ArraySpec:
     """What plans depend on of an array."""
+    if isinstance(x, ArraySpec):
+        return x
     v = conversion.view(x)
     return ArraySpec(v.shape, v.strides, v.address % 16, v.dtype)

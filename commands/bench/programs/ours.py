@@ -7,7 +7,7 @@ from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
-from .cases import CHANNELS, DROPPED, EPS, RMS_EPS, ProgramCase
+from .cases import DROPPED, EPS, RMS_EPS, ProgramCase
 
 SEED = 26
 """The seed of a dropout."""
@@ -113,10 +113,6 @@ FUNCTIONS: dict[str, Callable[[ProgramCase, Any], Callable[..., Any]]] = {
 """Warpfold's function for each operation; it takes the inputs of a case in order."""
 
 
-GRADIENTS = {"add_rmsnorm_bwd": 2}
-"""How many results have a gradient, if not one."""
-
-
 def _second(function: Callable[..., Any], value: Any, **how: Any) -> Callable[..., Any]:
     """``function`` with ``value`` as its second argument."""
     return lambda x, *more: function(x, value, *more, **how)
@@ -193,15 +189,12 @@ def call(case: ProgramCase, arrays: Sequence[Any]) -> Callable[[], Any]:
     wf = Library()
     if case.what == "cross_entropy_fwdbwd":
         return partial(wf.value_and_grad(wf.cross_entropy), *arrays)
-    forward = function(case.forward)
-    first = GRADIENTS.get(case.what, 1)
-    own, gradients = arrays[: len(arrays) - first], arrays[len(arrays) - first :]
-    if case.base in CHANNELS and case.base != "groupnorm":
-        x, w, b = own
-        _, mean, var = forward(*own)
-        activation = "relu" if "relu" in case.base else None
-        return partial(wf.batch_norm_backward, *gradients, x, mean, var, w, b, activation=activation, eps=EPS)
-    return partial(wf.vjp(forward, results=first), *gradients, *own)
+    given = case.operation.inputs.count("gradient")
+    own, gradients = arrays[: len(arrays) - given], arrays[len(arrays) - given :]
+    results = max(given, len(case.forward.operation.results))
+    gradient = wf.vjp(function(case.forward), results=results)
+    _, kept = gradient.forward(*own)
+    return partial(gradient.backward, *gradients, *[None] * (results - given), kept)
 
 
 def results(found: Any) -> Sequence[Any]:

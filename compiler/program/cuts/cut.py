@@ -81,7 +81,8 @@ def _homes(program: ArrayProgram, groups: Sequence[Group]) -> dict[str, int]:
 
     What a plain step gathers is known after the step that does so for it.
     """
-    number = {digest: i for i, g in enumerate(groups) for digest in (*g.own, *(e.digest for e in g.first))}
+    in_reverse = reversed(list(enumerate(groups)))
+    number = {digest: i for i, g in in_reverse for digest in (*g.own, *(e.digest for e in g.first))}
     below = folds_below(program.roots, gathers=True)
     known = {digest: [number[f] for f in folds if f in number] for digest, folds in below.items()}
     return {digest: max(steps) for digest, steps in known.items() if steps}

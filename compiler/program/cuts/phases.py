@@ -180,7 +180,7 @@ def grouped(
     """
     below = folds_below(program.roots)
     groups = _fold_groups(program, below, owns, far)
-    step_of = {digest: i for i, g in enumerate(groups) for digest in g.own}
+    step_of = {digest: i for i, g in reversed(list(enumerate(groups))) for digest in g.own}
     left = [Written(Operand("output", i), o.expr, space_of(o.axes), o.words) for i, o in enumerate(program.outputs)]
     for serves in (_writes_elements, _writes_rows):
         waiting, left = left, []
@@ -215,9 +215,17 @@ def _fold_groups(program: ArrayProgram, below: dict[str, frozenset[str]], owns: 
             found = [_foldable(program, key, waiting, below, owns, far) for key in dict.fromkeys(map(_key, waiting))]
             ready = [(g, whole) for g, whole in found if g.phases]
             group = next((g for g, whole in ready if whole), ready[0][0])
-            groups.append(group)
+            groups.append(_with_early(group, program, early - group.own, below))
             waiting = [f for f in waiting if f.digest not in group.own]
     return groups
+
+
+def _with_early(group: Group, program: ArrayProgram, early: frozenset[str], below: dict[str, frozenset[str]]) -> Group:
+    """A step that makes folds of its dims again which a value of its rows needs: a map behind it would cost more."""
+    rows = [below[o.expr.digest] for o in program.outputs if space_of(o.axes) == group.kept]
+    needed = frozenset().union(*(folds for folds in rows if folds & group.own)) & early
+    again = [f for f in program.folds if f.digest in needed and _key(f) == (group.kept, group.reduced, group.order)]
+    return replace(group, phases=((*again, *group.phases[0]), *group.phases[1:])) if again else group
 
 
 def _early(program: ArrayProgram, below: dict[str, frozenset[str]], owns: Owns) -> frozenset[str]:

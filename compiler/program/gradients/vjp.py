@@ -47,22 +47,43 @@ def backward(function: Callable[..., Any], results: int = 1, wrt: Sequence[str] 
     name = str(getattr(function, "__name__", "the function"))
 
     def pulled_back(*xs: Any, **how: Any) -> Any:
-        given, own = xs[:results], Given.of(function, xs[results:], how)
-        wanted = own.wanted(wrt)
-        with differentiating() as first:
-            variables = {n: variable(own.arguments[n], first + i) for i, n in enumerate(wanted)}
-            leaves: list[Value] = []
-            structure_of(name, own.call(variables), leaves, function, code="WF263")
-            if len(leaves) != results:
-                raise error("WF903", name=name, found=len(leaves), expected=results, where=defined(function))
-            found = _pulled_back(name, leaves, given, [own.arguments[n] for n in wanted], first)
-        found = [x.alike(e) for x, e in zip(found, attached([x.expr for x in found]), strict=True)]
+        own = Given.of(function, xs[results:], how)
+        found, _ = differentiated(own, own.wanted(wrt), results, lambda _: xs[:results])
         return found[0] if len(found) == 1 else tuple(found)
 
     pulled_back.__name__ = pulled_back.__qualname__ = f"{name}_backward"
-    pulled_back.__signature__ = _Signature([*_gradients_of(function, results), *parameters(function)])  # type: ignore[attr-defined]
+    pulled_back.__signature__ = Unchecked([*gradients_of(function, results), *parameters(function)])  # type: ignore[attr-defined]
     pulled_back.defined = function  # type: ignore[attr-defined]
     return pulled_back
+
+
+def differentiated(
+    own: Given, wanted: Sequence[str], results: int, given: Callable[[Sequence[Value]], Sequence[Any]]
+) -> tuple[list[SymArray], list[Value]]:
+    """The gradients of arguments, and the results of the function.
+
+    Args:
+        own: the function and its arguments.
+        wanted: the names of the arguments.
+        results: how many arrays the function returns.
+        given: makes the gradients of the results, of these.
+    """
+    function = own.function
+    name = str(getattr(function, "__name__", "the function"))
+    with differentiating() as first:
+        variables = {n: variable(own.arguments[n], first + i) for i, n in enumerate(wanted)}
+        leaves: list[Value] = []
+        structure_of(name, own.call(variables), leaves, function, code="WF263")
+        if len(leaves) != results:
+            raise error("WF903", name=name, found=len(leaves), expected=results, where=defined(function))
+        found = _pulled_back(name, leaves, given(leaves), [own.arguments[n] for n in wanted], first)
+        numbers = range(first, first + len(wanted))
+        made = [r.alike(_unmarked(r.expr, numbers)) if isinstance(r, SymArray) else r for r in leaves]
+    return [_attached(x) for x in found], list(map(_attached, made))
+
+
+def _attached(x: Any) -> Any:
+    return x.alike(*attached([x.expr])) if isinstance(x, SymArray) else x
 
 
 def with_value(function: Callable[..., Any], wrt: Sequence[str] | None = None) -> Callable[..., Any]:
@@ -82,7 +103,7 @@ def with_value(function: Callable[..., Any], wrt: Sequence[str] | None = None) -
     return value_and_gradient
 
 
-def _gradients_of(function: Callable[..., Any], results: int) -> list[Parameter]:
+def gradients_of(function: Callable[..., Any], results: int) -> list[Parameter]:
     """A parameter for the gradient of each result, with a name that no parameter of ``function`` has."""
     taken, name = {p.name for p in parameters(function)}, "gradient"
     while not taken.isdisjoint(names := [name] if results == 1 else [f"{name}_{i}" for i in range(results)]):
@@ -147,7 +168,7 @@ def positional_names(function: Callable[..., Any], count: int) -> list[str]:
     return [*own, *map(str, range(len(own), count))]
 
 
-class _Signature(Signature):
+class Unchecked(Signature):
     """A signature whose first parameters must be given, whatever the others' defaults are."""
 
     def __init__(self, parameters: Sequence[Parameter]) -> None:
@@ -165,7 +186,7 @@ def _pulled_back(
     dims = wanted[0].dims
     given_exprs = [_given(f"result {i} of {name}", r, g) for i, (r, g) in enumerate(zip(leaves, given, strict=True))]
     own = [(r, s) for r, s in zip(leaves, given_exprs, strict=True) if s is not None and isinstance(r, SymArray)]
-    roots = [Root(_named(r.expr, dims), Sym(_named(s, dims)), bits(dims.parts_of(r.axes))) for r, s in own]
+    roots = [Root(named(r.expr, dims), Sym(named(s, dims)), bits(dims.parts_of(r.axes))) for r, s in own]
     numbers = range(first, first + len(wanted))
     read = {
         e.digest: e.value
@@ -181,7 +202,7 @@ def _pulled_back(
     ]
 
 
-def _named(e: Expr, dims: Dims) -> Expr:
+def named(e: Expr, dims: Dims) -> Expr:
     """``e`` with the names that its dims have now."""
     return rebuilt(e, {d: d for d in range(len(dims.sizes))}, dims, dims)
 
@@ -219,5 +240,10 @@ def _total(x: SymArray, gradients: Sequence[SymArray], numbers: Collection[int])
     axes = x.axes
     parts = [Sym(along(g, dims.axes(axes))) for g in gradients]
     found = added(parts) if parts else constant(0.0, computed(x.dtype))
-    marks = {e.digest: e for e in walk((found.expr,)) if isinstance(e.value, Variable) and e.value.number in numbers}
-    return SymArray(without(found.expr, marks), dims.axes(axes), dims, x.dtype)
+    return SymArray(_unmarked(found.expr, numbers), dims.axes(axes), dims, x.dtype)
+
+
+def _unmarked(root: Expr, numbers: Collection[int]) -> Expr:
+    """``root`` without the marks of variables."""
+    marks = {e.digest: e for e in walk((root,)) if isinstance(e.value, Variable) and e.value.number in numbers}
+    return without(root, marks)

@@ -1,0 +1,130 @@
+"""What a forward keeps for its backward: the cheapest values that separate the inputs from what the backward computes.
+
+A gradient reads values of the forward. Each of them is kept, or computed again from what is. A kept value costs the
+bytes that are written and read: an input or a result of the function is only read, and a predicate counts as bits. A
+value that is computed again costs instructions, and a fold has its elements wait or be read again. So the cheapest
+choice is a cut of the graph. An exponential keeps its result, a softmax and a layer norm values per row, a ReLU bits.
+
+An element that depends on a fold, and is no result, is not kept: the forward would read or hold its rows to write it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from ...dtypes import BOOL
+from ..analysis.cost import COST
+from ..array_program import Fold
+from ..arrays.broadcasting import along
+from ..arrays.dims import Axes, Dims, dims_of
+from ..arrays.packing import pack, unpack
+from ..arrays.sym_array import SymArray
+from ..cuts.vertex_cut import vertex_cut
+from ..graph import Expr, Space, union, walk
+from ..values import cast
+
+SIZE = 1 << 10
+"""What a dim counts as: sizes are values of a call, and a function is traced for all of them."""
+BYTE = 8
+"""The cost of moving a byte of each element, in bits."""
+INSTRUCTIONS = 16
+"""How many instructions for an element cost as much as a bit of it."""
+AGAIN = 4
+"""What each element of a fold that is made again costs, in bits."""
+
+
+class Keep(NamedTuple):
+    """A value that is kept.
+
+    Attributes:
+        node: the value.
+        result: the number of the result of the function that it is; None for one that the forward returns beside.
+        axes: those of the array that is kept.
+        as_bits: whether it is kept as bits.
+    """
+
+    node: Expr
+    result: int | None
+    axes: Axes
+    as_bits: bool
+
+    def array(self, dims: Dims) -> SymArray:
+        """The array that the forward returns."""
+        own = SymArray(self.node, self.axes, dims)
+        return pack(own, flat=True) if self.as_bits else own  # type: ignore[no-any-return]
+
+    def read(self, kept: SymArray, dims: Dims) -> Expr:
+        """The value, read from the array that was kept."""
+        if self.as_bits:
+            kept = unpack(kept, SymArray(self.node, self.axes, dims).shape, flat=True)
+        return cast(SymArray(along(kept, self.axes), self.axes, dims, kept.dtype), self.node.dtype).expr
+
+
+def chosen(roots: Sequence[Expr], late: Collection[str], results: Mapping[int, SymArray]) -> list[Keep]:
+    """The values to keep beside inputs, in the order of the graph.
+
+    Args:
+        roots: the gradients.
+        late: the digests of the nodes below them that the forward does not know.
+        results: the results of the function that are floats, by their numbers.
+    """
+    known = [e for e in walk(tuple(roots)) if e.digest not in late]
+    used = {a.digest for e in walk(tuple(roots)) if e.digest in late for a in e.args} | {r.digest for r in roots}
+    numbers = {r.expr.digest: n for n, r in results.items()}
+    folded = dependent(roots, [e.digest for e in known if e.op == "fold"])
+    rank = max((e.space.bit_count() for e in known), default=0)
+    as_bits = not folded
+    made_again = {e.digest: cost for e in known if (cost := _instructions(e))}
+    weights: dict[object, int] = {digest: cost for digest, cost in made_again.items()}
+    for e in known:
+        result = results.get(numbers.get(e.digest, -1))
+        if e.op != "fold" and (result is not None or e.space.bit_count() < rank or e.digest not in folded):
+            weights[e] = _memory(e, result, as_bits)
+    edges: list[tuple[object, object]] = [(e.digest, e) for e in known if e.digest in made_again]
+    edges += [(a, e) for e in known for a in e.args]
+    sources = [*made_again, *(e for e in known if e.op == "input")]
+    sinks = [e for e in known if e.digest in used]
+    found = vertex_cut([*made_again, *known], edges, weights, sources, sinks)
+    kept = [e for e in found if isinstance(e, Expr) and not _is_input(e)]
+    return [_keep(e, numbers.get(e.digest), results, as_bits) for e in kept]
+
+
+def _keep(e: Expr, number: int | None, results: Mapping[int, SymArray], as_bits: bool) -> Keep:
+    axes = dims_of(e.space) if number is None else results[number].axes
+    return Keep(e, number, axes, as_bits and e.dtype == BOOL)
+
+
+def dependent(roots: Sequence[Expr], leaves: Collection[str]) -> set[str]:
+    """The digests of the nodes below ``roots`` that depend on ``leaves``."""
+    found = set(leaves)
+    for e in walk(tuple(roots)):
+        if any(a.digest in found for a in e.args):
+            found.add(e.digest)
+    return found
+
+
+def _is_input(e: Expr) -> bool:
+    """Whether a value is an element of an array as it is, maybe of a wider type."""
+    return e.op == "input" or (e.op == "cast" and _is_input(e.args[0]))
+
+
+def _memory(e: Expr, result: SymArray | None, as_bits: bool) -> int:
+    """The bits that move if a value is kept: those of an input and of a result are written anyway."""
+    if e.op == "input" or result is not None:
+        t = e.dtype if result is None else result.dtype
+        return t.itemsize * BYTE * _elements(e.space)
+    return 2 * _elements(e.space) * (1 if as_bits and e.dtype == BOOL else e.dtype.itemsize * BYTE)
+
+
+def _instructions(e: Expr) -> int:
+    """What a value costs that is made again, in bits."""
+    if isinstance(e.value, Fold):
+        return AGAIN * _elements(union(a.space for a in e.args))
+    if e.op in ("input", "const", "count", "iota", "result", "cast"):
+        return 0
+    return max(1, COST.get(e.op, 1) * _elements(e.space) // INSTRUCTIONS)
+
+
+def _elements(space: Space) -> int:
+    return int(SIZE ** space.bit_count())
