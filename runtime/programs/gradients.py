@@ -47,8 +47,8 @@ def vjp(
         function: a program, a built-in program or reduction, or a function of arrays as ``wf.program`` takes one.
         results: how many arrays it returns.
         wrt: the parameter whose gradient is wanted, or several; None for those of all arrays of floats.
-        keep: what ``forward`` keeps: ``"fastest"`` also results and values between, where reading them costs fewer bytes
-            or saves a fold; ``"least"`` arguments alone.
+        keep: what ``forward`` keeps: ``"fastest"`` also results and values between, where reading them costs fewer
+            bytes or saves a fold; ``"least"`` arguments alone.
 
     Raises:
         ArgumentError: WF130 for an object that is no function, WF138 for a number of results that is none and for

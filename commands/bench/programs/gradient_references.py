@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..answers import SLACK, unit
 from .cases import EPS, RMS_EPS, ProgramCase
 
 Reference = tuple[Any, Any]
@@ -49,9 +50,11 @@ def _rms_norm(case: ProgramCase, x: Any, w: Any, dy: Any) -> list[Reference]:
 
 
 def _add_rms_norm(case: ProgramCase, x: Any, residual: Any, w: Any, dy: Any, dh: Any) -> list[Reference]:
-    (dx, scale), dw = _rms_norm(case, x.double() + residual.double(), w, dy)
+    """Those of terms that the forward has rounded to the type of the sum."""
+    (dx, scale), (dw, size) = _rms_norm(case, x.double() + residual.double(), w, dy)
+    rounded = max(1.0, unit(case.dtype) / (SLACK * 2.0**-24))
     dx += dh.double()
-    return [(dx, scale), (dx, scale), dw]
+    return [(dx, scale * rounded), (dx, scale * rounded), (dw, size * rounded)]
 
 
 def _group_norm(case: ProgramCase, x: Any, w: Any, _: Any, dy: Any) -> list[Reference]:

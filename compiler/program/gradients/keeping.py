@@ -52,7 +52,7 @@ class Keep(NamedTuple):
     def array(self, dims: Dims) -> SymArray:
         """The array that the forward returns."""
         own = SymArray(self.node, self.axes, dims)
-        return pack(own, flat=True) if self.as_bits else own  # type: ignore[no-any-return]
+        return pack(own, flat=True) if self.as_bits else own
 
     def read(self, kept: SymArray, dims: Dims) -> Expr:
         """The value, read from the array that was kept."""
@@ -76,7 +76,7 @@ def chosen(roots: Sequence[Expr], late: Collection[str], results: Mapping[int, S
     rank = max((e.space.bit_count() for e in known), default=0)
     as_bits = not folded
     made_again = {e.digest: cost for e in known if (cost := _instructions(e))}
-    weights: dict[object, int] = {digest: cost for digest, cost in made_again.items()}
+    weights: dict[object, int] = dict(made_again.items())
     for e in known:
         result = results.get(numbers.get(e.digest, -1))
         if e.op != "fold" and (result is not None or e.space.bit_count() < rank or e.digest not in folded):
