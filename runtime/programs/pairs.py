@@ -103,7 +103,8 @@ class Pair:
     @lru_cache(maxsize=16)  # noqa: B019 - pairs are kept by their functions
     def reader(self, count: int) -> ArrayFunction[..., Any]:
         """The backward that reads so many kept arrays behind the arguments."""
-        return program(reading(self.function, self.results, self.wrt, count))
+        own = (self.function, self.results, self.wrt)
+        return program(backward(*own) if self.keep == "least" else reading(*own, count))
 
     def _kept(self, xs: Sequence[Any], how: Mapping[str, Any]) -> tuple[int | None, ...]:
         """For each value that is kept the number of the result that it is, or None."""

@@ -1,0 +1,107 @@
+"""What a forward keeps: the cheapest cut between arguments and gradients, and the backward that reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warpfold as wf
+from warpfold.compiler.errors import WarpfoldError
+from warpfold.runtime.programs.pairs import Gradient
+
+RNG = np.random.default_rng(11)
+X, W = RNG.standard_normal((6, 40)).astype(np.float32), RNG.standard_normal(40).astype(np.float32)
+C = RNG.standard_normal((3, 8, 5)).astype(np.float32)
+TARGET = RNG.integers(0, 40, 6)
+
+ROWS = [("f32", (6,))]
+FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], int, list[tuple[str, tuple[int, ...]] | int]]] = {
+    "an exponential keeps its result": (wf.exp, (X,), 1, [0]),
+    "a softmax keeps two values a row": (wf.softmax, (X,), 1, ROWS * 2),
+    "a column of a softmax": (lambda x: wf.softmax(x, axis=0), (X,), 1, [("f32", (40,))] * 2),
+    "an RMS norm keeps a value a row": (wf.rms_norm, (X, W), 1, [*ROWS]),
+    "of a sum that is a result it is read": (wf.add_rms_norm, (X, X[::-1].copy(), W), 2, [1, *ROWS]),
+    "a layer norm keeps values a row": (wf.layer_norm, (X, W, W), 1, ROWS * 3),
+    "a group norm keeps values a group": (lambda x: wf.group_norm(x, 4), (C,), 1, [("f32", (3, 4))] * 3),
+    "a mean loss keeps the number of targets": (wf.cross_entropy, (X, TARGET), 1, [("f32", ()), *ROWS, *ROWS]),
+    "the greatest element keeps itself": (lambda x: wf.max(x, axis=1), (X,), 1, [0, *ROWS]),
+    "a condition is kept as bits": (lambda x, y: wf.where(x > y, y, 2 * y), (X, X.T.copy().T), 1, [("i32", (8,))]),
+    "what an argument gives is not kept": (lambda x: wf.where(x > 0, x * x, -x), (X,), 1, []),
+    "a gradient of constants keeps nothing": (lambda x, w: x * 2.0 + w, (X, W), 1, []),
+}
+
+
+def gradients_for(value: Any) -> list[Any]:
+    """A random gradient for each result."""
+    results = value if isinstance(value, tuple) else (value,)
+    return [RNG.standard_normal(np.shape(r)).astype(r.dtype) for r in results]
+
+
+def each(found: Any) -> tuple[Any, ...]:
+    return found if isinstance(found, tuple) else (found,)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_is_kept_gives_the_same_gradient(name: str) -> None:
+    function, arrays, results, expected = FUNCTIONS[name]
+    gradient = wf.vjp(function, results=results)
+    value, kept = gradient.forward(*arrays)
+    leaves = each(value)
+    assert [next((i for i, r in enumerate(leaves) if r is v), -1) for v in kept.values] == [
+        e if isinstance(e, int) else -1 for e in expected
+    ]
+    beside = [v for v in kept.values if not any(v is r for r in leaves)]
+    assert [(wf.dtype(v.dtype).name, v.shape) for v in beside] == [
+        ("u32" if t == "i32" else t, shape) for t, shape in (e for e in expected if not isinstance(e, int))
+    ]
+    given = gradients_for(value)
+    for found, right in zip(each(gradient.backward(*given, kept)), each(gradient(*given, *arrays)), strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-5, atol=1e-6)
+    for found, right in zip(leaves, each(function(*arrays)), strict=True):
+        np.testing.assert_array_equal(found, right)
+
+
+def test_the_backward_does_not_make_again_what_was_kept() -> None:
+    """A changed statistic changes the gradient, and the argument that a result stands for is not read."""
+    gradient = wf.vjp(wf.rms_norm)
+    _, kept = gradient.forward(X, W)
+    changed = kept._replace(values=tuple(v * 4 for v in kept.values))
+    assert not np.allclose(gradient.backward(X, kept)[0], gradient.backward(X, changed)[0])
+    of_exp: Gradient = wf.vjp(wf.exp)
+    value, kept = of_exp.forward(X)
+    np.testing.assert_array_equal(of_exp.backward(X, kept._replace(xs=(np.full_like(X, np.nan),))), X * value)
+
+
+def test_least_keeps_arguments_alone() -> None:
+    gradient = wf.vjp(wf.layer_norm, keep="least")
+    value, kept = gradient.forward(X, W, W)
+    assert kept.values == ()
+    np.testing.assert_array_equal(value, wf.layer_norm(X, W, W))
+    for found, right in zip(gradient.backward(X, kept), gradient(X, X, W, W), strict=True):
+        np.testing.assert_array_equal(found, right)
+
+
+def test_arguments_by_keyword_and_halves() -> None:
+    x = X.astype(np.float16)
+    gradient = wf.vjp(wf.layer_norm, wrt="x")
+    value, kept = gradient.forward(x, weight=W, eps=1e-3, determinism="portable")
+    assert value.dtype == np.float16
+    found = gradient.backward(x, kept)
+    np.testing.assert_array_equal(found, gradient(x, x, weight=W, eps=1e-3, determinism="portable"))
+
+
+def test_gradients_of_some_results() -> None:
+    """Whatever gradients are given, the same is kept."""
+    gradient = wf.vjp(wf.batch_norm, results=3)
+    value, kept = gradient.forward(C, training=True)
+    found = gradient.backward(C, None, None, kept)
+    np.testing.assert_allclose(found, gradient(C, None, None, C, training=True), rtol=1e-5, atol=1e-6)
+    assert value._fields == ("output", "mean", "var")
+
+
+def test_another_word_for_keep() -> None:
+    with pytest.raises(WarpfoldError, match="WF138: .*keep.*expected fastest or least"):
+        wf.vjp(wf.exp, keep="most")  # type: ignore[arg-type]
