@@ -141,7 +141,7 @@ def _stages(ready: Prepared) -> Sequence[Stage]:
     from ..compiler.driver.compile import stages
     from ..passes import steps
 
-    return stages(artifact(ready).source, steps(ready.target))
+    return stages(artifact(ready).source, steps(ready.target, ready.choice.plan))
 
 
 def _listed(ready: Prepared, view: View) -> Sequence[Stage]:
@@ -151,7 +151,13 @@ def _listed(ready: Prepared, view: View) -> Sequence[Stage]:
 
     choice, target = ready.choice, ready.target
     return listed(
-        ready.program, choice.facts, choice.plan, target, steps(target), names=view.names, locations=view.locations
+        ready.program,
+        choice.facts,
+        choice.plan,
+        target,
+        steps(target, choice.plan),
+        names=view.names,
+        locations=view.locations,
     )
 
 

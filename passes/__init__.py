@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..compiler.driver.pipeline import Pass, Step
+from ..compiler.plan.plan import Plan
 from ..compiler.target import Target
 from . import (
     distribute,
@@ -58,20 +59,24 @@ PASSES: tuple[Pass, ...] = (
 """warpfold's own passes: from the tensor program to scf, gpu, nvvm, vector, arith and llvm."""
 
 
-def steps(target: Target) -> list[tuple[str, Step]]:
-    """The whole way from a tensor program to PTX for ``target``, as (label, pass or textual upstream pipeline)."""
+def steps(target: Target, plan: Plan | None = None) -> list[tuple[str, Step]]:
+    """The whole way from a tensor program to PTX for ``target``, as (label, pass or textual upstream pipeline).
+
+    The PTX does not depend on ``plan``, by which rows that are read again are simplified from the bottom up.
+    """
+    # Such kernels have values in many branches: those that nothing uses go before what makes them is looked at.
+    canonicalize = "canonicalize{top-down=false}" if plan and plan.resident else "canonicalize"
     # O=0: LLVM only selects instructions. The loops are short and canonical by now, ptxas optimises them anyway, the
     # kernels are as fast (docs/log/instructions.md) and LLVM takes half the time.
     attach = f"nvvm-attach-target{{chip={target.arch} features=+ptx{target.ptx} O=0}}"
     # Lines are directives in the PTX, and no tables of LLVM's: code and registers stay as they are.
     lines = "ensure-debug-info-scope-on-llvm-func{emission-kind=DebugDirectivesOnly}"
-    in_module = "gpu.module(convert-gpu-to-nvvm,convert-vector-to-llvm,convert-arith-to-llvm,convert-index-to-llvm)"
+    # No conversion here fails, so none keeps what would undo it.
+    final = "allow-pattern-rollback=0"
+    to_llvm = f"gpu.module(convert-gpu-to-nvvm{{{final}}},convert-to-llvm{{{final}}})"
     return [
         *((p.name, p) for p in PASSES),
-        ("canonicalize", "canonicalize,cse,loop-invariant-code-motion"),
-        (
-            "to-nvvm",
-            f"convert-scf-to-cf,arith-expand,{in_module},convert-cf-to-llvm,convert-nvvm-to-llvm,reconcile-unrealized-casts",
-        ),
+        ("canonicalize", f"{canonicalize},cse,loop-invariant-code-motion"),
+        ("to-nvvm", f"convert-scf-to-cf{{{final}}},{to_llvm},reconcile-unrealized-casts"),
         ("ptx", f"{lines},{attach},gpu-module-to-binary{{format=isa}}"),
     ]

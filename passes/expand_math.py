@@ -68,14 +68,14 @@ func.func @exponential(%x: f32) -> f32 {
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import isnan
 from typing import Any
 
 from ..compiler.driver.pipeline import Pass
 from ..compiler.errors import error
 from ..compiler.ir.attributes import target_of
-from ..compiler.ir.build import before, replace, word_type
+from ..compiler.ir.build import before, find_any, replace, word_type
 from ..compiler.ir.combine import elements, fragment, width, with_shape
 from ..compiler.ir.dialect.base import element
 from ..compiler.ir.mlir import arith, ir, llvm, vector
@@ -127,19 +127,6 @@ _FAST = {
 """Instructions that approximate a function of f32. LLVM has no name for the one of tanh: it uses it when afn is set.
 Those of exponentials flush results below 2^-126 to zero: without that they take four instructions in place of one."""
 _LOG2E, _LN2 = 1.4426950408889634, 0.6931471805599453
-
-
-def _ops(module: Any, names: Sequence[str]) -> list[Any]:
-    """All ops with one of these names, inner ones first."""
-    wanted, found = set(names), []
-
-    def visit(op: Any) -> Any:
-        if op.name in wanted:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit)
-    return found
 
 
 def _is_fast(op: Any) -> bool:
@@ -238,10 +225,10 @@ def _words(x: Any) -> Any:
 
 
 def _run(module: Any) -> None:
-    for op in _ops(module, [*_SHORT, *_LONG]):
+    for op in find_any(module, [*_SHORT, *_LONG]):
         with before(op):
             replace(op, [_expanded(op)])
-    for op in _ops(module, [*_INTRINSICS, "arith.extf"]):
+    for op in find_any(module, [*_INTRINSICS, "arith.extf"]):
         with before(op):
             if op.name == "arith.extf":
                 _widened(op)

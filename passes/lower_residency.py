@@ -82,7 +82,8 @@ gpu.module @device {
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
 from ..compiler.driver.pipeline import Pass
@@ -92,7 +93,6 @@ from ..compiler.ir.build import (
     before,
     dynamic_shared,
     enclosing,
-    find,
     find_each,
     i32,
     integer,
@@ -125,8 +125,9 @@ LEAST_ASYNC = 4
 def _run(module: Any) -> None:
     found = find_each(module, ("fold.hold", "fold.held"))
     holds = found["fold.hold"]
+    reading = set(chain.from_iterable(map(_around, found["fold.held"])))
     for block in {op.operation.block: None for op in holds}:
-        _wait(block)
+        _wait(block, reading)
     sizes: dict[Any, int] = {}
     for op in holds:
         kernel = enclosing(op, *FUNCTIONS)
@@ -140,13 +141,20 @@ def _run(module: Any) -> None:
             replace(op, [_held(op)])
 
 
-def _wait(block: Any) -> None:
-    """Waits for the copies of a block's holds before the first op that reads a slot."""
+def _around(op: Any) -> Iterator[Any]:
+    """An op, and those that it is in."""
+    while op is not None:
+        yield op.operation
+        op = op.operation.parent
+
+
+def _wait(block: Any, reading: set[Any]) -> None:
+    """Waits for the copies of a block's holds before the first op that reads a slot, or that one is in."""
     pending = False
     for op in [o.operation for o in block.operations]:
         if op.name == "fold.hold":
             pending = pending or _is_async(op)
-        elif pending and find(op, "fold.held"):
+        elif pending and op in reading:
             with before(op):
                 nvvm.cp_async_commit_group()
                 nvvm.cp_async_wait_group(0)

@@ -83,7 +83,7 @@ class Compiled:
         from ..compiler.driver.compile import stages
         from ..passes import steps
 
-        return stages(self.artifact.source, steps(target(self.artifact.arch)))
+        return stages(self.artifact.source, steps(target(self.artifact.arch), self.plan))
 
     @outermost
     def save(self, path: str | os.PathLike[str], *, cubins: Sequence[str] = ()) -> None:

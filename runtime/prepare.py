@@ -216,7 +216,8 @@ def _compiled(prepared: Prepared) -> Artifact:
             from ..passes import steps
 
             target, choice = prepared.target, prepared.choice
-            found = compile_program(prepared.program, choice.facts, choice.plan, target, steps(target), prepared.key)
+            lowering = steps(target, choice.plan)
+            found = compile_program(prepared.program, choice.facts, choice.plan, target, lowering, prepared.key)
             cache.put(found)
     return found
 

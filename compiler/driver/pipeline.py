@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from ..errors import CompileError, WarpfoldError, error
-from ..ir.build import found_before
+from ..ir.build import find_each, found_before
 from ..ir.mlir import ir, passmanager
 
 
@@ -167,7 +167,7 @@ def lowered(steps: Sequence[tuple[str, Step]], module: Any) -> Any:
 
 def _quickly(steps: Sequence[tuple[str, Step]], operation: Any) -> None:
     """Runs the steps one after another; the last one verifies."""
-    ops: dict[str, int] = {}
+    ops: set[str] = set()
     for stage, group in groupby(steps, lambda labelled: isinstance(labelled[1], Pass) and labelled[1].stage):
         if stage:
             _lower_stages([p for _, p in group if isinstance(p, Pass) and not _superfluous(p, ops)], operation)
@@ -179,7 +179,7 @@ def _quickly(steps: Sequence[tuple[str, Step]], operation: Any) -> None:
                 manager.run(operation)
             elif not ops or not _superfluous(step, ops):
                 step.run(operation)
-                ops = ops or op_names(operation)  # the first pass makes all ops of ours that others lower
+                ops = ops or _lowered_by(steps, operation)  # the first pass makes all ops of ours that others lower
 
 
 def _lower_stages(passes: Sequence[Pass], operation: Any) -> None:
@@ -189,7 +189,13 @@ def _lower_stages(passes: Sequence[Pass], operation: Any) -> None:
             p.run(operation)
 
 
-def _superfluous(step: Pass, ops: dict[str, int]) -> bool:
+def _lowered_by(steps: Sequence[tuple[str, Step]], operation: Any) -> set[str]:
+    """The names of the ops below ``operation`` that some pass of ours eliminates."""
+    names = {name for _, step in steps if isinstance(step, Pass) for name in step.eliminates}
+    return {name for name, own in find_each(operation, names).items() if own}
+
+
+def _superfluous(step: Pass, ops: set[str]) -> bool:
     """Whether a pass lowers only fold ops, and none are present."""
     return bool(step.eliminates) and all(n.startswith("fold.") and n not in ops for n in step.eliminates)
 

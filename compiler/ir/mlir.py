@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from ..errors import error
+from .op_builders import arith_builders
 
 _OFFICIAL = "mlir"
 _BUNDLE = "numba_cuda_mlir"
@@ -127,7 +128,7 @@ else:
     ir = import_module(f"{_ROOT}.ir")
     passmanager = import_module(f"{_ROOT}.passmanager")
     rewrite = import_module(f"{_ROOT}.rewrite")
-    arith = import_module(f"{_ROOT}.dialects.arith")
+    arith = arith_builders(import_module(f"{_ROOT}.dialects.arith"), ir)
     builtin = import_module(f"{_ROOT}.dialects.builtin")
     cf = import_module(f"{_ROOT}.dialects.cf")
     ext = import_module(f"{_ROOT}.dialects.ext")

@@ -61,11 +61,12 @@ def offset(op: Any, kept: Any, reduced: Any, fixed: int) -> Any:
     if op.name in ELEMENTWISE and str_attr(op, "access", ACCESS) in SIDE_BY_SIDE:
         inner = kept_rank if str_attr(op, "axis", ("kept", "reduced")) == "kept" else kept_rank + reduced_rank
         strides[inner - 1] = None  # contiguous: the stride is 1
-    zero = integer(kept.type, 0)
-    total = arith.subi(zero, layout[-1]) if is_of_tile(op) else zero  # first, since it is the same in all steps
+    # The origin of a tile comes first, since it is the same in all steps.
+    total = arith.subi(integer(kept.type, 0), layout[-1]) if is_of_tile(op) else None
     for place, stride in zip(places, strides, strict=True):
-        total = arith.addi(total, place if stride is None else arith.muli(place, stride))
-    return total
+        moved = place if stride is None else arith.muli(place, stride)
+        total = moved if total is None else arith.addi(total, moved)
+    return integer(kept.type, 0) if total is None else total
 
 
 def is_of_tile(op: Any) -> bool:

@@ -6,7 +6,7 @@ A *fragment* is what one thread holds of a tensor at a time: the elements of one
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ...compiler.errors import error
@@ -62,6 +62,7 @@ class Reader:
     count: Any
     accesses: Sequence[Access] = ()
     numbering: Numbering | None = None
+    _made: dict[Any, tuple[Any, Any, Any]] = field(default_factory=dict)
 
     def sources(self, r: Any) -> list[Any]:
         """The fragments of the tensors that are reduced, of the access at ``r``."""
@@ -94,11 +95,16 @@ class Reader:
         if op.name == "fold.broadcast":
             same = width == 1 or isinstance(operands[0].type, ir.VectorType)
             return operands[0] if same else vector.broadcast(with_shape(operands[0].type, width), operands[0])
+        t, attributes, location = self._made.get((op, width)) or self._make(op, width)
+        return ir.Operation.create(op.name, [t], operands, attributes, loc=location).result
+
+    def _make(self, op: Any, width: int) -> tuple[Any, Any, Any]:
+        """Type, attributes and location of a fragment of ``width`` elements of what ``op`` makes."""
         if len(op.results) != 1 or len(op.regions):
             raise error("WF321", stage="distribute", op=op.name, dtype=", ".join(str(x.type) for x in op.results))
-        attributes = dict(op.attributes.items())
         t = with_shape(element(op.results[0].type), width)
-        return ir.Operation.create(op.name, [t], operands, attributes, loc=op.location).results[0]
+        found = self._made[op, width] = t, dict(op.attributes.items()), op.location
+        return found
 
     def _load(self, operand: int, t: Any, r: Any) -> Any:
         if self.kernel.facts.access[operand] == "number":

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...compiler.ir.combine import width, with_shape
 from ...compiler.ir.dialect.base import element
-from ...compiler.ir.mlir import arith, ir, llvm, math
+from ...compiler.ir.mlir import arith, ir, math
 
 Pair = tuple[Any, Any]
 """A double word."""
@@ -136,4 +136,6 @@ class Builder:
 
 def intrinsic(t: Any, name: str, *operands: Any) -> Any:
     """A call of an LLVM intrinsic with a result of type ``t``."""
-    return llvm.call_intrinsic(t, name, list(operands), [], [])
+    segments, none = (ir.DenseI32ArrayAttr.get(n) for n in ([len(operands), 0], []))
+    how = {"intrin": ir.StringAttr.get(name), "operandSegmentSizes": segments, "op_bundle_sizes": none}
+    return ir.Operation.create("llvm.call_intrinsic", [t], list(operands), how).result

@@ -79,7 +79,7 @@ class CompiledProgram:
         from ...passes import steps
 
         kernels = self._artifact.kernels
-        found = [(k.name, s) for k in kernels for s in stages(k.source, steps(target(k.arch)))]
+        found = [(k.name, s) for k in kernels for s in stages(k.source, steps(target(k.arch), k.plan))]
         return [replace(s, name=f"{name}: {s.name}") if len(kernels) > 1 else s for name, s in found]
 
     @outermost

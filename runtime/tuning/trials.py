@@ -66,7 +66,7 @@ class Trials:
 
         what = self.task.program, choice.facts, choice.plan
         target = self.task.target
-        made = compile_program(*what, target, steps(target), cache.key(*what, target))
+        made = compile_program(*what, target, steps(target, choice.plan), cache.key(*what, target))
         return replace(made, ptx=with_lines(made.ptx, *what))  # the backend keeps it for later calls
 
     def time(self, choice: Choice, runs: int) -> Timing:

@@ -30,6 +30,7 @@ class Values:
         reader: how elements are numbered and counted.
         chunk: the elements of the row that the CTA owns.
         kept: for each tensor of the kept dims its fragment, and for each scalar its value.
+        made_of: for each tensor seen so far what it is made of.
     """
 
     kernel: Kernel
@@ -37,6 +38,7 @@ class Values:
     reader: Reader
     chunk: Chunk
     kept: MutableMapping[Any, Any] = field(default_factory=dict)
+    made_of: dict[Any, Sequence[Any]] = field(default_factory=dict)
 
     def fragment(self, tensor: Any, own: dict[Any, Any], r: Any, load: Any) -> Any:
         """The fragment of a tensor, of the access at ``r``: what is there of that access is in ``own``.
@@ -44,7 +46,7 @@ class Values:
         ``load`` reads an input at the access.
         """
         known = ChainMap(own, self.kept)
-        for v in postorder([tensor], operands_of, known):
+        for v in postorder([tensor], self.operands, known):
             per_result = not self.varies(v)
             if isinstance(v, ir.BlockArgument):
                 number = ir.BlockArgument(v).arg_number
@@ -58,6 +60,13 @@ class Values:
                 value = self.reader.node(v.owner, lanes if _is_tensor(v) else 1, known, r)
             (self.kept if per_result else own)[v] = value
         return known[tensor]
+
+    def operands(self, v: Any) -> Sequence[Any]:
+        """What a tensor is made of, which is asked again for each access."""
+        found = self.made_of.get(v)
+        if found is None:
+            found = self.made_of[v] = operands_of(v)
+        return found
 
     def prepare(self, tensors: Sequence[Any]) -> None:
         """Makes what tensors need that is the same in all accesses: it comes before a loop over these."""

@@ -14,15 +14,15 @@ from program_calls import PRACTICE, RANDOM, kernels, planned
 import warpfold as wf
 from warpfold.compiler.driver.compile import compile_program
 from warpfold.compiler.ir import build
-from warpfold.passes import lower_global_access, lower_residency, lower_tickets, steps
+from warpfold.passes import steps
 
 MOST = {
     "softmax": 430, "softmax along any axis": 620, "layer_norm": 500, "batch_norm": 600, "cross_entropy": 420,
 }  # fmt: skip
 """Kernels that 1,000 random calls ask for, at most: a change of plans that needs more of them is seen here."""
 ROWS = sorted({max(1, 2**k + d) for k in range(32) for d in (-1, 0, 1) if 2**k + d <= 2**31})
-WALKS = 7
-"""Walks through the IR of one kernel, which cost 1 us an op each: a third of the compile time once."""
+WALKS = 9
+"""Walks through the IR of one kernel, each of which takes time for every op."""
 PTX_BYTES = 100_000
 """The most PTX of a call in practice: compiling takes 1.0 to 1.7 ms of CPU time for each KB, and 120 ms is the goal."""
 
@@ -53,14 +53,13 @@ def test_rows_of_every_length_have_a_portable_plan() -> None:
 
 @pytest.mark.parametrize("name", PRACTICE)
 def test_calls_in_practice_compile_in_few_walks_to_little_ptx(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    walks, find_each = [0], build.find_each
+    walks, walk = [0], build._walk
 
-    def counted(operation: Any, names: Any) -> Any:
+    def counted(operation: Any, notes: Any) -> None:
         walks[0] += operation.name == "builtin.module"
-        return find_each(operation, names)
+        walk(operation, notes)
 
-    for module in (build, lower_global_access, lower_residency, lower_tickets):
-        monkeypatch.setattr(module, "find_each", counted)
+    monkeypatch.setattr(build, "_walk", counted)
     nbytes = 0
     for step in planned(*PRACTICE[name]).steps:
         ready, walks[0] = step.prepared, 0
