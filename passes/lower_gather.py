@@ -20,9 +20,7 @@ func.func @gather(%x: !llvm.ptr<1>, %row: i32, %index: i64, %size: i32, %stride:
 func.func @gather(%x: !llvm.ptr<1>, %row: i32, %index: i64, %size: i32, %stride: i32, %pitch: i32) -> f32 {
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
-  %begin = arith.constant 0 : i32
-  %along_kept = arith.muli %row, %pitch : i32
-  %start = arith.addi %begin, %along_kept : i32
+  %start = arith.muli %row, %pitch : i32
   %wide = arith.extsi %size : i32 to i64
   %exists = arith.cmpi ult, %index, %wide : i64
   %element = scf.if %exists -> (f32) {

@@ -57,10 +57,8 @@ func.func @access(%x: !llvm.ptr<1>, %kept: i32, %begin: i32, %end: i32, %one: i3
   %limit = arith.subi %end, %c8 : i32
   %pairs = "fold.thread_reduce"(%begin, %limit, %zeros) ({
   ^bb0(%r: i32):
-    %c0 = arith.constant 0 : i32
-    %start = arith.addi %c0, %kept : i32
     %along_reduced = arith.muli %r, %stride : i32
-    %offset = arith.addi %start, %along_reduced : i32
+    %offset = arith.addi %kept, %along_reduced : i32
     %where = llvm.getelementptr %x[%offset] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %four = llvm.load %where invariant {alignment = 16} : !llvm.ptr<1> -> vector<4xf32>
     "fold.yield"(%four) : (vector<4xf32>) -> ()
@@ -79,10 +77,8 @@ func.func @access(%x: !llvm.ptr<1>, %kept: i32, %begin: i32, %end: i32, %one: i3
   %next = arith.addi %begin, %done : i32
   %all = "fold.thread_reduce"(%next, %end, %pairs) ({
   ^bb0(%r: i32):
-    %c0 = arith.constant 0 : i32
-    %start = arith.addi %c0, %kept : i32
     %along_reduced = arith.muli %r, %stride : i32
-    %offset = arith.addi %start, %along_reduced : i32
+    %offset = arith.addi %kept, %along_reduced : i32
     %where = llvm.getelementptr %x[%offset] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %four = llvm.load %where invariant {alignment = 16} : !llvm.ptr<1> -> vector<4xf32>
     "fold.yield"(%four) : (vector<4xf32>) -> ()

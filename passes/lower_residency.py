@@ -41,10 +41,8 @@ gpu.module @device {
     %c16 = arith.constant 16 : i32
     %before = arith.muli %thread, %c16 : i32
     %slot_0 = llvm.getelementptr %shared[%before] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
-    %zero_0 = arith.constant 0 : i32
     %row_0 = arith.muli %row, %n : i32
-    %start_0 = arith.addi %zero_0, %row_0 : i32
-    %at_0 = arith.addi %start_0, %begin : i32
+    %at_0 = arith.addi %row_0, %begin : i32
     %from_0 = llvm.getelementptr %x[%at_0] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
     %exists_0 = arith.cmpi slt, %begin, %end : i32
     %all_0 = arith.constant 16 : i32
@@ -53,10 +51,8 @@ gpu.module @device {
     nvvm.cp.async.shared.global %slot_0, %from_0, 16, cache = cg, %bytes_0 : !llvm.ptr<3>, !llvm.ptr<1>, i32
     %step = arith.constant 128 : i32
     %next = arith.addi %begin, %step : i32
-    %zero_1 = arith.constant 0 : i32
     %row_1 = arith.muli %row, %n : i32
-    %start_1 = arith.addi %zero_1, %row_1 : i32
-    %at_1 = arith.addi %start_1, %next : i32
+    %at_1 = arith.addi %row_1, %next : i32
     %c512 = arith.constant 512 : i32
     %slot_1 = llvm.getelementptr %slot_0[%c512] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
     %from_1 = llvm.getelementptr %x[%at_1] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32

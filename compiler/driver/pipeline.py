@@ -167,19 +167,19 @@ def lowered(steps: Sequence[tuple[str, Step]], module: Any) -> Any:
 
 def _quickly(steps: Sequence[tuple[str, Step]], operation: Any) -> None:
     """Runs the steps one after another; the last one verifies."""
-    ops: set[str] = set()
+    absent: set[str] = set()
     for stage, group in groupby(steps, lambda labelled: isinstance(labelled[1], Pass) and labelled[1].stage):
         if stage:
-            _lower_stages([p for _, p in group if isinstance(p, Pass) and not _superfluous(p, ops)], operation)
+            _lower_stages([p for _, p in group if isinstance(p, Pass) and not _superfluous(p, absent)], operation)
             continue
         for _, step in group:
             if not isinstance(step, Pass):
                 manager = passmanager.PassManager.parse(f"builtin.module({step})")
                 manager.enable_verifier(step is steps[-1][1])
                 manager.run(operation)
-            elif not ops or not _superfluous(step, ops):
+            elif not _superfluous(step, absent):
                 step.run(operation)
-                ops = ops or _lowered_by(steps, operation)  # the first pass makes all ops of ours that others lower
+                absent = absent or _absent(steps, operation)  # the first pass makes all ops of ours that others lower
 
 
 def _lower_stages(passes: Sequence[Pass], operation: Any) -> None:
@@ -189,15 +189,16 @@ def _lower_stages(passes: Sequence[Pass], operation: Any) -> None:
             p.run(operation)
 
 
-def _lowered_by(steps: Sequence[tuple[str, Step]], operation: Any) -> set[str]:
-    """The names of the ops below ``operation`` that some pass of ours eliminates."""
+def _absent(steps: Sequence[tuple[str, Step]], operation: Any) -> set[str]:
+    """The names of fold ops that a pass of ours eliminates, and of which there are none below ``operation``."""
     names = {name for _, step in steps if isinstance(step, Pass) for name in step.eliminates}
-    return {name for name, own in find_each(operation, names).items() if own}
+    found = find_each(operation, [name for name in names if name.startswith("fold.")])
+    return {name for name, own in found.items() if not own}
 
 
-def _superfluous(step: Pass, ops: set[str]) -> bool:
+def _superfluous(step: Pass, absent: set[str]) -> bool:
     """Whether a pass lowers only fold ops, and none are present."""
-    return bool(step.eliminates) and all(n.startswith("fold.") and n not in ops for n in step.eliminates)
+    return bool(step.eliminates) and absent.issuperset(step.eliminates)
 
 
 def _reproducer(label: str, step: Step, operation: Any) -> tuple[str, str]:
