@@ -40,14 +40,14 @@ class Reader(NamedTuple):
         stream: for an array, a function that returns the caller's stream; -1 if another device is current.
         empty: for an array, a function that makes an uninitialised array like it.
         check: for arrays of this class and their places in a call a fast test of their kinds; None if the library
-            offers none.
+            offers none. It may be one for calls that PyTorch records.
     """
 
     kind: Callable[[Any], Hashable]
     address: Callable[[Any], int]
     stream: Callable[[Any], Callable[[], int]]
     empty: Callable[[Any], Callable[[], Any]]
-    check: Callable[[Mapping[int, Any]], Check | None]
+    check: Callable[[Mapping[int, Any], bool], Check | None]
 
 
 class _Readers(dict[type, Reader | None]):
@@ -89,13 +89,16 @@ def first_places(xs: Sequence[object]) -> list[int]:
     return [*map(ids.index, ids)]
 
 
-def check_of(xs: Sequence[Any]) -> Check | None:
-    """The fast test for the kinds of arrays, whatever their classes; None if there is none."""
+def check_of(xs: Sequence[Any], recorded: bool = False) -> Check | None:
+    """The fast test for the kinds of arrays, whatever their classes; None if there is none.
+
+    With ``recorded`` it is for a call that PyTorch records, and so fails while gradients are off.
+    """
     texts, names = list[str](), dict[str, Any]()
     places, readers = first_places(xs), [READERS[type(x)] for x in xs]
     for reader in dict.fromkeys(readers):
         own = {i: x for i, x in enumerate(xs) if readers[i] is reader and places[i] == i}
-        found = reader.check(own) if reader and own else None
+        found = reader.check(own, recorded) if reader and own else None
         if found is None:
             return None
         texts.append(found.text)
@@ -115,7 +118,7 @@ def _value(x: Any) -> int:
     return int.from_bytes(x.tobytes(), "little")
 
 
-def _number_check(xs: Mapping[int, Any]) -> Check:
+def _number_check(xs: Mapping[int, Any], _recorded: bool) -> Check:
     names = {f"dtype{i}": x.dtype for i, x in xs.items()} | {"ndarray": np.ndarray}
     tests = [f"type(x{i}) is ndarray and x{i}.dtype is dtype{i} and x{i}.ndim == 0" for i in xs]
     return Check(" and ".join(tests), names)
@@ -189,7 +192,7 @@ def _torch_empty(like: Any) -> Callable[[], Any]:
     return quick if alone else lambda: quick() if current() == number else public()
 
 
-def _torch_check(given: Mapping[int, Any]) -> Check | None:
+def _torch_check(given: Mapping[int, Any], recorded: bool) -> Check | None:
     """The guard of torch.compile: it compares class, dispatch keys, type, device, sizes, strides and gradient.
 
     It refuses a tensor that it gets twice: ``check_of`` compares the later one by identity.
@@ -209,7 +212,7 @@ def _torch_check(given: Mapping[int, Any]) -> Check | None:
     alike = f"alike({', '.join(f'x{i}' for i in given)})"
     tests = [*dense, alike, "dual._current_level < 0", "not modes()"]
     if any(x.requires_grad for x in xs):  # the guard does not compare whether gradients are recorded
-        tests.append("not graded()")
+        tests.append("graded()" if recorded else "not graded()")
         names["graded"] = torch.is_grad_enabled
     return Check(" and ".join(tests), names)
 
@@ -235,7 +238,7 @@ def _torch_guards() -> Any:
 
 # --- CuPy --------------------------------------------------------------------------------------------------------
 def _cupy() -> Reader:
-    return Reader(_cupy_kind, attrgetter("data.ptr"), _cupy_stream, _cupy_empty, lambda _: None)
+    return Reader(_cupy_kind, attrgetter("data.ptr"), _cupy_stream, _cupy_empty, lambda *_: None)
 
 
 def _cupy_kind(x: Any) -> Hashable:

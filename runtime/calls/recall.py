@@ -20,9 +20,10 @@ import numpy as np
 from ...compiler.dtypes import DType
 from ...compiler.program.tracing import Structure
 from ..arrays.fast_readers import NUMBERS, READERS, Check, check_of, kinds_of
+from ..arrays.pytorch import are_tracked
 from ..backends.backend import closing
 from .closure_watch import Watch, watch_of
-from .recipe import MISS, Guard, QueuedCall, Recipe, recipe_of
+from .recipe import MISS, Guard, QueuedCall, Recipe, guarded, recipe_of
 
 if TYPE_CHECKING:
     from ..backends.launch_buffers import PackedLaunch
@@ -80,6 +81,7 @@ class Memo:
         self.last: dict[Hashable, Recipe] = {}
         self.latest: tuple[int, tuple[tuple[str, Any], ...], Recipe] | None = None
         self._of_shape: dict[Hashable, Recipe] = {}
+        self._of_tracked: dict[Hashable, Recipe] = {}
         self._table: dict[Hashable, Entry] = {}
         self._lock = threading.Lock()
         _memos.add(self)
@@ -104,6 +106,8 @@ class Memo:
         """The result of a call for which the latest recipe does not apply; takes the arguments of ``__call__``."""
         if key is NO_KEY:
             return slow()
+        if are_tracked(arrays):
+            return self._tracked(key, what, arrays, slow)
         kinds = kinds_of(arrays)
         if kinds is None:
             return slow()  # not inside an except, which would chain to the user's own errors
@@ -135,7 +139,36 @@ class Memo:
             self.latest = None
             self.last.clear()
             self._of_shape.clear()
+            self._of_tracked.clear()
             self._table.clear()
+
+    def _tracked(self, key: Hashable, what: Any, arrays: tuple[Any, ...], slow: Callable[[], Any]) -> Any:
+        """The result of a call that PyTorch records.
+
+        What repeats it takes the tensors past all that ``slow`` finds out, to PyTorch's record of the call.
+        """
+        kind = key, getattr(arrays[0], "shape", None), getattr(arrays[0], "dtype", None)
+        recipe = self._of_tracked.get(kind)
+        found = MISS if recipe is None else recipe(*arrays)
+        if found is MISS:
+            watch = watch_of(what)
+            outer, _recording.tracked = _recording.tracked, None
+            try:
+                found, call = slow(), _recording.tracked
+            finally:
+                _recording.tracked = outer
+            check = check_of(arrays, recorded=True) if call and all(READERS[type(x)] for x in arrays) else None
+            if check is None or watch is None or not watch.same():
+                return found
+            call.recipe = self._of_shape.get(kind)
+            recipe = guarded(len(arrays), check, None if watch.empty else watch.same, call)
+            with self._lock:
+                self._of_tracked.pop(kind, None)
+                self._of_tracked[kind] = recipe
+                if len(self._of_tracked) > KEPT:
+                    self._of_tracked.pop(next(iter(self._of_tracked)))
+        self.last[key] = recipe
+        return found
 
     def _learn(self, key: tuple[Hashable, ...], what: Any, arrays: tuple[Any, ...], slow: Callable[[], Any]) -> Any:
         """Runs the call in full and keeps its launches."""
@@ -258,10 +291,16 @@ def arrays_of(xs: tuple[Any, ...], out: Any, where: Any) -> tuple[Any, ...]:
 
 # --- recording -----------------------------------------------------------------------------------------
 class _Recording(threading.local):
-    """The calls recorded in this thread while one of them is being learnt."""
+    """The calls recorded in this thread while one of them is being learnt.
+
+    Attributes:
+        calls: those that queued launches.
+        tracked: the latest that PyTorch records.
+    """
 
     def __init__(self) -> None:
         self.calls: list[QueuedCall] | None = None
+        self.tracked: Recipe | None = None
 
 
 _recording = _Recording()
@@ -278,3 +317,8 @@ def record(
     """Records that a call queued ``launches`` and did not wait; see ``QueuedCall``."""
     if _recording.calls is not None:
         _recording.calls.append(QueuedCall(arrays, launches, structure, shared, same))
+
+
+def record_tracked(call: Recipe) -> None:
+    """Records what repeats a call that PyTorch records, on other tensors of the same kinds."""
+    _recording.tracked = call

@@ -120,6 +120,14 @@ def recipe_of(call: QueuedCall, arrays: tuple[Any, ...], guard: Guard | None) ->
     return _compiled(text, tuple(values))(**values)
 
 
+def guarded(count: int, check: Check, same: Callable[[], bool] | None, call: Recipe) -> Recipe:
+    """A recipe that makes ``call`` of so many arrays that pass a test; ``same`` tests the variables of functions."""
+    values = check.names | {"same": same, "call": call, "MISS": MISS}
+    names, met = ", ".join(f"x{i}" for i in range(count)), check.text if same is None else f"{check.text} and same()"
+    text = f"def recipe({names}):\n    if not ({met}): return MISS\n    return call({names})"
+    return _compiled(text, tuple(values))(**values)
+
+
 def _nested(structure: Structure, numbers: Sequence[int], values: dict[str, Any]) -> str:
     """The source of the returned value; result arrays have these ``numbers``."""
     if isinstance(structure, int):

@@ -146,10 +146,9 @@ class _Calls:
         if any(map(is_array, given)):
             return self._inline(xs, how, out)
         try:
-            if are_tracked(given):
-                return self._recorded(xs, how, out)
+            run = self._recorded if are_tracked(given) else self._run
             own = key if has_key(given) else NO_KEY
-            return self.memo.missed(own, self.function, tuple(arrays), lambda: self._run(xs, how, out))
+            return self.memo.missed(own, self.function, tuple(arrays), lambda: run(xs, how, out))
         except Exception as e:
             raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
 
@@ -170,7 +169,7 @@ class _Calls:
         of_call = {name: value for name, value in how.items() if name in DEFAULTS}
         own = {name: value for name, value in how.items() if name not in DEFAULTS}
 
-        def run(xs: Sequence[Any], own: Mapping[str, Any]) -> Any:
+        def run(xs: Sequence[Any], own: Mapping[str, Any], out: Any) -> Any:
             return self.entry(*xs, out=out, **own, **of_call)
 
         return recorded(self.function, run, xs, own, out, how.get("determinism", DEFAULTS["determinism"]))
