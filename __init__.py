@@ -16,6 +16,7 @@ from typing import Any
 from .compiler.program.public_names import COMPOSITIONS, ELEMENTWISE, MONOIDS, PACKING, PROGRAMS, REDUCTIONS
 
 __version__ = "0.1.0"
+__path__.append(f"{__path__[0]}/runtime/torch_modules/alias")  # where ``warpfold.torch`` is
 
 _HOME = {
     **dict.fromkeys(("Sym",), ".compiler.program.symbols"),

@@ -25,6 +25,7 @@ from .calls.recall import Memo, arrays_of, call_key, named
 from .execute import prepared, run
 from .options import DEFAULTS, check_options, checked_shape, plan_text
 from .prepare import Request, artifact, prepare, traced
+from .programs.torch_graphs import Symbolic, are_traced, entry_of, op_in_graphs
 from .resolve import params_of
 from .view import ArraySpec, all_parts, contiguous
 
@@ -45,7 +46,6 @@ def reduce(
 ) -> Any: ...  # fmt: skip
 
 
-@opaque
 def reduce(
     *xs: Any,
     what: Any = None,
@@ -110,6 +110,20 @@ def reduce(
 _reductions = Memo()
 
 
+def _symbolic(xs: Sequence[Any], how: Mapping[str, Any]) -> Symbolic:
+    """``reduce`` as a call of a function of symbolic arrays."""
+    from .programs.reductions import symbolic  # not imported to reduce an array
+
+    own = dict(how)
+    what = own.pop("what", None)
+    if what is None:
+        *xs, what = xs  # type: ignore[assignment]
+    return symbolic(what, own.pop("axis", None), xs, own.pop("where", None), own)
+
+
+op_in_graphs(reduce, "reduce", _symbolic, "reduce")
+
+
 def _as_called(xs: Sequence[Any], what: Any, axis: Axis, out: Any, where: Any, how: Mapping[str, Any]) -> Any:
     """``reduce`` as a user calls it, which looks at earlier calls."""
     return reduce(*xs, what=what, axis=axis, out=out, where=where, **how)
@@ -121,6 +135,10 @@ def reduced(xs: Sequence[Any], what: Any, axis: Axis, out: Any, where: Any, how:
         from .programs.reductions import reduced_in_trace  # not imported to reduce an array
 
         return reduced_in_trace(xs, what, axis, out, where, how)
+    if out is None and are_traced((*xs, where)):
+        from .programs import torch_ops  # imports PyTorch
+
+        return torch_ops.traced(entry_of(reduce), xs, {"what": what, "axis": axis, "where": where, **how})
     if are_tracked((*xs, where)):
         from .programs.autograd import reduced_with_gradients  # not imported without such tensors
 

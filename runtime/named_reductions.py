@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable
-from functools import wraps
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,9 @@ from ..compiler.program.symbols import is_array
 from .api import Axis, reduce, reduced
 from .arrays.conversion import from_numpy, view
 from .arrays.pytorch import are_tracked
-from .arrays.torch_compile import opaque
 from .calls.recall import Memo, arrays_of, call_key
 from .calls.recipe import MISS
+from .programs.torch_graphs import Symbolic, op_in_graphs
 
 _OF_REDUCE = inspect.signature(reduce).parameters
 _AXIS = _OF_REDUCE["axis"].replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -39,7 +39,16 @@ def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"{function.__doc__}\n\nFurther arguments as in ``reduce``."
     call.__signature__ = signature  # type: ignore[attr-defined]
-    return opaque(call)
+    return op_in_graphs(call, name, partial(_symbolic, name, 1 + (call.__code__.co_argcount > 2)), name)
+
+
+def _symbolic(name: str, count: int, xs: Sequence[Any], how: Mapping[str, Any]) -> Symbolic:
+    """A call of a named reduction of so many arrays as one of a function of symbolic arrays."""
+    from .programs.reductions import symbolic  # not imported to reduce an array
+
+    own = dict(how)
+    axis = xs[count] if len(xs) > count else own.pop("axis", None)
+    return symbolic(name, axis, xs[:count], own.pop("where", None), own)
 
 
 def _of_one(name: str, memo: Memo) -> Callable[..., Any]:
@@ -101,7 +110,6 @@ def __getattr__(name: str) -> Any:
     return _PUBLIC[name]
 
 
-@opaque
 def vecdot(x: Any, y: Any, axis: int = -1, **how: Any) -> Any:
     """The sum over one axis of the products of two arrays; complex elements of the first are conjugated."""
     return reduce(x, y, what="vecdot", axis=axis, **how)
@@ -110,7 +118,6 @@ def vecdot(x: Any, y: Any, axis: int = -1, **how: Any) -> Any:
 _PLAIN = _PUBLIC["logsumexp"]
 
 
-@opaque
 @wraps(_PLAIN)
 def logsumexp(x: Any, axis: Axis = None, *rest: Any, b: Any = None, **how: Any) -> Any:
     """The logarithm of the sum of exponentials, each times its factor in the array ``b``; see ``reduce``."""
@@ -130,7 +137,6 @@ def _compared(slow: Callable[..., Any]) -> Callable[..., Any]:
     """A function that remembers its calls of ``slow``, which takes two arrays and compares their shapes."""
     memo, name = Memo(), slow.__name__
 
-    @opaque
     @wraps(slow)
     def call(x: Any, y: Any, *rest: Any, out: Any = None, where: Any = None, **how: Any) -> Any:
         if rest:
@@ -141,7 +147,7 @@ def _compared(slow: Callable[..., Any]) -> Callable[..., Any]:
         except Exception as e:
             raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
 
-    return call
+    return op_in_graphs(call, name, partial(_symbolic, name, 2), name)
 
 
 def _of_pair(x: Any, y: Any, name: str, /, axis: Axis = None, *, out: Any, where: Any, **how: Any) -> Any:

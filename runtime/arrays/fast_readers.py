@@ -192,7 +192,7 @@ def _torch_empty(like: Any) -> Callable[[], Any]:
     return quick if alone else lambda: quick() if current() == number else public()
 
 
-def _torch_check(given: Mapping[int, Any], recorded: bool) -> Check | None:
+def _torch_check(given: Mapping[int, Any], recorded: bool = False) -> Check | None:
     """The guard of torch.compile: it compares class, dispatch keys, type, device, sizes, strides and gradient.
 
     It refuses a tensor that it gets twice: ``check_of`` compares the later one by identity.

@@ -1,4 +1,4 @@
-"""Marks functions that ``torch.compile`` calls without tracing them; its graph breaks there, since no custom op exists.
+"""Marks functions that ``torch.compile`` calls without tracing them; its graph breaks there.
 
 This does not import PyTorch. Its tracer reads attributes of a function; its frame hook reads a mark on the code object,
 which is set when the tracer is imported.
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 _TRACER = "torch._dynamo"
-_REASON = "warpfold has no custom ops yet, so its functions run outside of the graph"
+_REASON = "this function of warpfold is no custom op, so it runs outside of the graph"
 _codes: set[CodeType] = set()
 
 
@@ -21,12 +21,17 @@ def opaque(function: F) -> F:
     """``function`` itself, marked so that ``torch.compile`` does not trace it; calls cost no more."""
     function._torchdynamo_disable = True  # type: ignore[attr-defined]
     function._torchdynamo_disable_msg = _REASON  # type: ignore[attr-defined]
-    _codes.add(function.__code__)
+    mark(function.__code__)
+    return function
+
+
+def mark(code: CodeType) -> None:
+    """Keeps ``torch.compile`` from tracing frames of this code that ordinary Python enters."""
+    _codes.add(code)
     if _TRACER in sys.modules:
         _mark()
     elif not any(isinstance(finder, _Watch) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Watch())
-    return function
 
 
 class _Watch:

@@ -65,18 +65,9 @@ def recorded(
     own = tuple(None if i in places else x for i, x in enumerate(xs)), {k: v for k, v in how.items() if k not in places}
     numbers = tuple(i for i, x in enumerate(tensors) if isinstance(x, np.ndarray))
     call = Call(function, run, determinism, *own, places, numbers, _numbers(out, tensors))
-    if _is_transformed(tensors):
-        return call.transformed(*tensors)
     found = call(*tensors)
     record_tracked(call)
     return found
-
-
-def _is_transformed(xs: Sequence[Any]) -> bool:
-    """Whether a transform of ``torch.func`` is at work, or has made one of the tensors."""
-    c = sys.modules["torch"]._C
-    wrapped = c._functorch.is_functorch_wrapped_tensor
-    return c._are_functorch_transforms_active() or any(wrapped(x) for x in xs if not isinstance(x, np.ndarray))
 
 
 def _numbers(out: Any, tensors: Sequence[Any]) -> Any:
@@ -113,12 +104,12 @@ class Call:
         out: the arrays for results, as numbers of tensors.
         structure: how the results nest, each as its number among the recorded ones, or -1 - i for tensor i; known after
             the first call.
-        integers: which recorded results have no gradient.
+        constant: which recorded results have no gradient: integers, and 8-bit floats.
     """
 
     recipe: Callable[..., Any] | None = None
     structure: Any
-    integers: tuple[int, ...] | None = None
+    constant: tuple[int, ...] | None = None
 
     def __init__(
         self,
@@ -138,13 +129,7 @@ class Call:
 
     def __call__(self, *tensors: Any) -> Any:
         """The results, recorded. Arrays for results, which are among the tensors, may follow these."""
-        return self._of(_recorders()[0](self, *tensors[: len(self.places)]), tensors)
-
-    def transformed(self, *tensors: Any) -> Any:
-        """The results inside of transforms of ``torch.func``, recorded."""
-        return self._of(_recorders()[1](self, *tensors), tensors)
-
-    def _of(self, found: Any, tensors: Sequence[Any]) -> Any:
+        found = _record()(self, *tensors[: len(self.places)])
         return found if self.structure == 0 else _nested(self.structure, lambda i: found[i] if i >= 0 else tensors[~i])
 
     def arguments(self, tensors: Sequence[Any]) -> tuple[Sequence[Any], dict[str, Any]]:
@@ -161,7 +146,7 @@ class Call:
         if found is MISS:
             out = None if self.out is None else _nested(self.out, lambda i: None if i is None else tensors[i])
             found = self.run(*self.arguments(tensors), out)
-        if self.integers is None:
+        if self.constant is None:
             self._learn(found, tensors)
         if self.structure == 0:
             return found
@@ -172,7 +157,7 @@ class Call:
         numbers, written = count(), {id(tensors[i]): -1 - i for i in _leaves(self.out) if i is not None}
         self.structure = _nested(found, lambda r: written[id(r)] if id(r) in written else next(numbers))
         own = [r for r in _leaves(found) if id(r) not in written]
-        self.integers = tuple(i for i, r in enumerate(own) if not r.is_floating_point())
+        self.constant = tuple(i for i, r in enumerate(own) if not r.is_floating_point() or r.element_size() == 1)
 
     def keep(self, ctx: Any, tensors: Sequence[Any], found: Any) -> None:
         """Keeps what the backward needs, with PyTorch's record of the call."""
@@ -182,9 +167,9 @@ class Call:
             tensors = [None if i in self.hosted else x for i, x in enumerate(tensors)]
         ctx.save_for_backward(*tensors)
         ctx.set_materialize_grads(False)
-        if self.integers:
+        if self.constant:
             results = (found,) if self.structure == 0 else found
-            ctx.mark_non_differentiable(*(results[i] for i in self.integers))
+            ctx.mark_non_differentiable(*(results[i] for i in self.constant))
 
     def backward(self, ctx: Any, gradients: Sequence[Any]) -> tuple[Any, ...]:
         """The gradients of the call, which has none, and of the tensors, as far as they are needed."""
@@ -201,7 +186,7 @@ class Call:
         """The function that ``backward`` is for these needs."""
         places = tuple(compress(self.places, needed[1:]))
         leaves = (*_leaves(self.structure),)
-        program = _program(self.function, len(self.xs), len(leaves), places)
+        program = gradient_program(self.function, len(self.xs), len(leaves), places)
         how = {} if self.determinism == DEFAULTS["determinism"] else {"determinism": self.determinism}
         if len(places) == len(self.places) and self._in_order and min(leaves) >= 0:
             plain, single = self.how | how, len(places) == 1
@@ -222,7 +207,7 @@ class Call:
 
 
 @lru_cache(maxsize=1024)
-def _program(
+def gradient_program(
     function: Callable[..., Any], count: int, results: int, places: tuple[int | str, ...]
 ) -> ArrayFunction[..., Any]:
     """The gradient of a function of so many arguments by position, for those at some places."""
@@ -231,11 +216,10 @@ def _program(
 
 
 @cache
-def _recorders() -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Two functions of a ``Call`` and its tensors that make PyTorch record it.
+def _record() -> Callable[..., Any]:
+    """The function of a ``Call`` and its tensors that makes PyTorch record it.
 
-    The second one is ``Function.apply``, which looks for transforms of ``torch.func`` in Python. The first one is what
-    that calls where there are none.
+    ``Function.apply`` looks for transforms of ``torch.func``, for which there are ops, and then calls this.
     """
     function = sys.modules["torch"].autograd.Function
 
@@ -253,17 +237,7 @@ def _recorders() -> tuple[Callable[..., Any], Callable[..., Any]]:
                     return ctx.call.backward(ctx, gradients)  # type: ignore[no-any-return]
             return (None,) * len(ctx.needs_input_grad)
 
-    class Transformed(Recorded):
-        @staticmethod
-        def forward(call: Call, *tensors: Any) -> Any:  # type: ignore[override]
-            return call.forward(tensors)
-
-        @staticmethod
-        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-            call, *tensors = inputs
-            call.keep(ctx, tensors, output)
-
-    return super(function, Recorded).apply, Transformed.apply
+    return super(function, Recorded).apply  # type: ignore[no-any-return]
 
 
 def _leaves(results: Any) -> Iterator[Any]:

@@ -9,9 +9,9 @@ from typing import Any
 
 from ...compiler.program import accumulation, compositions, functions
 from ...compiler.program.public_names import COMPOSITIONS, ELEMENTWISE
-from ..arrays.torch_compile import opaque
 from .arguments import is_real_array
 from .function import DEFAULTS, ArrayFunction
+from .torch_graphs import ENTRIES, entry_of, labelled, op_in_graphs
 
 _OF_CALLS = [
     inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Any"),
@@ -30,7 +30,6 @@ def _public(function: Callable[..., Any]) -> Callable[..., Any]:
     """``function`` of traced values, and of real arrays."""
     program: ArrayFunction[..., Any] = ArrayFunction(function)
 
-    @opaque
     @wraps(function)
     def call(*xs: Any, **how: Any) -> Any:
         if any(not isinstance(x, _NUMBERS) and (type(x) is list or is_real_array(x)) for x in xs):
@@ -40,7 +39,8 @@ def _public(function: Callable[..., Any]) -> Callable[..., Any]:
     call.__module__ = __name__  # where a pickle finds it
     own = inspect.signature(function)
     call.__signature__ = own.replace(parameters=[*own.parameters.values(), *_OF_CALLS], return_annotation="Any")  # type: ignore[attr-defined]
-    return call
+    labelled(program, function.__name__)
+    return op_in_graphs(call, function.__name__, ENTRIES[entry_of(program)].symbolic, function.__name__)
 
 
 _PUBLIC = {name: _public(function) for name, function in OF_ARRAYS.items()}

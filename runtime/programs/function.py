@@ -21,13 +21,13 @@ from ...compiler.program.symbols import is_array
 from ...compiler.target import DEFAULT
 from ..arrays.fast_readers import READERS
 from ..arrays.pytorch import are_tracked
-from ..arrays.torch_compile import opaque
 from ..calls.recall import NO_KEY, Memo
 from ..calls.recipe import MISS, Recipe
 from ..options import check_options, plan_text
 from . import run
 from .arguments import Arguments, arguments_of
 from .keys import has_key
+from .torch_graphs import ENTRIES, Symbolic, are_traced, op_in_graphs
 from .traces import Traces
 
 if TYPE_CHECKING:
@@ -145,6 +145,8 @@ class _Calls:
         given = (*xs, *how.values())
         if any(map(is_array, given)):
             return self._inline(xs, how, out)
+        if are_traced(given) and out is None:
+            return self._in_graph(xs, how)
         try:
             run = self._recorded if are_tracked(given) else self._run
             own = key if has_key(given) else NO_KEY
@@ -161,6 +163,17 @@ class _Calls:
         if out is not None or any(name in OPTIONS for name in how):
             raise error("WF188", name=getattr(self.function, "__name__", "a program"), options=", ".join(OPTIONS))
         return self.function(*xs, **how)
+
+    def symbolic(self, xs: Sequence[Any], how: Mapping[str, Any]) -> Symbolic:
+        """A call as one of a function of symbolic arrays; see ``torch_graphs.py``."""
+        own = {name: value for name, value in how.items() if name not in OPTIONS}
+        return Symbolic(self.function, ENTRIES[self.entry._warpfold_entry].label, xs, own, row_major=False)
+
+    def _in_graph(self, xs: Sequence[Any], how: Mapping[str, Any]) -> Any:
+        """A call that PyTorch's tracers see, as an op."""
+        from .torch_ops import traced  # imports PyTorch
+
+        return traced(self.entry._warpfold_entry, xs, how)
 
     def _recorded(self, xs: Sequence[Any], how: Mapping[str, Any], out: Any) -> Any:
         """A call whose results have gradients."""
@@ -191,7 +204,6 @@ def _entry(calls: _Calls) -> Callable[..., Any]:
     """
     memo, keyed = calls.memo, _keyed(calls)
 
-    @opaque
     def call(*xs: Any, out: Any = None, **how: Any) -> Any:
         latest, tried = memo.latest, None
         if latest is not None and out is None and len(xs) == latest[0] and len(how) == len(latest[1]):
@@ -205,7 +217,8 @@ def _entry(calls: _Calls) -> Callable[..., Any]:
                     return found
         return keyed(xs, out, how, tried)
 
-    return call
+    name = getattr(calls.function, "__name__", "program")
+    return op_in_graphs(call, name, calls.symbolic)
 
 
 _is_given = partial(is_not, None)

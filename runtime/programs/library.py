@@ -12,8 +12,8 @@ from ...compiler.program.arrays.random import checked
 from ...compiler.program.library.programs.table import FUNCTIONS
 from ...compiler.program.signatures import parameters
 from ...compiler.program.symbols import is_array
-from ..arrays.torch_compile import opaque
 from .function import ArrayFunction, program
+from .torch_graphs import ENTRIES, are_traced, entry_of, labelled, op_in_graphs
 
 SEEDS = ("seed", "offset")
 """Parameters that are arguments of the kernels also if they are numbers of Python: one kernel serves all seeds."""
@@ -29,9 +29,9 @@ class SeededFunction(ArrayFunction[..., Any]):
     @staticmethod
     def _entered(entry: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
         """``entry`` with seeds as arrays of rank 0."""
+        labelled(entry, function.__name__)
         places = [(i, p.name) for i, p in enumerate(parameters(function)) if p.name in SEEDS]
 
-        @opaque
         @wraps(function)
         def call(*xs: Any, out: Any = None, **how: Any) -> Any:
             for i, name in places:
@@ -41,7 +41,7 @@ class SeededFunction(ArrayFunction[..., Any]):
                     xs, how = ((*xs[:i], own, *xs[i + 1 :]), how) if i < len(xs) else (xs, how | {name: own})
             return entry(*xs, out=out, **how)
 
-        return call
+        return op_in_graphs(call, function.__name__, ENTRIES[entry_of(entry)].symbolic, seeds=tuple(places))
 
 
 def _seed(name: str, value: Any) -> Any:
@@ -57,14 +57,30 @@ class UpdatingFunction(ArrayFunction[..., Any]):
     @staticmethod
     def _entered(entry: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
         """``entry`` with running statistics as arrays for results."""
+        labelled(entry, function.__name__)
         names = [p.name for p in parameters(function)]
 
-        @opaque
         @wraps(function)
         def call(*xs: Any, out: Any = None, **how: Any) -> Any:
             given = dict(zip(names, xs, strict=False)) | how
+            if out is None and are_traced((*given.values(),)):
+                return traced(*xs, **how)
             return entry(*xs, out=out if any(map(is_array, given.values())) else _updated(given, out), **how)
 
+        def traced(*xs: Any, **how: Any) -> Any:
+            """In graphs of PyTorch an op makes new statistics, which are copied."""
+            from .torch_ops import traced as op  # imports PyTorch
+
+            found, given = op(number, xs, how), {**dict(zip(names, xs, strict=False)), **how}
+            if given.get("training"):
+                running = [given[name] for name in RUNNING if given.get(name) is not None]
+                for old, new in zip(running, found, strict=False):
+                    old.copy_(new.detach())
+            return found
+
+        number = entry_of(entry)
+        op_in_graphs(call, function.__name__, ENTRIES[number].symbolic)
+        call._torchdynamo_inline = traced  # type: ignore[attr-defined]
         return call
 
 
@@ -83,6 +99,7 @@ def _public(function: Callable[..., Any]) -> ArrayFunction[..., Any]:
     kinds = ((SEEDS, SeededFunction), (RUNNING, UpdatingFunction))
     kind = next((kind for own, kind in kinds if not names.isdisjoint(own)), program)
     found = kind(function)
+    labelled(found, function.__name__)
     found.__module__ = __name__
     return found
 

@@ -17,10 +17,11 @@ from ...compiler.program.spelling import unknown
 from ...compiler.space.geometry import normalize_axes
 from ..arrays.conversion import view
 from ..options import DEFAULTS, check_options, plan_text
-from ..resolve import What, function_of, given, label, params_of
+from ..resolve import What, function_of, given, hashable, label, params_of
 from . import run
 from .arguments import Arguments
 from .packing import unpack
+from .torch_graphs import Symbolic
 from .traces import Traces
 
 OF_FOLDS = ("keepdims", "nan")
@@ -69,6 +70,14 @@ reduction = lru_cache(maxsize=256)(of_arrays)
 
 def _of_arrays(what: What, axis: AxisArgument, options: Options, /, *xs: Any, where: Any = None) -> Any:
     return reduced_in_trace(xs, what, axis, None, where, {name: value for name, value, _ in options})
+
+
+def symbolic(what: What, axis: AxisArgument, xs: Sequence[Any], where: Any, how: Mapping[str, Any]) -> Symbolic:
+    """A reduction as a call of a function of symbolic arrays, see ``torch_graphs.py``."""
+    key = what, tuple(axis) if isinstance(axis, list) else axis, options_of(how)
+    own = {} if where is None or where is True else {"where": where}
+    label = repr(key) if isinstance(what, str) else ""
+    return Symbolic((reduction if hashable(key) else of_arrays)(*key), label, xs, own, row_major=True)
 
 
 # --- where bits are set ----------------------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ def allocate(operands: Operands, program: ArrayProgram, out: Any = None) -> None
     made: list[tuple[View, Callable[[], Any]]] = []
     for x, (shape, order), o in zip_longest(given, kinds, program.outputs):
         if x is None:
-            made.append(conversion.allocate(operands.first, shape, _stored(o, operands.first), order))
+            made.append(conversion.allocate(operands.first, shape, stored(o, operands.first), order))
         else:
             made.append((_checked(x, shape, o, operands), partial(_itself, x)))
     conversion.check_apart([v for (v, _), x in zip(made, given, strict=False) if x is not None])
@@ -98,7 +98,7 @@ def result_kinds(
 
 def _checked(out: object, shape: tuple[int, ...], output: Output, operands: Operands) -> View:
     """The view of an array for a result; that it may share memory with an input is checked once the steps are known."""
-    own = _stored(output, operands.first)
+    own = stored(output, operands.first)
     own = I32 if own == U32 and output.dtype == BIT and conversion.view(out).dtype == I32 else own
     v = conversion.check_out(out, shape, own, ())
     if output.dtype == BIT and has_gaps(v.shape, v.strides):
@@ -108,7 +108,7 @@ def _checked(out: object, shape: tuple[int, ...], output: Output, operands: Oper
     return v
 
 
-def _stored(output: Output, like: object) -> DType:
+def stored(output: Output, like: object) -> DType:
     """The element type of a new array for a result: words of bits are i32 where the library has no u32."""
     return I32 if output.dtype == BIT and not conversion.has_type(like, U32) else output.stored
 

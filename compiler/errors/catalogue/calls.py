@@ -186,6 +186,10 @@ ENTRIES: Entries = {
             "begin at a multiple of 32 along the axis that is packed, or unpack the bits in a call of its own: "
             "wf.unpack(bits, shape)",
         ),
+        "WF197": (
+            "replace_modules got a {kind}: expected a torch.nn.Module",
+            "pass the model itself; its state dict and its parameters have no modules",
+        ),
         "WF184": (
             "a pickle names {module}.{name}, which is not there",
             "make the module of the monoid one that this process can import",

@@ -1,0 +1,175 @@
+"""Modules with PyTorch's names, arguments and state: subclasses of its own, with another ``forward``.
+
+Where the library has no program for a call (a type, a device or an option), the call is PyTorch's own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from ...compiler.program import accumulation
+from ...compiler.program.library.programs import losses
+from ..programs.function import program
+from ..programs.library import (  # type: ignore[attr-defined]
+    batch_norm,
+    cross_entropy,
+    dropout,
+    group_norm,
+    layer_norm,
+    log_softmax,
+    relu,
+    rms_norm,
+    softmax,
+)
+
+FLOATS = frozenset({torch.float16, torch.bfloat16, torch.float32, torch.float64})
+DEVICES = frozenset({"cpu", "cuda"})
+
+
+def _fits(x: Any) -> bool:
+    """Whether programs take a tensor, so that PyTorch need not."""
+    return x.dtype in FLOATS and x.device.type in DEVICES and x.layout is torch.strided
+
+
+def _row_major(x: Any) -> Any:
+    """A tensor in C order: PyTorch's results of rows are, and those of programs lie as their arguments do."""
+    return x if x.is_contiguous() else x.contiguous()
+
+
+class Softmax(nn.Softmax):  # type: ignore[misc]
+    """``torch.nn.Softmax`` as one kernel."""
+
+    def forward(self, input: Any) -> Any:  # noqa: A002 - PyTorch's name
+        if self.dim is None or not _fits(input):
+            return super().forward(input)
+        return softmax(_row_major(input), axis=self.dim)
+
+
+class LogSoftmax(nn.LogSoftmax):  # type: ignore[misc]
+    """``torch.nn.LogSoftmax`` as one kernel."""
+
+    def forward(self, input: Any) -> Any:  # noqa: A002 - PyTorch's name
+        if self.dim is None or not _fits(input):
+            return super().forward(input)
+        return log_softmax(_row_major(input), axis=self.dim)
+
+
+class LayerNorm(nn.LayerNorm):  # type: ignore[misc]
+    """``torch.nn.LayerNorm`` as one kernel."""
+
+    def forward(self, input: Any) -> Any:  # noqa: A002 - PyTorch's name
+        axes = _normalized(self, input)
+        if axes is None:
+            return super().forward(input)
+        x, weight, bias = _row_major(input), self.weight, self.bias
+        if weight is None:
+            return layer_norm(x, axis=axes, eps=self.eps)
+        if bias is None:
+            return layer_norm(x, weight, axis=axes, eps=self.eps)
+        return layer_norm(x, weight, bias, axis=axes, eps=self.eps)
+
+
+class RMSNorm(nn.RMSNorm):  # type: ignore[misc]
+    """``torch.nn.RMSNorm`` as one kernel."""
+
+    def forward(self, x: Any) -> Any:
+        axes = _normalized(self, x)
+        if axes is None:
+            return super().forward(x)
+        x = _row_major(x)
+        if self.weight is None:
+            return rms_norm(x, axis=axes, eps=self.eps)
+        return rms_norm(x, self.weight, axis=axes, eps=self.eps)
+
+
+def _normalized(module: Any, x: Any) -> int | tuple[int, ...] | None:
+    """The axes that a norm of rows goes over; None for an argument that PyTorch takes, or refuses."""
+    shape = module.normalized_shape
+    if not _fits(x) or tuple(x.shape[-len(shape) :]) != tuple(shape):
+        return None
+    return -1 if len(shape) == 1 else tuple(range(-len(shape), 0))
+
+
+class GroupNorm(nn.GroupNorm):  # type: ignore[misc]
+    """``torch.nn.GroupNorm`` as one kernel."""
+
+    def forward(self, input: Any) -> Any:  # noqa: A002 - PyTorch's name
+        if not _fits(input) or input.dim() < 2 or input.shape[1] != self.num_channels:
+            return super().forward(input)
+        if self.weight is None:
+            return group_norm(input, self.num_groups, eps=self.eps)
+        return group_norm(input, self.num_groups, self.weight, self.bias, eps=self.eps)
+
+
+class _BatchNorm:
+    """The ``forward`` of batch norms, before that of PyTorch's classes."""
+
+    def forward(self: Any, input: Any) -> Any:  # noqa: A002 - PyTorch's name
+        if self.momentum is None or not _fits(input) or input.dim() < 2 or input.shape[1] != self.num_features:
+            return super().forward(input)  # type: ignore[misc]
+        self._check_input_dim(input)
+        affine = () if self.weight is None else (self.weight, self.bias)
+        if not (self.training or self.running_mean is None):
+            return batch_norm(input, self.running_mean, self.running_var, *affine, eps=self.eps)
+        if not (self.training and self.track_running_stats):
+            return batch_norm(input, None, None, *affine, training=True, eps=self.eps).output
+        self.num_batches_tracked.add_(1)
+        running = self.running_mean, self.running_var
+        return batch_norm(input, *running, *affine, training=True, momentum=self.momentum, eps=self.eps).output
+
+
+class BatchNorm1d(_BatchNorm, nn.BatchNorm1d):  # type: ignore[misc]
+    """``torch.nn.BatchNorm1d`` as one or two kernels."""
+
+
+class BatchNorm2d(_BatchNorm, nn.BatchNorm2d):  # type: ignore[misc]
+    """``torch.nn.BatchNorm2d`` as one or two kernels."""
+
+
+class BatchNorm3d(_BatchNorm, nn.BatchNorm3d):  # type: ignore[misc]
+    """``torch.nn.BatchNorm3d`` as one or two kernels."""
+
+
+@program
+def _cross_entropy(x: Any, target: Any, weight: Any = None, **how: Any) -> Any:
+    """The loss in the type of the logits, as PyTorch has it."""
+    return accumulation.cast(losses.cross_entropy(x, target, weight, **how), x.dtype)
+
+
+class CrossEntropyLoss(nn.CrossEntropyLoss):  # type: ignore[misc]
+    """``torch.nn.CrossEntropyLoss`` as one kernel, of targets that are classes. One outside of them has the loss NaN."""
+
+    def forward(self, input: Any, target: Any) -> Any:  # noqa: A002 - PyTorch's name
+        if not _fits(input) or target.is_floating_point() or input.dim() == 0:
+            return super().forward(input, target)
+        loss = cross_entropy if torch.is_autocast_enabled(input.device.type) else _cross_entropy
+        xs = (input, target) if self.weight is None else (input, target, self.weight)
+        return loss(*xs, ignore_index=self.ignore_index, reduction=self.reduction, label_smoothing=self.label_smoothing)
+
+
+class ReLU(nn.ReLU):  # type: ignore[misc]
+    """``torch.nn.ReLU`` by a program, unless it is to change its argument."""
+
+    def forward(self, input: Any) -> Any:  # noqa: A002 - PyTorch's name
+        return super().forward(input) if self.inplace or not _fits(input) else relu(input)
+
+
+class Dropout(nn.Dropout):  # type: ignore[misc]
+    """``torch.nn.Dropout`` whose backward makes the mask again, from a seed of PyTorch's generator of the host.
+
+    The elements that it drops are others than PyTorch's. In the capture of a CUDA graph, where each replay needs a seed
+    of its own, the call is PyTorch's.
+    """
+
+    def forward(self, input: Any) -> Any:  # noqa: A002 - PyTorch's name
+        if not self.training or self.inplace or not _fits(input) or _captures(input):
+            return super().forward(input)
+        seed = torch.randint(1 << 62, ())
+        return dropout(input, seed if torch.compiler.is_compiling() else int(seed), p=self.p)
+
+
+def _captures(x: Any) -> bool:
+    return bool(x.is_cuda and torch.cuda.is_current_stream_capturing())
