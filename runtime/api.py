@@ -25,6 +25,7 @@ from .calls.recall import Memo, arrays_of, call_key, named
 from .execute import prepared, run
 from .options import DEFAULTS, check_options, checked_shape, plan_text
 from .prepare import Request, artifact, prepare, traced
+from .programs.autocast import with_f32
 from .programs.torch_graphs import Symbolic, are_traced, entry_of, op_in_graphs
 from .resolve import params_of
 from .view import ArraySpec, all_parts, contiguous
@@ -117,7 +118,7 @@ def _symbolic(xs: Sequence[Any], how: Mapping[str, Any]) -> Symbolic:
     own = dict(how)
     what = own.pop("what", None)
     if what is None:
-        *xs, what = xs  # type: ignore[assignment]
+        *xs, what = xs
     return symbolic(what, own.pop("axis", None), xs, own.pop("where", None), own)
 
 
@@ -135,6 +136,8 @@ def reduced(xs: Sequence[Any], what: Any, axis: Axis, out: Any, where: Any, how:
         from .programs.reductions import reduced_in_trace  # not imported to reduce an array
 
         return reduced_in_trace(xs, what, axis, out, where, how)
+    if isinstance(what, str):
+        how = with_f32(what, xs, how)
     if out is None and are_traced((*xs, where)):
         from .programs import torch_ops  # imports PyTorch
 

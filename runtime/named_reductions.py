@@ -18,6 +18,7 @@ from .arrays.conversion import from_numpy, view
 from .arrays.pytorch import are_tracked
 from .calls.recall import Memo, arrays_of, call_key
 from .calls.recipe import MISS
+from .programs import autocast
 from .programs.torch_graphs import Symbolic, op_in_graphs
 
 _OF_REDUCE = inspect.signature(reduce).parameters
@@ -39,7 +40,9 @@ def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"{function.__doc__}\n\nFurther arguments as in ``reduce``."
     call.__signature__ = signature  # type: ignore[attr-defined]
-    return op_in_graphs(call, name, partial(_symbolic, name, 1 + (call.__code__.co_argcount > 2)), name)
+    arrays = list(signature.parameters).index("axis")
+    casts = name if name in autocast.NAMES else ""
+    return op_in_graphs(call, name, partial(_symbolic, name, arrays), name, casts)
 
 
 def _symbolic(name: str, count: int, xs: Sequence[Any], how: Mapping[str, Any]) -> Symbolic:

@@ -147,27 +147,25 @@ class Memo:
 
         What repeats it takes the tensors past all that ``slow`` finds out, to PyTorch's record of the call.
         """
-        kind = key, getattr(arrays[0], "shape", None), getattr(arrays[0], "dtype", None)
-        recipe = self._of_tracked.get(kind)
+        of_shape = key, getattr(arrays[0], "shape", None), getattr(arrays[0], "dtype", None)
+        kind = of_shape, *(getattr(x, "requires_grad", None) for x in arrays)
+        recipe: Recipe | None = self._of_tracked.get(kind)
         found = MISS if recipe is None else recipe(*arrays)
         if found is MISS:
             watch = watch_of(what)
-            outer, _recording.tracked = _recording.tracked, None
-            try:
-                found, call = slow(), _recording.tracked
-            finally:
-                _recording.tracked = outer
+            found, call = _tracked(slow)
             check = check_of(arrays, recorded=True) if call and all(READERS[type(x)] for x in arrays) else None
-            if check is None or watch is None or not watch.same():
+            if call is None or check is None or watch is None or not watch.same():
                 return found
-            call.recipe = self._of_shape.get(kind)
-            recipe = guarded(len(arrays), check, None if watch.empty else watch.same, call)
+            call.recipe = self._of_shape.get(of_shape)
+            again = guarded(len(arrays), check, None if watch.empty else watch.same, call)
             with self._lock:
                 self._of_tracked.pop(kind, None)
-                self._of_tracked[kind] = recipe
+                self._of_tracked[kind] = recipe = again
                 if len(self._of_tracked) > KEPT:
                     self._of_tracked.pop(next(iter(self._of_tracked)))
-        self.last[key] = recipe
+        if recipe is not None:
+            self.last[key] = recipe
         return found
 
     def _learn(self, key: tuple[Hashable, ...], what: Any, arrays: tuple[Any, ...], slow: Callable[[], Any]) -> Any:
@@ -300,7 +298,7 @@ class _Recording(threading.local):
 
     def __init__(self) -> None:
         self.calls: list[QueuedCall] | None = None
-        self.tracked: Recipe | None = None
+        self.tracked: Any = None
 
 
 _recording = _Recording()
@@ -319,6 +317,15 @@ def record(
         _recording.calls.append(QueuedCall(arrays, launches, structure, shared, same))
 
 
-def record_tracked(call: Recipe) -> None:
+def _tracked(slow: Callable[[], Any]) -> tuple[Any, Any]:
+    """The result of a call, and what repeats it if PyTorch recorded it."""
+    outer, _recording.tracked = _recording.tracked, None
+    try:
+        return slow(), _recording.tracked
+    finally:
+        _recording.tracked = outer
+
+
+def record_tracked(call: Any) -> None:
     """Records what repeats a call that PyTorch records, on other tensors of the same kinds."""
     _recording.tracked = call

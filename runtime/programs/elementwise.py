@@ -9,8 +9,9 @@ from typing import Any
 
 from ...compiler.program import accumulation, compositions, functions
 from ...compiler.program.public_names import COMPOSITIONS, ELEMENTWISE
+from . import autocast
 from .arguments import is_real_array
-from .function import DEFAULTS, ArrayFunction
+from .function import DEFAULTS, ArrayFunction, known_to_autocast
 from .torch_graphs import ENTRIES, entry_of, labelled, op_in_graphs
 
 _OF_CALLS = [
@@ -39,8 +40,12 @@ def _public(function: Callable[..., Any]) -> Callable[..., Any]:
     call.__module__ = __name__  # where a pickle finds it
     own = inspect.signature(function)
     call.__signature__ = own.replace(parameters=[*own.parameters.values(), *_OF_CALLS], return_annotation="Any")  # type: ignore[attr-defined]
-    labelled(program, function.__name__)
-    return op_in_graphs(call, function.__name__, ENTRIES[entry_of(program)].symbolic, function.__name__)
+    name = function.__name__
+    labelled(program, name)
+    if name in autocast.NAMES:
+        known_to_autocast(program, name)
+    own_entry = ENTRIES[entry_of(program)]
+    return op_in_graphs(call, name, own_entry.symbolic, name, own_entry.casts, own_entry.in_f32)
 
 
 _PUBLIC = {name: _public(function) for name, function in OF_ARRAYS.items()}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial, update_wrapper
+from functools import cached_property, partial, update_wrapper
 from operator import is_not
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeVar
 
@@ -24,10 +24,10 @@ from ..arrays.pytorch import are_tracked
 from ..calls.recall import NO_KEY, Memo
 from ..calls.recipe import MISS, Recipe
 from ..options import check_options, plan_text
-from . import run
+from . import autocast, run
 from .arguments import Arguments, arguments_of
 from .keys import has_key
-from .torch_graphs import ENTRIES, Symbolic, are_traced, op_in_graphs
+from .torch_graphs import ENTRIES, Symbolic, are_traced, changed, entry_of, labelled, op_in_graphs
 from .traces import Traces
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ class ArrayFunction(partial[R], Generic[P, R]):
     """
 
     function: Callable[P, R]
+    _calls: _Calls
     _traces: Traces
 
     def __new__(cls, function: Callable[P, R]) -> ArrayFunction[P, R]:
@@ -73,7 +74,7 @@ class ArrayFunction(partial[R], Generic[P, R]):
         calls.entry = _entry(calls)
         made = super().__new__(cls, cls._entered(calls.entry, function))
         update_wrapper(made, function)
-        made.function, made._traces = function, calls.traces
+        made.function, made._calls, made._traces = function, calls, calls.traces
         return made
 
     @staticmethod
@@ -133,9 +134,11 @@ class _Calls:
         traces: its traces.
         memo: the recipes of earlier calls.
         entry: the function that a call enters.
+        casts: the name by which autocast knows the function; empty if it does not.
     """
 
     entry: Callable[..., Any]
+    casts = ""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function, self.traces, self.memo = function, Traces(function), Memo()
@@ -148,6 +151,8 @@ class _Calls:
         if are_traced(given) and out is None:
             return self._in_graph(xs, how)
         try:
+            if self.casts and autocast.widens(self.casts, given):
+                return self._in_f32(key, xs, how, out)
             run = self._recorded if are_tracked(given) else self._run
             own = key if has_key(given) else NO_KEY
             return self.memo.missed(own, self.function, tuple(arrays), lambda: run(xs, how, out))
@@ -164,16 +169,31 @@ class _Calls:
             raise error("WF188", name=getattr(self.function, "__name__", "a program"), options=", ".join(OPTIONS))
         return self.function(*xs, **how)
 
+    @cached_property
+    def in_f32(self) -> _Calls:
+        """The calls of the function that takes halves as f32, and has results in f32, as under autocast."""
+        made = _Calls(autocast.in_f32(self.function))
+        made.entry = _entry(made)
+        label = ENTRIES[entry_of(self.entry)].label
+        labelled(made.entry, label and f"{label} in f32")
+        return made
+
+    def _in_f32(self, key: Any, xs: Sequence[Any], how: Mapping[str, Any], out: Any) -> Any:
+        found = self.in_f32.entry(*xs, out=out, **how)
+        if (recipe := self.in_f32.memo.last.get(key)) is not None:
+            self.memo.last[key] = recipe  # which tests whether autocast is on
+        return found
+
     def symbolic(self, xs: Sequence[Any], how: Mapping[str, Any]) -> Symbolic:
         """A call as one of a function of symbolic arrays; see ``torch_graphs.py``."""
         own = {name: value for name, value in how.items() if name not in OPTIONS}
-        return Symbolic(self.function, ENTRIES[self.entry._warpfold_entry].label, xs, own, row_major=False)
+        return Symbolic(self.function, ENTRIES[entry_of(self.entry)].label, xs, own, row_major=False)
 
     def _in_graph(self, xs: Sequence[Any], how: Mapping[str, Any]) -> Any:
         """A call that PyTorch's tracers see, as an op."""
         from .torch_ops import traced  # imports PyTorch
 
-        return traced(self.entry._warpfold_entry, xs, how)
+        return traced(entry_of(self.entry), xs, how)
 
     def _recorded(self, xs: Sequence[Any], how: Mapping[str, Any], out: Any) -> Any:
         """A call whose results have gradients."""
@@ -290,6 +310,13 @@ class _Call(NamedTuple):
         plan = plan_text(given["plan"])
         own = {name: value for name, value in how.items() if name not in DEFAULTS}
         return cls(*arguments_of(function, xs, own), out, given["device"], plan, given["determinism"])
+
+
+def known_to_autocast(made: ArrayFunction[..., Any], name: str) -> None:
+    """Marks the program of a function that PyTorch's autocast may compute in f32."""
+    calls = made._calls
+    calls.casts = name
+    changed(calls.entry, casts=name, in_f32=lambda: entry_of(calls.in_f32.entry))
 
 
 @outermost

@@ -12,7 +12,8 @@ from ...compiler.program.arrays.random import checked
 from ...compiler.program.library.programs.table import FUNCTIONS
 from ...compiler.program.signatures import parameters
 from ...compiler.program.symbols import is_array
-from .function import ArrayFunction, program
+from . import autocast
+from .function import ArrayFunction, known_to_autocast, program
 from .torch_graphs import ENTRIES, are_traced, entry_of, labelled, op_in_graphs
 
 SEEDS = ("seed", "offset")
@@ -68,14 +69,14 @@ class UpdatingFunction(ArrayFunction[..., Any]):
             return entry(*xs, out=out if any(map(is_array, given.values())) else _updated(given, out), **how)
 
         def traced(*xs: Any, **how: Any) -> Any:
-            """In graphs of PyTorch an op makes new statistics, which are copied."""
+            """In graphs of PyTorch an op makes new statistics of copies, and they are copied back."""
             from .torch_ops import traced as op  # imports PyTorch
 
-            found, given = op(number, xs, how), {**dict(zip(names, xs, strict=False)), **how}
-            if given.get("training"):
-                running = [given[name] for name in RUNNING if given.get(name) is not None]
-                for old, new in zip(running, found, strict=False):
-                    old.copy_(new.detach())
+            given = {**dict(zip(names, xs, strict=False)), **how}
+            running = [name for name in RUNNING if given.get("training") and given.get(name) is not None]
+            found = op(number, (), {**given, **{name: given[name].clone() for name in running}})
+            for name, new in zip(running, found, strict=False):
+                given[name].copy_(new.detach())
             return found
 
         number = entry_of(entry)
@@ -100,6 +101,8 @@ def _public(function: Callable[..., Any]) -> ArrayFunction[..., Any]:
     kind = next((kind for own, kind in kinds if not names.isdisjoint(own)), program)
     found = kind(function)
     labelled(found, function.__name__)
+    if function.__name__ in autocast.NAMES:
+        known_to_autocast(found, function.__name__)
     found.__module__ = __name__
     return found
 

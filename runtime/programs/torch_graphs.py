@@ -40,6 +40,8 @@ class Entry(NamedTuple):
         name: what its op is called.
         label: tells the function from all others, in every process; empty for one of a user.
         symbolic: the call of some arguments as one of a function of symbolic arrays.
+        casts: what autocast computes in f32: the function of this name; empty if it does not.
+        in_f32: for one that is computed so, the number of that entry; None for a reduction, which takes a type.
         seeds: position and name of each seed: graphs have it as a tensor, so that one graph serves all seeds.
     """
 
@@ -47,6 +49,8 @@ class Entry(NamedTuple):
     name: str
     label: str
     symbolic: Callable[[Sequence[Any], Mapping[str, Any]], Symbolic]
+    casts: str = ""
+    in_f32: Callable[[], int] | None = None
     seeds: tuple[tuple[int, str], ...] = ()
 
 
@@ -59,11 +63,13 @@ def op_in_graphs(
     name: str,
     symbolic: Callable[[Sequence[Any], Mapping[str, Any]], Symbolic],
     label: str = "",
+    casts: str = "",
+    in_f32: Callable[[], int] | None = None,
     seeds: tuple[tuple[int, str], ...] = (),
 ) -> F:
     """``run`` itself, marked so that tracers record a custom op in place of a call; see ``Entry``."""
     number = len(ENTRIES)
-    ENTRIES.append(Entry(run, name, label, symbolic, seeds))
+    ENTRIES.append(Entry(run, name, label, symbolic, casts, in_f32, seeds))
 
     run._torchdynamo_inline = _traced(number)  # type: ignore[attr-defined]
     run._warpfold_entry = number  # type: ignore[attr-defined]
@@ -84,13 +90,19 @@ def _traced(number: int) -> Callable[..., Any]:
 
 def labelled(function: Callable[..., Any], label: str) -> None:
     """Gives a function that is the same in every process a label, see ``Entry``."""
+    changed(function, label=label)
+
+
+def changed(function: Callable[..., Any], **fields: Any) -> None:
+    """Changes what PyTorch's tracers know of a function, see ``Entry``."""
     number = entry_of(function)
-    ENTRIES[number] = ENTRIES[number]._replace(label=label)
+    ENTRIES[number] = ENTRIES[number]._replace(**fields)
 
 
 def entry_of(function: Callable[..., Any]) -> int:
     """The number of the entry of a function, or of a program, which is a ``partial`` of one."""
-    return int(getattr(function, "func", function)._warpfold_entry)
+    own: Any = getattr(function, "func", function)
+    return int(own._warpfold_entry)
 
 
 def are_traced(xs: Sequence[Any]) -> bool:

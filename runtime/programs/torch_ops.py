@@ -27,6 +27,7 @@ from ...compiler.program.tracing import tuple_type
 from ..view import ArraySpec, dense
 from . import run
 from .arguments import arguments_of
+from .autocast import is_cast
 from .autograd import gradient_program
 from .function import ArrayFunction
 from .torch_graphs import ENTRIES, Entry, Symbolic, entry_of, labelled
@@ -46,7 +47,10 @@ _objects: dict[int, tuple[int, Any]] = {}
 
 def traced(entry: int, xs: Sequence[Any], how: Mapping[str, Any]) -> Any:
     """The results of a call, by its op."""
-    xs, how = _with_seeds(ENTRIES[entry].seeds, xs, how)
+    if casts(entry):
+        entry, how = _autocast(entry, xs, how)
+    if has_seeds(entry):
+        xs, how = _with_seeds(seeds(entry), xs, how)
     values = [*xs, *how.values()]
     tensors = [x for x in values if isinstance(x, torch.Tensor)]
     if not tensors or any([x.is_complex() for x in tensors]) or how.get("out") is not None:  # noqa: C419 - what the tracer inlines
@@ -57,11 +61,24 @@ def traced(entry: int, xs: Sequence[Any], how: Mapping[str, Any]) -> Any:
     return nested(structure_of(text), found)
 
 
+def _autocast(entry: int, xs: Sequence[Any], how: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]]:
+    """The entry and the arguments of a call, in f32 where autocast computes it so."""
+    halves = [
+        x for x in (*xs, *how.values()) if isinstance(x, torch.Tensor) and x.dtype in (torch.float16, torch.bfloat16)
+    ]
+    if not halves or not torch.is_autocast_enabled(halves[0].device.type):
+        return entry, how
+    wide = in_f32(entry, halves[0].device.type)
+    if wide == entry and how.get("dtype") is None and takes_type(entry, halves[0].device.type):
+        return entry, {**how, "dtype": "f32"}
+    return wide, how
+
+
 def _with_seeds(
-    seeds: tuple[tuple[int, str], ...], xs: Sequence[Any], how: Mapping[str, Any]
+    places: tuple[tuple[int, str], ...], xs: Sequence[Any], how: Mapping[str, Any]
 ) -> tuple[Sequence[Any], Mapping[str, Any]]:
     """The arguments with seeds as tensors."""
-    for i, name in seeds:
+    for i, name in places:
         if i < len(xs):
             xs = (*xs[:i], _seed(xs[i]), *xs[i + 1 :])
         elif name in how:
@@ -127,8 +144,36 @@ def structure_of(text: str) -> Any:
     return _calls[text].structure
 
 
-for _function in (described, op_of, structure_of):
-    _function._dynamo_marked_constant = True  # type: ignore[attr-defined]
+def casts(entry: int) -> str:
+    """The name by which autocast knows a function."""
+    return ENTRIES[entry].casts
+
+
+def in_f32(entry: int, kind: str) -> int:
+    """The entry that autocast uses on a kind of device in place of another one."""
+    own = ENTRIES[entry]
+    return own.in_f32() if own.in_f32 is not None and is_cast(own.casts, kind) else entry
+
+
+def takes_type(entry: int, kind: str) -> bool:
+    """Whether autocast gives a type to a function on a kind of device, which reductions take."""
+    own = ENTRIES[entry]
+    return own.in_f32 is None and is_cast(own.casts, kind)
+
+
+def has_seeds(entry: int) -> bool:
+    """Whether a function takes seeds."""
+    return bool(ENTRIES[entry].seeds)
+
+
+def seeds(entry: int) -> tuple[tuple[int, str], ...]:
+    """The position and the name of each seed."""
+    return ENTRIES[entry].seeds
+
+
+_constants: tuple[Any, ...] = (described, op_of, structure_of, casts, in_f32, takes_type, has_seeds, seeds)
+for _function in _constants:
+    _function._dynamo_marked_constant = True
 
 
 def _label(entry: int) -> str:
@@ -179,7 +224,9 @@ class Call:
     @property
     def places(self) -> list[int | str]:
         """Where tensors stand among the arguments: positions, and keywords."""
-        return [p for p, x in (*enumerate(self.xs), *self.how.items()) if x is TENSOR]
+        slots: dict[int | str, Any] = dict(enumerate(self.xs))
+        slots.update(self.how)
+        return [place for place, x in slots.items() if x is TENSOR]
 
     def run(self, tensors: Sequence[Any]) -> list[Any]:
         """The results, of real tensors."""
@@ -213,7 +260,7 @@ class Call:
         return found
 
     def gradient(self, gradients: Sequence[Any], tensors: Sequence[Any], needed: Sequence[bool]) -> list[Any]:
-        """The gradient of each tensor from those of the results, by the op of the backward; None where none is needed."""
+        """The gradient of each tensor from those of the results, by an op; None where none is needed."""
         call = self.symbolic(tensors)
         own = self.places
         places = tuple(p for p, n in zip(own, needed, strict=True) if n)
@@ -259,7 +306,7 @@ def _recording(op: Any) -> Callable[..., list[Any]]:
         with torch._C._AutoDispatchBelowAutograd():
             return op.redispatch(keys & torch._C._after_autograd_keyset, tensors, text)
 
-    class Recorded(torch.autograd.Function):
+    class Recorded(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
         def forward(ctx: Any, keys: Any, text: str, *tensors: Any) -> tuple[Any, ...]:
             found = (*below(keys, tensors, text),)

@@ -13,7 +13,7 @@ from torch import nn
 from ...compiler.program import accumulation
 from ...compiler.program.library.programs import losses
 from ..programs.function import program
-from ..programs.library import (  # type: ignore[attr-defined]
+from ..programs.library import (
     batch_norm,
     cross_entropy,
     dropout,
@@ -42,7 +42,7 @@ def _row_major(x: Any) -> Any:
 class Softmax(nn.Softmax):  # type: ignore[misc]
     """``torch.nn.Softmax`` as one kernel."""
 
-    def forward(self, input: Any) -> Any:  # noqa: A002 - PyTorch's name
+    def forward(self, input: Any) -> Any:
         if self.dim is None or not _fits(input):
             return super().forward(input)
         return softmax(_row_major(input), axis=self.dim)
@@ -51,7 +51,7 @@ class Softmax(nn.Softmax):  # type: ignore[misc]
 class LogSoftmax(nn.LogSoftmax):  # type: ignore[misc]
     """``torch.nn.LogSoftmax`` as one kernel."""
 
-    def forward(self, input: Any) -> Any:  # noqa: A002 - PyTorch's name
+    def forward(self, input: Any) -> Any:
         if self.dim is None or not _fits(input):
             return super().forward(input)
         return log_softmax(_row_major(input), axis=self.dim)
@@ -60,7 +60,7 @@ class LogSoftmax(nn.LogSoftmax):  # type: ignore[misc]
 class LayerNorm(nn.LayerNorm):  # type: ignore[misc]
     """``torch.nn.LayerNorm`` as one kernel."""
 
-    def forward(self, input: Any) -> Any:  # noqa: A002 - PyTorch's name
+    def forward(self, input: Any) -> Any:
         axes = _normalized(self, input)
         if axes is None:
             return super().forward(input)
@@ -96,7 +96,7 @@ def _normalized(module: Any, x: Any) -> int | tuple[int, ...] | None:
 class GroupNorm(nn.GroupNorm):  # type: ignore[misc]
     """``torch.nn.GroupNorm`` as one kernel."""
 
-    def forward(self, input: Any) -> Any:  # noqa: A002 - PyTorch's name
+    def forward(self, input: Any) -> Any:
         if not _fits(input) or input.dim() < 2 or input.shape[1] != self.num_channels:
             return super().forward(input)
         if self.weight is None:
@@ -107,7 +107,7 @@ class GroupNorm(nn.GroupNorm):  # type: ignore[misc]
 class _BatchNorm:
     """The ``forward`` of batch norms, before that of PyTorch's classes."""
 
-    def forward(self: Any, input: Any) -> Any:  # noqa: A002 - PyTorch's name
+    def forward(self: Any, input: Any) -> Any:
         if self.momentum is None or not _fits(input) or input.dim() < 2 or input.shape[1] != self.num_features:
             return super().forward(input)  # type: ignore[misc]
         self._check_input_dim(input)
@@ -140,9 +140,9 @@ def _cross_entropy(x: Any, target: Any, weight: Any = None, **how: Any) -> Any:
 
 
 class CrossEntropyLoss(nn.CrossEntropyLoss):  # type: ignore[misc]
-    """``torch.nn.CrossEntropyLoss`` as one kernel, of targets that are classes. One outside of them has the loss NaN."""
+    """``torch.nn.CrossEntropyLoss`` as one kernel, of targets that are classes; the loss of others is NaN."""
 
-    def forward(self, input: Any, target: Any) -> Any:  # noqa: A002 - PyTorch's name
+    def forward(self, input: Any, target: Any) -> Any:
         if not _fits(input) or target.is_floating_point() or input.dim() == 0:
             return super().forward(input, target)
         loss = cross_entropy if torch.is_autocast_enabled(input.device.type) else _cross_entropy
@@ -153,7 +153,7 @@ class CrossEntropyLoss(nn.CrossEntropyLoss):  # type: ignore[misc]
 class ReLU(nn.ReLU):  # type: ignore[misc]
     """``torch.nn.ReLU`` by a program, unless it is to change its argument."""
 
-    def forward(self, input: Any) -> Any:  # noqa: A002 - PyTorch's name
+    def forward(self, input: Any) -> Any:
         return super().forward(input) if self.inplace or not _fits(input) else relu(input)
 
 
@@ -164,7 +164,7 @@ class Dropout(nn.Dropout):  # type: ignore[misc]
     of its own, the call is PyTorch's.
     """
 
-    def forward(self, input: Any) -> Any:  # noqa: A002 - PyTorch's name
+    def forward(self, input: Any) -> Any:
         if not self.training or self.inplace or not _fits(input) or _captures(input):
             return super().forward(input)
         seed = torch.randint(1 << 62, ())

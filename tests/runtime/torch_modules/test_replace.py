@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import copy
-import sys
-from pathlib import Path
+import importlib
 from typing import Any
 
 import pytest
 
-torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed")
-
-sys.path.insert(0, str(Path(__file__).parent))
-import transformer
-
 import warpfold as wf
-import warpfold.torch as wt
+
+torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed")
+wt: Any = importlib.import_module("warpfold.torch")
+transformer: Any = importlib.import_module("transformer")
 
 nn = torch.nn
 
@@ -40,7 +37,8 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "BatchNorm3d in use": (nn.BatchNorm3d(4, affine=False).eval(), (IMAGES[..., None, None],)),
     "CrossEntropyLoss": (nn.CrossEntropyLoss(), (ROWS, CLASSES)),
     "CrossEntropyLoss with all": (
-        nn.CrossEntropyLoss(torch.arange(1.0, 9), reduction="sum", label_smoothing=0.1, ignore_index=7), (ROWS, CLASSES.abs() % 8),
+        nn.CrossEntropyLoss(torch.arange(1.0, 9), reduction="sum", label_smoothing=0.1, ignore_index=7),
+        (ROWS, CLASSES.abs() % 8),
     ),
     "CrossEntropyLoss of probabilities": (nn.CrossEntropyLoss(), (ROWS, ROWS.softmax(1))),
     "ReLU": (nn.ReLU(), (ROWS,)),

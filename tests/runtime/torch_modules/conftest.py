@@ -1,0 +1,8 @@
+"""Makes the model that the tests train importable; pytest itself leaves ``sys.path`` alone."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
