@@ -309,7 +309,8 @@ def _recording(op: Any) -> Callable[..., list[Any]]:
     class Recorded(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
         def forward(ctx: Any, keys: Any, text: str, *tensors: Any) -> tuple[Any, ...]:
-            found = (*below(keys, tensors, text),)
+            with torch.set_grad_enabled(torch._C._are_functorch_transforms_active()):  # for the levels below
+                found = (*below(keys, tensors, text),)
             ctx.save_for_backward(*tensors)
             ctx.text = text
             ctx.set_materialize_grads(False)
