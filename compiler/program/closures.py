@@ -99,6 +99,8 @@ class CaptureWalk:
         if isinstance(value, FunctionType):
             if not is_own(value):
                 yield from self._variables(value)
+            elif "defined" in vars(value):  # made of a user's function, as its gradient is
+                yield vars(value)["defined"]
             self.function(value)
         elif is_own(type(value)) and hasattr(value, "__wrapped__"):  # a program of arrays, which keeps its traces
             yield value.__wrapped__

@@ -8,6 +8,7 @@ whose results stay on the device, and that wait for nothing, have recipes.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -147,8 +148,8 @@ class Memo:
 
         What repeats it takes the tensors past all that ``slow`` finds out, to PyTorch's record of the call.
         """
-        of_shape = key, getattr(arrays[0], "shape", None), getattr(arrays[0], "dtype", None)
-        kind = of_shape, *(getattr(x, "requires_grad", None) for x in arrays)
+        first = arrays[0]
+        kind = key, getattr(first, "shape", None), getattr(first, "dtype", None), *map(_requires_gradient, arrays)
         recipe: Recipe | None = self._of_tracked.get(kind)
         found = MISS if recipe is None else recipe(*arrays)
         if found is MISS:
@@ -157,7 +158,9 @@ class Memo:
             check = check_of(arrays, recorded=True) if call and all(READERS[type(x)] for x in arrays) else None
             if call is None or check is None or watch is None or not watch.same():
                 return found
-            call.recipe = self._of_shape.get(of_shape)
+            with sys.modules["torch"].no_grad():
+                entry = self._table.get((key, *(kinds_of(arrays) or ())))
+            call.recipe = entry and entry.again
             again = guarded(len(arrays), check, None if watch.empty else watch.same, call)
             with self._lock:
                 self._of_tracked.pop(kind, None)
@@ -315,6 +318,10 @@ def record(
     """Records that a call queued ``launches`` and did not wait; see ``QueuedCall``."""
     if _recording.calls is not None:
         _recording.calls.append(QueuedCall(arrays, launches, structure, shared, same))
+
+
+def _requires_gradient(x: Any) -> bool:
+    return getattr(x, "requires_grad", False)
 
 
 def _tracked(slow: Callable[[], Any]) -> tuple[Any, Any]:

@@ -99,6 +99,7 @@ class Call:
     Attributes:
         function, run, determinism: see ``recorded``.
         xs, how: the arguments without the tensors.
+        recipe: repeats the forward on arrays of the same kinds, as the latest call of them; None without one.
         places: where these are: positions and keywords. Arrays of NumPy, such as seeds, count as tensors.
         hosted: which tensors are arrays of NumPy.
         out: the arrays for results, as numbers of tensors.
@@ -124,6 +125,7 @@ class Call:
     ) -> None:
         self.function, self.run, self.determinism, self.xs, self.how = function, run, determinism, xs, how
         self.places, self.hosted, self.out = places, hosted, out
+        self._written = tuple(i for i in _leaves(out) if i is not None)
         self._in_order = places == tuple(range(len(xs)))
         self._gradients: dict[tuple[bool, ...], Gradients] = {}
 
@@ -142,7 +144,8 @@ class Call:
 
     def forward(self, tensors: Sequence[Any]) -> Any:
         """The results that are new arrays: one, or those of all levels in a tuple."""
-        found = MISS if self.recipe is None else self.recipe(*tensors)
+        given = tensors if self.out is None else (*tensors, *(tensors[i] for i in self._written))
+        found = MISS if self.recipe is None else self.recipe(*given)
         if found is MISS:
             out = None if self.out is None else _nested(self.out, lambda i: None if i is None else tensors[i])
             found = self.run(*self.arguments(tensors), out)
@@ -154,7 +157,7 @@ class Call:
 
     def _learn(self, found: Any, tensors: Sequence[Any]) -> None:
         """Keeps how results nest."""
-        numbers, written = count(), {id(tensors[i]): -1 - i for i in _leaves(self.out) if i is not None}
+        numbers, written = count(), {id(tensors[i]): -1 - i for i in self._written}
         self.structure = _nested(found, lambda r: written[id(r)] if id(r) in written else next(numbers))
         own = [r for r in _leaves(found) if id(r) not in written]
         self.constant = tuple(i for i, r in enumerate(own) if not r.is_floating_point() or r.element_size() == 1)

@@ -20,6 +20,7 @@ from torch.library import Library, register_fake, register_vmap
 
 from ...compiler.dtypes import DType
 from ...compiler.dtypes import dtype as element_type
+from ...compiler.errors import error
 from ...compiler.program.arrays.batching import batched
 from ...compiler.program.arrays.trace import ArrayArg
 from ...compiler.program.arrays.types import has_gradient
@@ -327,6 +328,10 @@ def _recording(op: Any) -> Callable[..., list[Any]]:
     record = super(torch.autograd.Function, Recorded).apply
 
     def autograd(keys: Any, tensors: Sequence[Any], call: str) -> list[Any]:
+        forward = torch.autograd.forward_ad
+        if forward._current_level >= 0 and any(forward.unpack_dual(x).tangent is not None for x in tensors):
+            remedy = "use torch.func.vjp or torch.func.jacrev"
+            raise error("WF165", reason="carries a tangent, as in forward mode", remedy=remedy)
         if torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
             with enable_single_level_autograd_function():
                 return [*record(keys, call, *tensors)]

@@ -158,3 +158,94 @@ def test_without_gradients_nothing_is_recorded() -> None:
     with torch.no_grad():
         assert not wf.softmax(x, axis=1).requires_grad
     assert not wf.softmax(x.detach(), axis=1).requires_grad
+
+
+# --- repeated calls ------------------------------------------------------------------------------------------------
+def test_repeated_calls_have_gradients_of_their_own_arguments() -> None:
+    for seed in (1, 2, 3):
+        x, w, b = tensor(3, 4, seed=seed), tensor(4, seed=seed + 1), tensor(4, seed=seed + 2)
+        for eps in (1e-5, 1e-2):
+            ours = _gradients(lambda *xs, e=eps: wf.layer_norm(*xs, eps=e), (x, w, b))
+            theirs = _gradients(lambda x, w, b, e=eps: F.layer_norm(x, (4,), w, b, e), (x, w, b))
+            for found, wanted in zip(ours, theirs, strict=True):
+                torch.testing.assert_close(found, wanted, rtol=1e-11, atol=1e-11)
+        with torch.no_grad():
+            assert not wf.layer_norm(x, w, b).requires_grad
+        only = w.clone().requires_grad_()
+        wf.layer_norm(x, only, b).sum().backward()
+        torch.testing.assert_close(only.grad, F.layer_norm(x, (4,)).sum(0))
+
+
+def test_repeated_calls_read_their_own_seeds_and_update_their_own_statistics() -> None:
+    masks = []
+    for seed in (1, 2, 1):
+        x = tensor(5, 40).requires_grad_()
+        wf.dropout(x, seed=seed).sum().backward()
+        masks.append(x.grad)
+    assert torch.equal(masks[0], masks[2])
+    assert not torch.equal(masks[0], masks[1])
+    for _ in range(3):
+        mean, var = torch.zeros(4).double(), torch.ones(4).double()
+        found = wf.batch_norm(IMAGES.clone().requires_grad_(), mean, var, training=True)
+        assert found.running_mean is mean
+        torch.testing.assert_close(mean, IMAGES.mean((0, 2)) * 0.1)
+        assert found.output.grad_fn is not None
+
+
+def test_a_program_that_reads_another_value_from_outside_is_recorded_anew() -> None:
+    scale = 2.0
+
+    @wf.program
+    def scaled(x: Any) -> Any:
+        return x * scale
+
+    x = X.clone().requires_grad_()
+    assert float(torch.autograd.grad(scaled(x).sum(), x)[0][0, 0]) == 2
+    assert float(torch.autograd.grad(scaled(x).sum(), x)[0][0, 0]) == 2
+    scale = 3.0
+    assert float(torch.autograd.grad(scaled(x).sum(), x)[0][0, 0]) == 3
+
+
+def test_arguments_are_not_kept_alive() -> None:
+    x = X.clone().requires_grad_()
+    for _ in range(2):
+        wf.layer_norm(x, W, B)
+    seen = weakref.ref(x)
+    del x
+    gc.collect()
+    assert seen() is None
+
+
+# --- what is refused -----------------------------------------------------------------------------------------------
+def test_gradients_of_another_shape_are_refused_by_pytorch() -> None:
+    with pytest.raises(RuntimeError, match="Mismatch in shape"):
+        wf.softmax(X.clone().requires_grad_(), axis=1).backward(torch.ones(3))
+
+
+def test_forward_mode_is_refused() -> None:
+    with pytest.raises(wf.WarpfoldError, match=r"WF165: a tensor carries a tangent, as in forward mode") as e:
+        torch.func.jvp(lambda x: wf.softmax(x, axis=1), (X,), (X,))
+    assert "torch.func.vjp or torch.func.jacrev" in str(e.value)
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(X, X)
+        with pytest.raises(wf.WarpfoldError, match=r"WF165: a tensor carries a tangent"):
+            wf.sum(dual, axis=1)
+
+
+def _first_order(_value: Any, _state: Any, gradient: Any) -> Any:
+    """The gradient of a sum, by functions that have none."""
+    return wf.bitcast(wf.bitcast(gradient, "i64"), "f64")
+
+
+def test_a_second_gradient_where_there_is_none_is_refused() -> None:
+    plain = wf.monoid(identity=0)(lambda a, b: wf.bitcast(wf.bitcast(a, "i64") + wf.bitcast(b, "i64"), "f64"))
+    x = X.clone().requires_grad_()
+    with pytest.raises(wf.WarpfoldError, match=r"WF901: a fold with <lambda> has no gradient") as e:
+        wf.reduce(x, plain, axis=1).sum().backward()
+    assert "give the monoid its rule" in str(e.value)
+    ruled = wf.monoid(identity=0, vjp=_first_order)(lambda a, b: a + b)
+    weights = tensor(3).requires_grad_()
+    (first,) = torch.autograd.grad((wf.reduce(x, ruled, axis=1) * weights).sum(), x, create_graph=True)
+    torch.testing.assert_close(first, weights[:, None].expand(3, 4))
+    with pytest.raises(wf.WarpfoldError, match=r"WF901: .*bitcast.* has no gradient"):
+        first.sum().backward()
