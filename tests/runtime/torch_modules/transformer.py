@@ -65,10 +65,11 @@ class Transformer(nn.Module):
         return self.loss(logits.flatten(0, 1), tokens[:, 1:].flatten())
 
 
-def model(sizes: Sizes, **where: Any) -> Any:
+def model(sizes: Sizes, device: str = "cpu", dtype: Any = torch.float32) -> Any:
     """A transformer, the same one each time."""
     torch.manual_seed(0)
-    return Transformer(sizes).to(**where)
+    with torch.device(device):
+        return Transformer(sizes).to(dtype)
 
 
 def batches(sizes: Sizes, steps: int, device: str = "cpu") -> Any:
