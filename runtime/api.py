@@ -27,7 +27,7 @@ from .options import DEFAULTS, check_options, checked_shape, plan_text
 from .prepare import Request, artifact, prepare, traced
 from .programs.autocast import with_f32
 from .programs.torch_graphs import Symbolic, are_traced, entry_of, op_in_graphs
-from .resolve import params_of
+from .resolve import number_of, params_of
 from .view import ArraySpec, all_parts, contiguous
 
 if TYPE_CHECKING:
@@ -141,7 +141,8 @@ def reduced(xs: Sequence[Any], what: Any, axis: Axis, out: Any, where: Any, how:
     if out is None and are_traced((*xs, where)):
         from .programs import torch_ops  # imports PyTorch
 
-        return torch_ops.traced(entry_of(reduce), xs, {"what": what, "axis": axis, "where": where, **how})
+        own = {name: number_of(value) for name, value in how.items()}
+        return torch_ops.traced(entry_of(reduce), xs, {"what": what, "axis": axis, "where": where, **own})
     if are_tracked((*xs, where)):
         from .programs.autograd import reduced_with_gradients  # not imported without such tensors
 

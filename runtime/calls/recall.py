@@ -148,15 +148,16 @@ class Memo:
 
         What repeats it takes the tensors past all that ``slow`` finds out, to PyTorch's record of the call.
         """
-        first = arrays[0]
-        kind = key, getattr(first, "shape", None), getattr(first, "dtype", None), *map(_requires_gradient, arrays)
+        if not all(READERS[type(x)] for x in arrays):
+            return slow()
+        kind = key, arrays[0].shape, arrays[0].dtype, *map(_requires_gradient, arrays)
         recipe: Recipe | None = self._of_tracked.get(kind)
         found = MISS if recipe is None else recipe(*arrays)
         if found is MISS:
             watch = watch_of(what)
             found, call = _tracked(slow)
-            check = check_of(arrays, recorded=True) if call and all(READERS[type(x)] for x in arrays) else None
-            if call is None or check is None or watch is None or not watch.same():
+            check = call and check_of(arrays, recorded=True)
+            if check is None or watch is None or not watch.same():
                 return found
             with sys.modules["torch"].no_grad():
                 entry = self._table.get((key, *(kinds_of(arrays) or ())))

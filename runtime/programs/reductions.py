@@ -17,7 +17,7 @@ from ...compiler.program.spelling import unknown
 from ...compiler.space.geometry import normalize_axes
 from ..arrays.conversion import view
 from ..options import DEFAULTS, check_options, plan_text
-from ..resolve import What, function_of, given, hashable, label, params_of
+from ..resolve import What, function_of, given, hashable, label, number_of, params_of
 from . import run
 from .arguments import Arguments
 from .packing import unpack
@@ -74,6 +74,7 @@ def _of_arrays(what: What, axis: AxisArgument, options: Options, /, *xs: Any, wh
 
 def symbolic(what: What, axis: AxisArgument, xs: Sequence[Any], where: Any, how: Mapping[str, Any]) -> Symbolic:
     """A reduction as a call of a function of symbolic arrays, see ``torch_graphs.py``."""
+    how = {name: number_of(value) for name, value in how.items()}
     key = what, tuple(axis) if isinstance(axis, list) else axis, options_of(how)
     own = {} if where is None or where is True else {"where": where}
     label = repr(key) if isinstance(what, str) else ""

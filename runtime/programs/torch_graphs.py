@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from ..arrays.pytorch import recorder
 from ..arrays.torch_compile import mark
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -109,12 +110,12 @@ def are_traced(xs: Sequence[Any]) -> bool:
     """Whether a call of these arrays is to be seen by a tracer of PyTorch, a transform, or a mode."""
     torch = sys.modules.get("torch")
     functorch = getattr(getattr(torch, "_C", None), "_functorch", None)
-    if torch is None or functorch is None or torch.jit.is_tracing():
+    if torch is None or functorch is None:
         return False
     tensors = [x for x in xs if isinstance(x, torch.Tensor)]
-    if not tensors:
+    if not tensors or torch.jit.is_tracing():
         return False
-    if torch._C._len_torch_dispatch_stack() or torch._C._are_functorch_transforms_active():
+    if torch._C._len_torch_dispatch_stack() or torch._C._are_functorch_transforms_active() or recorder(torch):
         return True
     wrapped = functorch.is_functorch_wrapped_tensor
     return any(wrapped(x) or type(x).__module__.startswith("torch._subclasses.") for x in tensors)
