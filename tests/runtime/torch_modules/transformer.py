@@ -97,7 +97,7 @@ def losses(net: Any, tokens: Any, rate: float = 1e-3) -> list[float]:
 
 # --- on a GPU ----------------------------------------------------------------------------------------------------
 LARGE = Sizes(layers=4, width=1024, heads=16, vocabulary=32000, length=512, batch=8)
-STEPS, WARM = 50, 10
+STEPS = 50
 
 
 class Run(NamedTuple):
@@ -132,7 +132,7 @@ def trained(ours: bool, autocast: bool, sizes: Sizes = LARGE, steps: int = STEPS
         torch.cuda.synchronize()
         times.append((time.perf_counter() - start) * 1e3)
         found.append(float(nn.functional.cross_entropy(kept.pop().flatten(0, 1), own[:, 1 : 1 + rows].flatten())))
-    return Run(found, torch.cuda.max_memory_allocated() / 2**20, median(times[WARM:]))
+    return Run(found, torch.cuda.max_memory_allocated() / 2**20, median(times[len(times) // 5 :]))
 
 
 def main() -> None:
