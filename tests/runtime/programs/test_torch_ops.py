@@ -38,12 +38,11 @@ WAYS: dict[str, Callable[..., Any]] = {
     "layer_norm": lambda x: wf.layer_norm(x, x[0], x[1]),
     "cross_entropy": lambda x: wf.cross_entropy(x, CLASSES[: x.shape[0]]),
     "sum": lambda x: wf.sum(x, 1) + wf.sum(x, axis=1, where=x > 0),
-    "names": lambda x: wf.mean_var(x, axis=0).var + wf.max(x),
-    "a function": lambda x: wf.reduce(x, lambda v: wf.fold(wf.SUM, v * v), axis=1),
-    "elements": lambda x: wf.exp(x) + wf.maximum(x, 0.5),
-    "seeds": lambda x: wf.dropout(x, seed=x.shape[0]),
-    "bits": lambda x: wf.relu(x, keep="bits").output,
-    "integers": lambda x: wf.argmax(x, axis=1) + wf.sum(x * wf.vecdot(x, x)[:, None], 1),
+    "names and a function": lambda x: (
+        wf.mean_var(x, axis=1).var + wf.reduce(x, lambda v: wf.fold(wf.MAX, v * v), axis=1)
+    ),
+    "elements and seeds": lambda x: wf.exp(x) + wf.dropout(x, seed=x.shape[0]),
+    "bits and integers": lambda x: wf.relu(x, keep="bits").output + wf.argmax(x, axis=1)[:, None],
 }
 
 

@@ -144,3 +144,14 @@ def test_a_transformer_learns_as_with_pytorch() -> None:
     assert found == pytest.approx(wanted, rel=1e-5)
     for own, other in zip(ours.parameters(), theirs.parameters(), strict=True):
         torch.testing.assert_close(own, other, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.gpu
+def test_a_large_transformer_learns_as_with_pytorch_in_no_more_memory() -> None:
+    first, again, ours = (transformer.trained(own, autocast=False) for own in (False, False, True))
+
+    def apart(run: Any) -> float:
+        return max(abs(a - b) for a, b in zip(run.losses, first.losses, strict=True))
+
+    assert apart(ours) <= max(2 * apart(again), 0.02)
+    assert ours.memory <= first.memory
