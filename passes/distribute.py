@@ -100,6 +100,7 @@ from .distribution.padded_rows import padded_place
 from .distribution.periods import PeriodWalk, period_place
 from .distribution.place import first_place
 from .distribution.resident.phases import distribute_phases
+from .distribution.resident.side_folds import distribute_persistent
 from .distribution.runs import RunWalk
 from .distribution.staggered_columns import staggered_place
 from .distribution.tile_copies import tile_walk
@@ -148,7 +149,9 @@ def _gpu_module(module: Any, function: Any, name: str) -> Any:
 def _distribute(kernel: Kernel) -> None:
     """Writes the body of a kernel."""
     with ir.InsertionPoint(kernel.entry.regions[0].blocks[0]):
-        if kernel.plan.resident:
+        if kernel.plan.persistent:
+            distribute_persistent(kernel)
+        elif kernel.plan.resident:
             distribute_phases(kernel)
         else:
             _distribute_fold(kernel)

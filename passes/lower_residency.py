@@ -15,6 +15,8 @@ With ``walked`` a thread copies the accesses that begin before the end of the ro
 the launch gives it.
 
 The slots of all holds of a kernel lie one behind another in dynamic shared memory, of which the launch says the size.
+With ``start`` they lie from that byte on, so that holds fill the same slots in turn, as in a loop in which each turn
+reads the slots first, and then has them filled for the next one.
 
 Two accesses of four elements in a CTA of 32 threads:
 
@@ -128,10 +130,10 @@ def _run(module: Any) -> None:
     for op in holds:
         kernel = enclosing(op, *FUNCTIONS)
         with before(op):
-            hold = _Hold(op, sizes.get(kernel, 0))
+            hold = _Hold(op, int_attr(op, "start") if "start" in op.attributes else sizes.get(kernel, 0))
             hold.copy()
             replace(op, [hold.place])
-        sizes[kernel] = hold.end_of_slots
+        sizes[kernel] = max(hold.end_of_slots, sizes.get(kernel, 0))
     for op in found["fold.held"]:
         with before(op):
             replace(op, [_held(op)])
@@ -145,16 +147,35 @@ def _around(op: Any) -> Iterator[Any]:
 
 
 def _wait(block: Any, reading: set[Any]) -> None:
-    """Waits for the copies of a block's holds before the first op that reads a slot, or that one is in."""
-    pending = False
+    """Waits for the copies of a block's holds before the first op that reads a slot, or that one is in.
+
+    In a loop that is also before those that read what the turn before had copied.
+    """
+    pending, first = False, None
     for op in [o.operation for o in block.operations]:
         if op.name == "fold.hold":
             pending = pending or _is_async(op)
-        elif pending and op in reading:
-            with before(op):
-                nvvm.cp_async_commit_group()
-                nvvm.cp_async_wait_group(0)
+        elif op in reading:
+            first = first or op
+            if pending:
+                _wait_before(op)
             pending = False
+    if pending and first and block.owner.name == "scf.for":
+        _wait_before(first)
+        _wait_before(_next_of(block.owner))  # before anything else fills these slots
+
+
+def _next_of(op: Any) -> Any:
+    """The op that follows one."""
+    ops = [o.operation for o in op.operation.block.operations]
+    return ops[ops.index(op.operation) + 1]
+
+
+def _wait_before(op: Any) -> None:
+    """Waits for all copies before an op."""
+    with before(op):
+        nvvm.cp_async_commit_group()
+        nvvm.cp_async_wait_group(0)
 
 
 def _is_async(op: Any) -> bool:

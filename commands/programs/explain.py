@@ -7,7 +7,7 @@ from ...compiler.plan.abi import waiting_bytes
 from ...compiler.plan.plan import OF_BITS, Determinism, Plan
 from ...compiler.postorder import postorder
 from ...compiler.program.bit_arrays import WORD
-from ...compiler.program.graph import REDUCED, Expr
+from ...compiler.program.graph import REDUCED, SIDE, Expr
 from ...runtime.programs.plans import PreparedStep
 from .. import levels, terminal
 from ..plan_cost import finish_words, launch_words, least_time
@@ -206,8 +206,8 @@ def _accesses(words: Words, own: PreparedStep) -> list[tuple[str, ...]]:
 
 def _access(access: str, item: int, vector: int) -> str:
     """An access in words: its bytes, and where it begins."""
-    if access == "kept":
-        return f"{item} bytes, one element a row"
+    if access in ("kept", "side"):
+        return f"{item} bytes, one element a {'row' if access == 'kept' else 'column'}"
     if access in OF_BITS:
         return f"{vector} bit(s) of a word" if access == "bits" else "single bits"
     if access == "gathered":
@@ -232,10 +232,14 @@ def _phases(words: Words, own: PreparedStep) -> list[tuple[str, str]]:
         names = [
             words.operand(o)
             for o, e in zip(step.outputs, program.outputs, strict=True)
-            if bool(e.space & REDUCED or not program.reduces) == full
+            if bool(e.space & REDUCED or not program.reduces) == full and e.space != SIDE
         ]
         if names:
             lines.append(("then", f"writes {', '.join(names)} for {kind}"))
+    if program.side:
+        names = [words.operand(o) for o, e in zip(step.outputs, program.outputs, strict=True) if e.space == SIDE]
+        over = f"folds {program.monoids[-1].name} along {words.dims(step.kept)}"
+        lines.append(("beside", f"{over} in persistent CTAs, writes {', '.join(names)}"))
     return lines
 
 

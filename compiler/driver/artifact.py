@@ -38,7 +38,8 @@ class Artifact:
 
     Attributes:
         name: the program's name.
-        inputs, outputs, state: element types of the input arrays, the results and the monoid's state.
+        inputs, outputs, state: element types of the input arrays, the results and the monoid's state; with side folds,
+            the state of these.
         kernels: what is launched, in order.
         arch: the architecture the PTX is for, ``sm_90a``.
         ptx: PTX text of all kernels.
@@ -107,5 +108,15 @@ def without_code(program: Program, facts: Facts, plan: Plan, target: Target, key
     outputs = tuple(o.dtype for o in program.outputs)
     has_identity = all(monoid.has_identity for monoid in program.monoids)
     return Artifact(
-        program.name, program.inputs, outputs, program.states, compiled, target.arch, "", "", key, {}, has_identity
+        program.name,
+        program.inputs,
+        outputs,
+        program.side_states or program.states,
+        compiled,
+        target.arch,
+        "",
+        "",
+        key,
+        {},
+        has_identity,
     )

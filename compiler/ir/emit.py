@@ -12,7 +12,7 @@ from ..dtypes import I64, DType
 from ..errors import Location
 from ..plan.abi import Kernel
 from ..program.analysis.signs import is_at_most_zero
-from ..program.graph import ELEMENT, KEPT, REDUCED, SCALAR, Expr, MonoidGraph, Space, union, walk
+from ..program.graph import ELEMENT, KEPT, REDUCED, SCALAR, SIDE, Expr, MonoidGraph, Space, union, walk
 from ..target import Target
 from . import attributes
 from .combine import pack, unpack
@@ -73,6 +73,8 @@ class _Emitter:
 
     def tensor(self, t: Any, space: Space) -> Any:
         """The tensor type of elements ``t`` in a space."""
+        if space == SIDE:
+            return ir.RankedTensorType.get(self.full[len(self.kept) :], t)
         return ir.RankedTensorType.get(self.full if space & REDUCED else self.kept, t)
 
     def function(self, target: Target) -> None:
@@ -91,7 +93,7 @@ class _Emitter:
                 self.spaces[e.digest] = self.space(e)
                 with location(*self.lines.at(e)):
                     self.values[e.digest] = self.node(e, block)
-            func.ReturnOp([self.at(o, ELEMENT if o.space & REDUCED else KEPT) for o in p.outputs])
+            func.ReturnOp([self.at(o, _written_in(o)) for o in p.outputs])
 
     def space(self, e: Expr) -> Space:
         """The space of a node's value: that of its tensor, which an input is even where it is the same everywhere."""
@@ -156,8 +158,8 @@ class _Emitter:
         if source == space or (source != SCALAR and full == wide):  # an array that is the same along some dims
             return value
         scalar = ir.ShapedType(value.type).element_type if source != SCALAR else value.type
-        dims = self.dims if source == KEPT else ir.DenseI64ArrayAttr.get(
-            list(range(len(self.full if space & REDUCED else self.kept))))  # fmt: skip
+        rank = self.tensor(scalar, space).rank
+        dims = self.dims if source == KEPT else ir.DenseI64ArrayAttr.get(list(range(rank)))
         return ir.Operation.create("fold.broadcast", [self.tensor(scalar, space)], [value], {"dims": dims}).results[0]
 
     def reduce(self, e: Expr) -> list[Any]:
@@ -165,8 +167,9 @@ class _Emitter:
         assert isinstance(graph, MonoidGraph)
         types = [mlir_type(t) for t in graph.state]
         source = pack([self.at(a, ELEMENT) for a in e.args])
-        attributes = {"dims": self.dims, "commutative": ir.BoolAttr.get(graph.commutative)}
-        result = state_type([self.tensor(t, KEPT) for t in types])
+        dims = self.dims if e.space == KEPT else ir.DenseI64ArrayAttr.get(list(range(len(self.kept))))
+        attributes = {"dims": dims, "commutative": ir.BoolAttr.get(graph.commutative)}
+        result = state_type([self.tensor(t, e.space) for t in types])
         op = ir.Operation.create("fold.reduce", [result], [source], attributes, regions=2)
         with ir.InsertionPoint(op.regions[0].blocks.append()):
             pairs = zip(types, graph.identity, graph.state, strict=True)
@@ -178,6 +181,11 @@ class _Emitter:
         with ir.InsertionPoint(block):
             ir.Operation.create("fold.yield", [], [pack(scalars(graph.combine, list(block.arguments), self.lines))])
         return unpack(op.results[0])
+
+
+def _written_in(output: Expr) -> Space:
+    """The space of the array to which a result is written."""
+    return ELEMENT if output.space & REDUCED else SIDE if output.space == SIDE else KEPT
 
 
 def _numbering(e: Expr) -> dict[str, Any]:

@@ -62,7 +62,7 @@ class Facts:
             ``kept``: one element for each result, of an input without reduced dims. ``gathered``: single elements, at
             indices along one more axis of the array. ``transposed``: vectors along the reduced axis, where a thread
             has a block of elements and its other accesses are along the kept axis. ``reversed``: vectors of rows that
-            are walked backwards.
+            are walked backwards. ``side``: of an output, one element for each of a row, which a side fold leaves.
         store_vector: whether each thread's results are neighbours and aligned in every output.
         ragged: whether arrays say where each row begins and ends.
         repeats: whether the launch says how often elements and results are repeated.
@@ -173,7 +173,7 @@ class Kernel(NamedTuple):
         """The kernel's parameters, in order."""
         p = self.program
         return params(
-            len(p.inputs), len(p.outputs), len(p.states), self.facts, self.plan,
+            len(p.inputs), len(p.outputs), len(p.side_states or p.states), self.facts, self.plan,
             indexed=p.uses_index, counted=p.uses_count,
         )  # fmt: skip
 
@@ -181,11 +181,13 @@ class Kernel(NamedTuple):
 def waiting_bytes(plan: Plan, facts: Facts, inputs: Sequence[DType], run: Launch | None = None) -> int:
     """Bytes of dynamic shared memory of a CTA: a large tile, or a slot for each access that a thread keeps of an input.
 
+    Persistent CTAs have the next row there.
+
     Where rows of any length share a kernel, a launch needs slots for its own rows; without ``run`` they are the most.
     """
     if plan.is_large_tile:
         return plan.tile_bytes
-    if plan.resident != "shared":
+    if plan.resident != "shared" and not plan.persistent:
         return 0
     slots = run.chunk // layout_of(plan).span("reduced") if run and facts.walked else plan.held
     return slots * plan.threads * plan.vector * sum(inputs[i].itemsize for i in facts.waiting)
@@ -205,7 +207,7 @@ def params(
     Args:
         inputs: how many inputs it has.
         outputs: how many outputs.
-        states: how many values its state has.
+        states: how many values its state has; that of its side folds, where there are any.
         facts: what it assumes about geometry and launch.
         plan: its plan.
         indexed: whether its program numbers the elements.
@@ -215,14 +217,14 @@ def params(
     finishes = finish in ("cta", "last_block")
     found = [Param("input", i) for i in range(inputs)]
     found += [Param("output", i) for i in range(outputs) if finishes]
-    shares = plan.resident == "l2"
+    shares = plan.resident == "l2" or plan.persistent > 0
     found += [Param("partial", i) for i in range(states) if finish != "cta" or shares]
     found += [Param("counter")] if finish == "last_block" or shares else []
     found += [Param("exchange", i) for i in range(states) if plan.global_states]
     asked = {"row_origin": indexed, "row_count": counted}
     found += [Param(role) for role in ROWS if facts.ragged and asked.get(role, True)]
     found += [Param(role) for role in SCALARS]
-    found += [Param("lag")] if shares else []
+    found += [Param("lag")] if plan.resident == "l2" else []
     found += [Param("kept_size", 0, d) for d in range(1, kept_rank)]
     found += [Param("reduced_size", 0, d) for d in range(1, reduced_rank)]
     for i in range(inputs):

@@ -21,6 +21,7 @@ Meeting = Literal["shuffle", "serial", "interleaved", "sequential", "warp_sync",
 Access = Literal[
     "aligned", "shifted", "unaligned", "period", "staggered", "strided", "tile", "tile_strided", "whole", "uniform",
     "kept", "gathered", "number", "bits", "bits_across", "bits_strided", "transposed", "reversed",
+    "side",
 ]  # fmt: skip
 IN_TILE: tuple[Access, ...] = ("tile", "tile_strided")
 """The accesses to elements that the CTA has copied into shared memory."""
@@ -37,6 +38,8 @@ WORDS = tuple(filter(None, get_args(Word)))
 """The ways in which lanes make words of bits."""
 MOST_HELD = 64
 """The most accesses of a row that a thread keeps."""
+COUNTS = {"held": MOST_HELD, "persistent": 16}
+"""The largest values of fields that may be any number."""
 
 STATIC_SHARED = 48 * 1024
 """Bytes of shared memory that a kernel may declare on any target; a launch would have to ask for more."""
@@ -116,6 +119,8 @@ class Plan:
             ``ballot``: a ballot for each element of an access, whose bits are then spread. ``redux``: one ``or`` of
             the registers of all lanes of the word. ``byte``: nothing joins, and each lane stores the bytes that its
             bits fill. Empty for ballots of single elements and shuffles of several.
+        persistent: CTAs of an SM that stay, and each take one row after another, so that a thread keeps states of its
+            own columns for side folds; 0 where each CTA has rows of its own.
         accesses: ``single`` where a thread reads and writes each element of an access by an instruction of its own,
             which is for teaching; empty where it takes as few as it can.
     """
@@ -138,6 +143,7 @@ class Plan:
     held: int = 0
     word: Word = ""
     accesses: Literal["", "single"] = ""
+    persistent: int = 0
 
     @property
     def lanes_kept(self) -> int:
@@ -290,7 +296,7 @@ class Plan:
 
 def _extent(key: str, value: str) -> int:
     """The extent that an option gives as ``value``; WF403 for what is none."""
-    found = _NUMBERS.get(value, -1) if key != "held" else int(value) if value.isdecimal() else -1
+    found = _NUMBERS.get(value, -1) if key not in COUNTS else int(value) if value.isdecimal() else -1
     _check_extent(key, found, repr(value))
     return found
 
@@ -303,8 +309,8 @@ def _check_extent(key: str, extent: int, shown: object) -> None:
 
 def fits(key: str, value: object) -> bool:
     """Whether the field ``key`` of a plan may have this value, whatever values the other fields have."""
-    if key == "held":
-        return type(value) is int and 0 <= value <= MOST_HELD
+    if key in COUNTS:
+        return type(value) is int and 0 <= value <= COUNTS[key]
     if key in LARGEST:
         least = 0 if key in _MAY_BE_ZERO else 1
         return type(value) is int and least <= value <= LARGEST[key] and not value & (value - 1)
@@ -313,8 +319,8 @@ def fits(key: str, value: object) -> bool:
 
 def expected_of(key: str) -> str:
     """The values that the field ``key`` of a plan may have, in words."""
-    if key == "held":
-        return f"a number from 0 to {MOST_HELD}"
+    if key in COUNTS:
+        return f"a number from 0 to {COUNTS[key]}"
     if key in LARGEST:
         return "0, or " * (key in _MAY_BE_ZERO) + f"a power of two from 1 to {LARGEST[key]}"
     return "one of " + " ".join(filter(None, _CHOICES[key])) if key in _CHOICES else "a name"
@@ -348,7 +354,7 @@ _AT_LEAST_TWO: dict[Walk, tuple[str, ...]] = {
 }
 """The extents that must be more than one."""
 _MAY_BE_ZERO = ("coarsening", "tile_bytes")
-RARE = ("resident", "held", "word", "accesses")
+RARE = ("resident", "held", "word", "accesses", "persistent")
 """The fields that are only shown, and only written in IR, where they are set."""
 _CHOICES = {
     "fast": get_args(Fast),
@@ -428,6 +434,6 @@ def _check_fields(plan: Plan) -> None:
     for key in _CHOICES:
         if not fits(key, getattr(plan, key)):
             raise error("WF403", key=key, value=repr(getattr(plan, key)), expected=expected_of(key))
-    for key in (*LARGEST, "held"):
+    for key in (*LARGEST, *COUNTS):
         extent = getattr(plan, key)
         _check_extent(key, extent, extent)

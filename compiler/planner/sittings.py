@@ -71,3 +71,4 @@ WALKED_SLOTS = Sitting("2026-11-26", "a5b1b1a", "Rows of many lengths, few kerne
 SHARED_WEIGHTS = Sitting("2026-11-26", "5221da0", "Few long rows with weights, and steps that are over in a launch")
 FEW_LONG_ROWS = Sitting("2026-11-26", "8e56efb", "Few long rows")
 BATCH_NORM = Sitting("2026-11-26", "7ab3c08", "Batch norm, taken apart")
+SIDE_FOLDS = Sitting("2026-11-26", "a8099796", "Side folds")

@@ -2,8 +2,8 @@
 
 An ``Expr`` is one value of a tensor program. Its *space* is the set of the program's dims along which it varies, as
 bits. A reduction has two groups of dims, the kept and the reduced ones. So a value lives in ``ELEMENT`` (one value per
-element), ``KEPT`` (one per result), ``REDUCED`` (one per element of a result, the same for all results) or ``SCALAR``
-(one in all: constants and the count).
+element), ``KEPT`` (one per result), ``REDUCED`` (one per element of a result, the same for all results), ``SCALAR``
+(one in all: constants and the count) or ``SIDE`` (one per element of a result, folded over all results).
 The ``digest`` names the structure and nothing else, so two functions that trace alike share one compiled kernel.
 """
 
@@ -25,6 +25,8 @@ Space = int
 """A set of dims: bit d stands for dim d."""
 SCALAR, KEPT, REDUCED, ELEMENT = 0, 1, 2, 3
 """The spaces of a program with one group of kept dims and one of reduced dims."""
+SIDE = 4
+"""The space of what a fold over the kept dims leaves, and of what is made of that alone."""
 
 
 def union(spaces: Iterable[Space]) -> Space:
@@ -148,23 +150,35 @@ class Program:
 
     @lazy
     def reduces(self) -> tuple[Expr, ...]:
-        """Every ``reduce`` node, operands before users."""
-        return tuple(e for e in walk(self.outputs) if e.op == "reduce")
+        """Every ``reduce`` node over the reduced dims, operands before users."""
+        return tuple(e for e in walk(self.outputs) if e.op == "reduce" and e.space != SIDE)
+
+    @lazy
+    def side(self) -> Expr | None:
+        """The ``reduce`` node over the kept dims, of all side folds of the program; None without them."""
+        return next((e for e in walk(self.outputs) if e.op == "reduce" and e.space == SIDE), None)
+
+    @property
+    def side_states(self) -> tuple[DType, ...]:
+        """The types of the values of its state."""
+        return self.side.value.state if self.side and isinstance(self.side.value, MonoidGraph) else ()
 
     @property
     def monoids(self) -> tuple[MonoidGraph, ...]:
-        """The monoid of each reduction."""
-        return tuple(e.value for e in self.reduces if isinstance(e.value, MonoidGraph))
+        """The monoid of each reduction, that over the kept dims last."""
+        own = (*self.reduces, *([self.side] if self.side else []))
+        return tuple(e.value for e in own if isinstance(e.value, MonoidGraph))
 
     @lazy
     def states(self) -> tuple[DType, ...]:
-        """The types of the values of all states."""
-        return tuple(t for monoid in self.monoids for t in monoid.state)
+        """The types of the values of all states of the reductions over the reduced dims."""
+        return tuple(t for e in self.reduces if isinstance(e.value, MonoidGraph) for t in e.value.state)
 
     @lazy
     def reads_again(self) -> bool:
         """Whether it is more than a reduction: it folds again or never, gathers, or uses its results."""
-        return bool(self.gathered) or len(self.reduces) != 1 or any(o.space & REDUCED for o in self.outputs)
+        uses = any(o.space & REDUCED for o in self.outputs)
+        return uses or bool(self.gathered) or len(self.reduces) != 1 or self.side is not None
 
     @lazy
     def gathered(self) -> frozenset[int]:

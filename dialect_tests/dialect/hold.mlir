@@ -27,3 +27,15 @@ func.func @shifted_rows(%x: !llvm.ptr<1>, %row: i64, %begin: i64, %first: i64, %
      vector = 4, item = 4, whole = false} : (!llvm.ptr<1>, i64, i64, i64, i64, i64, i64, i64, i64) -> !llvm.ptr<3>
   return %slots : !llvm.ptr<3>
 }
+
+// CHECK-LABEL: func.func @the_next_row
+func.func @the_next_row(%x: !llvm.ptr<1>, %row: i32, %begin: i32, %first: i32, %end: i32, %t: i32, %n: i32, %one: i32)
+    -> !llvm.ptr<3> {
+  // Slots from a byte of shared memory on, which an earlier hold may have filled.
+  // CHECK:      start = 1024 : i64
+  %slots = "fold.hold"(%x, %row, %begin, %first, %end, %t, %n, %one)
+    {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "aligned", step = 256, slots = 1, threads = 64,
+     vector = 4, item = 4, whole = false, start = 1024}
+    : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32) -> !llvm.ptr<3>
+  return %slots : !llvm.ptr<3>
+}

@@ -44,7 +44,8 @@ class Kernel(Arithmetic):
         function, entry: the ``func.func``, and the ``gpu.func``.
         plan, facts: its plan, and what else the kernel is compiled for.
         inputs, results: the tensors that the function takes, and those that it returns.
-        phases: its reductions, in the order in which each needs the results of those before it.
+        phases: its reductions over the reduced dims, in the order in which each needs the results of those before it.
+        side: its reduction over the kept dims; None without side folds.
         phase: the one of them that the stages are made for.
         indexed, counted: whether it uses the numbers of the elements of each result, and their count.
         index: the type of an index.
@@ -58,6 +59,7 @@ class Kernel(Arithmetic):
     inputs: list[Any]
     results: list[Any]
     phases: tuple[Phase, ...]
+    side: Phase | None
     phase: int
     indexed: bool
     counted: bool
@@ -74,18 +76,24 @@ class Kernel(Arithmetic):
         plan, facts = attributes.read(function)
         block = function.regions[0].blocks[0]
         ops = [o.operation for o in block.operations]
-        phases = _phases(function, ops, plan, facts.kept_rank + facts.reduced_rank)
+        phases, side = _phases(function, ops, plan, facts)
         _check_ragged(function, plan, facts)
         _check_numberings(function, ops, plan, facts)
-        for region in (r for phase in phases for r in phase.reduce.regions):
+        for region in (r for phase in (*phases, *([side] if side else [])) for r in phase.reduce.regions):
             own_constants(region)
         own = {o.name for o in ops if "numbering" not in o.attributes}
         indexed, counted = (name in own for name in ("fold.iota", "fold.count"))
         inputs, results = list(block.arguments), list(ops[-1].operands)
-        extents = (len(inputs), len(results), sum(len(phase.sources) for phase in phases))
+        states = sum(len(phase.sources) for phase in ([side] if side else phases))
+        extents = (len(inputs), len(results), states)
         entry, args = _entry(name, plan, facts, params(*extents, facts, plan, indexed=indexed, counted=counted))
         index = ir.IntegerType.get_signless(facts.index_bits)
-        return cls(function, entry, plan, facts, inputs, results, phases, 0, indexed, counted, index, args)
+        return cls(function, entry, plan, facts, inputs, results, phases, side, 0, indexed, counted, index, args)
+
+    @property
+    def side_results(self) -> list[int]:
+        """The numbers of the results that side folds leave."""
+        return [n for n, kind in enumerate(self.facts.stores) if kind == "side"]
 
     @property
     def maps(self) -> bool:
@@ -95,6 +103,11 @@ class Kernel(Arithmetic):
     def of(self, phase: int) -> Kernel:
         """The kernel as one of its phases sees it."""
         return replace(self, phase=phase)
+
+    def of_side(self, plan: Plan) -> Kernel:
+        """The kernel as its side folds see it when threads are arranged by ``plan``."""
+        assert self.side is not None
+        return replace(self, phases=(self.side,), side=None, phase=0, plan=plan)
 
     @property
     def reduce(self) -> Any:
@@ -238,15 +251,23 @@ def _entry(name: str, plan: Plan, facts: Facts, taken: Sequence[Param]) -> tuple
     return entry.operation, args
 
 
-def _phases(function: Any, ops: list[Any], plan: Plan, ranks: int) -> tuple[Phase, ...]:
-    """The reductions among ops, of tensors of ``ranks`` dims; one, unless the plan says where rows wait for more."""
+def _phases(function: Any, ops: list[Any], plan: Plan, facts: Facts) -> tuple[tuple[Phase, ...], Phase | None]:
+    """The reductions among ops, and that over the kept dims, if CTAs are persistent.
+
+    There is one, unless the plan says where rows wait for more.
+    """
+    ranks = facts.kept_rank + facts.reduced_rank
     reduces = [o for o in ops if o.name == "fold.reduce"]
     if len(reduces) != 1 and not plan.resident:
         raise _refused(function, "exactly one fold.reduce", len(reduces))
     for t in (reduce.operands[0].type for reduce in reduces):
         if any(part.rank != ranks for part in values(t)):
             raise _refused(function, f"tensors of kept_rank + reduced_rank = {ranks} dims", t)
-    return tuple(Phase(o, unpack(o.operands[0]), _unpacked(function, o)) for o in reduces)
+    found = [Phase(o, unpack(o.operands[0]), _unpacked(function, o)) for o in reduces]
+    sides = [p for p in found if any(d < facts.kept_rank for d in ir.DenseI64ArrayAttr(p.reduce.attributes["dims"]))]
+    if len(sides) != bool(plan.persistent):
+        raise _refused(function, f"{int(bool(plan.persistent))} fold.reduce over the kept dims", len(sides))
+    return tuple(p for p in found if p not in sides), sides[0] if sides else None
 
 
 def _refused(function: Any, expected: str, found: object) -> WarpfoldError:

@@ -111,6 +111,8 @@ def _of_waiting_rows(kernel: Kernel) -> int:
     registers for both. Where rows go through large tiles, an SM holds two: one is read while the other is written.
     """
     plan, facts = kernel.plan, kernel.facts
+    if plan.persistent:
+        return plan.persistent
     if plan.resident == "l2":
         return IN_CACHE // plan.threads
     if plan.is_large_tile:

@@ -13,7 +13,7 @@ from ...compiler.errors import error
 from ...compiler.plan.ladder import expand
 from ...compiler.plan.plan import Determinism, Plan
 from ...compiler.planner import choose as planner
-from ...compiler.planner.resident import once
+from ...compiler.planner.resident import once, sides
 from ...compiler.planner.resident.accesses import writes_bits
 from ...compiler.planner.resident.choose import LITTLE_MORE, cuts, is_far, names_residency, owning
 from ...compiler.planner.resident.maps import rows_apart, turns
@@ -127,11 +127,18 @@ def asked_of(steps: Steps, options: str) -> list[str]:
     Options that say where rows wait are those of the steps whose rows do.
     """
     if cuts(options):
-        options = ",".join(f"{key}={value}" for key, value in expand(options).items() if key != "resident")
+        options = _without(options, "resident")
     folds = [bool(s.program.reduces) for s in steps.steps]
     waits = [own and s.program.reads_again for own, s in zip(folds, steps.steps, strict=True)]
     served = waits if any(waits) and names_residency(options) else folds
-    return [options if own or not any(served) else "" for own in served]
+    asked = [options if own or not any(served) else "" for own in served]
+    has_sides = [s.program.side for s in steps.steps]
+    return [a if own else _without(a, "persistent") for own, a in zip(has_sides, asked, strict=True)]
+
+
+def _without(options: str, field: str) -> str:
+    """``options`` without those for a field of the plan."""
+    return ",".join(f"{key}={value}" for key, value in expand(options).items() if key != field)
 
 
 class StepPlanner:
@@ -167,13 +174,17 @@ class StepPlanner:
             layout = output.apart(self.sizes, spec.strides)
             spec = spec if output.dtype != BIT else spec._replace(dtype=BIT)
             self.operands[Operand("output", i)] = _along_dims(spec, layout, output.axes, self.sizes)
+        self.alone: dict[tuple[Dims, Dims], list[tuple[str, str]]] = {}  # rows without side folds, and why
         self.order = memory_order(self.sizes, [s.strides for s in self.operands.values()])
 
     def prepared(self, options: str) -> PreparedProgram:
         """The steps and their plans."""
         steps, tasks = self._cut(options)
         asked = asked_of(steps, options)
-        return self.planned(steps, [self._planned(t, own) for t, own in zip(tasks, asked, strict=True)])
+        plans = [self._planned(t, own) for t, own in zip(tasks, asked, strict=True)]
+        for step, own in zip(steps.steps, plans, strict=True):
+            own.choice.rejected += self.alone.get((step.kept, step.reduced), [])
+        return self.planned(steps, plans)
 
     def planned(self, steps: Steps, plans: Sequence[Prepared]) -> PreparedProgram:
         """The steps with these plans, and the buffers between them."""
@@ -200,6 +211,14 @@ class StepPlanner:
         while True:
             steps = self._steps(long, far, turned)
             tasks = self.tasks(steps)
+            alone = {
+                (s.kept, s.reduced): notes
+                for s, t in zip(steps.steps, tasks, strict=True)
+                if (notes := self._why_alone(t, options)) is not None
+            }
+            if alone:
+                self.alone |= alone
+                continue
             owned = [
                 (step, owning(task, Notes(), options))
                 for step, task in zip(steps.steps, tasks, strict=True)
@@ -219,6 +238,16 @@ class StepPlanner:
             if again <= long and away <= far and other <= turned:
                 return steps, tasks
             long, far, turned = long | again, far | away, turned | other
+
+    def _why_alone(self, task: Task, options: str) -> list[tuple[str, str]] | None:
+        """Why the side folds of a step have to be a step of their own, maybe without words; None if they have not."""
+        if not task.program.side:
+            return None
+        notes = Notes()
+        plan = None if cuts(options) else owning(task, notes, options)
+        if plan and sides.taking(task, plan, notes, options):
+            return None
+        return [note for note in notes.rejected if note[0] == "persistent"]
 
     def _along(self, step: Step, task: Task) -> Dims:
         """The dims along which the threads of a step go: for one without a fold, those that suit its arrays.
@@ -244,7 +273,9 @@ class StepPlanner:
         empty = frozenset(d for d, n in enumerate(self.sizes) if n == 0)
         packs = any(o.dtype == BIT for o in self.program.outputs)
         whole = frozenset(d for d, n in enumerate(self.sizes) if packs and n % WORD == 0)
-        return _steps(self.program, long, far, turned, empty, self.order, self.determinism == "portable", whole)
+        portable = self.determinism == "portable"
+        alone = frozenset(self.alone)
+        return _steps(self.program, long, far, turned, empty, self.order, portable, whole, alone)
 
     def _folds_once(self, step: Step, plan: Plan | None, steps: Steps, long: Rows, far: Rows) -> bool:
         """Whether a step of values of rows reads its elements once, in a reduction, if no CTA owns the rows.
@@ -343,8 +374,12 @@ def _steps(
     order: Sequence[int],
     portable: bool,
     whole: frozenset[int],
+    alone: Rows,
 ) -> Steps:
-    """The steps of a program, of whose rows those along ``long`` dims, and those without elements, are cut."""
+    """The steps of a program, of whose rows those along ``long`` dims, and those without elements, are cut.
+
+    No side folds join the steps of rows that are ``alone``.
+    """
     others = {(kept, reduced): along for kept, reduced, along in turned}
 
     def owns(kept: Dims, reduced: Dims) -> bool:
@@ -358,6 +393,7 @@ def _steps(
         lambda *rows: others.get(rows, rows[1]),
         portable=portable,
         whole=whole,
+        joins=lambda *rows: not portable and rows not in alone,
     )
 
 

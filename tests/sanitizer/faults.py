@@ -8,13 +8,13 @@ import handmade
 import mutate
 import own
 from faults_by_hand import LAUNCHED, LEFT, WRITTEN
-from faults_of_ours import CHUNKED, COPIED, EDITED
+from faults_of_ours import BESIDE, CHUNKED, COPIED, EDITED
 from handmade import FAMILIES
 from scene import Scene
 
 COMPARED = WRITTEN + LAUNCHED + EDITED
 """The faults on which compute-sanitizer has been run, too (``agreement.py``)."""
-FAULTS = COMPARED + COPIED + CHUNKED + LEFT
+FAULTS = COMPARED + COPIED + CHUNKED + BESIDE + LEFT
 
 _SOUND_VARIANTS = (
     ("last", "RESET_BY_STORE"),

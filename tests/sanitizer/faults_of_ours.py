@@ -190,6 +190,20 @@ CHUNKED = (
 )  # fmt: skip
 """Mistakes in rows that wait in the L2 cache, which compute-sanitizer has not been run on yet."""
 
+_SIDES = "side folds"
+BESIDE = (
+    _in_few_ctas(_SIDES, "nothing releases the states of a part", GLOBAL, mutate.edit(_ARRIVAL, "atom.acquire.gpu"),
+                 _GLOBAL),
+    _in_few_ctas(_SIDES, "nothing acquires the states of the parts", GLOBAL, mutate.edit(_WAIT, "ld.relaxed"), _GLOBAL),
+    _in_few_ctas(_SIDES, "no barrier before the end of a row", EXPOSED, mutate.barrier(2), _SHARED),
+    _in_few_ctas(_SIDES, "no barrier before a part arrives", GLOBAL, mutate.barrier(3), _GLOBAL),
+    _in_few_ctas(_SIDES, "no barrier after the wait for the parts", GLOBAL, mutate.barrier(6), _GLOBAL),
+    _in_few_ctas(_SIDES, "no barrier before the next columns", EXPOSED, mutate.barrier(8), _SHARED),
+    _in_few_ctas(_SIDES, "a row is read before its copies arrive", SHARED, mutate.drop(r"cp\.async\.wait", 1), _SHARED),
+    _in_few_ctas(_SIDES, "a state further stored", UNWRITTEN, mutate.offset(r"st\.global\.v4", 16, -1), _GLOBAL),
+)  # fmt: skip
+"""Mistakes in persistent CTAs with side folds, which compute-sanitizer has not been run on yet."""
+
 COPIED = (
     _edited("copied rows", "no barrier behind the copy", EXPOSED, mutate.barrier(0), _SHARED),
     _edited("copied rows", "accesses an element late", ASTRAY, mutate.offset(r"ld\.global\.nc\.v4", 4), _GLOBAL),

@@ -102,6 +102,9 @@ CALLS: dict[str, Callable[[], Any]] = {
     "copied rows": lambda: wf.sum(numbers((100, 7)), axis=1, plan=_TILE),
     "ragged rows": lambda: wf.segment_reduce(numbers((4000,)), _OFFSETS, "sum"),
     "chunks": lambda: wf.softmax(numbers((5, 1024)), axis=1, plan=_CHUNKS),
+    "side folds": lambda: wf.vjp(wf.rms_norm)(
+        numbers((20, 256)), numbers((20, 256)), numbers((256,)), plan="persistent=1,warps=2,warps_kept=1,vector=4"
+    ),
     "strips of columns": lambda: wf.softmax(numbers((320, 40)), axis=0, plan=f"{_STRIPS},vector=4,lanes=8"),
 }
 

@@ -37,8 +37,9 @@ class HoldOp(Fold.Operation, name="hold"):  # type: ignore[misc]
     begins at the reduced index ``begin + k * step``. Elements whose reduced index is not in [first, end) are undefined,
     and nothing is read for them that other threads write; with ``whole`` there are none. Only the first access may
     begin before ``first``. With ``walked`` there are only slots of accesses that begin before ``end``, and ``slots`` is
-    the most. ``thread`` is the thread's number in its CTA of ``threads`` threads. The slots of all holds
-    of a kernel, one behind another, are its dynamic shared memory.
+    the most. ``thread`` is the thread's number in its CTA of ``threads`` threads. The slots of all holds of a kernel,
+    one behind another, are its dynamic shared memory. With ``start`` the slots begin at that byte of it, so that a
+    later hold fills those of an earlier one.
     """
 
     base: ext.Operand[Any]
@@ -64,6 +65,9 @@ class HoldOp(Fold.Operation, name="hold"):  # type: ignore[misc]
     def verify_invariants(op: Any) -> None:  # noqa: N805
         check_read(op, HELD_ACCESS, 5, ELEMENT_AFTER_LAYOUT)
         check_results(op, [SHARED])
+        if "start" in op.attributes:
+            start = int_attr(op, "start")
+            expect(start >= 0 and start % 16 == 0, op, "a start at a multiple of 16 bytes", start)
         power_of_two(op, "step", 1 << 30)
         slots = int_attr(op, "slots")
         expect(slots > 0, op, "one slot at least", slots)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from ...dtypes import BIT, NUMBER
 from ...plan.plan import Access
-from ...program.graph import ELEMENT, KEPT, REDUCED, Space
+from ...program.graph import ELEMENT, KEPT, REDUCED, SIDE, Space
 from ...space.geometry import Dim
 from .. import sittings
 from ..alignment import WIDEST
@@ -32,7 +32,7 @@ MOST = threshold(9, "accesses of a row that a thread keeps", sittings.RESIDENT_R
 
 def spaces(task: Task) -> tuple[Space, ...]:
     """The space of each input, then of each output."""
-    outputs = (ELEMENT if o.space & REDUCED else KEPT for o in task.program.outputs)
+    outputs = (ELEMENT if o.space & REDUCED else o.space or KEPT for o in task.program.outputs)
     return (*task.program.input_spaces, *outputs)
 
 
@@ -82,7 +82,7 @@ def _access(task: Task, operand: int, space: Space, axis: str, vector: int, shif
     if task.operand_type(operand) == BIT:
         return _bits(task, operand, space, axis, vector, shift)
     if space & REDUCED == 0:
-        return "kept"
+        return "side" if space == SIDE else "kept"
     if operand in shift:
         return "shifted"
     inner, others = _dims(task, axis)

@@ -21,7 +21,7 @@ from ..options import named
 from ..powers_of_two import floor2
 from ..table import Sitting, threshold
 from ..task import Choice, Notes, Task
-from . import columns, held, l2, maps, once, rows, tiled, transposed
+from . import columns, held, l2, maps, once, rows, sides, tiled, transposed
 from .accesses import accesses, elements_of, has_bits, is_by_columns, writes_bits
 
 UNROLL = threshold(4, "accesses in flight", sittings.RESIDENT_ROWS)
@@ -47,6 +47,8 @@ def choose(task: Task, wanted: str = "") -> Choice:
     notes = Notes()
     _check_rows_of_words(task)
     plan = owning(task, notes, wanted) if task.program.reduces else mapping(task, notes, wanted)
+    if plan and task.program.side:
+        plan = sides.taking(task, plan, notes, wanted)
     if plan is None:
         raise error("WF423", name=task.program.name, elements=task.geometry.n_reduced)
     if wanted:
@@ -260,7 +262,7 @@ def _facts(task: Task, plan: Plan) -> Facts:
     reach = max((abs(bound) for i in range(len(g.offsets)) for bound in g.span(i)), default=0)
     run = _launch(task, plan)
     covered = run.split * (plan.held * layout_of(plan).span("reduced") or run.chunk)
-    numbers = max(reach, g.n_kept + plan.slots, g.n_reduced + covered, l2.tickets(task, run))
+    numbers = max(reach, g.n_kept + plan.slots, g.n_reduced + covered, l2.tickets(task, run), run.ctas * run.chunk)
     kept_rank, reduced_rank = task.ranks
     return Facts(
         kept_rank,
@@ -291,6 +293,8 @@ def _launch(task: Task, plan: Plan) -> Launch:
         return l2.launch(task, plan)
     own = span * (held.needed(task, plan) if task.program.reduces else plan.held)
     length = rows.count_of(task, plan.vector) * plan.vector if plan.fast == "reduced" else g.n_reduced
+    if plan.persistent:
+        return sides.launch(task, plan, own)
     if task.program.reduces:
         if plan.fast == "kept":
             own = max(1, -(-g.n_reduced // plan.cluster))  # equal parts: the last accesses alone may be outside

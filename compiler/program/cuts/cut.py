@@ -1,8 +1,9 @@
 """Cuts an array program into steps: kernel programs in launch order, with buffers between them.
 
 Folds over the same dims of the same elements, and uses of their results on these elements, are one step if a CTA or a
-cluster can own a row. Everything else is cut at the grid: an earlier step writes values to a buffer, and a later one
-reads them. What crosses is chosen as the cheapest cut of the graph: few values, along few dims, of narrow types.
+cluster can own a row. Side folds, over the dims of the rows themselves, join it. Everything else is cut at the grid: an
+earlier step writes values to a buffer, and a later one reads them. What crosses is chosen as the cheapest cut of the
+graph: few values, along few dims, of narrow types.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ def cut(
     *,
     portable: bool = False,
     whole: Collection[int] = (),
+    joins: Owns = lambda *_: False,
 ) -> Steps:
     """The steps of ``program``.
 
@@ -46,9 +48,11 @@ def cut(
         along: the planner's answer along which dims the threads of a step without folds go.
         portable: whether results have the same bits on every GPU.
         whole: the dims along which elements fill words of bits.
+        joins: ``joins(kept, reduced)`` says whether folds over the ``kept`` dims may be side folds of these rows.
     """
     program = rewritten(program, owns, far, portable=portable)
-    groups = grouped(program, owns, range(len(program.dims)) if order is None else order, whole, along, far)
+    order = range(len(program.dims)) if order is None else order
+    groups = grouped(program, owns, order, whole, along, far, joins)
     homes = _homes(program, groups)
     buffers = Buffers(program)
     crossing: list[list[Expr]] = []
@@ -103,7 +107,8 @@ def _crossing(group: Group, groups: Sequence[Group], homes: Mapping[str, int]) -
 def _can_cross(e: Expr, group: Group, groups: Sequence[Group], homes: Mapping[str, int]) -> bool:
     """Whether an earlier step than ``group`` can write ``e`` for each of its rows."""
     home = groups[homes[e.digest]] if e.digest in homes else group
-    return home is not group and e.space == home.space and home.makes(e)
+    own = (home.space, home.reduced) if home.sides else (home.space,)
+    return home is not group and e.space in own and home.makes(e)
 
 
 def _weight(e: Expr) -> int:

@@ -54,6 +54,7 @@ class Group:
         written: what it writes.
         first: the elements that it gathers for a later one.
         far: whether rows wait far from the threads, or are folded once: another read costs more than instructions.
+        sides: its side folds, over the dims of its rows, of elements that it has anyway.
     """
 
     kept: Space
@@ -64,6 +65,7 @@ class Group:
     written: list[Written] = field(default_factory=list)
     first: tuple[Expr, ...] = ()
     far: bool = False
+    sides: tuple[Expr, ...] = ()
 
     @property
     def space(self) -> Space:
@@ -73,12 +75,12 @@ class Group:
     @lazy
     def own(self) -> frozenset[str]:
         """The digests of its folds."""
-        return frozenset(f.digest for phase in self.phases for f in phase)
+        return frozenset(f.digest for phase in (*self.phases, self.sides) for f in phase)
 
     @property
     def is_plain(self) -> bool:
         """Whether it is one reduction, whose results no element uses: a step for the planner of reductions."""
-        single = len(self.phases) == 1 and not any(map(self.is_full, self.written))
+        single = len(self.phases) == 1 and not self.sides and not any(map(self.is_full, self.written))
         own = any(map(_gathers, (*self.first, *(w.value for w in self.written))))
         return single and not own and (not self.gathers or bool(self.mapped))
 
@@ -99,13 +101,17 @@ class Group:
         return self.gathers if not self.owned or after_another else ()
 
     def is_full(self, written: Written) -> bool:
-        """Whether a value is written for each element, and not for each row."""
-        return not self.phases or bool(written.space & self.reduced)
+        """Whether a value is written for each element, and not for each row or by a side fold."""
+        return not self.phases or (bool(written.space & self.reduced) and not self.is_side(written))
+
+    def is_side(self, written: Written) -> bool:
+        """Whether a value is what a side fold leaves along the row: elements have the dims of rows, too."""
+        return bool(self.sides) and written.space == self.reduced
 
     @property
     def folded(self) -> tuple[Expr, ...]:
         """The values that it folds."""
-        return tuple(a for phase in self.phases for f in phase for a in f.args)
+        return tuple(a for phase in (*self.phases, self.sides) for f in phase for a in f.args)
 
     @property
     def roots(self) -> tuple[Expr, ...]:
@@ -113,16 +119,19 @@ class Group:
         return (*self.folded, *(w.value for w in self.written))
 
     def makes(self, e: Expr) -> bool:
-        """Whether it can write ``e`` for each row.
+        """Whether it can write ``e`` for each row, or after its side folds.
 
         A plain step makes expressions of its results, of constants and of its count alone. Where rows are far, a step
         that gathers is another one: its CTAs fold rows by themselves, and make anything of the results.
         """
+        leaves = [x for x in above_results((e,)) if not x.args or x.op in ("result", "gather")]
+        if self.sides and e.space == self.reduced:
+            own = {f.digest for f in self.sides}
+            return all(x.op == "const" or (x.op == "result" and x.args[0].digest in own) for x in leaves)
         if e.space & ~self.space:
             return False
         if not self.is_plain or (self.far and _gathers(e)):
             return True
-        leaves = [x for x in above_results((e,)) if not x.args or x.op in ("result", "gather")]
         return all(x.op == "const" or (x.op == "count" and x.value == self.reduced) or self.folds(x) for x in leaves)
 
     def folds(self, e: Expr) -> bool:
@@ -165,6 +174,7 @@ def grouped(
     whole: Collection[int] = (),
     along: Along = lambda _, reduced: reduced,
     far: Owns = lambda *_: False,
+    joins: Owns = lambda *_: False,
 ) -> list[Group]:
     """What the steps of ``program`` compute and write, in order.
 
@@ -177,15 +187,17 @@ def grouped(
         whole: the dims along which elements fill words of bits.
         along: the planner's answer along which dims the threads of a step without folds go.
         far: the planner's answer which of the rows that are owned wait far from the threads, or are folded once.
+        joins: the planner's answer in which steps of rows side folds may join.
     """
     below = folds_below(program.roots)
-    groups = _fold_groups(program, below, owns, far)
+    groups = _fold_groups(program, below, owns, far, joins)
     step_of = {digest: i for i, g in reversed(list(enumerate(groups))) for digest in g.own}
+    step_of |= {f.digest: i + 1 for i, g in enumerate(groups) for f in g.sides}  # known when the step is over
     left = [Written(Operand("output", i), o.expr, space_of(o.axes), o.words) for i, o in enumerate(program.outputs)]
-    for serves in (_writes_elements, _writes_rows):
+    for serves in (_writes_sides, _writes_elements, _writes_rows):
         waiting, left = left, []
         for w in waiting:
-            first = max(_steps(below, w.value, step_of), default=0)
+            first = max(_steps(below, w.value, step_of), default=0) if serves is not _writes_sides else 0
             group = next((g for g in groups[first:] if serves(g, w)), None)
             (left if group is None else group.written).append(w)
     maps, found = [_turned(g, along, program) for g in _maps(left, order, whole)], list[Group]()
@@ -202,11 +214,13 @@ def _steps(below: dict[str, frozenset[str]], e: Expr, step_of: dict[str, int]) -
 
 
 # --- folds -----------------------------------------------------------------------------------------------------------
-def _fold_groups(program: ArrayProgram, below: dict[str, frozenset[str]], owns: Owns, far: Owns) -> list[Group]:
+def _fold_groups(
+    program: ArrayProgram, below: dict[str, frozenset[str]], owns: Owns, far: Owns, joins: Owns
+) -> list[Group]:
     """The steps of all folds, in an order in which each finds the results that it needs.
 
-    A step is taken first if no fold of its dims has to wait for another step. Before all of them come the folds that a
-    row needs to write its elements.
+    A step is taken first if no fold of its dims has to wait for another step, or if side folds may join it. Before all
+    of them come the folds that a row needs to write its elements.
     """
     early = _early(program, below, owns)
     groups: list[Group] = []
@@ -214,7 +228,9 @@ def _fold_groups(program: ArrayProgram, below: dict[str, frozenset[str]], owns: 
         while waiting:
             found = [_foldable(program, key, waiting, below, owns, far) for key in dict.fromkeys(map(_key, waiting))]
             ready = [(g, whole) for g, whole in found if g.phases]
-            group = next((g for g, whole in ready if whole), ready[0][0])
+            takers = [g for g, _ in ready if g.owned and joins(*map(program.dims_of, (g.kept, g.reduced)))]
+            joined = [replace(g, sides=_sides(g, waiting, below)) for g in takers]
+            group = next((g for g in joined if g.sides), None) or next((g for g, whole in ready if whole), ready[0][0])
             groups.append(_with_early(group, program, early - group.own, below))
             waiting = [f for f in waiting if f.digest not in group.own]
     return groups
@@ -278,6 +294,29 @@ def _foldable(
     return Group(*key, owned, phases, far=owned and far(*dims)), len(phase) == len(alike)
 
 
+def _sides(group: Group, waiting: Sequence[Expr], below: dict[str, frozenset[str]]) -> tuple[Expr, ...]:
+    """The folds over the dims of the rows of ``group`` that it can make of elements that it reads anyway.
+
+    They keep the dims of a row, need no results but those of its own phases, and take elements in any order.
+    """
+    left = {f.digest for f in waiting} - group.own
+    read = _elements_read(group, group.folded)
+    return tuple(
+        f
+        for f in waiting
+        if f.space == group.reduced
+        and _fold(f).over == group.kept
+        and _fold(f).monoid.commutative
+        and left.isdisjoint(below[f.digest] - {f.digest})
+        and read & _elements_read(group, f.args)
+    )
+
+
+def _elements_read(group: Group, roots: Sequence[Expr]) -> set[object]:
+    """The views of which values below ``roots`` need an element for each of the group's."""
+    return {e.value for e in above_results(roots) if e.op == "input" and e.space == group.kept | group.reduced}
+
+
 # --- results ---------------------------------------------------------------------------------------------------------
 def _writes_elements(group: Group, written: Written) -> bool:
     """Whether a step with folds can write a value for each of its elements, and has read some of what that needs.
@@ -290,6 +329,11 @@ def _writes_elements(group: Group, written: Written) -> bool:
         return False
     own = {e.value for e in above_results(group.roots) if e.op == "input"}
     return any(group.folds(e) or (e.op == "input" and e.value in own) for e in above_results((written.value,)))
+
+
+def _writes_sides(group: Group, written: Written) -> bool:
+    """Whether a step can write a value that its side folds leave."""
+    return bool(group.sides) and written.space == group.reduced and written.words is None and group.makes(written.value)
 
 
 def _writes_rows(group: Group, written: Written) -> bool:

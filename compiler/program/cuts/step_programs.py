@@ -14,7 +14,7 @@ from ...dtypes import BIT, NUMBER, DType
 from ...postorder import postorder
 from ..analysis.cost import COST
 from ..array_program import ArrayProgram, Fold
-from ..graph import ELEMENT, KEPT, REDUCED, SCALAR, Expr, Program, Space, union
+from ..graph import ELEMENT, KEPT, REDUCED, SCALAR, SIDE, Expr, Program, Space, union
 from ..storage import parts
 from ..tracing import product
 from .phases import Group, Written, above_results
@@ -117,7 +117,9 @@ class _Translation:
             for e in (e for e in nodes if e.op == "input" and e.dtype not in (BIT, NUMBER)):
                 self._input(Operand("view", e.value), e)  # type: ignore[arg-type]
         for phase in group.phases:
-            self._fold(phase)
+            self._fold(phase, KEPT)
+        if group.sides:
+            self._fold(group.sides, SIDE)
 
     def output(self, written: Written) -> Expr:
         """The kernel's output for a value: in the type of the array, for each element or each row."""
@@ -205,17 +207,17 @@ class _Translation:
             terms[:2] = [Expr("add", (a, b), e.dtype, a.space | b.space, None, e.where)]
         return terms[0]
 
-    def _fold(self, phase: Sequence[Expr]) -> None:
-        """Makes the folds of a phase one fold, over the product of their monoids."""
+    def _fold(self, phase: Sequence[Expr], space: Space) -> None:
+        """Makes the folds of a phase one fold, over the product of their monoids, which leaves values in ``space``."""
         graphs = [e.value.monoid for e in phase if isinstance(e.value, Fold)]
         args = tuple(self._translated(a) for e in phase for a in e.args)
         graph = graphs[0] if len(graphs) == 1 else product(graphs)
-        whole = Expr("reduce", args, args[0].dtype, KEPT, graph, phase[0].where)
+        whole = Expr("reduce", args, args[0].dtype, space, graph, phase[0].where)
         position = 0
         for e in phase:
             for i, a in enumerate(e.args):
                 own = Expr("result", (e,), a.dtype, e.space, i)
-                self.made[own.digest] = Expr("result", (whole,), a.dtype, KEPT, position)
+                self.made[own.digest] = Expr("result", (whole,), a.dtype, space, position)
                 position += 1
 
 

@@ -114,7 +114,7 @@ class HeldRow:
 
     def begin_phase(self) -> None:
         """Forgets what is to be computed again."""
-        if self.slots:
+        if self.row.kernel.plan.resident == "shared":
             for known in self.fragments:
                 known.clear()
 
@@ -142,7 +142,7 @@ class HeldRow:
             for operand, j in product(self.row.reused, range(len(self.starts))):
                 self.fragment(self.row.kernel.inputs[operand], j)
             gpu.barrier()  # all threads have read what they need of the tiles in which results are going to lie
-        rows, elements = self.row.values.apart(self.row.kernel.results)
+        rows, elements = self.row.values.apart()
         self.row.store_rows(rows)
         self.store_elements(elements)
 

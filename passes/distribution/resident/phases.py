@@ -15,7 +15,7 @@ from typing import Any
 from ....compiler.ir.build import bytes_of, i32, memory_type
 from ....compiler.ir.combine import unpack
 from ....compiler.ir.dialect.base import element
-from ....compiler.ir.mlir import arith, ir, nvvm
+from ....compiler.ir.mlir import arith, gpu, ir, nvvm
 from ....compiler.planner.alignment import LINE
 from ....compiler.postorder import postorder
 from ..kernel import Kernel
@@ -44,16 +44,29 @@ def distribute_phases(kernel: Kernel) -> None:
         if _reads_parts_of_lines(kernel):
             accesses = accesses.by_lines()
         row = WalkedRow.in_slots(accesses) if kernel.facts.walked else ROWS[kernel.plan.resident](accesses)
-        fetched = _fetched(accesses.values)
-        accesses.values.prepare(fetched)
-        for number in range(len(kernel.phases)):
-            phase = kernel.of(number)
-            with phase.reduce.location:
-                state = _met(replace(tile, row=replace(tile.row, kernel=phase)), row.reduced(phase), place)
-            accesses.values.kept.update(zip(phase.reduced, state, strict=True))
-        if fetched and kernel.plan.warps == kernel.plan.cluster == 1:
-            nvvm.bar_warp_sync(i32(-1))  # between the warps of a row the stages have barriers
+        fold_phases(kernel, tile, place, row)
         row.store()
+
+
+def fold_phases(kernel: Kernel, tile: Tile, place: Place, row: Any, *, again: bool = False) -> None:
+    """Folds a row, phase after phase: what the phases leave is known of the row then.
+
+    Where the code runs ``again`` for another row, a single phase needs a second barrier, or a warp would leave its
+    state for that row before all have read those of this one.
+    """
+    values = row.row.values
+    fetched = _fetched(values)
+    values.prepare(fetched)
+    for number in range(len(kernel.phases)):
+        phase = kernel.of(number)
+        with phase.reduce.location:
+            state = row.reduced(phase)
+            if again and len(kernel.phases) == 1 and place.plan.warps > 1:
+                gpu.barrier()
+            state = _met(replace(tile, row=replace(tile.row, kernel=phase)), state, place)
+        values.kept.update(zip(phase.reduced, state, strict=True))
+    if fetched and kernel.plan.warps == kernel.plan.cluster == 1:
+        nvvm.bar_warp_sync(i32(-1))  # between the warps of a row the stages have barriers
 
 
 def _fetched(values: Values) -> list[Any]:

@@ -184,8 +184,11 @@ class RowAccesses:
         layout = [zero, kernel.number(1), *([zero] if access in IN_TILE else [])]
         return (1, 1), ([self.starts[operand], zero, arith.subi(r, self.begin)], layout, bounds)
 
-    def hold(self, operand: int, t: Any, *, walked: bool = False) -> Any:
-        """The slots in shared memory into which the thread copies its accesses of an input: all, or those there are."""
+    def hold(self, operand: int, t: Any, *, walked: bool = False, start: int | None = None) -> Any:
+        """The slots in shared memory into which the thread copies its accesses of an input: all, or those there are.
+
+        They begin at the byte ``start``, or where the slots of other inputs end. With ``start`` there may be no row.
+        """
         kernel, plan, facts = self.kernel, self.kernel.plan, self.kernel.facts
         layout = _layout(kernel, operand) + _after_layout(kernel, operand)
         attributes: dict[str, Any] = load_attributes(
@@ -194,6 +197,7 @@ class RowAccesses:
         attributes |= {"step": layout_of(plan).step, "slots": plan.held, "threads": plan.threads}
         attributes |= {"vector": plan.vector, "item": bytes_of(memory_type(t)), "whole": facts.full}
         attributes |= {"walked": True} if walked else {}
+        attributes |= {} if start is None else {"start": start, "whole": False}
         thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
         operands = [
             self.pointer("input", operand),

@@ -74,9 +74,10 @@ class Values:
             if not self.varies(v):
                 self.fragment(v, {}, None, None)
 
-    def apart(self, results: Sequence[Any]) -> tuple[Numbered, Numbered]:
+    def apart(self) -> tuple[Numbered, Numbered]:
         """The results that have a value for each row, and those that have one for each element, with their numbers."""
-        numbered = list(enumerate(results))
+        kernel = self.kernel
+        numbered = [(n, v) for n, v in enumerate(kernel.results) if n not in kernel.side_results]
         return [(n, v) for n, v in numbered if not self.varies(v)], [(n, v) for n, v in numbered if self.varies(v)]
 
     def varies(self, v: Any) -> bool:

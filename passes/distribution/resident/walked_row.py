@@ -73,7 +73,7 @@ class WalkedRow:
     def store(self) -> None:
         """Writes the results."""
         kernel, values = self.row.kernel, self.row.values
-        rows, elements = values.apart(kernel.results)
+        rows, elements = values.apart()
         self.row.store_rows(rows)
         if not elements:
             return

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from tests.compiler.program.made_programs import Maker, softmax
 from warpfold.compiler.program.cuts.phases import grouped
 from warpfold.compiler.program.library.monoids import MAX, SUM
@@ -45,3 +49,37 @@ def test_a_fold_that_a_row_needs_to_write_its_elements_comes_before_the_row() ->
     groups = grouped(m.program(), lambda *_: True, (0, 1))
     assert [(g.kept, g.reduced) for g in groups] == [(0, 1), (1, 2), (0, 1)]
     assert [w.operand.number for w in groups[1].written] == [1]
+
+
+def _with_sides(*, of_result: bool = False) -> Any:
+    """A softmax of each row, and the sum of its columns or of those of the array."""
+    m = Maker((0, 1))
+    x = m.array(0)
+    greatest = m.fold([1], MAX, x)[0]
+    m.write(m.op("sub", x, greatest), (0, 1))
+    m.write(m.fold([0], SUM, m.op("sub", x, greatest) if of_result else x)[0], (1,))
+    return m.program()
+
+
+@pytest.mark.parametrize("of_result", [False, True])
+def test_a_fold_over_the_rows_joins_their_step(of_result: bool) -> None:
+    program = _with_sides(of_result=of_result)
+    (group,) = grouped(program, lambda *_: True, (0, 1), joins=lambda kept, _: kept == (0,))
+    assert [len(group.phases), len(group.sides)] == [1, 1]
+    assert not group.is_plain
+    assert [group.is_side(w) for w in group.written] == [True, False]
+
+
+def test_no_fold_over_the_rows_joins_where_the_planner_says_no() -> None:
+    groups = grouped(_with_sides(), lambda *_: True, (0, 1))
+    assert [len(g.sides) for g in groups] == [0, 0]
+
+
+def test_a_fold_that_needs_another_one_over_the_rows_does_not_join() -> None:
+    m = Maker((0, 1))
+    x = m.array(0)
+    greatest, total = m.fold([1], MAX, x)[0], m.fold([0], SUM, x)[0]
+    m.write(m.op("sub", x, greatest), (0, 1))
+    m.write(m.fold([0], SUM, m.op("sub", x, total))[0], (1,))
+    first, second = grouped(m.program(), lambda *_: True, (0, 1), joins=lambda kept, _: kept == (0,))
+    assert [len(first.sides), len(second.sides)] == [1, 0]

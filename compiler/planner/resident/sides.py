@@ -1,0 +1,150 @@
+"""Side folds: persistent CTAs take row after row, and each thread keeps the states of its own columns in registers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import ceil
+
+from ...plan.ladder import expand
+from ...plan.launch import Launch
+from ...plan.plan import COUNTS, OF_BITS, STATIC_SHARED, Plan
+from ...program.graph import REDUCED
+from ...target import WARP
+from .. import sittings
+from ..powers_of_two import ceil2
+from ..table import Table, threshold
+from ..task import Notes, Task
+from . import rows
+from .accesses import accesses, elements_of, is_by_columns, vector_of
+
+ONE_STATE = Table(
+    "accesses of a row", "threads of a row", sittings.SIDE_FOLDS,
+    ((96, 32), (256, 64), (1024, 256), (2048, 512)),
+)  # fmt: skip
+"""Where the states of a column take one register; longer rows are cut from the folds over them."""
+MORE_STATES = Table(
+    "accesses of a row", "threads of a row", sittings.SIDE_FOLDS,
+    ((96, 32), (256, 64), (512, 128), (768, 256), (2048, 512)),
+)  # fmt: skip
+"""Where they take more."""
+SHORT = threshold(4, "accesses of a thread", sittings.SIDE_FOLDS)
+"""Shorter rows have as few lanes as keep them in so many."""
+BESIDE = threshold(30, "registers", sittings.SIDE_FOLDS)
+"""Of a thread, beside PER_STATE for its columns and their states."""
+PER_INPUT = threshold(2, "registers of a column", sittings.SIDE_FOLDS)
+"""For each array of elements of 4 bytes or less, beside those of its states: how many CTAs an SM holds follows."""
+MOST_REGISTERS = threshold(248, "registers", sittings.SIDE_FOLDS)
+"""A thread that needs more shares its columns with another one: where it spills, rows are cut."""
+LEAST_ROWS = threshold(4, "rows of a CTA", sittings.SIDE_FOLDS)
+"""Where CTAs have fewer rows in turn, their states cost more than what a second kernel reads."""
+NARROW = threshold(2, "bytes of an element", sittings.SIDE_FOLDS)
+"""Rows of such elements that begin anywhere are no faster than two kernels."""
+REGISTERS = 65536
+"""Registers of an SM."""
+SHARED = STATIC_SHARED * 3 // 4
+"""Bytes of shared memory in which the rows of a CTA meet, at most: else it works on one row at a time."""
+
+
+def taking(task: Task, plan: Plan, notes: Notes, wanted: str = "") -> Plan | None:
+    """``plan`` with persistent CTAs that keep states of columns; None, with the reason in ``notes``, where none can.
+
+    Where ``wanted`` asks for persistent CTAs, they need not pay.
+    """
+    asked = "persistent" in expand(wanted)
+    if is_by_columns(task):  # whose folds over the rows are side folds of the rows, not the other way
+        return None
+    found = "asked for" if are_cut(wanted) else _persistent(task, plan)
+    if not isinstance(found, str) and not asked:
+        found = _slow(task, found) or found
+    if isinstance(found, str):
+        notes.rejected.append(("persistent", found))
+        return None
+    each, threads = found.held * found.vector, found.positions
+    notes.forget({"held", "resident", "lanes", "warps"})
+    notes.because(
+        f"a row waits in registers: {found.held} access(es) in each of {threads} thread(s)", "held", "resident"
+    )
+    notes.because(
+        f"each thread keeps the states of {each} column(s) through all rows of its CTA", "persistent", "warps"
+    )
+    return found
+
+
+def are_cut(wanted: str) -> bool:
+    """Whether options say that side folds are kernels of their own."""
+    return expand(wanted).get("persistent") == "0"
+
+
+def _persistent(task: Task, plan: Plan) -> Plan | str:
+    """The plan of persistent CTAs, or why there is none."""
+    if not any(o.space & REDUCED for o in task.program.outputs):
+        return "reductions of rows and of columns are kernels of their own"
+    vector = vector_of(task, "reduced")
+    kinds, count, states = accesses(task, "reduced", vector), rows.count_of(task, vector), _registers_of_state(task)
+    if not {*kinds}.isdisjoint(OF_BITS):
+        return "bits are put together by threads of one row"
+    if "shifted" in kinds and len(task.geometry.kept) > 1:
+        return "rows along several dims begin anywhere"
+    if (plan.tile_bytes or plan.fast != "reduced") and "shifted" not in kinds:
+        return "rows go through a tile by single elements"
+    threads = _threads(task, count, vector, states)
+    if not threads:
+        return f"{task.geometry.n_reduced} columns have too many states for the registers of an SM"
+    lanes = WARP if "shifted" in kinds else min(WARP, threads)
+    warps = max(1, threads // lanes)
+    held = ceil(count / (warps * lanes))
+    kept = max(1, rows.CTA_THREADS // (WARP * warps)) if "shifted" not in kinds else 1
+    if kept * WARP * warps * held * vector * 4 * states > SHARED:
+        kept = 1
+    found = Plan("reduced", "interleaved", vector, 1, lanes, warps, kept, resident="registers", held=held)
+    each = _registers(task, held * vector, states)
+    ctas = min(REGISTERS // each, task.target.threads_per_sm) // found.threads
+    return replace(found, persistent=max(1, min(COUNTS["persistent"], ctas)))
+
+
+def _threads(task: Task, count: int, vector: int, states: int) -> int:
+    """The threads that share a row of ``count`` accesses; 0 where they have not enough registers."""
+    table = ONE_STATE if states == 1 else MORE_STATES
+    threads = table.at(count) or 0
+    threads = min(threads, ceil2(ceil(count / SHORT))) if threads == WARP else threads
+    while threads and _registers(task, ceil(count / threads) * vector, states) > MOST_REGISTERS:
+        threads = 2 * threads if threads < 1024 else 0
+    fits = threads and _registers(task, ceil(count / threads) * vector, states) * threads <= REGISTERS
+    return threads if fits else 0
+
+
+def _registers(task: Task, columns: int, states: int) -> int:
+    """The registers of a thread with so many columns, of ``states`` registers each."""
+    types = [task.operand_type(i) for i in elements_of(task) if i < len(task.program.inputs)]
+    each = states + PER_INPUT * sum(ceil(t.itemsize / 4) for t in types)
+    return ceil((BESIDE + columns * each) / 8) * 8
+
+
+def _slow(task: Task, plan: Plan) -> str:
+    """Why a kernel of the rows and one of the columns are faster; empty if they are not."""
+    if task.geometry.n_kept < LEAST_ROWS * plan.slots * plan.persistent * task.machine:
+        return f"{task.geometry.n_kept} rows are too few for persistent CTAs"
+    narrow = min(task.operand_type(i).itemsize for i in elements_of(task)) <= NARROW
+    return "rows of narrow elements begin anywhere" if narrow and _is_shifted(task, plan) else ""
+
+
+def _is_shifted(task: Task, plan: Plan) -> bool:
+    """Whether accesses begin before rows."""
+    return "shifted" in accesses(task, "reduced", plan.vector)
+
+
+def _registers_of_state(task: Task) -> int:
+    """Registers of the states of one column."""
+    return sum(ceil(t.itemsize / 4) for t in task.program.side_states)
+
+
+def launch(task: Task, plan: Plan, own: int) -> Launch:
+    """The grid: as many CTAs as the machine holds at once, if there are rows for each. ``own`` are the columns of one.
+
+    Where rows begin anywhere, so many that all rows of a CTA begin equally far after a boundary.
+    """
+    tiles = -(-task.geometry.n_kept // plan.slots)
+    ctas = max(1, min(tiles, plan.persistent * task.machine))
+    if _is_shifted(task, plan):
+        ctas = max(plan.vector, ctas // plan.vector * plan.vector)
+    return Launch(tiles, 1, own, ctas=ctas)

@@ -1,0 +1,266 @@
+"""Side folds: persistent CTAs, whose threads keep states of their own columns while they take row after row.
+
+The rows are divided into *parts*, as many as there are CTAs: part p is rows p, p + parts, p + 2 * parts, ... A thread
+owns the same columns in each row, so that its states need no exchange until the part is over. This also holds where
+rows begin anywhere, since those of a part begin equally far after a boundary. At the end of a part the rows that a CTA
+works on at a time meet, and the CTA leaves a state of each column. A *slice* is a part of the columns: when all parts
+are over, each slice combines the states of its columns, in the order of the parts, and writes the results. So the bits
+do not depend on which CTA does what.
+
+Tickets hand out the parts, and then the slices. A CTA waits only for parts, whose tickets are smaller and taken, so
+that the kernel ends even if one CTA runs at a time. While a row is folded and written, the elements of the next one are
+under way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from typing import Any
+
+from ....compiler.ir.build import address, bytes_of, memory_type
+from ....compiler.ir.combine import combine, elements, pack, tree, unpack, width, with_shape
+from ....compiler.ir.dialect.base import element, state_type
+from ....compiler.ir.mlir import arith, gpu, ir, scf
+from ....compiler.plan.plan import Plan
+from ....compiler.target import WARP
+from ..kernel import Kernel, load_attributes
+from ..meeting import meet_in_cta
+from ..place import Digits, Place, Tile, place_in_tile
+from ..reader import Reader
+from ..row import Row
+from .held_row import HeldRow
+from .phases import fold_phases
+from .row_accesses import RowAccesses, is_shifted, wide
+
+COLUMNS = 8
+"""Lanes along the columns of a slice: neighbours read whole sectors."""
+IN_FLIGHT = 16
+"""Loads of states of parts that a thread has in flight, of two columns each."""
+
+
+def distribute_persistent(kernel: Kernel) -> None:
+    """Writes the body of a kernel with side folds."""
+    parts = kernel.id(gpu.grid_dim(gpu.Dimension.x))
+    sides = SideFolds(kernel, Digits.of(kernel, kernel.plan), parts)
+    last = kernel.scaled(parts, 3)  # each CTA takes one ticket more, which says that none is left
+
+    def take() -> Any:
+        return kernel.make("fold.ticket", kernel.index, [kernel.arg("counter"), last], {}, 1)
+
+    def share(number: Any) -> Any:
+        return kernel.make("fold.share", kernel.index, [number], {}, 1)
+
+    loop = scf.WhileOp([kernel.index], [share(take())])
+    before, body = (part.blocks.append(kernel.index) for part in (loop.before, loop.after))
+    with ir.InsertionPoint(before):
+        (ticket,) = before.arguments
+        scf.ConditionOp(kernel.less(ticket, kernel.scaled(parts, 2)), [ticket])
+    with ir.InsertionPoint(body):
+        (ticket,) = body.arguments
+        branch = scf.IfOp(kernel.less(ticket, parts), [kernel.index], has_else=True)
+        with ir.InsertionPoint(branch.then_block):
+            states = sides.fold_rows(ticket)
+            following = take()  # while states are stored
+            sides.leave(ticket, states)
+            scf.YieldOp([following])
+        with ir.InsertionPoint(branch.else_block):
+            following = take()
+            sides.finish(arith.subi(ticket, parts))
+            scf.YieldOp([following])
+        scf.YieldOp([share(branch.results[0])])
+
+
+@dataclass(frozen=True, eq=False)
+class SideFolds:
+    """The side folds of a kernel.
+
+    Attributes:
+        kernel: the kernel.
+        digits: the digits of the thread.
+        parts: how many parts the rows have.
+    """
+
+    kernel: Kernel
+    digits: Digits
+    parts: Any
+
+    @property
+    def side(self) -> Kernel:
+        """The kernel as the side folds see it."""
+        return self.kernel.of_side(self.kernel.plan)
+
+    def fold_rows(self, part: Any) -> list[Any]:
+        """Folds and writes the rows of a part; gives the states of the thread's columns."""
+        kernel, plan = self.kernel, self.kernel.plan
+        tiles = kernel.ceil(kernel.arg("n_kept"), plan.slots)
+        empty = [v for _ in range(plan.held) for v in self.side.neutral(plan.vector)]
+        slots = self._fetch(part)
+        loop = scf.ForOp(part, tiles, self.parts, empty)
+        with ir.InsertionPoint(loop.body):
+            number = loop.induction_variable
+            tile, place, row = self._row(number)
+            row = replace(row, slots=slots)
+            for operand, j in product(slots, range(plan.held)):
+                row.fragment(kernel.inputs[operand], j)
+            self._fetch(arith.addi(number, self.parts))
+            fold_phases(kernel, tile, place, row, again=True)
+            states = self._joined(row, place, loop.inner_iter_args)
+            row.store()
+            scf.YieldOp(states)
+        return list(loop.results)
+
+    def _fetch(self, number: Any) -> dict[int, Any]:
+        """Has the elements of the rows of tile ``number``, if there is one, copied into slots of shared memory.
+
+        They are the same slots for all tiles.
+        """
+        kernel, plan = self.kernel, self.kernel.plan
+        _, place, row = self._row(number)
+        limit = arith.select(place.in_range, row.row.chunk.limit, row.row.chunk.first)
+        accesses = replace(row.row, chunk=row.row.chunk._replace(limit=limit))
+        slots, start = dict[int, Any](), 0
+        for operand in kernel.facts.waiting:
+            t = element(kernel.inputs[operand].type)
+            slots[operand] = accesses.hold(operand, t, start=start)
+            start += plan.held * plan.threads * plan.vector * bytes_of(memory_type(t))
+        return slots
+
+    def _row(self, number: Any) -> tuple[Tile, Place, HeldRow]:
+        """The rows of tile ``number``, the place of the thread, and its accesses to its row."""
+        kernel = self.kernel
+        tile, place = place_in_tile(Row.at(kernel, None), number, self.digits)
+        last = arith.subi(kernel.arg("n_kept"), kernel.number(1))
+        place = replace(place, start=arith.minsi(place.kept, last))
+        return tile, place, HeldRow.of(RowAccesses.of(kernel, place, {}))
+
+    def _joined(self, row: HeldRow, place: Place, states: Sequence[Any]) -> list[Any]:
+        """The states with the elements of a row."""
+        kernel, vector, n = self.side, self.kernel.plan.vector, len(self.side.sources)
+        found: list[Any] = []
+        for j in range(kernel.plan.held):
+            own = [wide(row.fragment(v, j), vector) for v in kernel.sources]
+            if kernel.plan.slots > 1:
+                pairs = zip(own, kernel.neutral(vector), strict=True)
+                own = [arith.select(place.in_range, v, i) for v, i in pairs]
+            with kernel.reduce.location:
+                found += combine(kernel.combine, list(states[j * n : (j + 1) * n]), own)
+        return found
+
+    def leave(self, part: Any, states: Sequence[Any]) -> None:
+        """Joins the states of the rows that a CTA works on at a time, and stores those of the part for the slices."""
+        kernel, n = self.side, len(self.side.sources)
+        on, base = kernel.is_first(self.digits.slot), arith.muli(part, kernel.arg("chunk"))
+        for j, column in enumerate(self._row(part)[2].starts):
+            with kernel.reduce.location:
+                state = self._met(kernel, pack(states[j * n : (j + 1) * n]))
+            for i, value in enumerate(unpack(state)):
+                array = address(kernel.arg("partial", i), base, element(value.type))
+                for own, at, there in self._pieces(value, column, on):
+                    attributes = {"kept_rank": 1, "reduced_rank": 0, "vector": width(own.type) > 1}
+                    kernel.make_op("fold.store", [], [own, array, at, there, kernel.number(1)], attributes)
+        last = scf.IfOp(self._count("fold.arrive", [ir.IntegerType.get_signless(1)]).results[0])
+        with ir.InsertionPoint(last.then_block):
+            self._count("fold.signal")
+            scf.YieldOp([])
+
+    def _pieces(self, value: Any, column: Any, on: Any) -> Iterator[tuple[Any, Any, Any]]:
+        """What to store of the states of an access: values, where each begins, and whether it is stored.
+
+        Accesses that begin before the row hold single columns of it.
+        """
+        kernel = self.kernel
+        if not is_shifted(kernel):
+            yield value, column, on
+            return
+        for k, own in enumerate(elements(value)):
+            at = arith.addi(column, kernel.number(k)) if k else column
+            inside = arith.cmpi(arith.CmpIPredicate.ult, at, kernel.arg("n_reduced"))  # not below 0, either
+            yield own, at, arith.andi(on, inside)
+
+    def _met(self, kernel: Kernel, state: Any) -> Any:
+        """The state of a thread's columns, of the rows of its warp and then of all warps."""
+        plan, types = kernel.plan, [with_shape(t, kernel.plan.vector) for t in kernel.states]
+        if plan.lanes_kept > 1:
+            attributes = {"lanes": plan.lanes_kept, "stride": plan.lanes, "ordered": True}
+            state = kernel.stage("fold.warp_reduce", [state.type], [state], attributes).results[0]
+        if plan.warps_kept == 1:
+            return state
+        warp = kernel.divide(self.digits.slot, plan.lanes_kept)
+        column, slots = kernel.scaled(self.digits.position, plan.vector), plan.positions * plan.vector
+        first = kernel.is_first(kernel.modulo(self.digits.slot, plan.lanes_kept))
+        buffers = [ir.Type.parse("!llvm.ptr<3>")] * len(kernel.states)
+        extents = {"rows": plan.warps_kept, "slots": slots}
+        left = list(kernel.make_op("fold.shared_store", buffers, [warp, column, first, state], extents).results)
+        operands, attributes = [kernel.number(0), column, *left], {**extents, "lanes": 1, "stride": 1, "ordered": True}
+        return kernel.stage("fold.interwarp_accumulate", [state_type(types)], operands, attributes).results[0]
+
+    def _count(self, op: str, types: Sequence[Any] = ()) -> Any:
+        """An op on the counter of the parts that are over. The first counter is that of the tickets."""
+        kernel = self.kernel
+        return kernel.make_op(op, list(types), [kernel.arg("counter"), kernel.number(1), self.parts], {})
+
+    def finish(self, number: Any) -> None:
+        """Combines the states of the columns of slice ``number``, and writes the results."""
+        kernel = self.kernel.of_side(_across_parts(self.kernel.plan, pairs=not is_shifted(self.kernel)))
+        self._count("fold.await")
+        blocks = kernel.ceil(kernel.arg("n_reduced"), kernel.plan.slots)
+        columns = replace(Row.at(kernel, None), columns=kernel.arg("n_reduced"))
+        loop = scf.ForOp(number, blocks, self.parts)
+        with ir.InsertionPoint(loop.body):
+            tile = Tile(columns, kernel.scaled(loop.induction_variable, kernel.plan.slots))
+            with kernel.reduce.location:
+                state, place = self._of_parts(kernel, tile, tile.place(kernel.plan))
+            self._write(kernel, state, place)
+            gpu.barrier()  # before states of the next columns are left in shared memory
+            scf.YieldOp([])
+
+    def _of_parts(self, kernel: Kernel, tile: Tile, place: Place) -> tuple[Any, Place]:
+        """The states of columns in all parts, and the thread's place then: warps leave it other columns."""
+        positions, vector = kernel.plan.positions, kernel.plan.vector
+        stored = kernel.arg("n_reduced" if is_shifted(kernel) else "chunk")
+        column = arith.minsi(place.kept, arith.subi(stored, kernel.number(vector)))
+        step = kernel.number(IN_FLIGHT * positions)
+        loop = scf.ForOp(place.position, self.parts, step, kernel.neutral(vector))
+        with ir.InsertionPoint(loop.body):
+            first = loop.induction_variable
+            steps = [arith.addi(first, kernel.number(u * positions)) for u in range(IN_FLIGHT)]
+            loaded = [self._of_part(kernel, column, r) for r in steps]  # all of them before any is combined
+            found = tree(kernel.combine, [partial(list, own) for own in loaded])
+            scf.YieldOp(combine(kernel.combine, list(loop.inner_iter_args), found))
+        return meet_in_cta(tile, pack(list(loop.results)), place)
+
+    def _of_part(self, kernel: Kernel, column: Any, part: Any) -> list[Any]:
+        """The states of columns in a part; the identity where there is no such part. Loads need no branch so."""
+        there = kernel.less(part, self.parts)
+        at = arith.minsi(part, arith.subi(self.parts, kernel.number(1)))
+        operands = [column, at, kernel.number(1), kernel.arg("chunk")]
+        attributes, lanes = load_attributes(1, 1, "kept", "coherent"), kernel.plan.vector
+        return [
+            arith.select(
+                there, kernel.make("fold.load", t, [kernel.arg("partial", i), *operands], attributes, lanes), e
+            )
+            for i, (t, e) in enumerate(zip(kernel.states, kernel.neutral(lanes), strict=True))
+        ]
+
+    def _write(self, kernel: Kernel, state: Any, place: Place) -> None:
+        """Writes the results of the thread's columns."""
+        memo = dict(zip(kernel.reduced, unpack(state), strict=True))
+        reader, dims = Reader(kernel, None), range(kernel.facts.reduced_rank)
+        for number in kernel.side_results:
+            value = reader.fragment(kernel.results[number], place.plan.vector_kept, memo)
+            layout = kernel.dims("reduced_size", 0, dims[1:])
+            layout += kernel.dims("reduced_stride", len(kernel.inputs) + number, dims)
+            for k, own in enumerate(elements(value)):
+                at = arith.addi(place.kept, kernel.number(k)) if k else place.kept
+                on = arith.andi(place.owner, kernel.less(at, kernel.arg("n_reduced"))) if k else place.owner
+                operands = [own, kernel.arg("output", number), at, on, *layout]
+                kernel.make_op("fold.store", [], operands, {"kept_rank": len(dims), "reduced_rank": 0, "vector": False})
+
+
+def _across_parts(plan: Plan, *, pairs: bool) -> Plan:
+    """The plan by which threads share the states that parts left: each has two columns where ``pairs`` are stored."""
+    vector = 2 if pairs and plan.positions * plan.vector % 2 == 0 else 1
+    return Plan("kept", "interleaved", vector, 1, WARP // COLUMNS, plan.threads // WARP)

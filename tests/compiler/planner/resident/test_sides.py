@@ -1,0 +1,53 @@
+"""Persistent CTAs for side folds: how many threads share a row, and how many CTAs an SM holds."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+import warpfold as wf
+from warpfold.runtime import ptxas
+
+NORMS = {"layer": (wf.vjp(wf.layer_norm), 2), "rms": (wf.vjp(wf.rms_norm), 1)}
+
+
+def _plan(norm: str, rows: int, columns: int, t: str) -> Any:
+    """The plan of the gradient of a norm; None where its rows are cut from its weights."""
+    function, weights = NORMS[norm]
+    xs = [((rows, columns), t)] * 2 + [((columns,), t)] * weights
+    steps = function._planned(xs, {}, "sm_90a").prepared.steps
+    return steps[0].prepared.choice.plan if len(steps) == 1 else None
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize(("columns", "t"), [(128, "bf16"), (768, "f32"), (4096, "bf16"), (4096, "f32"), (8192, "bf16")])
+def test_nothing_spills(norm: str, columns: int, t: str) -> None:
+    """Not in the loop over rows: a spill there takes longer than any other plan."""
+    if ptxas.find_ptxas() is None:
+        pytest.skip("needs ptxas")
+    function, weights = NORMS[norm]
+    compiled = function.compile(*[((131072, columns), t)] * 2, *[((columns,), t)] * weights)
+    (text,) = compiled.ptx if isinstance(compiled.ptx, tuple | list) else (compiled.ptx,)
+    assert re.search(rf"\.minnctapersm {compiled.plans[0].persistent}\b", text)
+    assert ptxas.assemble(text, "sm_90a").spills == 0
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("columns", [64, 512, 768, 1024, 2048, 3072, 4096, 6144, 8192])
+def test_a_thread_keeps_its_columns_in_registers(norm: str, columns: int) -> None:
+    plan = _plan(norm, 131072, columns, "bf16")
+    assert plan.held * plan.positions * plan.vector >= columns
+    assert plan.held * plan.vector <= 32
+    assert 1 <= plan.persistent * plan.threads <= 2048
+
+
+@pytest.mark.parametrize(("columns", "t"), [(16384, "bf16"), (32768, "bf16"), (16384, "f32"), (1003, "bf16")])
+def test_other_rows_are_cut(columns: int, t: str) -> None:
+    assert _plan("layer", 32768, columns, t) is None
+
+
+def test_a_cta_of_few_rows_is_cut() -> None:
+    assert _plan("layer", 1000, 4096, "bf16") is None
+    assert _plan("layer", 2000, 4096, "bf16") is not None

@@ -1,0 +1,171 @@
+"""Side folds: what a program folds over its rows comes out of the kernel that folds and writes the rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from access_picture import run_under
+
+import warpfold as wf
+from warpfold.runtime.emulator.sanitizer import Sanitizer
+
+RNG = np.random.default_rng(5)
+TYPES = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f64": np.float64}
+PERSISTENT = "persistent=1"
+
+
+@wf.program
+def columns(x: Any) -> Any:
+    """A softmax of each row, and the greatest element and the sum of each of its columns."""
+    y = wf.softmax(x, axis=-1)
+    return y, wf.max(y, axis=0), wf.sum(y, axis=0)
+
+
+@wf.program
+def scaled(x: Any) -> Any:
+    """A softmax of each row, and half the sum of each column in bf16."""
+    y = wf.softmax(x, axis=-1)
+    return y, wf.cast(wf.sum(y, axis=0) * 0.5, "bf16")
+
+
+def _made(shape: tuple[int, ...], t: str) -> Any:
+    return RNG.standard_normal(shape).astype(TYPES[t])
+
+
+def _softmax(x: Any) -> Any:
+    e = np.exp(x.astype(np.float64) - x.max(-1, keepdims=True).astype(np.float64))
+    return e / e.sum(-1, keepdims=True)
+
+
+def _layer_norm_backward(dy: Any, x: Any, w: Any) -> tuple[Any, Any, Any]:
+    """The gradients of a layer norm in f64, by the formulas."""
+    dy, x, w = (a.astype(np.float64) for a in (dy, x, w))
+    h = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
+    g, rows = dy * w, tuple(range(x.ndim - 1))
+    inner = g - g.mean(-1, keepdims=True) - h * (g * h).mean(-1, keepdims=True)
+    return inner / np.sqrt(x.var(-1, keepdims=True) + 1e-5), (dy * h).sum(rows), dy.sum(rows)
+
+
+def _close(found: Any, exact: Any, x: Any) -> None:
+    """Within some last bits of the type, at the size of what was added."""
+    eps = float(ml_dtypes.finfo(x.dtype).eps)
+    error = np.abs(found.astype(np.float64) - exact).max()
+    assert error <= 40 * eps * max(1.0, np.abs(exact).max()), error
+
+
+@pytest.mark.parametrize(
+    ("shape", "t", "plan"),
+    [
+        ((300, 512), "f32", "warps=4"),  # one CTA a row, and parts of one or two rows
+        ((2500, 24), "f32", ""),  # rows of some lanes, several of which a warp takes at a time
+        ((1100, 100), "f16", "warps_kept=4"),  # a warp of which some lanes have no access
+        ((700, 264), "bf16", "warps=2,warps_kept=2"),  # warps along both axes
+        ((150, 1032), "bf16", "warps=2"),  # several accesses a thread, the last ones beyond the row
+        ((20, 31, 72), "f32", ""),  # rows along two dims
+        ((300, 96), "f64", ""),
+        ((280, 51), "f32", "vector=1,warps=1"),  # single elements
+        ((280, 515), "f32", "warps=2"),  # rows that begin anywhere
+        ((150, 1031), "bf16", "warps=2"),
+        ((3, 64), "f32", ""),  # fewer rows than CTAs
+    ],
+)  # fmt: skip
+def test_gradients_of_weights_come_with_that_of_the_rows(shape: tuple[int, ...], t: str, plan: str) -> None:
+    dy, x, w, b = _made(shape, t), _made(shape, t), _made(shape[-1:], t), _made(shape[-1:], t)
+    how = {"plan": ",".join(filter(None, [PERSISTENT, plan]))}
+    backward = wf.vjp(wf.layer_norm)
+    (own,) = backward.compile(dy, x, w, b, **how).plans
+    assert own.persistent == 1
+    tool, found = Sanitizer(), []
+    run_under(tool, lambda: found.extend(backward(dy, x, w, b, **how)))
+    assert not list(tool.findings), list(tool.findings)[:2]
+    for result, exact in zip(found, _layer_norm_backward(dy, x, w), strict=True):
+        _close(result, exact, x)
+    again = backward(dy, x, w, b, **how)
+    assert all(np.array_equal(r, a) for r, a in zip(found, again, strict=True))
+
+
+def test_a_row_may_lie_in_the_place_of_its_input() -> None:
+    dy, x, w = _made((1400, 40), "f32"), _made((1400, 40), "f32"), _made((40,), "f32")
+    backward, own = wf.vjp(wf.rms_norm), x.copy()
+    apart = backward(dy, x, w, plan=PERSISTENT)
+    tool = Sanitizer()
+    run_under(tool, lambda: backward(dy, own, w, out=(own, np.empty(40, np.float32)), plan=PERSISTENT))
+    assert not list(tool.findings)
+    np.testing.assert_array_equal(own, apart[0])
+
+
+def test_any_commutative_fold_may_be_one_and_several_are_one_state() -> None:
+    x = _made((900, 72), "f32")
+    (plan,) = columns.compile(x, plan=PERSISTENT).plans
+    assert plan.persistent == 1
+    y, greatest, total = columns(x, plan=PERSISTENT)
+    exact = _softmax(x)
+    for result, expected in ((y, exact), (greatest, exact.max(0)), (total, exact.sum(0))):
+        np.testing.assert_allclose(result, expected, rtol=1e-5)
+    np.testing.assert_array_equal(greatest, y.max(0))
+
+
+def test_results_are_made_of_what_the_fold_leaves() -> None:
+    x = _made((600, 40), "f32")
+    assert len(scaled.compile(x, plan=PERSISTENT).plans) == 1
+    _, half = scaled(x, plan=PERSISTENT)
+    np.testing.assert_allclose(half.astype(np.float64), _softmax(x).sum(0) / 2, rtol=2**-8)
+
+
+def test_a_users_monoid_is_a_side_fold() -> None:
+    @wf.monoid(identity=(0.0, 0.0))
+    def loudness(a: Any, b: Any) -> Any:
+        return wf.maximum(a[0], b[0]), a[1] + b[1]
+
+    @wf.program
+    def loud(x: Any) -> Any:
+        y = wf.softmax(x, axis=1)
+        peak, energy = wf.fold(loudness, y, y * y, axis=0)
+        return y, peak, energy
+
+    x = _made((500, 36), "f32")
+    assert len(loud.compile(x, plan=PERSISTENT).plans) == 1
+    _, peak, energy = loud(x, plan=PERSISTENT)
+    np.testing.assert_allclose(peak, _softmax(x).max(0), rtol=1e-5)
+    np.testing.assert_allclose(energy, (_softmax(x) ** 2).sum(0), rtol=1e-5)
+
+
+def _steps(x: Any, **how: Any) -> list[Any]:
+    return [own.prepared.choice for own in columns._planned((x,), how, "sm_90a").prepared.steps]
+
+
+def test_many_rows_get_persistent_ctas_and_few_do_not() -> None:
+    many, *others = _steps(((32768, 4096), "bf16"))
+    assert not others
+    assert many.plan.persistent > 0
+    assert many.run.ctas == many.plan.persistent * 132
+    first, *_ = _steps(((200, 4096), "bf16"))
+    assert ("persistent", "200 rows are too few for persistent CTAs") in first.rejected
+
+
+@pytest.mark.parametrize(
+    ("spec", "how", "reason"),
+    [
+        (((8192, 65536), "f32"), {}, "65536 columns have too many states for the registers of an SM"),
+        (((32768, 4095), "bf16"), {}, "rows of narrow elements begin anywhere"),
+        (((131072, 51), "f32"), {}, "rows go through a tile by single elements"),
+        (((32768, 4096), "bf16"), {"plan": "persistent=0"}, "asked for"),
+    ],
+)
+def test_other_rows_are_cut_from_the_folds_over_them(spec: Any, how: dict[str, Any], reason: str) -> None:
+    choices = _steps(spec, **how)
+    assert len(choices) > 1
+    assert ("persistent", reason) in [note for c in choices for note in c.rejected]
+
+
+def test_portable_bits_of_a_row_do_not_depend_on_other_rows() -> None:
+    assert all(not c.plan.persistent for c in _steps(((32768, 4096), "bf16"), determinism="portable"))
+
+
+def test_the_cut_gives_the_same_results() -> None:
+    x = _made((1500, 64), "f32")
+    for one, two in zip(columns(x, plan=PERSISTENT), columns(x, plan="persistent=0"), strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-5)
