@@ -7,7 +7,7 @@ from math import ceil
 
 from ...plan.ladder import expand
 from ...plan.launch import Launch
-from ...plan.plan import COUNTS, OF_BITS, STATIC_SHARED, Plan
+from ...plan.plan import COUNTS, OF_BITS, Plan
 from ...program.graph import REDUCED
 from ...target import WARP
 from .. import sittings
@@ -30,19 +30,19 @@ MORE_STATES = Table(
 SHORT = threshold(4, "accesses of a thread", sittings.SIDE_FOLDS)
 """Shorter rows have as few lanes as keep them in so many."""
 BESIDE = threshold(30, "registers", sittings.SIDE_FOLDS)
-"""Of a thread, beside PER_STATE for its columns and their states."""
+"""Of a thread, beside those of its columns."""
 PER_INPUT = threshold(2, "registers of a column", sittings.SIDE_FOLDS)
-"""For each array of elements of 4 bytes or less, beside those of its states: how many CTAs an SM holds follows."""
+"""For each array that is read, of elements of 4 bytes or less, beside those of the column's states."""
 MOST_REGISTERS = threshold(248, "registers", sittings.SIDE_FOLDS)
 """A thread that needs more shares its columns with another one: where it spills, rows are cut."""
 LEAST_ROWS = threshold(4, "rows of a CTA", sittings.SIDE_FOLDS)
 """Where CTAs have fewer rows in turn, their states cost more than what a second kernel reads."""
 NARROW = threshold(2, "bytes of an element", sittings.SIDE_FOLDS)
 """Rows of such elements that begin anywhere are no faster than two kernels."""
-REGISTERS = 65536
-"""Registers of an SM."""
-SHARED = STATIC_SHARED * 3 // 4
-"""Bytes of shared memory in which the rows of a CTA meet, at most: else it works on one row at a time."""
+REGISTERS = threshold(65536, "registers", sittings.SIDE_FOLDS)
+"""Of an SM."""
+SHARED = threshold(36864, "bytes of shared memory", sittings.SIDE_FOLDS)
+"""In which the rows of a CTA meet at the end, at most: else it works on one row at a time."""
 
 
 def taking(task: Task, plan: Plan, notes: Notes, wanted: str = "") -> Plan | None:
