@@ -111,18 +111,21 @@ def compile(form: str, arch: str, path: str | None, json: bool, changes: bool, n
         "warpfold explain examples/monoids.py:affine --shape 1000000 --arch sm_80",
         "warpfold explain layer_norm --shape 4096x1024 --shape 1024 --shape 1024",
         "warpfold explain softmax --shape 64x1048576 --plan resident=memory",
+        "warpfold explain rms_norm --shape 32768x4096 --shape 4096 --gradient",
     ),
 )
 @of_what
 @click.option("--arch", default=ARCH, show_default=True, help="The architecture to plan for.")
-def explain(arch: str, **what: Any) -> None:
+@click.option("--gradient", is_flag=True, help="What the forward of a program keeps for its backward, and both.")
+def explain(arch: str, gradient: bool, **what: Any) -> None:
     """Explain the plan of OP in words: who owns which elements, the stages, the reasons, and the least cost.
 
-    Of a program also its dims, phases and steps, why it is cut or not, and where a row waits for the next phase.
+    Of a program also its dims, phases and steps, why it is cut or not, and where a row waits for the next phase. With
+    --gradient, what its forward keeps for its backward, the bytes of that, and what both move with it and without.
     """
     from ..commands.explain import explain as command
 
-    command(request_of(**what), arch)
+    command(request_of(**what), arch, gradient=gradient)
 
 
 @click.command(

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from math import prod
 
+from ..compiler.errors import error
 from ..runtime.prepare import Prepared
 from . import levels, terminal
 from .plan_cost import finish_words, launch_words, least_time
 from .programs.explain import explain as explain_program
+from .programs.explain_gradient import explain_gradient
 from .requests.program_request import ProgramRequest
 from .requests.request import Request
 
 
-def explain(request: Request | ProgramRequest, arch: str) -> None:
+def explain(request: Request | ProgramRequest, arch: str, *, gradient: bool = False) -> None:
     """Prints the plan, its reasons, the rejected plans, the bytes and the Python lines.
 
-    ``programs/explain.py`` does so for the steps of a program.
+    ``programs/explain.py`` does so for the steps of a program, ``programs/explain_gradient.py`` for its gradient.
+
+    Raises:
+        ArgumentError: WF899 for the gradient of a reduction, and WF897 for that of a plan.
     """
+    if gradient:
+        if not isinstance(request, ProgramRequest):
+            raise error("WF899", name=request.name)
+        if request.plan:
+            raise error("WF897")
+        explain_gradient(request, arch)
+        return
     if isinstance(request, ProgramRequest):
         explain_program(request, arch)
         return

@@ -5,23 +5,44 @@ A dim has the name of the first axis that has its size: ``compiler/program/axis_
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
+from typing import Any, Protocol
 
 from ...compiler.dtypes import BIT, DType
+from ...compiler.plan.plan import Determinism
 from ...compiler.program.array_program import ArrayProgram, View
+from ...compiler.program.arrays.trace import ArrayArg
 from ...compiler.program.axis_labels import array_labels, axis_labels
 from ...compiler.program.cuts.steps import Operand, Step
 from ...compiler.program.tracing import leaf_names
 from ...runtime.programs.plans import PreparedProgram
 from .. import terminal
-from ..requests.program_request import ProgramRequest
+
+
+class Described(Protocol):
+    """What is known of a call of a program: ``ProgramRequest`` says what its attributes are."""
+
+    @property
+    def names(self) -> Sequence[str]: ...
+
+    @property
+    def kinds(self) -> Sequence[ArrayArg]: ...
+
+    @property
+    def params(self) -> Mapping[str, Any]: ...
+
+    @property
+    def determinism(self) -> Determinism: ...
+
+    def result_shape(self, number: int) -> tuple[int, ...]:
+        """The shape of a result."""
 
 
 class Words:
     """The words for a program, its dims and its steps."""
 
-    def __init__(self, request: ProgramRequest, prepared: PreparedProgram) -> None:
+    def __init__(self, request: Described, prepared: PreparedProgram) -> None:
         self.request, self.prepared = request, prepared
         self.program = prepared.program
         self.sizes = self.program.sizes_of([a.shape for a in request.kinds])

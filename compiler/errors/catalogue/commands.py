@@ -117,12 +117,13 @@ ENTRIES: Entries = {
             "{option} chooses among the cases of the benchmark, and {op} is a program of your own",
             "leave one out",
         ),
+        "WF897": ("--plan is for one program, and a gradient is two: a forward and a backward", "leave one out"),
         "WF898": (
             "--plan chooses kernels, and --gradient runs none: it evaluates the gradient in NumPy",
             "leave one out",
         ),
         "WF899": (
-            "{name} is a reduction: --gradient compares programs",
+            "{name} is a reduction: --gradient is for programs",
             "write it as one in a file, @wf.program def f(x): return wf.sum(x, axis=1), and name FILE.py:f",
         ),
         "WF891": ("no pass is called {name!r}{near}", "warpfold-opt --list-passes names warpfold's own passes"),

@@ -11,15 +11,17 @@ An element that depends on a fold, and is no result, is not kept: the forward wo
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from math import prod
 from typing import NamedTuple
 
-from ...dtypes import BOOL
+from ...dtypes import BOOL, U32, DType
 from ..analysis.cost import COST
 from ..array_program import Fold
 from ..arrays.broadcasting import along
 from ..arrays.dims import Axes, Dims, dims_of
 from ..arrays.packing import pack, unpack
 from ..arrays.sym_array import SymArray
+from ..bit_arrays import words_shape
 from ..cuts.vertex_cut import vertex_cut
 from ..graph import Expr, Space, union, walk
 from ..values import cast
@@ -40,14 +42,25 @@ class Keep(NamedTuple):
     Attributes:
         node: the value.
         result: the number of the result of the function that it is; None for one that the forward returns beside.
-        axes: those of the array that is kept.
-        as_bits: whether it is kept as bits.
+        axes: those of the value.
+        dtype, shape: type and sizes of the array that is kept, in this tracing.
     """
 
     node: Expr
     result: int | None
     axes: Axes
-    as_bits: bool
+    dtype: DType
+    shape: tuple[int, ...]
+
+    @property
+    def as_bits(self) -> bool:
+        """Whether it is a predicate that is kept as bits."""
+        return self.node.dtype == BOOL and self.dtype != BOOL
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the array."""
+        return self.dtype.nbytes(prod(self.shape))
 
     def array(self, dims: Dims) -> SymArray:
         """The array that the forward returns."""
@@ -61,13 +74,14 @@ class Keep(NamedTuple):
         return cast(SymArray(along(kept, self.axes), self.axes, dims, kept.dtype), self.node.dtype).expr
 
 
-def chosen(roots: Sequence[Expr], late: Collection[str], results: Mapping[int, SymArray]) -> list[Keep]:
+def chosen(roots: Sequence[Expr], late: Collection[str], results: Mapping[int, SymArray], dims: Dims) -> list[Keep]:
     """The values to keep beside inputs, in the order of the graph.
 
     Args:
         roots: the gradients.
         late: the digests of the nodes below them that the forward does not know.
         results: the results of the function that are floats, by their numbers.
+        dims: the dims of the tracing.
     """
     known = [e for e in walk(tuple(roots)) if e.digest not in late]
     used = {a.digest for e in walk(tuple(roots)) if e.digest in late for a in e.args} | {r.digest for r in roots}
@@ -87,12 +101,17 @@ def chosen(roots: Sequence[Expr], late: Collection[str], results: Mapping[int, S
     sinks = [e for e in known if e.digest in used]
     found = vertex_cut([*made_again, *known], edges, weights, sources, sinks)
     kept = [e for e in found if isinstance(e, Expr) and not _is_input(e)]
-    return [_keep(e, numbers.get(e.digest), results, as_bits) for e in kept]
+    return [_keep(e, results, numbers.get(e.digest), dims, as_bits=as_bits and e.dtype == BOOL) for e in kept]
 
 
-def _keep(e: Expr, number: int | None, results: Mapping[int, SymArray], as_bits: bool) -> Keep:
-    axes = dims_of(e.space) if number is None else results[number].axes
-    return Keep(e, number, axes, as_bits and e.dtype == BOOL)
+def _keep(e: Expr, results: Mapping[int, SymArray], number: int | None, dims: Dims, *, as_bits: bool) -> Keep:
+    if number is not None:
+        own = results[number]
+        return Keep(e, number, own.axes, own.dtype, own.sizes)
+    own = SymArray(e, dims_of(e.space), dims)
+    if as_bits:
+        return Keep(e, None, own.axes, U32, words_shape(own.sizes, flat=True))
+    return Keep(e, None, own.axes, own.dtype, own.sizes)
 
 
 def dependent(roots: Sequence[Expr], leaves: Collection[str]) -> set[str]:

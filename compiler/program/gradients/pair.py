@@ -29,7 +29,7 @@ def kept_of(function: Callable[..., Any], results: int, wrt: Sequence[str] | Non
         for i, r in enumerate(values)
         if isinstance(r, SymArray) and has_gradient(r.dtype)
     }
-    return chosen(roots, dependent(roots, unknown), floats)
+    return chosen(roots, dependent(roots, unknown), floats, dims)
 
 
 def keeping(function: Callable[..., Any], results: int, wrt: Sequence[str] | None) -> Callable[..., Any]:

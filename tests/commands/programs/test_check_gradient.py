@@ -91,4 +91,4 @@ def test_a_plan_is_refused() -> None:
 def test_a_reduction_is_refused() -> None:
     found = call("sum", "--shape", "3x4")
     assert found.exit_code == 2
-    assert "WF899: sum is a reduction: --gradient compares programs" in found.output
+    assert "WF899: sum is a reduction: --gradient is for programs" in found.output
