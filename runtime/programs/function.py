@@ -20,6 +20,7 @@ from ...compiler.program.signatures import defined, parameters
 from ...compiler.program.symbols import is_array
 from ...compiler.target import DEFAULT
 from ..arrays.fast_readers import READERS
+from ..arrays.jax_tracers import in_jax
 from ..arrays.pytorch import are_tracked
 from ..calls.recall import NO_KEY, Memo
 from ..calls.recipe import MISS, Recipe
@@ -151,6 +152,10 @@ class _Calls:
         if are_traced(given) and out is None:
             return self._in_graph(xs, how)
         try:
+            if in_jax(given):
+                from .jax_calls import transformed  # not imported without JAX
+
+                return transformed(self.function, xs, how, out)
             if self.casts and autocast.widens(self.casts, given):
                 return self._in_f32(key, xs, how, out)
             run = self._recorded if are_tracked(given) else self._run

@@ -52,7 +52,7 @@ def _rms_norm(case: ProgramCase, x: Any, w: Any, dy: Any) -> list[Reference]:
 def _add_rms_norm(case: ProgramCase, x: Any, residual: Any, w: Any, dy: Any, dh: Any) -> list[Reference]:
     """Those of terms that the forward has rounded to the type of the sum."""
     (dx, scale), (dw, size) = _rms_norm(case, x.double() + residual.double(), w, dy)
-    rounded = max(1.0, unit(case.dtype) / (SLACK * 2.0**-24))
+    rounded = max(1.0, 4 * unit(case.dtype) / (SLACK * 2.0**-24))
     dx += dh.double()
     return [(dx, scale * rounded), (dx, scale * rounded), (dw, size * rounded)]
 

@@ -169,6 +169,7 @@ ENTRIES: Entries = {
             "{name} got a target that is not the number of a class: expected 0 to classes - 1, or ignore_index",
             "correct the targets; rows without one have the number ignore_index; without check=True their loss is NaN",
         ),
+        "WF193": ("JAX traces an argument, and {what}", "{remedy}"),
         "WF195": (
             "{name} is {value}: expected a whole number from 0 to 2^64 - 1",
             "take it modulo 2^64, as numpy.random.SeedSequence().generate_state(1, 'uint64') does",

@@ -15,6 +15,7 @@ from math import prod
 from typing import NamedTuple
 
 from ...dtypes import BOOL, U32, DType
+from ...postorder import postorder
 from ..analysis.cost import COST
 from ..array_program import Fold
 from ..arrays.broadcasting import along
@@ -34,6 +35,9 @@ INSTRUCTIONS = 16
 """How many instructions for an element cost as much as a bit of it."""
 AGAIN = 4
 """What each element of a fold that is made again costs, in bits."""
+SHARED = 8
+"""Instructions from which a value of a row that its elements use is kept, too: where threads own columns, they make it
+for every few elements."""
 
 
 class Keep(NamedTuple):
@@ -100,7 +104,12 @@ def chosen(roots: Sequence[Expr], late: Collection[str], results: Mapping[int, S
     sources = [*made_again, *(e for e in known if e.op == "input")]
     sinks = [e for e in known if e.digest in used]
     found = vertex_cut([*made_again, *known], edges, weights, sources, sinks)
-    kept = [e for e in found if isinstance(e, Expr) and not _is_input(e)]
+    cut = {e.digest for e in found if isinstance(e, Expr)}
+    direct = {a.digest for e in walk(tuple(roots)) if e.space.bit_count() == rank for a in e.args}
+    shared = [e for e in known if e.digest in direct & folded and 0 < e.space.bit_count() < rank]
+    cut |= {e.digest for e in shared if _work(e, cut) >= SHARED}
+    reached = postorder(sinks, lambda e: () if e.digest in cut else e.args)
+    kept = [e for e in reached if e.digest in cut and not _is_input(e)]
     return [_keep(e, results, numbers.get(e.digest), dims, as_bits=as_bits and e.dtype == BOOL) for e in kept]
 
 
@@ -143,6 +152,12 @@ def _instructions(e: Expr) -> int:
     if e.op in ("input", "const", "count", "iota", "result", "cast"):
         return 0
     return max(1, COST.get(e.op, 1) * _elements(e.space) // INSTRUCTIONS)
+
+
+def _work(root: Expr, kept: Collection[str]) -> int:
+    """The instructions that make a value of what is kept."""
+    nodes = postorder((root,), lambda e: () if e.digest in kept or e.op == "result" else e.args)
+    return sum(COST.get(e.op, 1) for e in nodes if e.digest not in kept and e.args and e.op != "result")
 
 
 def _elements(space: Space) -> int:
