@@ -7,8 +7,10 @@ addresses of arguments and results, which are in C order. What it raises becomes
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from math import prod
 from typing import Any, NamedTuple
@@ -149,9 +151,17 @@ _HANDLER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.POINTER(_Frame))
 @cache
 def registered(jax: Any) -> str:
     """The name by which XLA finds the handlers of all platforms."""
+    atexit.register(_wait, jax)
     for platform in PLATFORMS:
         jax.ffi.register_ffi_target(TARGET, jax.ffi.pycapsule(_handler(platform)), platform=platform, api_version=1)
     return TARGET
+
+
+def _wait(jax: Any) -> None:
+    """Waits for all arrays at the end of the process: XLA would wait for calls that Python no longer makes."""
+    for x in jax.live_arrays():
+        with suppress(RuntimeError):  # it was deleted, or its computation failed
+            x.block_until_ready()
 
 
 @cache

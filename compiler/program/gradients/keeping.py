@@ -10,7 +10,7 @@ An element that depends on a fold, and is no result, is not kept: the forward wo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -31,13 +31,14 @@ SIZE = 1 << 10
 """What a dim counts as: sizes are values of a call, and a function is traced for all of them."""
 BYTE = 8
 """The cost of moving a byte of each element, in bits."""
-INSTRUCTIONS = 16
+INSTRUCTIONS = 128
 """How many instructions for an element cost as much as a bit of it."""
 AGAIN = 4
-"""What each element of a fold that is made again costs, in bits."""
+"""What each element of a fold that is made again costs, in bits; none along the innermost axis alone, where a row waits
+on chip for the folds of the gradient anyway."""
 SHARED = 8
-"""Instructions from which a value of a row that its elements use is kept, too: where threads own columns, they make it
-for every few elements."""
+"""Instructions from which a value of a row that its elements use is kept, too, if the gradient folds along other dims:
+threads that own columns make it for every few elements."""
 
 
 class Keep(NamedTuple):
@@ -93,7 +94,8 @@ def chosen(roots: Sequence[Expr], late: Collection[str], results: Mapping[int, S
     folded = dependent(roots, [e.digest for e in known if e.op == "fold"])
     rank = max((e.space.bit_count() for e in known), default=0)
     as_bits = not folded
-    made_again = {e.digest: cost for e in known if (cost := _instructions(e))}
+    inner = _innermost(known, dims)
+    made_again = {e.digest: cost for e in known if (cost := _instructions(e, inner))}
     weights: dict[object, int] = dict(made_again.items())
     for e in known:
         result = results.get(numbers.get(e.digest, -1))
@@ -107,7 +109,9 @@ def chosen(roots: Sequence[Expr], late: Collection[str], results: Mapping[int, S
     cut = {e.digest for e in found if isinstance(e, Expr)}
     direct = {a.digest for e in walk(tuple(roots)) if e.space.bit_count() == rank for a in e.args}
     shared = [e for e in known if e.digest in direct & folded and 0 < e.space.bit_count() < rank]
-    cut |= {e.digest for e in shared if _work(e, cut) >= SHARED}
+    folds = {e.digest for e in found if isinstance(e, Expr) and e.digest in folded and e.digest not in numbers}
+    if folds and _dims_of_folds(e for e in walk(tuple(roots)) if e.digest in late) - _dims_of_folds(known):
+        cut |= {e.digest for e in shared if _work(e, cut) >= SHARED}
     reached = postorder(sinks, lambda e: () if e.digest in cut else e.args)
     kept = [e for e in reached if e.digest in cut and not _is_input(e)]
     return [_keep(e, results, numbers.get(e.digest), dims, as_bits=as_bits and e.dtype == BOOL) for e in kept]
@@ -145,10 +149,21 @@ def _memory(e: Expr, result: SymArray | None, as_bits: bool) -> int:
     return 2 * _elements(e.space) * (1 if as_bits and e.dtype == BOOL else e.dtype.itemsize * BYTE)
 
 
-def _instructions(e: Expr) -> int:
+def _innermost(nodes: Sequence[Expr], dims: Dims) -> Space:
+    """The innermost dim of the arrays of the highest rank."""
+    views = [dims.parts_of(dims.views[e.value][1]) for e in nodes if e.op == "input"]  # type: ignore[call-overload]
+    return 1 << max(views, key=len)[-1] if any(views) else 0
+
+
+def _dims_of_folds(nodes: Iterable[Expr]) -> set[Space]:
+    """Along which dims folds go."""
+    return {e.value.over for e in nodes if isinstance(e.value, Fold)}
+
+
+def _instructions(e: Expr, inner: Space) -> int:
     """What a value costs that is made again, in bits."""
     if isinstance(e.value, Fold):
-        return AGAIN * _elements(union(a.space for a in e.args))
+        return 0 if e.value.over == inner else AGAIN * _elements(union(a.space for a in e.args))
     if e.op in ("input", "const", "count", "iota", "result", "cast"):
         return 0
     return max(1, COST.get(e.op, 1) * _elements(e.space) // INSTRUCTIONS)

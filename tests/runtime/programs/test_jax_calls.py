@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -96,3 +98,8 @@ def test_a_mistake_in_a_call_has_its_code_and_line() -> None:
 def test_what_xla_cannot_do(text: str, call: Any) -> None:
     with pytest.raises(WarpfoldError, match=f"WF193: JAX traces an argument, and {text}"):
         jax.jit(call)(X)
+
+
+def test_a_process_ends_while_xla_has_a_call_to_make() -> None:
+    script = "import jax, warpfold as wf; y = jax.jit(wf.softmax)(jax.numpy.ones((64, 256)))"
+    assert subprocess.run([sys.executable, "-c", script], timeout=120, check=False).returncode == 0

@@ -17,17 +17,13 @@ X, W = RNG.standard_normal((6, 40)).astype(np.float32), RNG.standard_normal(40).
 C = RNG.standard_normal((3, 8, 5)).astype(np.float32)
 TARGET = RNG.integers(0, 40, 6)
 
-ROWS = [("f32", (6,))]
 FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], int, list[tuple[str, tuple[int, ...]] | int]]] = {
     "an exponential keeps its result": (wf.exp, (X,), 1, [0]),
-    "a softmax keeps two values a row": (wf.softmax, (X,), 1, ROWS * 2),
-    "a column of a softmax": (lambda x: wf.softmax(x, axis=0), (X,), 1, [("f32", (40,))] * 2),
-    "an RMS norm keeps two values a row": (wf.rms_norm, (X, W), 1, ROWS * 2),
-    "of a sum that is a result it is read": (wf.add_rms_norm, (X, X[::-1].copy(), W), 2, [1, *ROWS, *ROWS]),
-    "a layer norm keeps values a row": (wf.layer_norm, (X, W, W), 1, ROWS * 5),
-    "a group norm keeps values a group": (lambda x: wf.group_norm(x, 4), (C,), 1, [("f32", (3, 4))] * 5),
-    "a mean loss keeps the number of targets": (wf.cross_entropy, (X, TARGET), 1, [("f32", ()), *ROWS, *ROWS]),
-    "the greatest element keeps itself": (lambda x: wf.max(x, axis=1), (X,), 1, [0, *ROWS]),
+    "rows of the innermost axis are folded again": (wf.layer_norm, (X, W, W), 1, []),
+    "a column of a softmax keeps two values": (lambda x: wf.softmax(x, axis=0), (X,), 1, [("f32", (40,))] * 2),
+    "of a sum that is a result it is read": (wf.add_rms_norm, (X, X[::-1].copy(), W), 2, [1]),
+    "a group norm keeps values a group": (lambda x: wf.group_norm(x, 4), (C,), 1, [("f32", (3, 4))] * 3),
+    "a mean loss keeps the number of targets": (wf.cross_entropy, (X, TARGET), 1, [("f32", ())]),
     "a condition is kept as bits": (lambda x, y: wf.where(x > y, y, 2 * y), (X, X.T.copy().T), 1, [("i32", (8,))]),
     "what an argument gives is not kept": (lambda x: wf.where(x > 0, x * x, -x), (X,), 1, []),
     "a gradient of constants keeps nothing": (lambda x, w: x * 2.0 + w, (X, W), 1, []),
@@ -66,10 +62,11 @@ def test_what_is_kept_gives_the_same_gradient(name: str) -> None:
 
 def test_the_backward_does_not_make_again_what_was_kept() -> None:
     """A changed statistic changes the gradient, and the argument that a result stands for is not read."""
-    gradient = wf.vjp(wf.rms_norm)
-    _, kept = gradient.forward(X, W)
+    gradient = wf.vjp(lambda x: wf.rms_norm(x, axis=0))
+    _, kept = gradient.forward(X)
+    assert kept.values
     changed = kept._replace(values=tuple(v * 4 for v in kept.values))
-    assert not np.allclose(gradient.backward(X, kept)[0], gradient.backward(X, changed)[0])
+    assert not np.allclose(gradient.backward(X, kept), gradient.backward(X, changed))
     of_exp: Gradient = wf.vjp(wf.exp)
     value, kept = of_exp.forward(X)
     np.testing.assert_array_equal(of_exp.backward(X, kept._replace(xs=(np.full_like(X, np.nan),))), X * value)
