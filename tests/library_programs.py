@@ -62,6 +62,7 @@ class Case:
         arrays: its arrays by name.
         params: its other arguments.
         plan: what is asked of its plan.
+        gradient: whether it is the gradient of the program, for random gradients of its result; of a loss both.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Case:
     arrays: dict[str, np.ndarray]
     params: dict[str, Any] = field(default_factory=dict)
     plan: str = ""
+    gradient: bool = False
 
 
 HALF = {"f16": np.dtype(np.float16), "bf16": BF16.numpy}

@@ -10,6 +10,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import library_programs
@@ -33,8 +34,32 @@ def digest(results: tuple[np.ndarray, ...]) -> str:
 def results(case: Case, device: str) -> tuple[np.ndarray, ...]:
     """The results of a case, as a tuple."""
     how = {"plan": case.plan} if case.plan else {}
-    got = getattr(wf, case.function)(**case.arrays, **case.params, **how, device=device, determinism="portable")
+    function = getattr(wf, case.function)
+    if case.gradient:
+        function = wf.value_and_grad(function) if "target" in case.arrays else partial(wf.vjp(function), given(case))
+    got = function(**case.arrays, **case.params, **how, device=device, determinism="portable")
     return got if isinstance(got, tuple) else (got,)
+
+
+def given(case: Case) -> np.ndarray:
+    """The gradient of the result of a program whose result is like ``x``."""
+    x = case.arrays["x"]
+    return np.random.default_rng(9).standard_normal(x.shape).astype(np.float32).astype(x.dtype)
+
+
+def gradients() -> Iterator[Case]:
+    """Gradients: rows and columns, halves, weights, groups, and a loss with its gradient."""
+    rng = np.random.default_rng(8)
+    x, w = (rng.standard_normal(shape).astype(np.float32) for shape in ((6, 352), 352))
+    half, channels = x.astype(library_programs.HALF["bf16"]), x.reshape(3, 8, 88)
+    yield Case("gradient-softmax", "softmax", {"x": x}, gradient=True)
+    yield Case("gradient-softmax-columns", "softmax", {"x": half}, {"axis": 0}, gradient=True)
+    yield Case("gradient-layer_norm", "layer_norm", {"x": x[:, :333], "weight": w[:333], "bias": w[19:]}, gradient=True)
+    yield Case("gradient-rms_norm-bf16", "rms_norm", {"x": half, "weight": w}, gradient=True)
+    own = {"x": channels, "weight": w[:8], "bias": w[8:16]}
+    yield Case("gradient-group_norm", "group_norm", own, {"num_groups": 4}, gradient=True)
+    target = {"x": x, "target": rng.integers(0, 352, 6)}
+    yield Case("gradient-cross_entropy", "cross_entropy", target, {"label_smoothing": 0.1}, gradient=True)
 
 
 def bits() -> Iterator[Case]:
@@ -58,7 +83,7 @@ def bits() -> Iterator[Case]:
 
 def cases() -> Iterator[Case]:
     """All cases."""
-    yield from (*library_programs.cases(), *library_programs.residencies(), *bits())
+    yield from (*library_programs.cases(), *library_programs.residencies(), *bits(), *gradients())
 
 
 def written(device: str) -> str:

@@ -23,7 +23,7 @@ from warpfold.runtime.emulator.sanitizer import Sanitizer
 
 CASES = {case.name: case for case in library_programs.cases()}
 WAITING = {case.name: case for case in library_programs.residencies()}
-BITS = {case.name: case for case in program_digests.bits()}
+BITS = {case.name: case for case in (*program_digests.bits(), *program_digests.gradients())}
 DIGESTS = json.loads((Path(__file__).parents[2] / "data" / "programs.json").read_text())
 IN_PLACE = ("softmax", "softmin", "log_softmax", "layer_norm", "rms_norm", "normalize", "standardize", "group_norm")
 PRECISION = {"f16": 11, "bf16": 8, "f8e4m3fn": 4, "f8e5m2": 3}
@@ -86,7 +86,7 @@ def test_rows_wait_anywhere(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BITS)
-def test_arrays_of_bits_have_the_recorded_digests(name: str) -> None:
+def test_arrays_of_bits_and_gradients_have_the_recorded_digests(name: str) -> None:
     tool, found = Sanitizer(), []
     run_under(tool, lambda: found.extend(program_digests.results(BITS[name], "emulator")))
     assert not list(tool.findings)
