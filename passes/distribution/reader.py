@@ -5,9 +5,9 @@ A *fragment* is what one thread holds of a tensor at a time: the elements of one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from ...compiler.errors import error
 from ...compiler.ir.combine import constant, with_shape
@@ -48,6 +48,22 @@ class Numbering(NamedTuple):
     attributes: dict[str, Any]
 
 
+class Known(Protocol):
+    """The fragments of tensors."""
+
+    def __getitem__(self, v: Any, /) -> Any: ...
+
+
+class _Elementwise(NamedTuple):
+    """What ``Operation.create`` takes to make a fragment of what an op makes, by the op's own operands."""
+
+    name: str
+    type: Any
+    operands: Sequence[Any]
+    attributes: dict[str, Any]
+    location: Any
+
+
 @dataclass(frozen=True, eq=False)
 class Reader:
     """Elementwise code as fragments.
@@ -62,7 +78,7 @@ class Reader:
     count: Any
     accesses: Sequence[Access] = ()
     numbering: Numbering | None = None
-    _made: dict[Any, tuple[Any, Any, Any]] = field(default_factory=dict)
+    _made: dict[tuple[Any, int], _Elementwise] = field(default_factory=dict)
 
     def sources(self, r: Any) -> list[Any]:
         """The fragments of the tensors that are reduced, of the access at ``r``."""
@@ -81,9 +97,17 @@ class Reader:
                 memo[v] = self.node(v.owner, width if isinstance(v.type, ir.RankedTensorType) else 1, memo, r)
         return memo[tensor]
 
-    def node(self, op: Any, width: int, memo: Mapping[Any, Any], r: Any) -> Any:
+    def node(self, op: Any, width: int, memo: Known, r: Any) -> Any:
         """The fragment of what ``op`` makes, of which ``memo`` has the operands."""
         op = op.operation
+        found = self._made.get((op, width)) or self._make(op, width, memo, r)
+        if not isinstance(found, _Elementwise):
+            return found
+        name, t, given, attributes, location = found
+        return ir.Operation.create(name, [t], [memo[v] for v in given], attributes, loc=location).result
+
+    def _make(self, op: Any, width: int, memo: Known, r: Any) -> Any:
+        """The value of an op that is not elementwise, or how to make a fragment of one that is."""
         if op.name == "arith.constant":
             return constant(op.attributes["value"], 1)
         if op.name == "fold.count":
@@ -91,20 +115,16 @@ class Reader:
             return self.count if self.count.type == t else arith.extsi(t, self.count)
         if op.name == "fold.iota":
             return self._numbers(element(op.results[0].type), r, width)
-        operands = [memo[v] for v in op.operands]
         if op.name == "fold.broadcast":
-            same = width == 1 or isinstance(operands[0].type, ir.VectorType)
-            return operands[0] if same else vector.broadcast(with_shape(operands[0].type, width), operands[0])
-        t, attributes, location = self._made.get((op, width)) or self._make(op, width)
-        return ir.Operation.create(op.name, [t], operands, attributes, loc=location).result
-
-    def _make(self, op: Any, width: int) -> tuple[Any, Any, Any]:
-        """Type, attributes and location of a fragment of ``width`` elements of what ``op`` makes."""
+            x = memo[op.operands[0]]
+            same = width == 1 or isinstance(x.type, ir.VectorType)
+            return x if same else vector.broadcast(with_shape(x.type, width), x)
         if len(op.results) != 1 or len(op.regions):
             raise error("WF321", stage="distribute", op=op.name, dtype=", ".join(str(x.type) for x in op.results))
         t = with_shape(element(op.results[0].type), width)
-        found = self._made[op, width] = t, dict(op.attributes.items()), op.location
-        return found
+        made = _Elementwise(op.name, t, list(op.operands), dict(op.attributes.items()), op.location)
+        self._made[op, width] = made
+        return made
 
     def _load(self, operand: int, t: Any, r: Any) -> Any:
         if self.kernel.facts.access[operand] == "number":
