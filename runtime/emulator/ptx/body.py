@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 
 from ....compiler.errors import error
 from . import unsupported
@@ -11,6 +12,7 @@ from .cursor import Cursor, variables
 from .limits import short
 from .module import Function, Module
 from .regions import RESERVED
+from .text import literal
 from .types import Args, Imm, Instruction, Label, Mem, Name, Not, Operand, Pair, Reg, Sink, Special, Sym, Variable, Vec
 
 _AXES = ("x", "y", "z")
@@ -50,6 +52,13 @@ _NUMBERED = re.compile(r"(.*?)(\d{1,12})$")
 """The name of a register of a family, ``%r<8>``."""
 
 
+@lru_cache(maxsize=1024)
+def _parts(word: str) -> tuple[str, tuple[str, ...], str]:
+    """The opcode and the modifiers of an instruction, and what of it is not supported."""
+    opcode, *mods = word.split(".")
+    return opcode, tuple(mods), unsupported.what(opcode, mods)
+
+
 class Body:
     """Reads one ``{ ... }`` into ``function``; scopes nest as in PTX, inner names hide outer ones."""
 
@@ -60,7 +69,7 @@ class Body:
         self.next_scope = 1
         self.labels: dict[tuple[tuple[int, ...], str], int] = {}
         self.tables: dict[tuple[tuple[int, ...], str], tuple[Label, ...]] = {}
-        self.lacks = ""  # of the instruction that is read
+        self.opcode, self.mods, self.lacks = "", (), ""  # of the instruction that is read
         for item in [*function.params, *function.returns]:
             self.scopes[0][item.name] = item
 
@@ -180,23 +189,45 @@ class Body:
         guard: Reg | None = None
         if cursor.accept("@"):
             negated = cursor.accept("!")
-            found = self._lookup(cursor.kind("id").text)
-            if not isinstance(found, Reg) or found.type != "pred":
-                raise cursor.fail("expected a predicate register after '@'")
-            guard = found
-        opcode, *mods = cursor.kind("id").text.split(".")
-        operands: list[Operand] = []
-        self.lacks = unsupported.what(opcode, mods)
+            guard = self._guard(cursor.kind("id").text)
+        operands = self._words() if cursor.token.kind == "plain" else self._tokens()
+        last = cursor.tokens[cursor.at - 1]
+        text = " ".join(cursor.source.text[start : last.start + len(last.text)].split())
+        made = Instruction(self.opcode, self.mods, operands, line, short(text), guard, negated, self.lacks)
+        self.function.code.append(made)
+
+    def _words(self) -> tuple[Operand, ...]:
+        """The operands of an instruction that is one token."""
+        word, *others = self.cursor.take().text[:-1].replace(",", " ").split()
+        self.opcode, self.mods, self.lacks = _parts(word)
+        return () if self.lacks else tuple([self._word(w, self.opcode) for w in others])
+
+    def _tokens(self) -> tuple[Operand, ...]:
+        """The operands of an instruction, token by token."""
+        cursor, operands = self.cursor, []
+        self.opcode, self.mods, self.lacks = _parts(cursor.kind("id").text)
         if self.lacks:
             cursor.skip_statement()
-        else:
-            while not cursor.accept(";"):
-                operands.append(self._operand(opcode))
-                if cursor.token.text != ";":
-                    cursor.expect(",")
-        text = " ".join(cursor.source.text[start : cursor.tokens[cursor.at - 1].start + 1].split())
-        made = Instruction(opcode, tuple(mods), tuple(operands), line, short(text), guard, negated, self.lacks)
-        self.function.code.append(made)
+            return ()
+        while not cursor.accept(";"):
+            operands.append(self._operand(self.opcode))
+            if cursor.token.text != ";":
+                cursor.expect(",")
+        return tuple(operands)
+
+    def _word(self, word: str, opcode: str) -> Operand:
+        """The register or the number that ``word`` names."""
+        if word[0] == "%":
+            return self._named(word, opcode)
+        found = literal(word.lstrip("-"))
+        assert found is not None
+        return Imm(-found.value) if word[0] == "-" else found
+
+    def _guard(self, name: str) -> Reg:
+        found = self._lookup(name)
+        if not isinstance(found, Reg) or found.type != "pred":
+            raise self.cursor.fail("expected a predicate register after '@'")
+        return found
 
     def _operand(self, opcode: str) -> Operand:
         cursor = self.cursor

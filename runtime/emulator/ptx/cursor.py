@@ -45,15 +45,19 @@ class Cursor:
 
     def expect(self, text: str) -> Token:
         """Takes the next token, whose text must be ``text``."""
-        if self.token.text != text:
-            raise self.fail(f"expected {text!r}, got {self.token.text!r}")
-        return self.take()
+        token = self.tokens[self.at]
+        if token.text != text:
+            raise self.fail(f"expected {text!r}, got {token.text!r}")
+        self.at += 1
+        return token
 
     def kind(self, kind: str) -> Token:
         """Takes the next token, which must be of ``kind``."""
-        if self.token.kind != kind:
-            raise self.fail(f"expected {kind}, got {self.token.text!r}")
-        return self.take()
+        token = self.tokens[self.at]
+        if token.kind != kind:
+            raise self.fail(f"expected {kind}, got {token.text!r}")
+        self.at += 1
+        return token
 
     def fail(self, problem: str) -> WarpfoldError:
         """The error at the next token's line."""

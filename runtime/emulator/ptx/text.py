@@ -14,9 +14,11 @@ from .types import Imm
 
 _TOKEN = re.compile(
     r"""[ \t\r]*+
-      (?: (?P<id>[.%$_A-Za-z][\w$.%]*(?:::[\w.]+)*)
-      | (?P<newline>\n)
-      | (?P<skip>//[^\n]*)
+      (?: (?P<newline>\n)
+      | (?P<skip>//[^\n]*|\.(?:loc|file)(?![\w$.%])[^\n]*)
+      | (?P<plain>[a-z]\w*(?:\.\w+(?:::\w+)*)*[ \t]+%\w+
+          (?:,[ \t]*(?:%\w+|-?[1-9]\d{0,9}|0|0f[0-9A-F]{8}|0d[0-9A-F]{16}))*;)
+      | (?P<id>[.%$_A-Za-z][\w$.%]*(?:::[\w.]+)*)
       | (?P<comment>/\*.*?\*/)
       | (?P<punct>[{}()\[\];:,@!|+\-<>=*&~/^?])
       | (?P<number>0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}|0[xX][0-9a-fA-F]+U?|0[bB][01]+U?
@@ -25,11 +27,14 @@ _TOKEN = re.compile(
       | (?P<end>\Z))""",
     re.VERBOSE | re.DOTALL,
 )
-_LINE_DIRECTIVES = (".loc", ".file")
 
 
 class Token(NamedTuple):
-    """One token; ``kind`` is string, number, id, punct or end; ``start`` is its offset in the text."""
+    """One token; ``kind`` is string, number, id, punct, plain or end; ``start`` is its offset in the text.
+
+    A *plain* token is a whole instruction whose operands are registers and numbers, as most are: it is read in half the
+    time of its parts.
+    """
 
     kind: str
     text: str
@@ -61,8 +66,7 @@ class Source:
 def tokenize(source: Source) -> list[Token]:
     """All tokens of ``source``, ended by one of kind ``end``."""
     out: list[Token] = []
-    line, at, text = 1, 0, source.text
-    skip_line = 0
+    line, at, text, new = 1, 0, source.text, tuple.__new__
     for match in iter(_TOKEN.scanner(text).match, None):  # type: ignore[attr-defined]
         kind, at = match.lastgroup, match.end()
         if kind == "newline":
@@ -71,14 +75,13 @@ def tokenize(source: Source) -> list[Token]:
             line += match.group().count("\n")
         elif kind == "end":
             break
-        elif kind != "skip" and line != skip_line:
-            word, start = match[kind], match.start(kind)
-            if word in _LINE_DIRECTIVES:
-                skip_line = line  # debug directives end with their line, not with a semicolon
-            elif word.startswith(".reg."):  # written without a space: two tokens
+        elif kind != "skip":  # a comment, or a debug directive, which ends with its line and not with a semicolon
+            word = match[kind]
+            start = at - len(word)
+            if word.startswith(".reg."):  # written without a space: two tokens
                 out += (Token(kind, ".reg", line, start), Token(kind, word[4:], line, start))
             else:
-                out.append(Token(kind, word, line, start))
+                out.append(new(Token, (kind, word, line, start)))  # in half the time of ``Token(...)``
     else:
         at += len(text[at:]) - len(text[at:].lstrip(" \t\r"))
         raise source.syntax(line, f"expected a PTX token, got {text[at]!r}")
