@@ -118,6 +118,9 @@ class Program:
 _WAITING = ("barrier", "arrive", "cluster_arrive", "cluster_wait", "table")
 
 
+_WIDTHS = WIDTH | {"addr": 64}
+
+
 def _check_widths(ins: Instruction, op: Op) -> None:
     """Raises unless registers are as wide as the types that use them; ld, st and cvt may use wider ones."""
     member = op.member
@@ -130,6 +133,8 @@ def _check_widths(ins: Instruction, op: Op) -> None:
     loose = ins.opcode in ("ld", "st", "cvt", "ldu")
     for write, pairs in ((False, op.reads), (True, op.writes)):
         for operand, type_ in pairs:
+            if type(operand) is Reg and WIDTH[operand.type] == _WIDTHS[type_]:
+                continue  # as most are
             reg = operand.reg if isinstance(operand, Not) else operand
             if not write and not isinstance(reg, Imm | Special | Reg | Sym):
                 raise _width_error(ins, f"expected a value as the operand, got {type(reg).__name__.lower()}")
@@ -139,7 +144,7 @@ def _check_widths(ins: Instruction, op: Op) -> None:
                 if write and not isinstance(reg, Sink):
                     raise _width_error(ins, f"expected a register as the destination, got {type(reg).__name__.lower()}")
                 continue
-            have, want = WIDTH[reg.type], 64 if type_ == "addr" else WIDTH[type_]
+            have, want = WIDTH[reg.type], _WIDTHS[type_]
             wider = loose and 1 < want < have and 8 < have <= 64
             if have == want or (type_ == "addr" and have == 32) or wider:
                 continue

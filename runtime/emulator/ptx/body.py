@@ -69,7 +69,8 @@ class Body:
         self.next_scope = 1
         self.labels: dict[tuple[tuple[int, ...], str], int] = {}
         self.tables: dict[tuple[tuple[int, ...], str], tuple[Label, ...]] = {}
-        self.opcode, self.mods, self.lacks = "", (), ""  # of the instruction that is read
+        self.opcode, self.lacks = "", ""  # of the instruction that is read
+        self.mods: tuple[str, ...] = ()
         for item in [*function.params, *function.returns]:
             self.scopes[0][item.name] = item
 
@@ -204,7 +205,8 @@ class Body:
 
     def _tokens(self) -> tuple[Operand, ...]:
         """The operands of an instruction, token by token."""
-        cursor, operands = self.cursor, []
+        cursor = self.cursor
+        operands: list[Operand] = []
         self.opcode, self.mods, self.lacks = _parts(cursor.kind("id").text)
         if self.lacks:
             cursor.skip_statement()
