@@ -163,7 +163,8 @@ class FakeDriver:
 
     # --- memory
     def cuMemAlloc(self, nbytes: int) -> Any:
-        block = ctypes.create_string_buffer(b"\xaa" * (nbytes + 256), nbytes + 256)
+        block = ctypes.create_string_buffer(nbytes + 256)
+        ctypes.memset(block, 0xAA, nbytes + 256)
         address = -(-ctypes.addressof(block) // 256) * 256
         self.memory[address] = block
         return OK, address
@@ -180,7 +181,10 @@ class FakeDriver:
         return FakeDriver.cuMemFree(self, address)
 
     def cuMemsetD32Async(self, address: int, value: int, count: int, _: int) -> Any:
-        ctypes.memmove(address, value.to_bytes(4, "little") * count, 4 * count)
+        if value:
+            ctypes.memmove(address, value.to_bytes(4, "little") * count, 4 * count)
+        else:
+            ctypes.memset(address, 0, 4 * count)
         return (OK,)
 
     def cuMemcpyHtoDAsync(self, to: int, start: int, nbytes: int, _: int) -> Any:

@@ -17,20 +17,24 @@ from warpfold.compiler.ir import build
 from warpfold.passes import steps
 
 MOST = {
-    "softmax": 430, "softmax along any axis": 620, "layer_norm": 500, "batch_norm": 600, "cross_entropy": 420,
+    "softmax": 170, "softmax along any axis": 215, "layer_norm": 190, "batch_norm": 197, "cross_entropy": 160,
 }  # fmt: skip
-"""Kernels that 1,000 random calls ask for, at most: a change of plans that needs more of them is seen here."""
+"""Kernels that so many random calls ask for, at most: a change of plans that needs more of them is seen here.
+
+``python tests/program_calls.py`` counts those of 1,000 calls.
+"""
+CALLS = 250
 ROWS = sorted({max(1, 2**k + d) for k in range(32) for d in (-1, 0, 1) if 2**k + d <= 2**31})
 WALKS = 9
 """Walks through the IR of one kernel, each of which takes time for every op."""
 PTX_BYTES = 100_000
-"""The most PTX of a call in practice: compiling takes 1.0 to 1.7 ms of CPU time for each KB, and 120 ms is the goal."""
+"""The most PTX of a call in practice: compiling takes 0.5 to 0.8 ms of CPU time for each KB, and 120 ms is the goal."""
 
 
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
 @pytest.mark.parametrize("name", RANDOM)
 def test_random_calls_ask_for_no_more_kernels_than_they_did(name: str, dtype: str) -> None:
-    assert len(kernels(name, dtype, 1000)) <= MOST[name]
+    assert len(kernels(name, dtype, CALLS)) <= MOST[name]
 
 
 @pytest.mark.parametrize("dtype", ["f32", "bf16", "f64", "f8e4m3fn"])
