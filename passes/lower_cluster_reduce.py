@@ -6,8 +6,9 @@ combines them all, as in ``lower-interwarp-accumulate``: lane l takes n = ctas *
 a butterfly follows. State r lies in row r / n + lanes * (r mod n), so that lanes read neighbouring rows at a time.
 
 If the state is wanted ``everywhere``, each warp leaves its state in every CTA: lane l writes to the CTAs of rank l,
-l + lanes, and so on. Then all warps combine the states in their own CTA's memory. They do so in the same order, lower
-states on the left, so the bits of the result are the same in all threads.
+l + lanes, and so on. Where the warps of a CTA have ``met`` before, the first of them does so alone. Then all warps
+combine the states in their own CTA's memory. They do so in the same order, lower states on the left, so the bits of the
+result are the same in all threads.
 
 The kernel passes the cluster barrier once before the first stage and once in each stage. The first pass says that all
 CTAs run, since their memory does not exist before. All threads arrive at it when the kernel begins and wait only before
@@ -95,7 +96,6 @@ gpu.module @device {
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -135,6 +135,7 @@ class _Cluster:
         self.index, self.own = row.type, unpack(state)
         self.ctas, self.lanes = int_attr(op, "ctas"), int_attr(op, "lanes")
         self.everywhere = "everywhere" in op.attributes and bool_attr(op, "everywhere")
+        self.met = "met" in op.attributes and bool_attr(op, "met")
         self.ordered = bool_attr(op, "ordered") or self.everywhere
         warps = self.ctas * int_attr(op, "rows")
         self.groups = min(warps, self.lanes)
@@ -160,20 +161,22 @@ class _Cluster:
 
     def leave(self) -> None:
         """Writes this warp's state to the first CTA, or to all CTAs."""
-        if self.everywhere and self.lanes <= self.ctas:
-            return self.write(range(0, self.ctas, self.lanes), self.rank_of_lane())
-        writes = self.on
-        if self.everywhere:
-            writes = arith.cmpi(arith.CmpIPredicate.slt, self.lane, self.number(self.ctas))
+        writes = None if self.everywhere and not self.met else self.on
+        if self.everywhere and self.lanes > self.ctas:
+            some = arith.cmpi(arith.CmpIPredicate.slt, self.lane, self.number(self.ctas))
+            writes = some if writes is None else arith.andi(writes, some)
+        if writes is None:
+            self.write()
+            return
         branch = scf.IfOp(writes)
         with ir.InsertionPoint(branch.then_block):
-            self.write([0], self.rank_of_lane() if self.everywhere else None)
+            self.write()
             scf.YieldOp([])
-        return None
 
-    def write(self, ranks: Sequence[int], plus: Any) -> None:
-        """Writes this warp's state to the CTAs of these ranks, each increased by ``plus``, an i32, if that is given."""
-        row = self.number_of_warp
+    def write(self) -> None:
+        """Writes this warp's state to the first CTA; or with the other lanes of a state to all CTAs."""
+        row, plus = self.number_of_warp, self.rank_of_lane() if self.everywhere else None
+        ranks = range(0, self.ctas, self.lanes) if self.everywhere else [0]
         if self.each > 1:
             step = arith.andi(row, self.number(self.each - 1))
             group = arith.shrui(row, self.number(self.each.bit_length() - 1))

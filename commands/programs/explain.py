@@ -178,6 +178,8 @@ def residency(own: PreparedStep) -> str:
         nbytes = plan.held * plan.threads * _width(own)
         return f"a row waits in the L2 cache: {run.split} chunk(s) of {nbytes} bytes, which each of {walks} walks reads"
     threads = plan.positions * plan.cluster
+    if plan.waits_in_tile:
+        return f"a row waits in a tile of shared memory, where {threads} thread(s) read it in each phase"
     place = {"registers": "registers", "shared": "shared memory"}[plan.resident]
     return f"a row waits in {place}: {plan.held} access(es) of {_width(own)} bytes in each of {threads} thread(s)"
 

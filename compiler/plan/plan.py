@@ -52,14 +52,18 @@ IN_WARPS: dict[str, Any] = {
 }  # fmt: skip
 """The fields of a plan whose results belong to one warp each, or to some lanes of a warp."""
 THROUGH_A_TILE: dict[str, Any] = {"resident": "registers", "vector": 1, "cluster": 1}
-"""The fields of a plan whose rows are read again and go through a tile."""
+"""The fields of a plan whose rows are read again and go through a tile; columns may also wait there, in ``shared``."""
 MOST_STATES = 8
 """The most accesses to partial states that a thread has in flight in the second round."""
+MOST_LEFT = 32
+"""The most states that a lane combines of its columns, those of the warps of a cluster."""
 TICKET = 16
 """Bytes of the flag that tells a CTA whether it is the last one, with its alignment."""
+TILE_UNIT, LARGEST_TILE = 1 << 10, 224 << 10
+"""Bytes of a tile beyond LARGEST are a multiple of the first, up to the second: an SM holds one CTA or two of them."""
 LARGEST = {
     "vector": 16, "unroll": 32, "lanes": WARP, "warps": 32, "warps_kept": 32, "tile_bytes": 1 << 16,
-    "cluster": LARGEST_CLUSTER, "coarsening": 1 << 10,
+    "cluster": LARGEST_CLUSTER, "coarsening": 1 << 10, "overlap": 32,
 }  # fmt: skip
 """The largest extents: a CTA has at most 32 warps, and an SM has room for three tiles."""
 STATIC_TILE = 1 << 15
@@ -121,6 +125,8 @@ class Plan:
             bits fill. Empty for ballots of single elements and shuffles of several.
         persistent: CTAs of an SM that stay, and each take one row after another, so that a thread keeps states of its
             own columns for side folds; 0 where each CTA has rows of its own.
+        overlap: results that a CTA folds beside its own: the first ones of the next CTA. So CTAs write whole sectors of
+            memory where columns that are read again begin between sectors: each those that begin among its own results.
         accesses: ``single`` where a thread reads and writes each element of an access by an instruction of its own,
             which is for teaching; empty where it takes as few as it can.
     """
@@ -142,6 +148,7 @@ class Plan:
     resident: Residency = ""
     held: int = 0
     word: Word = ""
+    overlap: int = 0
     accesses: Literal["", "single"] = ""
     persistent: int = 0
 
@@ -175,6 +182,11 @@ class Plan:
         """Results that a CTA works on at a time; for a period, the most columns that it may have."""
         lanes = self.lanes_kept - (self.walk == "staggered")
         return self.warps_kept * lanes * self.vector_kept
+
+    @property
+    def own(self) -> int:
+        """Results of a CTA that no other one writes."""
+        return self.slots - self.overlap
 
     @property
     def tile(self) -> int:
@@ -225,9 +237,14 @@ class Plan:
         return self.walk not in OWN_WALKS and all(getattr(self, key) == value for key, value in IN_WARPS.items())
 
     @property
+    def waits_in_tile(self) -> bool:
+        """Whether rows that are read again wait in the tile: each phase reads their elements there."""
+        return self.tile_bytes > 0 and self.resident == "shared"
+
+    @property
     def is_large_tile(self) -> bool:
         """Whether rows that are read again go through a tile in dynamic shared memory, each thread with one of them."""
-        return bool(self.resident) and self.tile_bytes > STATIC_TILE
+        return self.waits_in_tile or (bool(self.resident) and self.tile_bytes > STATIC_TILE)
 
     @property
     def exchanged(self) -> int:
@@ -244,12 +261,18 @@ class Plan:
         return self.exchanged if self.exchange == "global" else 0
 
     @property
+    def meets_in_ctas(self) -> bool:
+        """Whether the threads of a CTA meet before those of its cluster do: those of columns with many states do."""
+        many = self.warps > 1 and self.cluster * self.warps * self.vector > MOST_LEFT * self.lanes
+        return self.cta != "shuffle" or (self.fast == "kept" and bool(self.resident) and many)
+
+    @property
     def gathered(self) -> int:
         """States of all results that the CTAs of a cluster leave in the first one's shared memory; 0 without clusters.
 
-        Warps leave their states there directly, and not in their own CTA first.
+        Warps leave their states there directly, unless they have met in their own CTA first.
         """
-        rows = self.cluster * self.warps if self.cta == "shuffle" else self.cluster
+        rows = self.cluster if self.meets_in_ctas else self.cluster * self.warps
         return rows * self.slots if self.cluster > 1 else 0
 
     def shared_bytes(self, state_bytes: int) -> int:
@@ -258,7 +281,7 @@ class Plan:
         The round of the last CTA over the partial states has a buffer of its own.
         """
         round_of_a_cta = self.exchanged - self.global_states
-        first = self.gathered if self.cluster > 1 and self.cta == "shuffle" else self.gathered + round_of_a_cta
+        first = self.gathered if self.cluster > 1 and not self.meets_in_ctas else self.gathered + round_of_a_cta
         tile = 0 if self.is_large_tile else self.tile_bytes
         if self.resident == "l2":  # rounds over warps and over chunks, for chunks in a row and at its ends
             return 4 * first * state_bytes + TICKET
@@ -296,7 +319,7 @@ class Plan:
 
 def _extent(key: str, value: str) -> int:
     """The extent that an option gives as ``value``; WF403 for what is none."""
-    found = _NUMBERS.get(value, -1) if key not in COUNTS else int(value) if value.isdecimal() else -1
+    found = int(value) if key in (*COUNTS, "tile_bytes") and value.isdecimal() else _NUMBERS.get(value, -1)
     _check_extent(key, found, repr(value))
     return found
 
@@ -311,6 +334,8 @@ def fits(key: str, value: object) -> bool:
     """Whether the field ``key`` of a plan may have this value, whatever values the other fields have."""
     if key in COUNTS:
         return type(value) is int and 0 <= value <= COUNTS[key]
+    if key == "tile_bytes" and type(value) is int and LARGEST[key] < value <= LARGEST_TILE:
+        return value % TILE_UNIT == 0
     if key in LARGEST:
         least = 0 if key in _MAY_BE_ZERO else 1
         return type(value) is int and least <= value <= LARGEST[key] and not value & (value - 1)
@@ -322,7 +347,8 @@ def expected_of(key: str) -> str:
     if key in COUNTS:
         return f"a number from 0 to {COUNTS[key]}"
     if key in LARGEST:
-        return "0, or " * (key in _MAY_BE_ZERO) + f"a power of two from 1 to {LARGEST[key]}"
+        beyond = f", or a multiple of {TILE_UNIT} up to {LARGEST_TILE}" if key == "tile_bytes" else ""
+        return "0, or " * (key in _MAY_BE_ZERO) + f"a power of two from 1 to {LARGEST[key]}{beyond}"
     return "one of " + " ".join(filter(None, _CHOICES[key])) if key in _CHOICES else "a name"
 
 
@@ -353,8 +379,8 @@ _AT_LEAST_TWO: dict[Walk, tuple[str, ...]] = {
     "whole": ("vector",),
 }
 """The extents that must be more than one."""
-_MAY_BE_ZERO = ("coarsening", "tile_bytes")
-RARE = ("resident", "held", "word", "accesses", "persistent")
+_MAY_BE_ZERO = ("coarsening", "tile_bytes", "overlap")
+RARE = ("resident", "held", "word", "overlap", "accesses", "persistent")
 """The fields that are only shown, and only written in IR, where they are set."""
 _CHOICES = {
     "fast": get_args(Fast),
@@ -401,7 +427,8 @@ def check(plan: Plan, target: Target, state_bytes: int, waiting_bytes: int = 0) 
         raise error("WF414", cluster=plan.cluster, arch=target.arch)
     if plan.tile_bytes and not (plan.resident or plan.lies_in_warps):
         raise error("WF417", tile_bytes=plan.tile_bytes)
-    if plan.tile_bytes and plan.resident and any(getattr(plan, k) != v for k, v in THROUGH_A_TILE.items()):
+    wanted = THROUGH_A_TILE | ({"resident": "shared"} if plan.fast == "kept" and plan.waits_in_tile else {})
+    if plan.tile_bytes and plan.resident and any(getattr(plan, k) != v for k, v in wanted.items()):
         change = ",".join(f"{key}={value}" for key, value in THROUGH_A_TILE.items())
         raise error("WF428", tile_bytes=plan.tile_bytes, change=change)
     if plan != settled(plan):

@@ -149,7 +149,7 @@ class RowBuffers:
         plan = self.plan
         row = plan.positions * plan.held * self.items[operand]
         needed = -(-(plan.slots * row + EDGE) // 16) * 16
-        return min(self.share(operand), needed) if plan.warps > 1 else self.share(operand)
+        return min(self.share(operand), needed) if plan.warps > 1 and plan.held else self.share(operand)
 
     def start(self, operand: int) -> int:
         """Where the buffer of an operand with its own one begins, in bytes from the first buffer."""

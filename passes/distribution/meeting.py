@@ -30,18 +30,20 @@ def meet_in_cta(tile: Tile, state: Any, place: Place) -> tuple[Any, Place]:
 def meet_in_cluster(tile: Tile, state: Any, place: Place, *, everywhere: bool = False) -> Any:
     """Joins the threads of all CTAs of a cluster: lanes first, then the warps of all of them.
 
-    With ``everywhere`` all threads get the state, else those of the first warp of the first CTA. Threads that meet in
-    memory do so in their CTA, which to the cluster is one warp.
+    With ``everywhere`` all threads get the state, else those of the first warp of the first CTA. Where threads meet in
+    their CTA before, that is one warp to the cluster.
     """
     kernel, plan = tile.kernel, tile.kernel.plan
-    if plan.cta == "shuffle":
+    if plan.meets_in_ctas:
+        state, _ = meet_in_cta(tile, state, place)
+        warp, warps = kernel.number(0), 1
+        first = kernel.is_first(place.warp if everywhere else place.position)
+    else:
         state = _in_warp(kernel, state, place)
         warp, warps, first = place.warp, plan.warps, kernel.is_first(place.lane)
-    else:
-        state = _in_memory(kernel, state, place)
-        warp, warps, first = kernel.number(0), 1, kernel.is_first(place.position)
     attributes = {"ctas": plan.cluster, "rows": warps, "slots": plan.slots} | _lanes(plan)
     attributes |= {"everywhere": True} if everywhere else {}
+    attributes |= {"met": True} if everywhere and plan.meets_in_ctas else {}
     operands = [place.rank, warp, place.lane, place.slot, first, state]
     return kernel.stage("fold.cluster_reduce", [state.type], operands, attributes).results[0]
 

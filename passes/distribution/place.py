@@ -176,10 +176,14 @@ def numbers_of_cta(kernel: Kernel) -> tuple[Any, Any]:
 
 def place_in_tile(row: Row, number: Any, digits: Digits) -> tuple[Tile, Place]:
     """The results of tile ``number`` of a row, and the place of a thread with these digits among them."""
-    first = row.kernel.scaled(number, row.kernel.plan.slots)
+    kernel, plan = row.kernel, row.kernel.plan
+    first = arith.muli(number, kernel.number(plan.own)) if plan.overlap else kernel.scaled(number, plan.slots)
     name(tile=number, first_kept=first)
     tile = Tile(row, first)
-    return tile, tile.place_at(digits)
+    place = tile.place_at(digits)
+    if not plan.overlap:
+        return tile, place
+    return tile, replace(place, owner=arith.andi(place.owner, kernel.less(place.slot, kernel.number(plan.own))))
 
 
 def first_place(kernel: Kernel) -> tuple[Tile, Place]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...compiler.driver.artifact import Artifact
 from ...compiler.dtypes import BIT, I32, U32, DType
 from ...compiler.errors import error
+from ...compiler.plan.ladder import expand
 from ...compiler.plan.plan import Determinism
 from ...compiler.postorder import postorder
 from ...compiler.program.array_program import ArrayProgram, Output
@@ -147,7 +148,7 @@ def _in_place(prepared: PreparedProgram, output: int, array: int) -> bool:
     views = {Operand("view", i) for i, v in enumerate(program.views) if program.argument(v.array) == array}
     place = next(k for k, s in enumerate(prepared.steps) if Operand("output", output) in s.step.outputs)
     step, plan = prepared.steps[place].step, prepared.steps[place].prepared.choice.plan
-    if any(views.intersection(later.step.inputs) for later in prepared.steps[place + 1 :]):
+    if plan.overlap or any(views.intersection(later.step.inputs) for later in prepared.steps[place + 1 :]):
         return False
     whole = ProgramView(array, program.outputs[output].axes)
     first = _read_first(step) if plan.resident in ROW_BY_ROW and step.program.reduces else frozenset()
@@ -212,7 +213,18 @@ def prepare(operands: Operands, program: ArrayProgram, options: str, determinism
     inputs = enumerate(operands.inputs)
     specs = tuple(_spec(v, 0 if i in operands.numbers else v.address % 16) for i, v in inputs)
     results = tuple(_spec(v, v.address % 16) for v in operands.outputs)
-    return prepare_program(program, specs, results, machine, options, determinism)
+    found = prepare_program(program, specs, results, machine, options, determinism)
+    if _overlap(found.steps) and "overlap" not in expand(options):
+        arrays = [v for i, v in enumerate(operands.inputs) if i not in operands.numbers]
+        if any(share(result, v) for result in operands.outputs for v in arrays):
+            options = ",".join(filter(None, (options, "overlap=0")))
+            return prepare_program(program, specs, results, machine, options, determinism)
+    return found
+
+
+def _overlap(steps: Sequence[PreparedStep]) -> bool:
+    """Whether CTAs of a step read columns that their neighbours write results for."""
+    return any(s.prepared.choice.plan.overlap for s in steps)
 
 
 def _spec(v: View, address: int) -> ArraySpec:

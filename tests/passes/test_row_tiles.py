@@ -114,6 +114,28 @@ def test_groups_of_rows(name: str, dtype: Any) -> None:
     assert untouched_around(y, memory)
 
 
+WAITING = "resident=shared,tile_bytes=32768,lanes=2,warps=4,warps_kept=1,unroll=4"
+
+
+@pytest.mark.parametrize("dtype", list(TYPES))
+@pytest.mark.parametrize(("begin", "in_place"), [(3, False), (1, False), (3, True)])
+def test_groups_wait_in_a_tile(dtype: Any, begin: int, in_place: bool) -> None:
+    """Results go back through the tile where they lie as the elements do; else threads write them from registers."""
+    shape = (3, 70, 11)
+    x, memory = placed(3, 770, 770, 3, dtype)
+    x[:] = np.random.default_rng(begin).standard_normal(x.shape)
+    e = np.exp(x.reshape(shape).astype(np.float64) - x.reshape(shape).max(1, keepdims=True))
+    y, memory = (x, memory) if in_place else placed(3, 770, 770, begin, dtype)
+    tool = Sanitizer()
+    found = run(softmax(TYPES[dtype]), [x.reshape(shape)], [y.reshape(shape)], (0, 2), tool=tool, plan=WAITING)
+    assert not list(tool.findings), list(tool.findings)[:3]
+    assert found.plan.waits_in_tile
+    assert found.facts.stores == ("tile_strided" if begin == 3 or (dtype == np.float64 and begin % 2) else "strided",)
+    tolerance = 12 * max(np.finfo(dtype).eps, np.finfo(np.float32).eps)
+    np.testing.assert_allclose(y.reshape(shape), e / e.sum(1, keepdims=True), rtol=tolerance)
+    assert untouched_around(y, memory)
+
+
 @settings(max_examples=20, deadline=None)
 @given(_shapes(), st.integers(0, 3), st.sampled_from(TILES))
 def test_weights_along_the_row_and_a_result_of_each_row(shape: tuple[int, int], begin: int, plan: str) -> None:
@@ -178,12 +200,13 @@ def test_rows_that_do_not_follow_each_other_have_no_tile() -> None:
 
 
 # --- planted mistakes ---
-SHORT, LONG, GROUPED, WIDE = (8, 33), (3, 2001), (40, 4, 3), (3, 70, 11)
+SHORT, LONG, GROUPED, WIDE, WAITS = (8, 33), (3, 2001), (40, 4, 3), (3, 70, 11), (3, 70, 13)
 PLANS = {
     SHORT: "tile_bytes=16384,lanes=2,warps_kept=2",
     LONG: "tile_bytes=32768,warps_kept=1",
     GROUPED: "tile_bytes=8192,lanes=1,warps_kept=4",
     WIDE: LARGE,
+    WAITS: WAITING,
 }
 MISTAKES: list[tuple[tuple[int, ...], str, Edit]] = [
     (SHORT, "no barrier after the copy", barrier(0)),
@@ -199,6 +222,8 @@ MISTAKES: list[tuple[tuple[int, ...], str, Edit]] = [
     (WIDE, "no barrier after the copy", barrier(0)),
     (WIDE, "no barrier before a result takes the place of an element", barrier(1)),
     (WIDE, "no barrier before results are written", barrier(2)),
+    (WAITS, "no barrier after the copy", barrier(0)),
+    (WAITS, "no barrier before results are written", barrier(-1)),
 ]
 
 

@@ -366,7 +366,7 @@ class LeadOp(Fold.Operation, name="lead"):  # type: ignore[misc]
         check_pointer(op, 0, GLOBAL)
         check_index(op, 1)
         check_layout(op, 2, 1)
-        power_of_two(op, "lanes", 16)
+        power_of_two(op, "lanes", 32)
         power_of_two(op, "bytes", 8)
         check_result(op, op.operands[1].type)
 

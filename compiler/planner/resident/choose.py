@@ -94,6 +94,8 @@ def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
         accesses_of_row = max(1, task.geometry.n_reduced)
     if chosen.resident == "l2":
         return l2.overridden(task, chosen, expand(wanted))
+    if chosen.waits_in_tile:
+        return replace(chosen, held=0, unroll=chosen.unroll if "unroll" in named(wanted) else tiled.UNROLL)
     if chosen.resident == "memory":
         each = floor2(accesses_of_row // (chosen.positions * chosen.cluster))
         return replace(chosen, held=0, unroll=chosen.unroll if "unroll" in named(wanted) else min(UNROLL, each))
@@ -129,6 +131,7 @@ def _check_served(task: Task, plan: Plan) -> None:
     served: dict[str, Sequence[object]] = {key: (getattr(Plan(), key),) for key in ALIKE}
     served |= {"fast": ("reduced", "kept"), "resident": ("registers", "shared", "l2", "memory")}
     served["walk"] = ("interleaved", "blocked") if transposed.fits(task, plan) else ("interleaved",)
+    served["overlap"] = (0, *columns.overlaps(task, plan))
     for key, values in served.items():
         value = getattr(plan, key)
         if not fits(key, value):
@@ -256,7 +259,7 @@ def _facts(task: Task, plan: Plan) -> Facts:
     if plan.accesses == "single":
         found = tuple("strided" if kind in AT_ONCE else kind for kind in found)
     if plan.tile_bytes:
-        found = tiled.tiled(task, found)
+        found = tiled.tiled(task, plan, found)
     if plan.walk == "blocked":
         found = transposed.transposed(task, plan, found)
     reach = max((abs(bound) for i in range(len(g.offsets)) for bound in g.span(i)), default=0)
@@ -298,7 +301,7 @@ def _launch(task: Task, plan: Plan) -> Launch:
     if task.program.reduces:
         if plan.fast == "kept":
             own = max(1, -(-g.n_reduced // plan.cluster))  # equal parts: the last accesses alone may be outside
-        return Launch(-(-g.n_kept // plan.slots), plan.cluster, own)
+        return Launch(-(-g.n_kept // plan.own), plan.cluster, own)
     split = max(1, -(-length // own))
     z = layers(split)
     return Launch(-(-g.n_kept // plan.slots), -(-split // z) * z, own)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil
 
 from ...plan.plan import LARGEST_CLUSTER, MOST_HELD, Plan
+from ...plan.tiles import SECTOR
+from ...program.graph import walk
 from ...target import WARP
 from .. import sittings
 from ..alignment import LINE, WIDEST
+from ..layouts.tiled import WORD
 from ..powers_of_two import ceil2
 from ..table import Table, threshold
 from ..task import Notes, Task
@@ -36,16 +40,91 @@ LINES = Table("bytes of a row of the tile in shared memory", "CTAs of a cluster,
 """As WIDTHS, where the columns leave each CTA TILE bytes."""
 TILE = threshold(64 * 1024, "bytes of a tile in shared memory", sittings.RESIDENT_COLUMNS)
 """So an SM holds three CTAs."""
+SHORT_LINES = threshold(256, "bytes of a row of the tile in shared memory", sittings.OVERLAPS)
+"""The same for columns of fewer than SHARED_LEAST accesses of a thread to LINES."""
+OVERLAPPING = threshold(
+    ((256, 1), (128, 1), (256, 8)), "bytes of a row of the tile, and CTAs of a cluster at most", sittings.OVERLAPS
+)
+"""As LINES, for columns of narrow elements that overlap, in the order of choice."""
+OVERLAPPED = threshold(4, "times the columns that CTAs share", sittings.OVERLAPS)
+"""A tile has so many at least, or CTAs do not overlap: they would fold too many columns twice."""
+OVERLAP_LEAST = threshold(1 << 22, "elements of an array", sittings.OVERLAPS)
+"""In smaller ones CTAs do not overlap."""
+OVERLAP_LENGTH = threshold(50, "elements of a column", sittings.OVERLAPS)
+"""Nor do they where columns are shorter: a neighbour then writes the rest of a sector at about the same time."""
+KEPT_SINGLE = threshold(40, "elements that a thread keeps", sittings.OVERLAPS)
+"""The most of a CTA of THREADS, where columns of single words overlap; then a CTA has twice as many threads, and then
+two CTAs of a cluster share a column."""
+LEAST_OF_HALF = threshold(25, "accesses of a thread", sittings.OVERLAPS)
+"""Replaces LEAST for accesses of half the widest, in programs without exponentials, whose elements need fewer
+registers."""
 SHARED_LEAST = threshold(5, "accesses of a thread", sittings.RESIDENT_COLUMNS)
 """Shorter columns wait in registers."""
+
+
+EXPONENTIALS = {"exp", "exp2", "expm1"}
 
 
 def plan(task: Task, notes: Notes) -> Plan | None:
     """The plan of columns that wait on chip; None where they are too long for that."""
     found = None
     if max(task.operand_type(i).itemsize for i in elements_of(task)) <= NARROW:
-        found = _shared(task, notes)
+        found = _overlapping(task, notes) or _shared(task, notes)
     return found or _kept(task, notes)
+
+
+def _overlapping(task: Task, notes: Notes) -> Plan | None:
+    """The plan of columns of narrow elements that overlap in shared memory; None where they are too short or long."""
+    n, item, vector = (
+        task.geometry.n_reduced,
+        max(task.operand_type(i).itemsize for i in elements_of(task)),
+        vector_of(task),
+    )
+    inputs = sum(i < len(task.program.inputs) for i in elements_of(task))
+    overlap = _sector(task)
+    if not overlap or not inputs or vector * item < WORD:
+        return None
+    for width, ctas in OVERLAPPING:
+        cluster = ceil2(ceil(n * width * inputs / TILE))
+        if cluster <= min(ctas, _most_ctas(task)):
+            break
+    else:
+        return None
+    across = width // item // vector
+    lanes, beside = max(1, WARP // across), max(1, across // WARP)
+    plan = Plan(
+        "kept", "interleaved", vector, 1, lanes, THREADS // WARP // beside, beside, cluster=cluster, resident="shared"
+    )
+    held = _held(n, 1, plan.positions, cluster)
+    if not SHARED_LEAST <= held <= MOST_HELD or task.geometry.columns <= plan.slots:
+        return None
+    _explain(notes, overlap)
+    notes.because(f"columns wait in shared memory: {held} access(es) of each thread", "held", "resident")
+    return replace(plan, held=held, overlap=overlap)
+
+
+def _explain(notes: Notes, overlap: int) -> None:
+    """Notes why CTAs overlap."""
+    notes.because(
+        f"rows begin between sectors of memory: CTAs overlap by {overlap} columns, and write whole ones", "overlap"
+    )
+
+
+def _sector(task: Task) -> int:
+    """The elements of a sector of the results, if CTAs of columns are to overlap by it; else 0.
+
+    They are where rows of results begin between sectors, in arrays that the L2 cache does not hold.
+    """
+    g = task.geometry
+    results = [i for i in elements_of(task) if i >= len(task.program.inputs)]
+    items = {i: task.operand_type(i).itemsize for i in results}
+    outer = (*g.kept[:-1], *g.reduced)
+    between = any(
+        task.start(i) % WIDEST or any(d.strides[i] * item % SECTOR for d in outer if d.size > 1)
+        for i, item in items.items()
+    )
+    large = g.n_kept * g.n_reduced >= OVERLAP_LEAST and g.n_reduced >= OVERLAP_LENGTH
+    return SECTOR // min(items.values()) if between and large and not task.is_portable else 0
 
 
 def _shared(task: Task, notes: Notes) -> Plan | None:
@@ -64,6 +143,8 @@ def _shared(task: Task, notes: Notes) -> Plan | None:
     if vector < (widest if cluster == 1 else widest // 2) or not inputs:
         return None
     lanes_kept = _lanes_kept(task, int(width) // item, vector)
+    if cluster == 1 and _held(n, lanes_kept, THREADS, 1) < SHARED_LEAST:
+        lanes_kept = _lanes_kept(task, SHORT_LINES // item, vector)
     held = _held(n, lanes_kept, THREADS, cluster)
     if not SHARED_LEAST <= held <= MOST_HELD:
         return None
@@ -91,17 +172,38 @@ def _kept(task: Task, notes: Notes) -> Plan | None:
             ("resident=registers", f"{n} elements a column are too many for {_most_ctas(task)} CTA(s)")
         )
         return None
-    warps = THREADS // WARP
-    if cluster == 2:
+    warps, overlap = THREADS // WARP, _sector(task) if item == WORD else 0
+    single = vector == 1 and overlap > 0
+    if (cluster == 1 and _held(n, lanes_kept, THREADS, 1) > KEPT_SINGLE) if single else cluster == 2:
         warps, cluster = 2 * warps, 1
-    while warps > 1 and _held(n, lanes_kept, warps * WARP // 2, cluster) <= LEAST:
+    while warps > 1 and _held(n, lanes_kept, warps * WARP // 2, cluster) <= _least(task, vector * item):
         warps //= 2
     held = _held(n, lanes_kept, warps * WARP, cluster)
     notes.because(f"{warps} warp(s) of a CTA keep {held} access(es) of a row each", "held", "warps")
-    return Plan(
+    found = Plan(
         "kept", "interleaved", vector, 1, WARP // lanes_kept, warps, max(1, 4 // warps), cluster=cluster,
         resident="registers", held=held,
     )  # fmt: skip
+    if 0 < overlap <= found.slots // OVERLAPPED and task.geometry.columns > found.slots:
+        _explain(notes, overlap)
+        found = replace(found, overlap=overlap)
+    return found
+
+
+def _least(task: Task, nbytes: int) -> int:
+    """The accesses, of ``nbytes``, that a thread makes at least of a column that more warps share."""
+    of_one = {e.op for e in walk((*task.program.outputs, *(a for fold in task.program.reduces for a in fold.args)))}
+    return LEAST if nbytes != WIDEST // 2 or not EXPONENTIALS.isdisjoint(of_one) else LEAST_OF_HALF
+
+
+def overlaps(task: Task, plan: Plan) -> list[int]:
+    """The results that neighbouring CTAs of ``plan`` may share: as many as a sector has of each array of results."""
+    waits = plan.resident in ("registers", "shared") and not plan.tile_bytes
+    results = [i for i in elements_of(task) if i >= len(task.program.inputs)]
+    if not task.program.reduces or plan.fast != "kept" or not waits or not results:
+        return []
+    item = min(task.operand_type(i).itemsize for i in results)
+    return [n for n in (SECTOR // item, 2 * SECTOR // item) if plan.vector <= n <= plan.slots // 2]
 
 
 def _most_ctas(task: Task) -> int:

@@ -23,7 +23,7 @@ from ..layouts.tiled import WORD
 from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Notes, Task
-from . import banks, columns
+from . import banks, columns, held
 from .accesses import accesses, across_rows, elements_of
 
 HELD = threshold(40, "elements of a row that a thread keeps", sittings.TILED_ROWS)
@@ -55,6 +55,14 @@ LONG_WITH_GAPS = threshold(4000, "bytes of a row", sittings.GROUPED_ROWS)
 """The same where there are gaps between rows."""
 LARGE_GROUP = threshold(20_000, "bytes of a group", sittings.GROUPED_ROWS)
 """Groups of narrow elements go through a large tile from here on: an SM holds two CTAs, which read that much."""
+WAITING_TILES = threshold((32 << 10, 64 << 10, 104 << 10, 208 << 10), "bytes of a tile", sittings.WAITING_GROUPS)
+"""The tiles in which groups of narrow elements wait: an SM holds seven CTAs, three, two, or one."""
+WAITING = threshold(64, "elements of a row", sittings.WAITING_GROUPS)
+"""A lane has about so many of a row that waits in a tile,"""
+WAITING_LANES = threshold(8, "lanes of a row", sittings.WAITING_GROUPS)
+"""unless these are too few for that."""
+UNROLL = 8
+"""Accesses in flight of a thread that walks a tile."""
 FILLED = threshold(0.75, "part of the groups that fit", sittings.GROUPED_ROWS)
 """A CTA takes all groups that fit a tile rather than fewer than this, though fewer threads work in its last turn."""
 WORKING = threshold(0.5, "part of the threads of a CTA", sittings.GROUPED_ROWS)
@@ -117,7 +125,12 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     one = f"groups of {own.rows} rows" if own.rows > 1 else "rows"
     words = f"a CTA copies {one} into {found.tile_bytes} bytes of shared memory, where it does not matter"
     notes.because(f"{words} where they begin", "tile_bytes", "vector")
-    notes.because(f"{found.held} element(s) in each of {found.positions} thread(s) of a row", "held", "lanes", "warps")
+    if found.waits_in_tile:
+        notes.because(f"rows wait there, where {found.positions} thread(s) read one in each phase", "resident", "warps")
+    else:
+        notes.because(
+            f"{found.held} element(s) in each of {found.positions} thread(s) of a row", "held", "lanes", "warps"
+        )
     return found
 
 
@@ -133,7 +146,7 @@ def _plan(task: Task, own: tiles.Groups) -> Plan | None:
         return None
     fast: Axis = "kept" if apart or across or _has_values_of_rows(task) else "reduced"
     if threads > WARP:
-        return _tiled(task, own, _shape(n, fast, WARP, threads // WARP, 1))
+        return (_waiting(task, own) if apart else None) or _tiled(task, own, _shape(n, fast, WARP, threads // WARP, 1))
     threads = max(threads, min(WARP, ceil2(ceil(n / HELD_APART)))) if apart else threads
     alike = len({(u.stride, task.operand_type(i).itemsize) for i, u in own.units.items()}) == 1
     most = 1 if alike and fast == "reduced" else MOST_WAITS
@@ -145,7 +158,7 @@ def _plan(task: Task, own: tiles.Groups) -> Plan | None:
         waiting = [_most_waits(task, own, plan) for plan in plans]
         if plans and min(waiting) <= most:
             return plans[waiting.index(min(waiting))]
-    return _large(task, own) if apart else None
+    return (_waiting(task, own) or _large(task, own)) if apart else None
 
 
 def _large(task: Task, own: tiles.Groups) -> Plan | None:
@@ -165,6 +178,31 @@ def _large(task: Task, own: tiles.Groups) -> Plan | None:
         if fits and _most_waits(task, own, plan) <= MOST_WAITS:
             return plan
     return None
+
+
+def _waiting(task: Task, own: tiles.Groups) -> Plan | None:
+    """A plan of groups of narrow elements that wait in a tile, in which each phase reads them; None for others.
+
+    A warp has some rows, and its lanes share each of them, so no warps meet.
+    """
+    g, wide = task.geometry, max(task.operand_type(i).itemsize for i in own.units)
+    small = g.n_reduced * own.rows * wide < LARGE_GROUP
+    if not task.program.reduces or small or wide > columns.NARROW or columns.vector_of(task) * wide >= WIDEST // 2:
+        return None
+    most = min(WAITING_LANES, ceil2(ceil(g.n_reduced / WAITING)))
+    for lanes in (most >> k for k in range(most.bit_length())):
+        kept = ceil2(ceil(own.rows * lanes / WARP))
+        shape = Plan("kept", lanes=lanes, warps_kept=kept, unroll=UNROLL, resident="shared")
+        plans = (replace(shape, tile_bytes=size) for size in WAITING_TILES if size <= _room(task, shape))
+        plan = next((p for p in plans if _rows_that_fit(task, own, p)), None)
+        if plan and kept <= max(WARPS_KEPT) and _most_waits(task, own, plan) <= MOST_WAITS:
+            return plan
+    return None
+
+
+def _room(task: Task, plan: Plan) -> int:
+    """The bytes of shared memory that a tile of ``plan`` may have."""
+    return task.target.shared_per_cta - plan.shared_bytes(sum(t.itemsize for t in task.program.states))
 
 
 def _has_values_of_rows(task: Task) -> bool:
@@ -246,9 +284,9 @@ def _rows_that_fit(task: Task, own: tiles.Groups, plan: Plan) -> int:
     inputs, count = len(task.program.inputs), len(task.program.inputs) + len(task.program.outputs)
     items = [task.operand_type(i).itemsize for i in range(count)]
     copied = [i for i in own.units if i < inputs]
-    buffers = tiles.RowBuffers(plan, items, copied, [i for i in own.units if i >= inputs])
+    buffers = tiles.RowBuffers(plan, items, copied, _written(task, own, plan))
     rows = buffers.groups(own.units) * own.rows
-    if plan.warps > 1:
+    if plan.warps > 1 and not plan.waits_in_tile:
         alone = own.rows == 1 and all(_is_side_by_side(task, i) for i in own.units)
         return min(1, rows) if alone else 0
     if plan.is_large_tile:
@@ -256,14 +294,39 @@ def _rows_that_fit(task: Task, own: tiles.Groups, plan: Plan) -> int:
     return rows if rows >= plan.slots * (WORKING if own.rows > 1 else 1) else 0
 
 
-def tiled(task: Task, found: Sequence[Access]) -> tuple[Access, ...]:
+def _written(task: Task, own: tiles.Groups, plan: Plan) -> list[int]:
+    """The results that go back through the tile.
+
+    Where rows wait in the tile, a thread writes an element to where it read one, while others read theirs. So a result
+    must lie as every input with elements of its size does; others are written where they are.
+    """
+    g, inputs = task.geometry, len(task.program.inputs)
+    dims, results = (*g.kept, *g.reduced), [i for i in own.units if i >= inputs]
+    if not plan.waits_in_tile:
+        return results
+
+    def place(operand: int) -> tuple[int, ...]:
+        return (task.start(operand) % WIDEST, *(d.strides[operand] for d in dims))
+
+    found: list[int] = []
+    for result in results:
+        size = task.operand_type(result).itemsize
+        same = [i for i in own.units if task.operand_type(i).itemsize == size and (i < inputs or i in found)]
+        free = sum(i < inputs for i in same) > sum(i >= inputs for i in same)
+        if free and all(place(i) == place(result) for i in same):
+            found.append(result)
+    return found
+
+
+def tiled(task: Task, plan: Plan, found: Sequence[Access]) -> tuple[Access, ...]:
     """How operands are accessed where rows go through a tile, if ``found`` says how they are without one."""
-    own = groups(task)
+    own, inputs = groups(task), len(task.program.inputs)
     assert own is not None  # or the plan would have no tile
+    in_tile = {*(i for i in own.units if i < inputs), *_written(task, own, plan)}
 
     def access(operand: int, without: Access) -> Access:
         dense = _is_side_by_side(task, operand)
-        if operand in own.units:
+        if operand in in_tile:
             return "tile" if dense else "tile_strided"
         return "aligned" if without == "strided" and dense else without
 
@@ -283,4 +346,5 @@ def _is_side_by_side(task: Task, operand: int) -> bool:
 def launch(task: Task, plan: Plan) -> Launch:
     """The grid: each CTA has the rows that fit its tile."""
     rows = rows_of_a_cta(task, plan)
-    return Launch(ceil(task.geometry.n_kept / rows), 1, plan.held * plan.positions, units=rows)
+    each = plan.held or held.needed(task, plan)
+    return Launch(ceil(task.geometry.n_kept / rows), 1, each * plan.positions, units=rows)

@@ -7,7 +7,7 @@ the row, and the elementwise code goes on with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -43,7 +43,7 @@ def distribute_phases(kernel: Kernel) -> None:
         accesses = RowAccesses.of(kernel, place, tiles)
         if _reads_parts_of_lines(kernel):
             accesses = accesses.by_lines()
-        row = WalkedRow.in_slots(accesses) if kernel.facts.walked else ROWS[kernel.plan.resident](accesses)
+        row = _row_of(kernel)(accesses)
         fold_phases(kernel, tile, place, row)
         row.store()
 
@@ -81,6 +81,13 @@ def _fetched(values: Values) -> list[Any]:
     needed = postorder(kernel.results, operands_of, state)
     gathers = [v for v in needed if not isinstance(v, ir.BlockArgument) and v.owner.name == "fold.gather"]
     return [v for v in gathers if not values.varies(v) and state.isdisjoint(postorder([v], operands_of))]
+
+
+def _row_of(kernel: Kernel) -> Callable[[RowAccesses], HeldRow | WalkedRow]:
+    """What makes the row of a thread."""
+    if kernel.facts.walked:
+        return WalkedRow.in_slots
+    return WalkedRow.of if kernel.plan.waits_in_tile else ROWS[kernel.plan.resident]
 
 
 def _reads_parts_of_lines(kernel: Kernel) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any
 
 from ....compiler.ir.build import address, bytes_of, memory_type
@@ -13,8 +14,10 @@ from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import arith, gpu, ir, llvm, scf, vector
 from ....compiler.plan.layout import layout_of
 from ....compiler.plan.plan import IN_TILE, OF_BITS
+from ....compiler.plan.tiles import SECTOR
 from ....compiler.postorder import postorder
 from ....compiler.program.bit_arrays import WORD
+from ...access.offsets import coordinates
 from ..kernel import Kernel, load_attributes
 from ..place import Place, lead_of
 from ..reader import Reader, extent, operands_of
@@ -241,8 +244,27 @@ class RowAccesses:
         attributes = load_attributes(*rank, kernel.plan.fast, access) | {"whole": whole}
         attributes |= {"neighbours": kernel.plan.lanes} if access == "unaligned" else {}
         attributes |= {"own": kernel.plan.vector} if access == "bits" and kernel.plan.word == "byte" else {}
-        operands = [value, *at, *bounds, self.place.in_range, *layout]
+        here = self._owns(operand, r, element(value.type)) if kernel.plan.overlap else self.place.in_range
+        operands = [value, *at, *bounds, here, *layout]
         kernel.make_op("fold.element_store", [], operands, attributes)
+
+    def _owns(self, operand: int, r: Any, t: Any) -> Any:
+        """Whether the thread writes its elements of a result of type ``t`` at ``r``.
+
+        Their sector then begins among the CTA's own results, or before the row of results.
+        """
+        kernel, place, item = self.kernel, self.place, bytes_of(memory_type(t))
+        kept, reduced = range(kernel.facts.kept_rank), range(kernel.facts.reduced_rank)
+        along = coordinates(place.kept, kernel.dims("kept_size", 0, kept[1:]), len(kept))
+        along += coordinates(r, kernel.dims("reduced_size", 0, reduced[1:]), len(reduced))
+        strides = kernel.dims("kept_stride", operand, kept) + kernel.dims("reduced_stride", operand, reduced)
+        at = reduce(arith.addi, (arith.muli(*pair) for pair in zip(along, strides, strict=True)))
+        operands = [kernel.arg("output", operand - len(kernel.inputs)), at, kernel.number(1)]
+        attributes = {"lanes": SECTOR // item, "bytes": item, "kept_rank": 1, "reduced_rank": 0}
+        past = kernel.make("fold.lead", kernel.index, operands, attributes, 1)
+        first = arith.subi(place.slot, arith.minsi(past, along[len(kept) - 1]))
+        own = arith.cmpi(arith.CmpIPredicate.ult, first, kernel.number(kernel.plan.own))
+        return arith.andi(own, place.in_range)
 
     def ballot(self, mask: Any, r: Any, *, whole: bool) -> Any:
         """The words of truth values in the access at ``r``, with zeros for elements beyond the row."""

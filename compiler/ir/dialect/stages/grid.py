@@ -32,12 +32,13 @@ class ClusterReduceOp(Fold.Operation, name="cluster_reduce"):  # type: ignore[mi
     """Combines the states of the warps of all CTAs of a cluster, in the shared memory of the first or of each.
 
     ``state = fold.cluster_reduce rank, row, lane, slot, on, state {ctas, rows, slots, lanes, stride, ordered,
-    [everywhere]} ({combine})``: ``rows`` warps in each of ``ctas`` CTAs share a result; this is the warp ``row`` of the
-    CTA ``rank``. Threads whose ``on`` is true leave its state for ``slot`` of a CTA's ``slots`` results. In the warps
-    of row 0 of the first CTA the ``lanes`` lanes along the reduced axis, ``stride`` apart, each number ``lane``, share
-    the states and get the result; other threads keep their own. With ``{everywhere = true}`` all threads get the
-    result, and all lanes of a warp must hold its state. All threads of the cluster execute the op, as they do each
-    other one of the kernel.
+    [everywhere], [met]} ({combine})``: ``rows`` warps in each of ``ctas`` CTAs share a result; this is the warp ``row``
+    of the CTA ``rank``. Threads whose ``on`` is true leave its state for ``slot`` of a CTA's ``slots`` results. In the
+    warps of row 0 of the first CTA the ``lanes`` lanes along the reduced axis, ``stride`` apart, each number ``lane``,
+    share the states and get the result; other threads keep their own. With ``{everywhere = true}`` all threads get the
+    result, and all lanes of a warp must hold its state; with ``{met = true}`` all warps of a CTA hold the same one, and
+    those whose ``on`` is true leave it. All threads of the cluster execute the op, as they do each other one of the
+    kernel.
     """
 
     rank: ext.Operand[Any]
@@ -66,8 +67,9 @@ class ClusterReduceOp(Fold.Operation, name="cluster_reduce"):  # type: ignore[mi
         int_attr(op, "slots")
         check_lanes(op)
         bool_attr(op, "ordered")
-        if "everywhere" in op.attributes:
-            bool_attr(op, "everywhere")
+        for name in ("everywhere", "met"):
+            if name in op.attributes:
+                bool_attr(op, name)
 
     verify_region_invariants = one_combine
 

@@ -76,7 +76,7 @@ def test_groups_of_rows_go_through_a_tile(n: int, inner: int, fast: str, dtype: 
 
 @pytest.mark.parametrize(
     ("n", "inner", "dtype"),
-    [(256, 49, np.float16), (256, 49, np.float32), (100, 77, np.float32), (1000, 7, np.float32)],
+    [(256, 49, np.float32), (100, 77, np.float32), (1000, 7, np.float32)],
 )
 def test_larger_groups_have_a_large_tile(n: int, inner: int, dtype: Any) -> None:
     """Each thread has one row, so results lie where inputs did: the tile holds a group once."""
@@ -87,9 +87,20 @@ def test_larger_groups_have_a_large_tile(n: int, inner: int, dtype: Any) -> None
     assert (waiting_bytes(found.plan, found.facts, ()), found.plan.shared_bytes(8)) == (found.plan.tile_bytes, 0)
 
 
+@pytest.mark.parametrize(
+    ("n", "inner", "tile", "lanes"), [(256, 49, 32, 4), (512, 33, 64, 8), (1000, 49, 104, 8), (3000, 7, 64, 8)]
+)
+def test_groups_of_halves_wait_in_a_tile(n: int, inner: int, tile: int, lanes: int) -> None:
+    found = choose(_middle(n, inner, np.float16))
+    assert found.plan.waits_in_tile
+    assert (found.plan.tile_bytes, found.plan.lanes, found.plan.warps) == (tile << 10, lanes, 1)
+    assert (found.facts.access, found.facts.stores, found.run.units) == (("tile_strided",), ("tile_strided",), inner)
+    assert waiting_bytes(found.plan, found.facts, ()) == tile << 10
+
+
 def test_groups_that_have_no_tile() -> None:
     assert not choose(_middle(21, 8, np.float16)).plan.tile_bytes  # whole accesses
-    assert not choose(_middle(1000, 49, np.float16)).plan.tile_bytes  # too large
+    assert not choose(_middle(1000, 49, np.float32)).plan.tile_bytes  # too large
     assert not choose(_middle(64, 196, np.float16)).plan.tile_bytes  # columns have accesses of 8 bytes
     assert not choose(_middle(256, 33, np.float16)).plan.tile_bytes  # most of a large tile would be empty
     assert not choose(_middle(21, 3, np.float16, groups=30)).plan.tile_bytes  # too few
