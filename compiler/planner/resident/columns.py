@@ -7,7 +7,7 @@ from math import ceil
 
 from ...plan.plan import LARGEST_CLUSTER, MOST_HELD, Plan
 from ...plan.tiles import SECTOR
-from ...program.graph import walk
+from ...program.graph import REDUCED
 from ...target import WARP
 from .. import sittings
 from ..alignment import LINE, WIDEST
@@ -43,9 +43,12 @@ TILE = threshold(64 * 1024, "bytes of a tile in shared memory", sittings.RESIDEN
 SHORT_LINES = threshold(256, "bytes of a row of the tile in shared memory", sittings.OVERLAPS)
 """The same for columns of fewer than SHARED_LEAST accesses of a thread to LINES."""
 OVERLAPPING = threshold(
-    ((256, 1), (128, 1), (256, 8)), "bytes of a row of the tile, and CTAs of a cluster at most", sittings.OVERLAPS
+    ((512, 1), (256, 1), (128, 1), (256, 8)), "bytes of a row of the tile, CTAs of a cluster at most", sittings.OVERLAPS
 )
-"""As LINES, for columns of narrow elements that overlap, in the order of choice."""
+"""As LINES, for columns of narrow elements that overlap, in the order of choice. Clusters serve programs without
+weights along the columns: in shared memory each phase reads these again."""
+MOST_ACROSS = threshold(64, "threads across a tile", sittings.OVERLAPS)
+"""A tile of columns that overlap is no wider than the accesses of so many threads."""
 OVERLAPPED = threshold(4, "times the columns that CTAs share", sittings.OVERLAPS)
 """A tile has so many at least, or CTAs do not overlap: they would fold too many columns twice."""
 OVERLAP_LEAST = threshold(1 << 22, "elements of an array", sittings.OVERLAPS)
@@ -55,14 +58,8 @@ OVERLAP_LENGTH = threshold(50, "elements of a column", sittings.OVERLAPS)
 KEPT_SINGLE = threshold(40, "elements that a thread keeps", sittings.OVERLAPS)
 """The most of a CTA of THREADS, where columns of single words overlap; then a CTA has twice as many threads, and then
 two CTAs of a cluster share a column."""
-LEAST_OF_HALF = threshold(25, "accesses of a thread", sittings.OVERLAPS)
-"""Replaces LEAST for accesses of half the widest, in programs without exponentials, whose elements need fewer
-registers."""
 SHARED_LEAST = threshold(5, "accesses of a thread", sittings.RESIDENT_COLUMNS)
 """Shorter columns wait in registers."""
-
-
-EXPONENTIALS = {"exp", "exp2", "expm1"}
 
 
 def plan(task: Task, notes: Notes) -> Plan | None:
@@ -75,31 +72,28 @@ def plan(task: Task, notes: Notes) -> Plan | None:
 
 def _overlapping(task: Task, notes: Notes) -> Plan | None:
     """The plan of columns of narrow elements that overlap in shared memory; None where they are too short or long."""
-    n, item, vector = (
-        task.geometry.n_reduced,
-        max(task.operand_type(i).itemsize for i in elements_of(task)),
-        vector_of(task),
-    )
+    n, item = task.geometry.n_reduced, max(task.operand_type(i).itemsize for i in elements_of(task))
     inputs = sum(i < len(task.program.inputs) for i in elements_of(task))
-    overlap = _sector(task)
+    vector, overlap = vector_of(task), _sector(task)
     if not overlap or not inputs or vector * item < WORD:
         return None
     for width, ctas in OVERLAPPING:
-        cluster = ceil2(ceil(n * width * inputs / TILE))
-        if cluster <= min(ctas, _most_ctas(task)):
+        cluster, across = ceil2(ceil(n * width * inputs / TILE)), width // item // vector
+        if cluster <= min(ctas, _most_ctas(task)) and across <= MOST_ACROSS:
             break
     else:
         return None
-    across = width // item // vector
+    if cluster > 1 and REDUCED in task.program.input_spaces:
+        return None
     lanes, beside = max(1, WARP // across), max(1, across // WARP)
-    plan = Plan(
-        "kept", "interleaved", vector, 1, lanes, THREADS // WARP // beside, beside, cluster=cluster, resident="shared"
-    )
+    warps = THREADS // WARP // beside
+    plan = Plan("kept", "interleaved", vector, 1, lanes, warps, beside, cluster=cluster, resident="shared")
     held = _held(n, 1, plan.positions, cluster)
-    if not SHARED_LEAST <= held <= MOST_HELD or task.geometry.columns <= plan.slots:
+    if not SHARED_LEAST <= held <= MOST_HELD or task.geometry.columns <= plan.slots // 2:
         return None
     _explain(notes, overlap)
-    notes.because(f"columns wait in shared memory: {held} access(es) of each thread", "held", "resident")
+    ctas_of = f" of {cluster} CTAs" if cluster > 1 else ""
+    notes.because(f"columns wait in shared memory{ctas_of}: {held} access(es) of each thread", "held", "resident")
     return replace(plan, held=held, overlap=overlap)
 
 
@@ -176,7 +170,7 @@ def _kept(task: Task, notes: Notes) -> Plan | None:
     single = vector == 1 and overlap > 0
     if (cluster == 1 and _held(n, lanes_kept, THREADS, 1) > KEPT_SINGLE) if single else cluster == 2:
         warps, cluster = 2 * warps, 1
-    while warps > 1 and _held(n, lanes_kept, warps * WARP // 2, cluster) <= _least(task, vector * item):
+    while warps > 1 and _held(n, lanes_kept, warps * WARP // 2, cluster) <= LEAST:
         warps //= 2
     held = _held(n, lanes_kept, warps * WARP, cluster)
     notes.because(f"{warps} warp(s) of a CTA keep {held} access(es) of a row each", "held", "warps")
@@ -188,12 +182,6 @@ def _kept(task: Task, notes: Notes) -> Plan | None:
         _explain(notes, overlap)
         found = replace(found, overlap=overlap)
     return found
-
-
-def _least(task: Task, nbytes: int) -> int:
-    """The accesses, of ``nbytes``, that a thread makes at least of a column that more warps share."""
-    of_one = {e.op for e in walk((*task.program.outputs, *(a for fold in task.program.reduces for a in fold.args)))}
-    return LEAST if nbytes != WIDEST // 2 or not EXPONENTIALS.isdisjoint(of_one) else LEAST_OF_HALF
 
 
 def overlaps(task: Task, plan: Plan) -> list[int]:
