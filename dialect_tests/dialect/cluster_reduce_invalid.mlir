@@ -203,3 +203,15 @@ func.func @everywhere_is_no_truth_value(%rank: i32, %row: i32, %lane: i32, %slot
     : (i32, i32, i32, i32, i1, f32) -> f32
   return
 }
+
+// -----
+
+func.func @met_is_no_truth_value(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: f32) {
+  // expected-error @below {{WF311: fold.cluster_reduce expects the attribute met to be true or false}}
+  %made = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+  ^bb0(%a: f32, %b: f32):
+    "fold.yield"(%a) : (f32) -> ()
+  }) {ctas = 2, rows = 1, slots = 1, lanes = 32, stride = 1, ordered = false, everywhere = true, met = 1 : i32}
+    : (i32, i32, i32, i32, i1, f32) -> f32
+  return
+}

@@ -30,7 +30,7 @@ func.func @layout_of_rank_two(%x: !llvm.ptr<1>, %kept: i32, %stride: i32) {
 // -----
 
 func.func @three_lanes(%x: !llvm.ptr<1>, %kept: i32, %stride: i32) {
-  // expected-error @below {{WF311: fold.lead expects the attribute lanes to be a power of two up to 16, got 3}}
+  // expected-error @below {{WF311: fold.lead expects the attribute lanes to be a power of two up to 32, got 3}}
   %lead = "fold.lead"(%x, %kept, %stride) {kept_rank = 1, reduced_rank = 0, lanes = 3, bytes = 4}
     : (!llvm.ptr<1>, i32, i32) -> i32
   return

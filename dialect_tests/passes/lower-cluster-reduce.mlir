@@ -11,7 +11,8 @@ gpu.module @device {
   // CHECK-DAG: llvm.mlir.global internal @gathered_3() {{.*}} : !llvm.array<256 x f32>
   // CHECK-DAG: llvm.mlir.global internal @gathered_4() {{.*}} : !llvm.array<8 x f32>
   // CHECK-DAG: llvm.mlir.global internal @gathered_5() {{.*}} : !llvm.array<256 x f32>
-  // CHECK-NOT: @gathered_6
+  // CHECK-DAG: llvm.mlir.global internal @gathered_6() {{.*}} : !llvm.array<128 x f32>
+  // CHECK-NOT: @gathered_7
 
   // Eight CTAs of sixteen warps: each of the 32 lanes takes four states.
   // CHECK-LABEL: func.func @one_result
@@ -139,5 +140,23 @@ gpu.module @device {
     }) {ctas = 4, rows = 2, slots = 32, lanes = 1, stride = 1, ordered = false, everywhere = true}
       : (i32, i32, i32, i32, i1, f32) -> f32
     return %again : f32
+  }
+  // Where the warps of a CTA have met, those of which the flag says so leave its state, one for each CTA.
+  // CHECK-LABEL: func.func @met
+  // CHECK-SAME:    %[[ON:[a-z0-9]*]]: i1, %[[X:[a-z0-9]*]]: f32)
+  func.func @met(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: f32) -> f32 {
+    // CHECK:      scf.if %[[ON]] {
+    // CHECK-COUNT-4: nvvm.mapa
+    // CHECK:      nvvm.cluster.arrive {aligned}
+    // CHECK-NOT:  scf.if
+    // CHECK-COUNT-4: llvm.load
+    // CHECK:      return
+    %ours = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.addf %a, %b : f32
+      "fold.yield"(%c) : (f32) -> ()
+    }) {ctas = 4, rows = 1, slots = 32, lanes = 1, stride = 1, ordered = false, everywhere = true, met = true}
+      : (i32, i32, i32, i32, i1, f32) -> f32
+    return %ours : f32
   }
 }
