@@ -73,7 +73,7 @@ _NUMBERS = {str(n): n for n in (0, *(1 << k for k in range(17)))}
 
 @dataclass(frozen=True)
 class Plan:
-    """Extents per level, and how the levels combine their states. Extents are powers of two, but for ``held`` and large tiles.
+    """Extents per level, and how the levels combine their states. Most extents are powers of two.
 
     Attributes:
         fast: the axis that neighbouring lanes, and the elements of one vector access, are along: ``reduced`` or
