@@ -61,8 +61,8 @@ WAITING = threshold(64, "elements of a row", sittings.WAITING_GROUPS)
 """A lane has about so many of a row that waits in a tile,"""
 WAITING_LANES = threshold(8, "lanes of a row", sittings.WAITING_GROUPS)
 """unless these are too few for that."""
-UNROLL = 8
-"""Accesses in flight of a thread that walks a tile."""
+UNROLL = threshold(8, "accesses in flight", sittings.WAITING_GROUPS)
+"""Of a thread that walks a tile."""
 FILLED = threshold(0.75, "part of the groups that fit", sittings.GROUPED_ROWS)
 """A CTA takes all groups that fit a tile rather than fewer than this, though fewer threads work in its last turn."""
 WORKING = threshold(0.5, "part of the threads of a CTA", sittings.GROUPED_ROWS)
