@@ -118,7 +118,8 @@ def _sector(task: Task) -> int:
         for i, item in items.items()
     )
     large = g.n_kept * g.n_reduced >= OVERLAP_LEAST and g.n_reduced >= OVERLAP_LENGTH
-    return SECTOR // min(items.values()) if between and large and not task.is_portable else 0
+    once = not (task.is_portable or task.program.side)  # a side fold takes each element once
+    return SECTOR // min(items.values()) if between and large and once else 0
 
 
 def _shared(task: Task, notes: Notes) -> Plan | None:
@@ -188,7 +189,7 @@ def overlaps(task: Task, plan: Plan) -> list[int]:
     """The results that neighbouring CTAs of ``plan`` may share: as many as a sector has of each array of results."""
     waits = plan.resident in ("registers", "shared") and not plan.tile_bytes
     results = [i for i in elements_of(task) if i >= len(task.program.inputs)]
-    if not task.program.reduces or plan.fast != "kept" or not waits or not results:
+    if not task.program.reduces or task.program.side or plan.fast != "kept" or not waits or not results:
         return []
     item = min(task.operand_type(i).itemsize for i in results)
     return [n for n in (SECTOR // item, 2 * SECTOR // item) if plan.vector <= n <= plan.slots // 2]
