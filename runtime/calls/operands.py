@@ -15,6 +15,7 @@ from ...compiler.space.geometry import memory_order
 from ..arrays import conversion
 from ..backends.backend import Backend
 from ..backends.select import backend_for
+from ..options import check_keepdims
 from ..view import ArraySpec, View, all_parts
 
 
@@ -88,8 +89,7 @@ class Operands:
 
         New arrays have the memory order of the inputs, or ``order``: the axes of the results, outermost first.
         """
-        if not isinstance(keepdims, bool | int | np.bool_):
-            raise error("WF138", option="keepdims", value=keepdims, expected="True or False", default=False)
+        check_keepdims(keepdims)
         shape, own = _results(self.shape, tuple([v.strides for v in self.inputs]), axes, keepdims)
         order = own if order is None else order
         made = [conversion.allocate(self.first, shape, t, order) for t in (() if out is not None else types)]

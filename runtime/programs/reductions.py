@@ -16,7 +16,7 @@ from ...compiler.program.signatures import keywords
 from ...compiler.program.spelling import unknown
 from ...compiler.space.geometry import normalize_axes
 from ..arrays.conversion import view
-from ..options import DEFAULTS, check_options, plan_text
+from ..options import DEFAULTS, check_keepdims, check_options, plan_text
 from ..resolve import What, function_of, given, hashable, label, number_of, params_of
 from . import run
 from .arguments import Arguments
@@ -34,10 +34,12 @@ def reduced_in_trace(
     """``reduce`` of symbolic arrays: its folds become part of the program that is traced.
 
     Raises:
-        ArgumentError: WF127 for an option of calls, such as ``out=``, which the call of the program takes.
+        ArgumentError: WF127 for an option of calls, such as ``out=``, which the call of the program takes; WF138 for
+            another value of an option than it has.
     """
     options = DEFAULTS | {name: value for name, value in how.items() if name in DEFAULTS}
     check_options(nan=options["nan"], determinism=options["determinism"])
+    check_keepdims(options["keepdims"])
     function = function_of(what)
     of_calls = [key for key, default in DEFAULTS.items() if key not in OF_FOLDS and options[key] != default]
     for key in (["out"] if out is not None else []) + of_calls:

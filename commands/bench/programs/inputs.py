@@ -9,7 +9,7 @@ from typing import Any
 
 from ....compiler.dtypes import BIT, F64
 from ....compiler.program.bit_arrays import WORD
-from .cases import ProgramCase
+from .cases import EPS, ProgramCase
 
 AROUND = 0.1
 """Standard deviation of weights, which lie around 1, and of biases, which lie around 0."""
@@ -38,6 +38,8 @@ def _arrays(torch: Any, case: ProgramCase, roles: Sequence[str], generator: Any)
     for role in roles:
         follows = FOLLOWING.get(role)
         made[role] = follows(torch, case, made) if follows else _array(torch, case, role, generator)
+        if role == "residual" and case.base in ADDED:
+            _part_from_zero(case, made)
         yield made[role]
 
 
@@ -49,6 +51,15 @@ def _mask(torch: Any, case: ProgramCase, made: Mapping[str, Any]) -> Any:
     return truths(torch, made["bits"], (n, *inner, c)).movedim(-1, 1)
 
 
+def _part_from_zero(case: ProgramCase, made: Mapping[str, Any]) -> None:
+    """Changes what is added to a norm where their sum is near 0: there its sign would depend on roundings."""
+    x = made["elements"].double()
+    mean, var = x.mean(case.axes, keepdim=True), x.var(case.axes, correction=0, keepdim=True)
+    weight, bias = (made[role].double().reshape(case.spread) for role in ("weight", "bias"))
+    total = (x - mean).mul_((var + EPS).rsqrt_()).mul_(weight).add_(bias).add_(made["residual"])
+    made["residual"].add_(total.abs_() < NEAR)
+
+
 def _statistic(how: str) -> Callable[[Any, ProgramCase, Mapping[str, Any]], Any]:
     def made(torch: Any, case: ProgramCase, made: Mapping[str, Any]) -> Any:
         found = torch.var_mean(made["like"].double(), case.axes, correction=0)
@@ -57,6 +68,9 @@ def _statistic(how: str) -> Callable[[Any, ProgramCase, Mapping[str, Any]], Any]
     return made
 
 
+ADDED = ("batchnorm_add_relu", "batchnorm_add_relu_nhwc")
+"""Norms to which a residual is added before the sign is kept as a bit."""
+NEAR = 1e-2
 FOLLOWING: Mapping[str, Callable[[Any, ProgramCase, Mapping[str, Any]], Any]] = {
     "output": lambda torch, case, made: _mask(torch, case, made).to(getattr(torch, case.dtype.numpy_name)),
     "mask": _mask,

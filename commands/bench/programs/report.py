@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from ..results import LEVEL, Results, Row, mean
 from ..times import cell, megabytes, microseconds, with_spread
 from . import goals
-from .cases import BACKWARD, BACKWARD_GOAL, STANDARD, ProgramCase, parse
+from .cases import BACKWARD, BACKWARD_GOAL, GATED_BYTES, STANDARD, ProgramCase, parse
 
 AHEAD = {"cross_entropy_fwdbwd": 1.45}
 """How many times as fast as the best peer some operations should be."""
@@ -68,7 +68,7 @@ def summary(results: Results) -> list[str]:
     slow = [f"{r.name} {r.ratio:.2f} (goal {goal})" for r, goal in _not_ahead(rows)]
     if slow:
         lines.append(f"not as far ahead of the best peer as they should be: {', '.join(slow)}")
-    small = [r for r in rows if case_of(r).goal is None and r.ours.us]
+    small = [r for r in rows if r.nbytes < GATED_BYTES and r.ours.us]
     if small:
         beyond = ", ".join(f"{r.name} {r.ours.us - results.ceilings.empty:+.2f}" for r in small if r.ours.us)
         lines.append(f"small cases, us beyond an empty launch: {beyond}")

@@ -61,8 +61,8 @@ def test_types_and_places() -> None:
     np.testing.assert_array_equal(y, wf.dropout(X, 1))
 
 
-@pytest.mark.parametrize("p", [-0.1, 1.1, float("nan")])
-def test_a_probability_out_of_range(p: float) -> None:
+@pytest.mark.parametrize("p", [-0.1, 1.1, float("nan"), "a", None, True, 1j])
+def test_a_probability_out_of_range(p: Any) -> None:
     for function in (wf.dropout, lambda x, seed, p: wf.dropout_backward(x, seed=seed, p=p)):
         with pytest.raises(ArgumentError, match=r"WF138: p cannot be .*: expected a number from 0 to 1"):
             function(X, 1, p=p)
@@ -71,5 +71,8 @@ def test_a_probability_out_of_range(p: float) -> None:
 def test_a_seed_out_of_range() -> None:
     with pytest.raises(ArgumentError, match="WF195: seed is -1"):
         wf.dropout(X, -1)
+    for seed, offset, found in ((True, 0, "seed is True"), (1, False, "offset is False")):
+        with pytest.raises(ArgumentError, match=f"WF195: {found}: expected a whole number from 0 to 2"):
+            wf.dropout(X, seed, offset)
     with pytest.raises(TraceError, match="WF295: offset is an array of rank 0 and of float64"):
         wf.dropout(X, 1, 0.5)

@@ -136,6 +136,7 @@ def test_the_words_in_a_program_are_those_of_its_argument() -> None:
         (lambda: wf.sum(X, where=MASK.astype(np.uint32)), TraceError, r"WF289: bits have shape \(3, 5, 70\): expected"),
         (lambda: wf.max(X, where=BOTH[0]), ArgumentError, r"WF133: max has no identity: where= may leave"),
         (lambda: wf.sum(X, axis=3, where=BOTH[0]), ArgumentError, "WF101: axis 3"),
+        (lambda: wf.sum(X, where=BOTH[0], keepdims="a"), ArgumentError, "WF138: keepdims cannot be 'a': expected True"),
         (lambda: wf.sum(X, where=np.repeat(BOTH[0], 2, -1)[..., ::2]), ArgumentError, "WF192: the words of bits in"),
         (lambda: wf.softmax(X, where=BOTH[1][1:]), TraceError, r"WF289: bits have shape \(32,\): expected \(33,\)"),
         (

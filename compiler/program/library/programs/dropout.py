@@ -6,6 +6,7 @@ the seed, or the bits that the forward kept.
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 from ....errors import error
@@ -78,6 +79,6 @@ def _scaled(x: Array, mask: Array, p: float) -> Array:
 
 
 def _probability(p: float) -> float:
-    if not 0 <= p <= 1:
+    if isinstance(p, bool) or not isinstance(p, Real) or not 0 <= p <= 1:
         raise error("WF138", option="p", value=p, expected="a number from 0 to 1", default="0.5")
     return p
