@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from operator import index
 from typing import Any
 
-import numpy as np
-
 from ..compiler.errors import error
 
 OPTIONS = {
@@ -26,12 +24,6 @@ def check_options(**given: str) -> None:
         known, default = OPTIONS[option]
         if value not in known:
             raise error("WF138", option=option, value=value, expected=" or ".join(known), default=default)
-
-
-def check_keepdims(keepdims: object) -> None:
-    """Checks that ``keepdims`` is a truth value; WF138 for anything else."""
-    if not isinstance(keepdims, bool | int | np.bool_):
-        raise error("WF138", option="keepdims", value=keepdims, expected="True or False", default=False)
 
 
 def plan_text(plan: object) -> str:

@@ -15,7 +15,6 @@ from ...compiler.space.geometry import memory_order
 from ..arrays import conversion
 from ..backends.backend import Backend
 from ..backends.select import backend_for
-from ..options import check_keepdims
 from ..view import ArraySpec, View, all_parts
 
 
@@ -120,6 +119,12 @@ class Operands:
 
 
 @lru_cache(maxsize=4096)
+def check_keepdims(keepdims: object) -> None:
+    """Checks that ``keepdims`` is a truth value; WF138 for anything else."""
+    if not isinstance(keepdims, bool | int | np.bool_):
+        raise error("WF138", option="keepdims", value=keepdims, expected="True or False", default=False)
+
+
 def _results(
     shape: tuple[int, ...], strides: tuple[tuple[int, ...], ...], axes: tuple[int, ...], keepdims: bool
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:

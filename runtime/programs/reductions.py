@@ -16,7 +16,8 @@ from ...compiler.program.signatures import keywords
 from ...compiler.program.spelling import unknown
 from ...compiler.space.geometry import normalize_axes
 from ..arrays.conversion import view
-from ..options import DEFAULTS, check_keepdims, check_options, plan_text
+from ..calls.operands import check_keepdims
+from ..options import DEFAULTS, check_options, plan_text
 from ..resolve import What, function_of, given, hashable, label, number_of, params_of
 from . import run
 from .arguments import Arguments
