@@ -6,6 +6,7 @@ the seed, or the bits that the forward kept.
 
 from __future__ import annotations
 
+from math import nan
 from numbers import Real
 from typing import Any
 
@@ -78,7 +79,8 @@ def _scaled(x: Array, mask: Array, p: float) -> Array:
     return cast(xp.where(mask, wide(x, t) * (1.0 / rest if rest else 0.0), 0.0), t)
 
 
-def _probability(p: float) -> float:
-    if isinstance(p, bool) or not isinstance(p, Real) or not 0 <= p <= 1:
+def _probability(p: Any) -> float:
+    number = float(p) if isinstance(p, Real) and not isinstance(p, bool) else nan
+    if not 0 <= number <= 1:
         raise error("WF138", option="p", value=p, expected="a number from 0 to 1", default="0.5")
-    return p
+    return number
