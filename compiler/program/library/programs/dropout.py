@@ -80,7 +80,7 @@ def _scaled(x: Array, mask: Array, p: float) -> Array:
 
 
 def _probability(p: Any) -> float:
-    number = float(p) if isinstance(p, Real) and not isinstance(p, bool) else nan
+    number = nan if type(p) is bool or not isinstance(p, Real) else float(p)
     if not 0 <= number <= 1:
         raise error("WF138", option="p", value=p, expected="a number from 0 to 1", default="0.5")
     return number
