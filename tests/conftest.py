@@ -26,6 +26,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # Tests compile for themselves, in a cache of their own that all workers of a run share.
     if "WARPFOLD_CACHE_DIR" not in os.environ:
         os.environ["WARPFOLD_CACHE_DIR"] = tempfile.mkdtemp(prefix="warpfold-tests-")
+    # JAX would take most of a GPU's memory in each worker.
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     # As an object: the hooks of this module itself do not apply to the folder above it.
     config.pluginmanager.register(RootIsNoTestPackage())
 

@@ -192,8 +192,11 @@ def call(case: ProgramCase, arrays: Sequence[Any]) -> Callable[[], Any]:
     given = case.operation.inputs.count("gradient")
     own, gradients = arrays[: len(arrays) - given], arrays[len(arrays) - given :]
     results = max(given, len(case.forward.operation.results))
-    gradient = wf.vjp(function(case.forward), results=results)
-    _, kept = gradient.forward(*own)
+    # A function of the package, with its parameters in the call: what reads other objects is traced at every call.
+    made = FUNCTIONS[case.forward.what](case.forward, import_module("....", __package__))
+    forward, how = (made.func, made.keywords) if isinstance(made, partial) else (made, {})
+    gradient = wf.vjp(forward, results=results)
+    _, kept = gradient.forward(*own, **how)
     return partial(gradient.backward, *gradients, *[None] * (results - given), kept)
 
 

@@ -58,7 +58,7 @@ def test_options_replace_fields() -> None:
 def test_an_unknown_field_is_refused(option: str) -> None:
     with pytest.raises(
         PlanError,
-        match=r"WF402: a plan has no field '.*'.*: expected one of fast walk .* held word accesses persistent\n",
+        match=r"WF402: a plan has no field '.*'.*: expected one of fast walk .* word overlap accesses persistent\n",
     ):
         Plan().with_options(option)
 
@@ -71,17 +71,16 @@ def test_an_extent_is_a_power_of_two(value: str) -> None:
         Plan().with_options(f"warps={value}")
 
 
-@pytest.mark.parametrize("value", [0, 1, 1024, 32768, 65536])
+@pytest.mark.parametrize("value", [0, 1, 1024, 32768, 65536, 66560, 131072, 229376])
 def test_a_tile_is_larger_than_other_extents(value: int) -> None:
     """A tile may fill shared memory; 0 means no tile, and is a choice like others."""
     assert Plan(tile_bytes=64).with_options(f"tile_bytes={value}").tile_bytes == value
 
 
-@pytest.mark.parametrize("value", ["3", "-1", "131072", "16K", ""])
-def test_a_tile_has_a_power_of_two_of_bytes(value: str) -> None:
-    with pytest.raises(
-        PlanError, match=r"WF403: plan field tile_bytes .*: expected 0, or a power of two from 1 to 65536\n"
-    ):
+@pytest.mark.parametrize("value", ["3", "-1", "65537", "230400", "16K", ""])
+def test_a_tile_has_a_power_of_two_of_bytes_or_of_units(value: str) -> None:
+    expected = "0, or a power of two from 1 to 65536, or a multiple of 1024 up to 229376"
+    with pytest.raises(PlanError, match=rf"WF403: plan field tile_bytes .*: expected {expected}\n"):
         Plan().with_options(f"tile_bytes={value}")
 
 
@@ -113,7 +112,8 @@ def test_a_tile_has_a_power_of_two_of_bytes(value: str) -> None:
         ({"walk": "period"}, "(?s)WF415: .* has other extents.*set fast=kept,lanes=1, or walk=interleaved"),
         ({"walk": "period", "fast": "kept", "lanes": 1, "finish": "atomic"}, "(?s)WF415: .*set finish=last_block"),
         ({"tile_bytes": 1000}, "WF403: plan field tile_bytes cannot be 1000: expected 0, or a power of two"),
-        ({"tile_bytes": 1 << 17}, "WF403: .* expected 0, or a power of two from 1 to 65536"),
+        ({"tile_bytes": 1 << 18}, "WF403: .* expected 0, or a power of two from 1 to 65536, or a multiple of 1024"),
+        ({"tile_bytes": 1 << 17}, "WF405: the plan needs 131072 bytes of shared memory a CTA: sm_90a gives 49152"),
         ({"tile_bytes": 1 << 16}, "WF405: the plan needs 65536 bytes of shared memory a CTA: sm_90a gives 49152"),
         *[
             ({"tile_bytes": 1024, field: value}, "WF417: with tile_bytes=1024 one warp reads all elements of a result")
