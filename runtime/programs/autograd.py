@@ -10,7 +10,7 @@ The first call of each kind makes a ``Call``, which later ones repeat (``../call
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import compress, count
 from typing import Any
@@ -26,6 +26,7 @@ from ..options import DEFAULTS
 from ..resolve import hashable
 from .function import ArrayFunction
 from .gradients import vjp
+from .pairs import leaves_of
 from .reductions import of_arrays, options_of, reduction
 
 Run = Callable[[Sequence[Any], Mapping[str, Any], Any], Any]
@@ -125,7 +126,7 @@ class Call:
     ) -> None:
         self.function, self.run, self.determinism, self.xs, self.how = function, run, determinism, xs, how
         self.places, self.hosted, self.out = places, hosted, out
-        self._written = tuple(i for i in _leaves(out) if i is not None)
+        self._written = tuple(i for i in leaves_of(out) if i is not None)
         self._in_order = places == tuple(range(len(xs)))
         self._gradients: dict[tuple[bool, ...], Gradients] = {}
 
@@ -153,13 +154,13 @@ class Call:
             self._learn(found, tensors)
         if self.structure == 0:
             return found
-        return tuple(r for r, i in zip(_leaves(found), _leaves(self.structure), strict=True) if i >= 0)
+        return tuple(r for r, i in zip(leaves_of(found), leaves_of(self.structure), strict=True) if i >= 0)
 
     def _learn(self, found: Any, tensors: Sequence[Any]) -> None:
         """Keeps how results nest."""
         numbers, written = count(), {id(tensors[i]): -1 - i for i in self._written}
         self.structure = _nested(found, lambda r: written[id(r)] if id(r) in written else next(numbers))
-        own = [r for r in _leaves(found) if id(r) not in written]
+        own = [r for r in leaves_of(found) if id(r) not in written]
         self.constant = tuple(i for i, r in enumerate(own) if not r.is_floating_point() or r.element_size() == 1)
 
     def keep(self, ctx: Any, tensors: Sequence[Any], found: Any) -> None:
@@ -188,7 +189,7 @@ class Call:
     def _backward(self, needed: tuple[bool, ...]) -> Gradients:
         """The function that ``backward`` is for these needs."""
         places = tuple(compress(self.places, needed[1:]))
-        leaves = (*_leaves(self.structure),)
+        leaves = (*leaves_of(self.structure),)
         program = gradient_program(self.function, len(self.xs), len(leaves), places)
         how = {} if self.determinism == DEFAULTS["determinism"] else {"determinism": self.determinism}
         if len(places) == len(self.places) and self._in_order and min(leaves) >= 0:
@@ -241,15 +242,6 @@ def _record() -> Callable[..., Any]:
             return (None,) * len(ctx.needs_input_grad)
 
     return super(function, Recorded).apply  # type: ignore[no-any-return]
-
-
-def _leaves(results: Any) -> Iterator[Any]:
-    """The members of nested tuples."""
-    if isinstance(results, tuple):
-        for r in results:
-            yield from _leaves(r)
-    else:
-        yield results
 
 
 def _nested(structure: Any, value: Callable[[Any], Any]) -> Any:

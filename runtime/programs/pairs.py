@@ -85,7 +85,7 @@ class Pair:
         if self.keep == "least":
             return self.program(*xs, **how), Kept(tuple(xs), how)
         value, beside = self.program(*xs, **how)
-        leaves, rest = list(_leaves(value)), iter(beside)
+        leaves, rest = list(leaves_of(value)), iter(beside)
         values = [next(rest) if result is None else leaves[result] for result in self._kept(xs, how)]
         return value, Kept(tuple(xs), how, tuple(values))
 
@@ -131,10 +131,10 @@ class Pair:
         return found
 
 
-def _leaves(results: Any) -> Iterator[Any]:
-    """The arrays of nested results."""
+def leaves_of(results: Any) -> Iterator[Any]:
+    """The members of nested tuples, as the results of a function are."""
     if isinstance(results, tuple):
         for r in results:
-            yield from _leaves(r)
+            yield from leaves_of(r)
     else:
         yield results

@@ -71,7 +71,7 @@ def test_json_has_lanes_registers_and_elements() -> None:
 
 
 def test_the_picture_has_a_grid_for_each_matrix(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="Matplotlib is not installed")
     call("mma", "--plot", str(tmp_path / "mma.svg"))
     text = (tmp_path / "mma.svg").read_text(encoding="utf-8")
     assert text.count("<image") == 3

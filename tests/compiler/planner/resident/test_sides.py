@@ -26,7 +26,7 @@ def _plan(norm: str, rows: int, columns: int, t: str) -> Any:
 def test_nothing_spills(norm: str, columns: int, t: str) -> None:
     """Not in the loop over rows: a spill there takes longer than any other plan."""
     if ptxas.find_ptxas() is None:
-        pytest.skip("needs ptxas")
+        pytest.skip("ptxas, which says what spills, is not installed")
     function, weights = NORMS[norm]
     compiled = function.compile(*[((131072, columns), t)] * 2, *[((columns,), t)] * weights)
     (text,) = compiled.ptx if isinstance(compiled.ptx, tuple | list) else (compiled.ptx,)
