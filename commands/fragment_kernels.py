@@ -6,7 +6,8 @@ NAME = "fragments"
 PRODUCT = (16, 16, 8)
 """Rows of the first factor, its columns, and columns of the second factor."""
 
-_LAST_BLOCK_ROWS = 8
+EDGE = 8
+"""Rows of a block, and its columns of 16-bit elements."""
 
 
 def access(instruction: str, blocks: int, *, transposed: bool) -> str:
@@ -97,7 +98,7 @@ def _copied(source: str, source_space: int, to: str, space: int, blocks: int) ->
     a, b, row = f"!llvm.ptr<{source_space}>", f"!llvm.ptr<{space}>", "vector<4xi32>"
     n = f"{source}_{to}"
     return f"""
-      %rows_{n} = arith.constant {_LAST_BLOCK_ROWS * blocks} : i32
+      %rows_{n} = arith.constant {EDGE * blocks} : i32
       %is_row_{n} = arith.cmpi slt, %lane, %rows_{n} : i32
       scf.if %is_row_{n} {{
         %from_{n} = llvm.getelementptr %{source}[%lane] : ({a}, i32) -> {a}, {row}

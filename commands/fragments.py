@@ -12,10 +12,9 @@ from ..compiler.target import DEFAULT, WARP
 from ..passes import steps
 from ..runtime.emulator import Memory, launch, parse
 from . import fragment_kernels, terminal
+from .fragment_kernels import EDGE
 
 Array = np.ndarray[Any, Any]
-EDGE = 8
-"""Rows of a block, and its columns."""
 
 
 @dataclass(frozen=True)
