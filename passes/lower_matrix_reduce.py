@@ -45,11 +45,12 @@ from typing import Any
 from ..compiler.driver.pipeline import Pass
 from ..compiler.errors import error
 from ..compiler.ir.attributes import target_of
-from ..compiler.ir.build import before, bytes_of, find, integer, kernel_module, replace, word_type
+from ..compiler.ir.build import before, bytes_of, find, i32, kernel_module, replace
 from ..compiler.ir.combine import elements, fragment
-from ..compiler.ir.dialect.base import bool_attr
-from ..compiler.ir.dialect.matrices import HALVES
-from ..compiler.ir.mlir import ir, llvm, nvvm
+from ..compiler.ir.dialect.base import bool_attr, int_attr
+from ..compiler.ir.dialect.matrices import HALVES, LANES
+from ..compiler.ir.lane_exchange import lane_id
+from ..compiler.ir.mlir import arith, ir, llvm, nvvm
 from .access.matrix_blocks import words_of
 
 ONES = {"f16": 0x3C003C00, "bf16": 0x3F803F80, "i8": 0x01010101}
@@ -67,15 +68,16 @@ def _run(module: Any) -> None:
             arch = target_of(kernel_module(op))
             if not arch.has_matrix_sums:
                 raise error("WF325", op=op.name, arch=arch.arch)
-            replace(op, [_sums(x, start, name)])
+            lanes = int_attr(op, "lanes") if "lanes" in op.attributes else LANES
+            replace(op, [_sums(x, start, name, lanes)])
 
 
-def _sums(x: Any, start: Any, name: str) -> Any:
-    """The sums of the lane's two rows."""
+def _sums(x: Any, start: Any, name: str, lanes: int) -> Any:
+    """The sums of the lane's two rows, over the elements that ``lanes`` lanes hold."""
     element, words = x.type.element_type, words_of(x)
     as_factor = _halves if name == "f16" else lambda word: word
     factors = [as_factor(word) for word in words]
-    ones = as_factor(integer(word_type(), ONES[str(element)]))
+    ones = as_factor(_ones(str(element), lanes))
     columns = 16 // bytes_of(element) * (len(words) // 2)
     upper, lower = elements(start)
     scalar = upper.type
@@ -90,6 +92,21 @@ def _sums(x: Any, start: Any, name: str) -> Any:
         **_types(name),
     )
     return fragment([llvm.extractvalue(scalar, product, [k]) for k in (0, 2)])
+
+
+def _ones(element: str, lanes: int) -> Any:
+    """The lane's word of the matrix of ones.
+
+    A lane takes its sums from a column of its own, and the lane holds a word of column l // 4 for the elements of
+    lanes l % 4. Where fewer lanes are summed, columns have zeros for the elements of all others.
+    """
+    ones = i32(ONES[element])
+    if lanes == LANES:
+        return ones
+    lane, shift = lane_id(), i32(lanes.bit_length() - 1)
+    taker = arith.shrui(arith.shrui(lane, i32(3)), shift)
+    holder = arith.shrui(arith.andi(lane, i32(LANES - 1)), shift)
+    return arith.select(arith.cmpi(arith.CmpIPredicate.eq, taker, holder), ones, i32(0))
 
 
 def _halves(word: Any) -> Any:

@@ -12,6 +12,7 @@ Some combines have a faster form, which other files recognise and write:
 - the first of the least elements, argmin (``words/narrow_argmin.py``);
 - states with sums relative to an anchor (``compiler/program/analysis/anchors.py``): the states of a step are joined at
   once, and the elements of one result share an anchor (``words/shared_anchor.py``);
+- sums of elements of 8 and 16 bits over several lanes, by the tensor cores (``words/matrix_sums.py``);
 - short rows that a thread holds in its registers, which need no loop (``access/blocks.py``).
 
 A value of the state that is equal in all elements of the vector is a scalar in the loop. Welford's count is one, and so
@@ -67,6 +68,7 @@ from .access.blocks import lower_reduce
 from .access.thread_loop import combines_lanes, walked
 from .words.byte_reductions import lower as lower_bytes
 from .words.extremes import lower as lower_extremes
+from .words.matrix_sums import lower as lower_sums
 from .words.narrow_argmin import lower as lower_argmin
 from .words.shared_anchor import SharedAnchor
 
@@ -83,6 +85,8 @@ def _lower(op: Any) -> None:
     body, region = op.regions
     with before(op):
         lanes, even = width(unpack(init)[0].type), _even(op)
+        if "summed" in op.attributes:
+            return replace(op, [lower_sums(op)])
         if state := lower_bytes(op) or lower_extremes(op) or lower_argmin(op):
             return replace(op, state)
         found = anchored(region)

@@ -1719,6 +1719,16 @@ def test_another_order_rounds_differently() -> None:
     assert len({total(x[::step], plan=p).tobytes() for step in (1, -1) for p in ("", "warps=1", "lanes=1,warps=1")}) > 1
 
 
+def test_sums_by_the_tensor_cores() -> None:
+    plan = "meet=mma,lanes=4"
+    x = normal(8, 1000, dtype=BF16).astype(F64)
+    found = total(x.astype(BF16), axis=1, dtype="f32", plan=plan)
+    assert np.all(np.abs(found - x.sum(1)) <= 15.2 * 2.0**-24 * np.abs(x).sum(1))
+    ints = np.random.default_rng(1).integers(-128, 128, (8, 1024)).astype(np.int8)
+    assert np.array_equal(total(ints, axis=1, plan=plan), ints.sum(1, dtype=np.int64))
+    refused("WF435", "sum", x.astype(BF16), axis=1, plan=plan, determinism="portable")
+
+
 def test_nan_is_some_nan() -> None:
     payload = np.array([0xFFC01234, 0x3F800000], np.uint32).view(F32)
     assert np.isnan(total(payload))

@@ -74,7 +74,7 @@ def _second_plan(plan: Plan) -> Plan:
     """The plan of the second kernel: it walks the partial states [parts][kept] like the elements, without vectors."""
     if plan.fast == "both":
         return second_of_both(plan)
-    return replace(plan, finish="cta", cluster=1, coarsening=0, vector=1, unroll=plan.second_unroll)
+    return replace(plan, finish="cta", cluster=1, coarsening=0, vector=1, unroll=plan.second_unroll, meet="")
 
 
 def second_of_both(plan: Plan) -> Plan:

@@ -34,8 +34,11 @@ OWN_WALKS: tuple[Walk, ...] = ("period", "staggered", "runs", "padded", "whole")
 Determinism = Literal["run", "portable", "none"]
 Residency = Literal["", "registers", "shared", "l2", "memory"]
 Word = Literal["", "shuffle", "ballot", "redux", "byte"]
+Meet = Literal["", "shuffle", "mma"]
 WORDS = tuple(filter(None, get_args(Word)))
 """The ways in which lanes make words of bits."""
+QUAD = 4
+"""Lanes that have the elements of one row of a matrix."""
 MOST_HELD = 64
 """The most accesses of a row that a thread keeps."""
 COUNTS = {"held": MOST_HELD, "persistent": 16}
@@ -127,6 +130,9 @@ class Plan:
             own columns for side folds; 0 where each CTA has rows of its own.
         overlap: results that a CTA folds beside its own: the first ones of the next CTA. So CTAs write whole sectors of
             memory where columns that are read again begin between sectors: each those that begin among its own results.
+        meet: how the lanes of a warp that share a result combine their elements. ``shuffle``, or empty: each lane its
+            own, and then their states by shuffles. ``mma``: groups of QUAD lanes at once, by the product of their
+            registers and a matrix of ones, which the tensor cores compute; shuffles join the groups.
         accesses: ``single`` where a thread reads and writes each element of an access by an instruction of its own,
             which is for teaching; empty where it takes as few as it can.
     """
@@ -149,8 +155,14 @@ class Plan:
     held: int = 0
     word: Word = ""
     overlap: int = 0
+    meet: Meet = ""
     accesses: Literal["", "single"] = ""
     persistent: int = 0
+
+    @property
+    def lanes_summed(self) -> int:
+        """Lanes along the reduced axis whose elements are one state before any shuffle."""
+        return min(QUAD, self.lanes) if self.meet == "mma" else 1
 
     @property
     def lanes_kept(self) -> int:
@@ -214,7 +226,8 @@ class Plan:
         each has as many accesses in flight.
         """
         vector = 1 if self.fast == "reduced" else self.vector
-        few = replace(self, walk=_OF_STATES.get(self.walk, self.walk), vector=vector, unroll=self.second_unroll)
+        walk = _OF_STATES.get(self.walk, self.walk)
+        few = replace(self, walk=walk, vector=vector, unroll=self.second_unroll, meet="")
         if not self._reassigns:
             return few
         found = _along_kept(few, max(self.vector // self.lanes, min(self.vector, 4)))
@@ -380,7 +393,7 @@ _AT_LEAST_TWO: dict[Walk, tuple[str, ...]] = {
 }
 """The extents that must be more than one."""
 _MAY_BE_ZERO = ("coarsening", "tile_bytes", "overlap")
-RARE = ("resident", "held", "word", "overlap", "accesses", "persistent")
+RARE = ("resident", "held", "word", "overlap", "meet", "accesses", "persistent")
 """The fields that are only shown, and only written in IR, where they are set."""
 _CHOICES = {
     "fast": get_args(Fast),
@@ -390,6 +403,7 @@ _CHOICES = {
     "finish": get_args(Finish),
     "resident": get_args(Residency),
     "word": get_args(Word),
+    "meet": get_args(Meet),
     "accesses": ("", "single"),
 }
 
@@ -452,8 +466,7 @@ def settled(plan: Plan) -> Plan:
 
 def differing(plan: Plan, other: Plan) -> dict[str, int | str]:
     """The fields of ``other`` whose values differ from those of ``plan``."""
-    own = plan.to_dict()
-    return {key: value for key, value in other.to_dict().items() if value != own[key]}
+    return {key: value for key, value in asdict(other).items() if value != getattr(plan, key)}
 
 
 def _check_fields(plan: Plan) -> None:

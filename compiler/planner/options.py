@@ -9,7 +9,7 @@ from ..plan import tiles
 from ..plan.ladder import expand
 from ..plan.plan import IN_WARPS, OWN_WALKS, RARE, STATIC_TILE, Access, Plan, check, differing, settled
 from ..program.analysis.atomic import adds, exact
-from . import walks
+from . import matrix_sums, walks
 from .layouts import tiled
 from .limits import fitting
 from .split import ctas_of
@@ -33,7 +33,7 @@ def overridden(task: Task, plan: Plan, parts: int, options: str, notes: Notes) -
         PlanError: WF402 to WF421, and WF427 for a residency, where that cannot be served.
     """
     for key, value in expand(options).items():
-        if key in RARE:
+        if key in RARE and key != "meet":
             raise error("WF427", name=task.program.name, key=key, value=value)
     later = Notes()
     chosen = _changed(task, plan, options, later)
@@ -75,6 +75,7 @@ def _changed(task: Task, plan: Plan, options: str, notes: Notes) -> Plan:
         chosen = replace(chosen, vector=1)
     check(chosen, task.target, task.state_bytes)
     _check_vector(task, chosen)
+    matrix_sums.check(task, chosen)
     if chosen.tile_bytes:
         _check_tile(task, chosen)
     if chosen.finish == "atomic" and not exact(task.monoid):

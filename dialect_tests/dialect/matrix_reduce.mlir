@@ -18,3 +18,12 @@ func.func @bytes_without_a_sign(%x: vector<16xi8>, %start: vector<2xi32>) -> vec
   %sums = "fold.matrix_reduce"(%x, %start) {unsigned = true} : (vector<16xi8>, vector<2xi32>) -> vector<2xi32>
   return %sums : vector<2xi32>
 }
+
+// CHECK-LABEL: func.func @lanes_with_rows_of_their_own
+func.func @lanes_with_rows_of_their_own(%x: vector<16xi8>, %start: vector<2xi32>) -> vector<2xi32> {
+  // Each lane gets the sums of the bytes that it holds: no other lane's are added.
+  // CHECK:      "fold.matrix_reduce"
+  // CHECK-SAME: {lanes = 1 : i64}
+  %sums = "fold.matrix_reduce"(%x, %start) {lanes = 1 : i64} : (vector<16xi8>, vector<2xi32>) -> vector<2xi32>
+  return %sums : vector<2xi32>
+}

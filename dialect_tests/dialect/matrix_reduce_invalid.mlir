@@ -31,3 +31,19 @@ func.func @halves_without_a_sign(%x: vector<4xf16>, %start: vector<2xf32>) {
   %0 = "fold.matrix_reduce"(%x, %start) {unsigned = true} : (vector<4xf16>, vector<2xf32>) -> vector<2xf32>
   return
 }
+
+// -----
+
+func.func @halves_of_two_lanes(%x: vector<4xf16>, %start: vector<2xf32>) {
+  // expected-error @below {{WF310: fold.matrix_reduce expects 4 lanes for vector<4xf16>, got 2}}
+  %0 = "fold.matrix_reduce"(%x, %start) {lanes = 2} : (vector<4xf16>, vector<2xf32>) -> vector<2xf32>
+  return
+}
+
+// -----
+
+func.func @eight_lanes(%x: vector<16xi8>, %start: vector<2xi32>) {
+  // expected-error @below {{WF311: fold.matrix_reduce expects the attribute lanes to be a power of two up to 4, got 8}}
+  %0 = "fold.matrix_reduce"(%x, %start) {lanes = 8} : (vector<16xi8>, vector<2xi32>) -> vector<2xi32>
+  return
+}

@@ -197,3 +197,18 @@ func.func @two_periods(%begin: i32, %end: i32, %v: vector<4xf32>, %period: i32) 
     : (i32, i32, vector<4xf32>, i32, i32) -> vector<4xf32>
   return
 }
+
+// -----
+
+func.func @eight_lanes_summed(%begin: i32, %end: i32, %v: f32) {
+  // expected-error @below {{WF311: fold.thread_reduce expects the attribute summed to be a power of two up to 4, got 8}}
+  %made = "fold.thread_reduce"(%begin, %end, %v) ({
+  ^bb0(%r: i32):
+    "fold.yield"(%v) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {step = 64, unroll = 1, summed = 8} : (i32, i32, f32) -> f32
+  return
+}

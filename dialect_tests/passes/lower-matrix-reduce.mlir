@@ -23,4 +23,16 @@ gpu.module @device {
     %sums = "fold.matrix_reduce"(%x, %start) {unsigned = true} : (vector<16xi8>, vector<2xi32>) -> vector<2xi32>
     return %sums : vector<2xi32>
   }
+
+  // CHECK-LABEL: func.func @lanes_with_rows_of_their_own
+  func.func @lanes_with_rows_of_their_own(%x: vector<16xi8>, %start: vector<2xi32>) -> vector<2xi32> {
+    // Column l / 4 of the ones has them for the elements of the lane that takes its sums from there.
+    // CHECK:      %[[TAKER:.*]] = arith.shrui %[[LANE:.*]], %c3_i32 : i32
+    // CHECK:      %[[HOLDER:.*]] = arith.andi %[[LANE]], %c3_i32 : i32
+    // CHECK:      %[[OWN:.*]] = arith.cmpi eq, %[[TAKER]], %[[HOLDER]] : i32
+    // CHECK-NEXT: %[[ONES:.*]] = arith.select %[[OWN]], %c16843009_i32, %c0_i32 : i32
+    // CHECK:      nvvm.mma.sync A[{{.*}}] B[%[[ONES]], %[[ONES]]]
+    %sums = "fold.matrix_reduce"(%x, %start) {lanes = 1} : (vector<16xi8>, vector<2xi32>) -> vector<2xi32>
+    return %sums : vector<2xi32>
+  }
 }

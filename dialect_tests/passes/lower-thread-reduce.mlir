@@ -749,3 +749,32 @@ func.func @one_anchor(%begin: i32, %end: i32, %x: vector<4xf32>) -> (f32, f32) {
   %m, %s = builtin.unrealized_conversion_cast %all : tuple<f32, f32> to f32, f32
   return %m, %s : f32, f32
 }
+
+// A sum over four lanes by the tensor cores: the words of an access are added as they are. All lanes of the warp stay in
+// the loop until the last one is done, with words of zeros.
+// CHECK-LABEL: func.func @four_lanes_summed
+// CHECK-SAME:    (%[[BEGIN:.*]]: i32, %[[END:.*]]: i32, %[[X:.*]]: vector<8xbf16>)
+func.func @four_lanes_summed(%begin: i32, %end: i32, %x: vector<8xbf16>) -> f32 {
+  // CHECK:      %[[LOOP:.*]]:3 = scf.while (%[[R:.*]] = %[[BEGIN]], %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}})
+  // CHECK-NEXT:   %[[HERE:.*]] = arith.cmpi slt, %[[R]], %[[END]] : i32
+  // CHECK-NEXT:   %[[SOME:.*]] = nvvm.vote.sync any %{{.*}}, %[[HERE]] -> i1
+  // CHECK-NEXT:   scf.condition(%[[SOME]])
+  // CHECK:        scf.if %{{.*}} -> (i32, i32, i32, i32)
+  // CHECK:          vector.bitcast %[[X]] : vector<8xbf16> to vector<4xi32>
+  // CHECK:        else
+  // CHECK-NEXT:     scf.yield %c0_i32, %c0_i32, %c0_i32, %c0_i32
+  // CHECK:        "fold.matrix_reduce"(%{{.*}}, %{{.*}}) {lanes = 4 : i64} : (vector<8xbf16>, vector<2xf32>) -> vector<2xf32>
+  // CHECK:      %[[SUM:.*]] = arith.addf %[[LOOP]]#1, %[[LOOP]]#2 : f32
+  // CHECK-NEXT: return %[[SUM]]
+  %zeros = arith.constant dense<0.0> : vector<8xf32>
+  %sum = "fold.thread_reduce"(%begin, %end, %zeros) ({
+  ^bb0(%r: i32):
+    %w = arith.extf %x : vector<8xbf16> to vector<8xf32>
+    "fold.yield"(%w) : (vector<8xf32>) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {step = 32, unroll = 1, summed = 4} : (i32, i32, vector<8xf32>) -> f32
+  return %sum : f32
+}

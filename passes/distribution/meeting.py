@@ -49,9 +49,12 @@ def meet_in_cluster(tile: Tile, state: Any, place: Place, *, everywhere: bool = 
 
 
 def _in_warp(kernel: Kernel, state: Any, place: Place) -> Any:
-    if place.plan.lanes == 1:
+    """Joins the lanes of a warp whose elements are not one state yet."""
+    lanes, summed = _lanes(place.plan), place.plan.lanes_summed
+    if lanes["lanes"] == summed:
         return state
-    return kernel.stage("fold.warp_reduce", [state.type], [state], _lanes(place.plan)).results[0]
+    lanes |= {"lanes": lanes["lanes"] // summed, "stride": lanes["stride"] * summed}
+    return kernel.stage("fold.warp_reduce", [state.type], [state], lanes).results[0]
 
 
 def meet_in_first_warp(tile: Tile, state: Any, place: Place, use: Callable[[Any], None]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ...compiler.ir.mlir import arith
@@ -50,6 +50,7 @@ class RowPartials:
         kernel, plan = self.tile.kernel, self.tile.kernel.plan.second
         if place.plan != kernel.plan:
             place = self.tile.place(plan)
+        place = replace(place, plan=replace(place.plan, meet=""))  # states are added as they are
         span = span_of(kernel, place, plan, kernel.number(0), parts, parts)
         cell, pitch = self.cell(place, parts)
         attributes = load_attributes(1, 1, "kept", "coherent")

@@ -67,6 +67,7 @@ def reduce_span(
     state = state_type([with_shape(t, width if periods else plan.vector_kept) for t in kernel.states])
     operands = [span.begin, span.end, pack(kernel.neutral(width)), *periods]
     attributes = {"step": span.step, "unroll": unroll} | _known(kernel) | ({"early": True} if early else {})
+    attributes |= {"summed": plan.lanes_summed} if plan.meet == "mma" else {}
     op = kernel.stage("fold.thread_reduce", [state], operands, attributes, regions=2)
     block = op.regions[0].blocks.append(kernel.index)
     (r,) = block.arguments

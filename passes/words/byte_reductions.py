@@ -111,7 +111,7 @@ def _total(op: Any) -> Any:
         total = reduce(arith.addi, [_sum(x) for x in lifts])
         if lifts[0].truth:
             total = arith.shrui(total, i32(COUNT_BITS))
-        return [arith.addi(state[0], _widened(total, lifts[0], state[0].type))]
+        return [arith.addi(state[0], widened(total, state[0].type, signed=lifts[0].signed))]
 
     (total,) = _loop(op, [vector.extract(init, [], [0])], "arith.addi", step)
     return vector.insert(total, init, [], [0])
@@ -122,7 +122,7 @@ def _totals(op: Any) -> Any:
     narrow = bytes_of(element(op.operands[2].type)) == BYTES
 
     def step(state: list[Any], lifts: list[Lift]) -> list[Any]:
-        words = [_counting(x) for x in lifts]
+        words = [counting(x) for x in lifts]
         if lifts[0].truth:
             words = [[reduce(arith.addi, column) for column in zip(*words, strict=True)]]
         totals = elements(state[0]) if narrow else [i32(0)] * lifts[0].lanes
@@ -131,7 +131,7 @@ def _totals(op: Any) -> Any:
             each = [pair for column in zip(*some, strict=True) for pair in _by_position(list(column))]
             totals = [_dot(lifts[0], word, ones, t) for (word, ones), t in zip(each, totals, strict=True)]
         added = fragment(totals)
-        return [added if narrow else arith.addi(state[0], _widened(added, lifts[0], state[0].type))]
+        return [added if narrow else arith.addi(state[0], widened(added, state[0].type, signed=lifts[0].signed))]
 
     return _loop(op, [op.operands[2]], "arith.addi", step)[0]
 
@@ -148,7 +148,7 @@ def _by_position(words: list[Any]) -> list[tuple[Any, int]]:
     return [(w, _ONES) for a, b in zip(first, second, strict=True) for w in mixed(a, b, _HALVES_IN_TURN)]
 
 
-def _counting(lift: Lift) -> list[Any]:
+def counting(lift: Lift) -> list[Any]:
     """The bytes of an access as words, in which a truth value counts as one."""
     return [arith.shrui(w, i32(COUNT_BITS)) if lift.truth else w for w in lift.words()]
 
@@ -167,11 +167,11 @@ def _dot(lift: Lift, word: Any, ones: int, total: Any) -> Any:
     return llvm.call_intrinsic(word_type(), name, [word, i32(ones), total], [], [])
 
 
-def _widened(total: Any, lift: Lift, t: Any) -> Any:
+def widened(total: Any, t: Any, *, signed: bool) -> Any:
     """The sum of a step, widened to the type ``t`` of the state."""
     if t == total.type:
         return total
-    return (arith.extsi if lift.signed else arith.extui)(t, total)
+    return (arith.extsi if signed else arith.extui)(t, total)
 
 
 # --- truth values ----------------------------------------------------------------------------------------------------

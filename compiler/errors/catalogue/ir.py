@@ -50,6 +50,10 @@ ENTRIES: Entries = {
             "run distribute before this pass: it makes the kernel",
         ),
         "WF325": ("{op} has no instruction on {arch}", "compile for sm_80 or newer, or reduce by fold.warp_reduce"),
+        "WF326": (
+            "a fold.thread_reduce that is summed adds f16, bf16 or bytes, as f32 or integers: this one combines {type}",
+            "leave out summed",
+        ),
         "WF330": (
             "pass {name} left {count} {op} behind",
             "report it with the output of: warpfold compile OP --emit program",

@@ -110,6 +110,16 @@ ENTRIES: Entries = {
             "rows of {name} do not begin at words of bits: their bits are {strides} apart",
             "compile the program for arrays of these sizes",
         ),
+        "WF433": (
+            "meet=mma is for sums of f16 and bf16 as f32, and sums and counts of bytes: {name} is another reduction",
+            "leave out meet",
+        ),
+        "WF434": ("meet=mma: {arch} has no such instruction", "leave out meet, or compile for sm_80 or newer"),
+        "WF435": (
+            "meet=mma rounds sums as the tensor cores of a device do: those of {name} are to be portable",
+            'leave out meet, or determinism="portable"',
+        ),
+        "WF436": ("meet=mma needs other extents: {key}={value}, expected {expected}", "set {key}, or leave out meet"),
         "WF429": (
             "resident=shared: rows that wait need {needed} bytes of shared memory a CTA: {arch} gives {limit}",
             "share a row among more CTAs (cluster), or choose resident=memory",

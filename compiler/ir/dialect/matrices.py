@@ -14,6 +14,8 @@ BLOCKS = 4
 """The most blocks of an access."""
 HALVES, BYTES = ("f16", "bf16", "i16"), ("i8",)
 """The types of elements of 16 and of 8 bits."""
+LANES = 4
+"""The lanes that hold a row."""
 SUMS = {"f16": "f32", "bf16": "f32", "i8": "i32"}
 """The type of the sums of elements that a matrix unit adds."""
 
@@ -58,10 +60,13 @@ class MatrixStoreOp(Fold.Operation, name="matrix_store"):  # type: ignore[misc]
 class MatrixReduceOp(Fold.Operation, name="matrix_reduce"):  # type: ignore[misc]
     """Adds the elements of each row of a matrix to a sum: the product of the matrix and one of ones.
 
-    ``sums = fold.matrix_reduce x, start [{unsigned}]``: ``x`` is a matrix of 16 rows, in two blocks or in four. The
-    first block has its upper rows, the second one its lower rows, the third and the fourth one more columns of these.
+    ``sums = fold.matrix_reduce x, start {[lanes], [unsigned]}``: ``x`` is a matrix of 16 rows, in two blocks or in
+    four. The first block has its upper rows, the second one its lower rows, the third and the fourth one more columns
+    of these.
     Lane l gets the sums of rows l // 4 and l // 4 + 8, each added to ``start``: f32 of halves, i32 of bytes, which are
-    signed without ``unsigned``. All lanes of the warp take part.
+    signed without ``unsigned``. With ``lanes``, 1 or 2, the sums are of the elements that so many neighbouring lanes
+    hold, and not of whole rows: of bytes alone, since the unit multiplies the other elements of the row by zero, and
+    an infinity times zero is no zero. All lanes of the warp take part.
     """
 
     x: ext.Operand[Any]
@@ -76,6 +81,9 @@ class MatrixReduceOp(Fold.Operation, name="matrix_reduce"):  # type: ignore[misc
         check_result(op, ir.VectorType.get([2], ir.Type.parse(SUMS[scalar])))
         start = op.operands[1].type
         expect(start == op.results[0].type, op, f"a {op.results[0].type} as operand 1", start)
+        if "lanes" in op.attributes:
+            lanes = power_of_two(op, "lanes", LANES)
+            expect(scalar == "i8" or lanes == LANES, op, f"{LANES} lanes for {t}", lanes)
         if "unsigned" in op.attributes:
             bool_attr(op, "unsigned")
             expect(scalar == "i8", op, "unsigned for i8 alone", t)

@@ -129,7 +129,11 @@ def _check_mapped(task: Task, plan: Plan) -> None:
 def _check_served(task: Task, plan: Plan) -> None:
     """Refuses (WF425) fields that no plan of rows that are read again has."""
     served: dict[str, Sequence[object]] = {key: (getattr(Plan(), key),) for key in ALIKE}
-    served |= {"fast": ("reduced", "kept"), "resident": ("registers", "shared", "l2", "memory")}
+    served |= {
+        "fast": ("reduced", "kept"),
+        "meet": ("", "shuffle"),
+        "resident": ("registers", "shared", "l2", "memory"),
+    }
     served["walk"] = ("interleaved", "blocked") if transposed.fits(task, plan) else ("interleaved",)
     served["overlap"] = (0, *columns.overlaps(task, plan))
     for key, values in served.items():
@@ -137,7 +141,9 @@ def _check_served(task: Task, plan: Plan) -> None:
         if not fits(key, value):
             raise error("WF403", key=key, value=repr(value), expected=expected_of(key))
         if value not in values:
-            raise error("WF425", name=task.program.name, key=key, value=value, only=" or ".join(map(str, values)))
+            raise error(
+                "WF425", name=task.program.name, key=key, value=value, only=" or ".join(filter(None, map(str, values)))
+            )
 
 
 def _check_rows_of_words(task: Task) -> None:

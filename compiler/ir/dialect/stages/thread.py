@@ -27,8 +27,8 @@ from ..base import (
 class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc]
     """Combines a thread's own elements.
 
-    ``state = fold.thread_reduce begin, end, init, [period] {step, unroll, [once], [places], [numbers], [early]}
-    ({body}, {combine})``.
+    ``state = fold.thread_reduce begin, end, init, [period] {step, unroll, [once], [places], [numbers], [early],
+    [summed]} ({body}, {combine})``.
 
     The body takes a reduced index r and yields a state of fragments; it runs for r = begin, begin + step, ... while
     r < end, ``unroll`` accesses at a time (``end`` is such that all of them are wanted). The fragments are combined
@@ -36,7 +36,9 @@ class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc
     ``period`` neighbouring accesses are ``step * period`` elements apart. With ``once`` there is at most one step, at
     begin, if begin < end. With ``places`` the number of an element leaves room for it in 32 bits. ``numbers`` says that
     those of the elements of a lane go ``up`` along the walk, or ``down``. With ``early`` the accesses begin at the
-    boundary before the row, as ``begin`` does, and the ends of the row, which ``fold.live`` knows, may cut them.
+    boundary before the row, as ``begin`` does, and the ends of the row, which ``fold.live`` knows, may cut them. With
+    ``summed`` the elements of so many neighbouring lanes are added to a state that all of these lanes get. All lanes of
+    the warp take part, also those without accesses.
     """
 
     begin: ext.Operand[Any]
@@ -56,6 +58,8 @@ class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc
         check_index(op, *range(3, len(op.operands)))
         power_of_two(op, "step", 1 << 30)
         power_of_two(op, "unroll", 32)
+        if "summed" in op.attributes:
+            power_of_two(op, "summed", 4)
         init, result = op.operands[2].type, op.results[0].type
         scalar = state_type([element(t) for t in values(init)])
         expect(result in (init, scalar), op, f"a result of type {init} or {scalar}", str(result))
