@@ -20,14 +20,16 @@ Finish = Literal["cta", "last_block", "two_kernels", "atomic"]
 Meeting = Literal["shuffle", "serial", "interleaved", "sequential", "warp_sync", "unrolled"]
 Access = Literal[
     "aligned", "shifted", "unaligned", "period", "staggered", "strided", "tile", "tile_strided", "whole", "uniform",
-    "kept", "gathered", "number", "bits", "bits_across", "bits_strided", "transposed", "reversed",
+    "kept", "gathered", "number", "bits", "bits_across", "bits_strided", "bits_transposed", "transposed", "reversed",
     "side",
 ]  # fmt: skip
 IN_TILE: tuple[Access, ...] = ("tile", "tile_strided")
 """The accesses to elements that the CTA has copied into shared memory."""
-OF_BITS: tuple[Access, ...] = ("bits", "bits_across", "bits_strided")
-"""The accesses to elements that are bits of words: to all of an access at once, in one word or across two, or to single
-ones."""
+OF_BITS: tuple[Access, ...] = ("bits", "bits_across", "bits_strided", "bits_transposed")
+"""The accesses to elements that are bits of words: to all of an access at once, in one word or across two, to single
+ones, or to those of each row of a block."""
+TRANSPOSED: tuple[Access, ...] = ("transposed", "whole", "bits_transposed")
+"""The accesses to a block along its rows, where others are along its columns."""
 Walk = Literal["interleaved", "blocked", "period", "staggered", "runs", "padded", "whole"]
 OWN_WALKS: tuple[Walk, ...] = ("period", "staggered", "runs", "padded", "whole")
 """Walks that serve only some arrays; the two others serve all."""

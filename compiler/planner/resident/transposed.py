@@ -11,15 +11,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil
 
+from ...dtypes import BIT
 from ...plan import tiles
 from ...plan.plan import Access, Plan
+from ...program.bit_arrays import BYTE
 from ...target import WARP
 from .. import sittings
 from ..alignment import WIDEST
 from ..powers_of_two import ceil2, floor2, halvings
 from ..table import threshold
 from ..task import Task
-from .accesses import accesses, elements_of, has_bits
+from .accesses import accesses, elements_of, has_bits, writes_bits
 
 BLOCK = threshold(64, "elements of a thread", sittings.TRANSPOSED)
 """The largest block: a thread keeps two or three of them in registers."""
@@ -29,6 +31,8 @@ BESIDE = threshold(256, "bytes along the kept axis", sittings.TRANSPOSED)
 """So many warps are along the kept axis, up to twice WARPS, that those of a CTA access whole lines."""
 WARPS = threshold(8, "warps of a CTA", sittings.TRANSPOSED)
 """If those are fewer, the others are along the rows."""
+WARPS_OF_BITS = threshold(2, "warps of a CTA", sittings.BITS_ACROSS)
+"""So many of them are along the rows where these are bytes of bits, and the others along the columns."""
 SHORT = threshold(128, "bytes of a row", sittings.TRANSPOSED)
 """Blocks do not write shorter rows: a warp would write a few bytes of many rows at a time."""
 
@@ -36,13 +40,33 @@ SHORT = threshold(128, "bytes of a row", sittings.TRANSPOSED)
 def plan(task: Task) -> Plan | None:
     """The plan of blocks; None where no arrays lie across each other, or rows or columns are no whole accesses."""
     g = task.geometry
-    if task.program.reduces or task.is_portable or has_bits(task) or task.program.gathered:
+    if task.program.reduces or task.is_portable or task.program.gathered:
         return None
     if not g.kept or not g.reduced or not g.n_kept or not g.n_reduced:
         return None
+    if has_bits(task):
+        return _of_bits(task)
     widest = WIDEST // max(task.operand_type(i).itemsize for i in elements_of(task))
     plans = (_of(task, held, min(widest, BLOCK // held)) for held in _lengths(g.reduced[-1].size, widest))
     return min((found for found in plans if fits(task, found)), key=lambda found: _apart(task, found), default=None)
+
+
+def _of_bits(task: Task) -> Plan | None:
+    """The plan of blocks whose rows are bytes of bits, and whose columns are accesses of other arrays.
+
+    A thread reads the byte of each of its rows once. Single elements of lanes beside each other serve, too.
+    """
+    widest = WIDEST // max(task.operand_type(i).itemsize for i in elements_of(task))
+    columns = task.geometry.columns
+
+    def of(vector: int) -> Plan:
+        lanes = WARP // min(WARP, ceil2(ceil(columns / vector)))
+        return Plan(
+            "kept", "blocked", vector, 1, lanes, WARPS_OF_BITS, WARPS // WARPS_OF_BITS, resident="registers", held=BYTE
+        )
+
+    plans = map(of, (*halvings(min(widest, BLOCK // BYTE)), 1))
+    return next((found for found in plans if fits(task, found)), None)
 
 
 def _lengths(n: int, widest: int) -> list[int]:
@@ -70,13 +94,25 @@ def fits(task: Task, plan: Plan) -> bool:
     blocked = (plan.fast, plan.walk, plan.tile_bytes) == ("kept", "blocked", 0)
     if task.program.reduces or not blocked or not g.kept or not g.reduced:
         return False
-    if min(plan.vector, plan.held) == 1 or g.columns % plan.vector or g.reduced[-1].size % plan.held:
+    if plan.held == 1 or g.columns % plan.vector or g.reduced[-1].size % plan.held:
         return False
     found = _accesses(task, plan)
+    if has_bits(task):
+        return not writes_bits(task) and all(_is_at_once(task, plan, i, found[i]) for i in elements_of(task))
+    if plan.vector == 1:
+        return False
     kinds = {found[i] for i in elements_of(task)}
     results = {found[i] for i in elements_of(task) if i >= len(task.program.inputs)}
     wide: set[Access] = {"aligned", "transposed", "whole"}
     return len(kinds & wide) > 1 and "aligned" in kinds and results <= wide and not _writes_pieces(task, plan, results)
+
+
+def _is_at_once(task: Task, plan: Plan, operand: int, access: Access) -> bool:
+    """Whether lanes access whole sectors of an array, or bytes of bits."""
+    beside = plan.vector == 1 and task.geometry.kept[-1].strides[operand] == 1
+    if task.operand_type(operand) == BIT:
+        return access == "bits_transposed"
+    return access in ("aligned", "transposed") or (access == "strided" and beside)
 
 
 def _writes_pieces(task: Task, plan: Plan, results: set[Access]) -> bool:
@@ -99,9 +135,11 @@ def _apart(task: Task, plan: Plan) -> int:
 def transposed(task: Task, plan: Plan, found: Sequence[Access]) -> tuple[Access, ...]:
     """How operands are accessed by blocks, if ``found`` says how they are by the accesses along the kept axis."""
     one = plan.held & (plan.held - 1) == 0
-    along = accesses(task, "reduced", plan.held if one else 1, waits=False)
+    along, rows = accesses(task, "reduced", plan.held if one else 1, waits=False), elements_of(task)
 
     def access(operand: int, other: Access) -> Access:
+        if other == "bits_strided":
+            return "bits_transposed" if along[operand] == "bits" and operand in rows else other
         if other != "strided":
             return other
         if _is_whole(task, operand, plan):

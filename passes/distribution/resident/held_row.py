@@ -16,6 +16,7 @@ from ....compiler.ir.combine import pack, with_shape
 from ....compiler.ir.dialect.base import element, state_type
 from ....compiler.ir.mlir import arith, gpu, ir
 from ....compiler.plan.layout import layout_of
+from ....compiler.plan.plan import TRANSPOSED
 from ....compiler.postorder import postorder
 from ..kernel import Kernel
 from ..reader import operands_of
@@ -82,7 +83,7 @@ class HeldRow:
 
     def _load(self, operand: int, t: Any, j: int) -> Any:
         """The elements of an input in access ``j``: those that wait, or those in memory."""
-        if self.row.kernel.facts.access[operand] in ("transposed", "whole"):
+        if self.row.kernel.facts.access[operand] in TRANSPOSED:
             found = self.row.load_transposed(operand, t)
             for known, value in zip(self.fragments, found, strict=True):
                 known[self.row.kernel.inputs[operand]] = value
@@ -160,7 +161,7 @@ class HeldRow:
         """Writes the blocks of results, each along the axis of its array, when all elements are read."""
         made = [(number, [self.fragment(result, j) for j in range(len(self.starts))]) for number, result in results]
         for number, values in made:
-            if self.row.kernel.facts.stores[number] in ("transposed", "whole"):
+            if self.row.kernel.facts.stores[number] in TRANSPOSED:
                 self.row.store_transposed(number, values)
                 continue
             for r, value in zip(self.starts, values, strict=True):

@@ -16,7 +16,7 @@ from ....compiler.plan.layout import layout_of
 from ....compiler.plan.plan import IN_TILE, OF_BITS
 from ....compiler.plan.tiles import SECTOR
 from ....compiler.postorder import postorder
-from ....compiler.program.bit_arrays import WORD
+from ....compiler.program.bit_arrays import BYTE, WORD
 from ...access.offsets import coordinates
 from ..kernel import Kernel, load_attributes
 from ..place import Place, lead_of
@@ -124,7 +124,7 @@ class RowAccesses:
     def load_transposed(self, operand: int, t: Any) -> list[Any]:
         """The fragments of an input in each access of a block, which is read along the rows and transposed."""
         kernel, plan = self.kernel, self.kernel.plan
-        layout, attributes = self._along_rows(operand)
+        layout, attributes = self._along_rows(operand, kernel.facts.access[operand])
         if kernel.facts.access[operand] == "whole":
             parts = [
                 kernel.make("fold.load", t, [*self._part("input", operand, t, j), *layout], attributes, plan.vector)
@@ -141,7 +141,7 @@ class RowAccesses:
     def store_transposed(self, number: int, values: Sequence[Any]) -> None:
         """Writes a result along the rows, if ``values`` are its fragments in each access of a block."""
         kernel, plan, operand = self.kernel, self.kernel.plan, len(self.kernel.inputs) + number
-        layout, attributes = self._along_rows(operand)
+        layout, attributes = self._along_rows(operand, kernel.facts.stores[number])
         values = [wide(value, plan.vector) for value in values]
         bounds = [self.chunk.first, self.chunk.limit, self.place.in_range]
         if kernel.facts.stores[number] == "whole":
@@ -160,16 +160,23 @@ class RowAccesses:
         kernel, ahead = self.kernel, self.kernel.number(j * self.kernel.plan.vector)
         return [address(kernel.arg(role, number), ahead, t), self.place.start, self.begin]
 
-    def _along_rows(self, operand: int) -> tuple[list[Any], dict[str, Any]]:
+    def _along_rows(self, operand: int, access: str) -> tuple[list[Any], dict[str, Any]]:
         """The layout and the attributes of an access along the rows."""
-        facts = self.kernel.facts
-        return _layout(self.kernel, operand), load_attributes(facts.kept_rank, facts.reduced_rank, "reduced", "aligned")
+        facts, own = self.kernel.facts, "bits" if access in OF_BITS else "aligned"
+        return _layout(self.kernel, operand), load_attributes(facts.kept_rank, facts.reduced_rank, "reduced", own)
 
     def _in_row(self, role: str, number: int, operand: int, t: Any, k: int) -> Any:
-        """The pointer from which an element of row ``k`` of a block is as far as one of row 0 is from the array."""
+        """The pointer from which an element of row ``k`` of a block is as far as one of row 0 is from the array.
+
+        Rows of bits begin with a byte.
+        """
         kernel, array = self.kernel, self.kernel.arg(role, number)
         stride = kernel.arg("kept_stride", operand, kernel.facts.kept_rank - 1)
-        return address(array, arith.muli(stride, kernel.number(k)), t) if k else array
+        ahead = arith.muli(stride, kernel.number(k))
+        if (*kernel.facts.access, *kernel.facts.stores)[operand] in OF_BITS:
+            byte = ir.IntegerType.get_signless(BYTE)
+            t, ahead = byte, arith.shrsi(ahead, kernel.number(BYTE.bit_length() - 1))
+        return address(array, ahead, t) if k else array
 
     def _from_start(self, operand: int, r: Any, access: str) -> tuple[tuple[int, int], tuple[list[Any], ...]]:
         """The ranks of the layout of an access from ``starts`` on; where ``r`` is, the layout, the row's bounds."""
