@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import prod
 from typing import NamedTuple
 
@@ -13,8 +13,8 @@ from ...compiler.errors import error
 from ...compiler.plan.ladder import expand
 from ...compiler.plan.plan import Determinism, Plan
 from ...compiler.planner import choose as planner
-from ...compiler.planner.resident import once, sides
-from ...compiler.planner.resident.accesses import writes_bits
+from ...compiler.planner.resident import once, sides, transposed
+from ...compiler.planner.resident.accesses import has_bits, writes_bits
 from ...compiler.planner.resident.choose import LITTLE_MORE, cuts, is_far, names_residency, owning
 from ...compiler.planner.resident.maps import rows_apart, turns
 from ...compiler.planner.task import Notes, Task
@@ -233,7 +233,8 @@ class StepPlanner:
             again = set() if names_residency(options) else again - walked
             away = {(s.kept, s.reduced) for s, plan in owned if is_far(plan, options)}
             away |= set() if names_residency(options) else walked
-            own = {(s.kept, s.reduced, self._along(s, t)) for s, t in zip(steps.steps, tasks, strict=True)}
+            blocks = partial(self._has_blocks, long, far, turned)
+            own = {(s.kept, s.reduced, self._along(s, t, blocks)) for s, t in zip(steps.steps, tasks, strict=True)}
             other = {(kept, reduced, along) for kept, reduced, along in own if along != reduced}
             if again <= long and away <= far and other <= turned:
                 return steps, tasks
@@ -249,13 +250,21 @@ class StepPlanner:
             return None
         return [note for note in notes.rejected if note[0] == "persistent"]
 
-    def _along(self, step: Step, task: Task) -> Dims:
+    def _along(self, step: Step, task: Task, blocks: Callable[[Step, Dims], bool]) -> Dims:
         """The dims along which the threads of a step go: for one without a fold, those that suit its arrays.
+
+        Where bits lie across the others, they are those inside of the dim along which the others lie side by side, if
+        ``blocks`` of bytes serve them.
 
         Where an array lies across the others, they are those inside of the dim along which it lies side by side. Where
         rows of narrow elements are no whole accesses, each is a row of its own.
         """
-        if step.program.reduces or writes_bits(task):
+        if step.program.reduces:
+            return step.reduced
+        inside = self._inside_of_bits(step) if has_bits(task) else ()
+        if inside and (inside == step.reduced or blocks(step, inside)):
+            return inside
+        if writes_bits(task):
             return step.reduced
         if turns(task):
             return step.kept
@@ -267,6 +276,22 @@ class StepPlanner:
         rows = rows_apart(task)
         inner = next((i for i in range(len(dims)) if rows and prod(self.sizes[d] for d in dims[i:]) == rows), 0)
         return tuple(sorted(dims[inner:])) if inner else step.reduced
+
+    def _inside_of_bits(self, step: Step) -> Dims:
+        """The dims along which the bits of a step lie nearer to each other than along that of its other arrays."""
+        own = [self.operands[o] for o in (*step.inputs, *step.outputs) if o in self.operands]
+        dims = [d for d in (*step.kept, *step.reduced) if self.sizes[d] > 1]
+        bits = [o.strides for o in own if o.dtype == BIT]
+        beside = [d for d in dims for o in own if o.dtype != BIT and o.strides[d] == 1]
+        if not bits or not beside:
+            return ()
+        return tuple(sorted(d for d in dims if 0 < bits[0][d] < bits[0][beside[0]]))
+
+    def _has_blocks(self, long: Rows, far: Rows, turned: Turned, step: Step, along: Dims) -> bool:
+        """Whether threads of a step have blocks of bytes of bits if they go along these dims."""
+        steps = self._steps(long, far, turned | {(step.kept, step.reduced, along)})
+        found = (t for s, t in zip(steps.steps, self.tasks(steps), strict=True) if s.outputs == step.outputs)
+        return any(transposed.plan(t) is not None for t in found)
 
     def _steps(self, long: Rows, far: Rows, turned: Turned = frozenset()) -> Steps:
         """The steps where rows along ``long`` dims are cut at the grid, and those along ``far`` ones wait far away."""

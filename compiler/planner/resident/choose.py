@@ -45,7 +45,6 @@ def choose(task: Task, wanted: str = "") -> Choice:
             the errors of ``check`` where it cannot be served.
     """
     notes = Notes()
-    _check_rows_of_words(task)
     plan = owning(task, notes, wanted) if task.program.reduces else mapping(task, notes, wanted)
     if plan and task.program.side:
         plan = sides.taking(task, plan, notes, wanted)
@@ -55,6 +54,8 @@ def choose(task: Task, wanted: str = "") -> Choice:
         plan = _overridden(task, plan, wanted, notes)
     elif task.program.reduces:
         notes.rejected += _other_residencies(task, plan)
+    if plan.walk != "blocked":
+        _check_rows_of_words(task)
     facts = _facts(task, plan)
     if task.program.reduces:
         plan, facts = held.for_any_length(task, plan, facts)
@@ -166,6 +167,10 @@ def _check_words(task: Task, plan: Plan) -> None:
     if not writes_bits(task):
         if plan.word:
             raise error("WF432", name=task.program.name, word=plan.word)
+        return
+    if plan.walk == "blocked":  # each thread has bytes of its own
+        if plan.word not in ("", "byte"):
+            raise error("WF430", name=task.program.name, key="word", value=plan.word, expected="byte")
         return
     least = WORD // plan.vector
     for key, fits_words, expected in (

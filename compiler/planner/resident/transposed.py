@@ -33,6 +33,10 @@ WARPS = threshold(8, "warps of a CTA", sittings.TRANSPOSED)
 """If those are fewer, the others are along the rows."""
 WARPS_OF_BITS = threshold(2, "warps of a CTA", sittings.BITS_ACROSS)
 """So many of them are along the rows where these are bytes of bits, and the others along the columns."""
+WARPS_WRITING = threshold(4, "warps of a CTA", sittings.BITS_ACROSS)
+"""The same where bytes of bits are written."""
+BESIDE_BITS = threshold(128, "bytes along the kept axis", sittings.BITS_ACROSS)
+"""So many are those of lanes beside each other then: the other lanes write bytes beside each other."""
 SHORT = threshold(128, "bytes of a row", sittings.TRANSPOSED)
 """Blocks do not write shorter rows: a warp would write a few bytes of many rows at a time."""
 
@@ -56,16 +60,16 @@ def _of_bits(task: Task) -> Plan | None:
 
     A thread reads the byte of each of its rows once. Single elements of lanes beside each other serve, too.
     """
-    widest = WIDEST // max(task.operand_type(i).itemsize for i in elements_of(task))
-    columns = task.geometry.columns
+    item = max(task.operand_type(i).itemsize for i in elements_of(task))
+    columns, writes = task.geometry.columns, writes_bits(task)
+    warps = WARPS_WRITING if writes else WARPS_OF_BITS
 
     def of(vector: int) -> Plan:
-        lanes = WARP // min(WARP, ceil2(ceil(columns / vector)))
-        return Plan(
-            "kept", "blocked", vector, 1, lanes, WARPS_OF_BITS, WARPS // WARPS_OF_BITS, resident="registers", held=BYTE
-        )
+        least = WARP // min(WARP, ceil2(ceil(columns / vector)))
+        lanes = max(least, WARP * vector * item // BESIDE_BITS) if writes else least
+        return Plan("kept", "blocked", vector, 1, lanes, warps, WARPS // warps, resident="registers", held=BYTE)
 
-    plans = map(of, (*halvings(min(widest, BLOCK // BYTE)), 1))
+    plans = map(of, (*halvings(min(WIDEST // item, BLOCK // BYTE)), 1))
     return next((found for found in plans if fits(task, found)), None)
 
 
@@ -98,7 +102,7 @@ def fits(task: Task, plan: Plan) -> bool:
         return False
     found = _accesses(task, plan)
     if has_bits(task):
-        return not writes_bits(task) and all(_is_at_once(task, plan, i, found[i]) for i in elements_of(task))
+        return all(_is_at_once(task, plan, i, found[i]) for i in elements_of(task)) and _have_bytes(task)
     if plan.vector == 1:
         return False
     kinds = {found[i] for i in elements_of(task)}
@@ -113,6 +117,18 @@ def _is_at_once(task: Task, plan: Plan, operand: int, access: Access) -> bool:
     if task.operand_type(operand) == BIT:
         return access == "bits_transposed"
     return access in ("aligned", "transposed") or (access == "strided" and beside)
+
+
+def _have_bytes(task: Task) -> bool:
+    """Whether the rows of results of bits are whole bytes side by side, and so are the padding bits behind them."""
+    inputs, one_row = len(task.program.inputs), True
+    for i in (inputs + i for i, o in enumerate(task.program.outputs) if o.dtype == BIT):
+        inner = 1
+        for d in reversed(task.geometry.reduced):
+            one_row &= d.strides[i] == inner
+            inner *= d.size
+        one_row &= all(d.strides[i] % BYTE == 0 for d in task.geometry.kept)
+    return one_row
 
 
 def _writes_pieces(task: Task, plan: Plan, results: set[Access]) -> bool:

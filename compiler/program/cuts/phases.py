@@ -362,7 +362,8 @@ def _maps(left: Sequence[Written], order: Sequence[int], whole: Collection[int])
 def _turned(group: Group, along: Along, program: ArrayProgram) -> Group:
     """A step without folds whose threads go along the dims that the planner says."""
     reduced = sum(1 << d for d in along(program.dims_of(group.kept), program.dims_of(group.reduced)))
-    return replace(group, kept=(group.kept | group.reduced) & ~reduced, reduced=reduced)
+    order = tuple(d for d in group.order if reduced >> d & 1)
+    return replace(group, kept=(group.kept | group.reduced) & ~reduced, reduced=reduced, order=order)
 
 
 def _gathers_for(e: Expr, groups: Sequence[Group]) -> bool:

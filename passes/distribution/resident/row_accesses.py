@@ -144,6 +144,9 @@ class RowAccesses:
         layout, attributes = self._along_rows(operand, kernel.facts.stores[number])
         values = [wide(value, plan.vector) for value in values]
         bounds = [self.chunk.first, self.chunk.limit, self.place.in_range]
+        if kernel.facts.stores[number] in OF_BITS:
+            self._store_bytes(number, _transposed(values))
+            return
         if kernel.facts.stores[number] == "whole":
             own = [x for column in zip(*map(elements, values), strict=True) for x in column]
             for j in range(plan.held):
@@ -154,6 +157,44 @@ class RowAccesses:
         for k, row in enumerate(_transposed(values)):
             at = [self._in_row("output", number, operand, element(row.type), k), self.place.start, self.begin]
             kernel.make_op("fold.element_store", [], [row, *at, *bounds, *layout], attributes | {"whole": True})
+
+    def _store_bytes(self, number: int, rows: Sequence[Any]) -> None:
+        """Writes the bytes of a block's ``rows`` of truth values, and zeros up to the end of the last word.
+
+        That is the word of the last row; or of each row, where all begin with a word.
+        """
+        kernel, operand, held = self.kernel, len(self.kernel.inputs) + number, self.kernel.plan.held
+        layout, attributes = self._along_rows(operand, kernel.facts.stores[number])
+        word, truth = ir.IntegerType.get_signless(WORD), ir.IntegerType.get_signless(1)
+        pointers = [self._in_row("output", number, operand, truth, k) for k in range(len(rows))]
+
+        def write(byte: Any, pointer: Any, r: Any, on: Any) -> None:
+            operands = [byte, pointer, self.place.start, r, self.chunk.first, self.chunk.limit, on, *layout]
+            kernel.make_op("fold.element_store", [], operands, attributes | {"whole": True, "own": held})
+
+        for pointer, row in zip(pointers, rows, strict=True):
+            byte = kernel.make_op("fold.ballot", [word], [row], {"word": "byte"}).results[0]
+            write(byte, pointer, self.begin, self.place.in_range)
+        behind = arith.addi(self.begin, kernel.number(held))
+        ends = arith.cmpi(arith.CmpIPredicate.eq, behind, kernel.arg("n_reduced"))
+        branch = scf.IfOp(arith.andi(ends, self.place.in_range))
+        with ir.InsertionPoint(branch.then_block):
+            none, total = kernel.number(0), arith.muli(kernel.arg("n_kept"), kernel.arg("n_reduced"))
+            stride = kernel.arg("kept_stride", operand, kernel.facts.kept_rank - 1)
+            at = arith.addi(row_offset(kernel, self.place.start, operand), behind)
+            apart = arith.cmpi(arith.CmpIPredicate.eq, arith.andi(stride, kernel.number(WORD - 1)), none)
+            for k, pointer in enumerate(pointers):
+                here = arith.addi(at, arith.muli(stride, kernel.number(k))) if k else at
+                last = arith.ori(apart, arith.cmpi(arith.CmpIPredicate.eq, here, total))
+                filled = arith.andi(here, kernel.number(WORD - 1))
+                for left in range(WORD // held - 1, 0, -1):
+                    some = arith.cmpi(arith.CmpIPredicate.sge, filled, kernel.number(held))
+                    some = arith.andi(
+                        some, arith.cmpi(arith.CmpIPredicate.sle, filled, kernel.number(WORD - held * left))
+                    )
+                    r = arith.addi(behind, kernel.number(held * (left - 1)))
+                    write(arith.constant(word, 0), pointer, r, arith.andi(last, some))
+            scf.YieldOp([])
 
     def _part(self, role: str, number: int, t: Any, j: int) -> list[Any]:
         """Where access ``j`` begins to a block whose elements follow each other: a pointer, and both indices."""
