@@ -211,7 +211,8 @@ def _access(access: str, item: int, vector: int) -> str:
     if access in ("kept", "side"):
         return f"{item} bytes, one element a {'row' if access == 'kept' else 'column'}"
     if access in OF_BITS:
-        return f"{vector} bit(s) of a word" if access == "bits" else "single bits"
+        at_once = {"bits": f"{vector} bit(s) of a word", "bits_transposed": "a byte of bits along each row of a block"}
+        return at_once.get(access, "single bits")
     if access == "gathered":
         return f"{item} bytes, at indices"
     if access in ("strided", "tile_strided") or vector == 1:

@@ -61,8 +61,9 @@ class Facts:
             of a thread's results, in aligned vectors. ``uniform``: one element that is the same along the access.
             ``kept``: one element for each result, of an input without reduced dims. ``gathered``: single elements, at
             indices along one more axis of the array. ``transposed``: vectors along the reduced axis, where a thread
-            has a block of elements and its other accesses are along the kept axis. ``reversed``: vectors of rows that
-            are walked backwards. ``side``: of an output, one element for each of a row, which a side fold leaves.
+            has a block of elements and its other accesses are along the kept axis. ``bits_transposed``: a byte of
+            bits along the reduced axis, in such blocks. ``reversed``: vectors of rows that are walked backwards.
+            ``side``: of an output, one element for each of a row, which a side fold leaves.
         store_vector: whether each thread's results are neighbours and aligned in every output.
         ragged: whether arrays say where each row begins and ends.
         repeats: whether the launch says how often elements and results are repeated.

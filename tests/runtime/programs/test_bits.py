@@ -52,6 +52,11 @@ def chosen_of_all(dy: Any, bits: Any) -> Any:
 
 
 @wf.program
+def likely_rows(x: Any) -> Any:
+    return wf.pack(x > 0)
+
+
+@wf.program
 def likely(x: Any) -> Any:
     s = wf.softmax(x, axis=-1)
     return s, wf.pack(s > 0.01)
@@ -123,6 +128,32 @@ def test_arrays_that_begin_and_end_anywhere_are_accessed_at_once(
     last[-1] |= np.uint32(2**32 - 2 ** ((x.size - 1) % 32 + 1))  # ones behind the last element
     np.testing.assert_array_equal(wf.relu_backward(x, last, device="emulator"), np.maximum(x, 0))
     assert wf.relu_backward.compile(x, last).plans[0].vector == vector
+
+
+@pytest.mark.parametrize("t", [np.float32, np.float16])
+@pytest.mark.parametrize(("n", "m"), [(77, 104), (64, 64), (66, 24), (5, 1000), (3, 40)])
+def test_bits_across_other_arrays_are_bytes_of_blocks(t: Any, n: int, m: int) -> None:
+    x = RNG.standard_normal((m, n)).astype(t).T
+    out = np.empty_like(x), np.full(-(-n * m // 32), 2**32 - 1, np.uint32)
+    y, bits = wf.relu(x, keep="bits", out=out, device="emulator")
+    np.testing.assert_array_equal(y, np.maximum(x, 0))
+    np.testing.assert_array_equal(bits, packed(x > 0, flat=True))
+    np.testing.assert_array_equal(wf.relu_backward(x, bits, device="emulator"), np.maximum(x, 0))
+    rows = likely_rows(x, out=np.full((n, -(-m // 32)), 2**32 - 1, np.uint32), device="emulator")
+    np.testing.assert_array_equal(rows, packed(x > 0))
+    for made in (wf.relu.compile(x, keep="bits"), wf.relu_backward.compile(x, bits), likely_rows.compile(x)):
+        assert (made.plans[0].walk, made.plans[0].held) == ("blocked", 8)
+
+
+def test_bits_of_images_whose_channels_lie_innermost_are_bytes_of_blocks() -> None:
+    x = RNG.standard_normal((2, 4, 6, 16)).astype(np.float32).transpose(0, 3, 1, 2)
+    _, bits = wf.relu(x, keep="bits", device="emulator")
+    np.testing.assert_array_equal(bits, packed(x > 0, flat=True))
+    np.testing.assert_array_equal(wf.relu_backward(x, bits, device="emulator"), np.maximum(x, 0))
+    assert wf.relu.compile(x, keep="bits").plans[0].walk == "blocked"
+    assert wf.relu_backward.compile(x, bits).plans[0].walk == "blocked"
+    with pytest.raises(PlanError, match="WF430: .*word=shuffle is for other programs, expected byte"):
+        wf.relu(x, keep="bits", plan="word=shuffle", device="emulator")
 
 
 @pytest.mark.parametrize("shape", [(6, 4, 33), (2, 8, 64)])
