@@ -111,6 +111,8 @@ def _is_unaligned(task: Task, operand: int, vector: int, shift: frozenset[int]) 
         return False
     if task.is_portable:
         return task.geometry.reduced[-1].size % vector > 0
+    if writes_bits(task) and not task.program.reduces and len(task.geometry.reduced) == 1:
+        return True  # accesses begin with the row, as its words do
     one_row = has_bits(task) and not task.program.reduces and not task.geometry.kept
     return operand < inputs and (one_row or not (shift and operand in elements_of(task)))
 
@@ -125,17 +127,14 @@ def _is_side_by_side(task: Task, operand: int, vector: int) -> bool:
 def _bits(task: Task, operand: int, space: Space, axis: str, vector: int, shift: frozenset[int]) -> Access:
     """How bits are accessed: at once those of an access that begins at a multiple of its elements in the words.
 
-    Of rows that begin at boundaries and end between them, the last access may be cut: a word is there as a whole.
+    The last access of a row may be cut in a step without a fold: a word is there as a whole.
     """
     inner, others = _dims(task, axis) if space & REDUCED else (task.geometry.kept, ())
     if space & REDUCED == 0 and axis == "reduced":
         vector = 1  # one element a row
-    whole = (
-        not any(_leads(task, i, vector) != _no_lead(task) for i in shift)
-        if shift
-        else inner and inner[-1].size % vector == 0
-    )
-    if not whole or not inner or inner[-1].strides[operand] != 1:
+    early = any(_leads(task, i, vector) != _no_lead(task) for i in shift)
+    one = axis == "reduced" and len(inner) == 1 and not task.program.reduces
+    if early or not inner or inner[-1].strides[operand] != 1 or not (one or inner[-1].size % vector == 0):
         return "bits_strided"
     outer = all(d.strides[operand] % vector == 0 for d in (*inner[:-1], *others))
     return "bits" if outer else "bits_strided"
@@ -233,7 +232,9 @@ def vector_of(task: Task, axis: str, among: Sequence[int] = ()) -> int:
     whole = next((v for v in halvings(widest) if _is_whole(task, axis, rows, v)), 1)
     if axis != "reduced" or not _mixes(task, rows, widest):
         return whole
-    narrow_and_cut = "shifted" in accesses(task, axis, widest) and max(map(_item(task), read)) <= NARROW
+    found = accesses(task, axis, widest)
+    cut = "shifted" in found or any(found[i] == "unaligned" for i in rows if i >= inputs)
+    narrow_and_cut = cut and max(map(_item(task), read)) <= NARROW
     return whole if whole > 1 and narrow_and_cut else widest
 
 
@@ -257,7 +258,7 @@ def _mixes(task: Task, rows: Sequence[int], vector: int) -> bool:
     held = SHIFTED * vector <= n and (not folds or n <= ROW_THREADS * MOST * vector)
     light = all(_item(task)(i) <= WORD for i in rows) and not one_by_one
     side_by_side = all(_is_side_by_side(task, i, vector) for i in rows)
-    return held and light and side_by_side and bool(results) and results <= {"aligned", "shifted", "bits"}
+    return held and light and side_by_side and bool(results) and results <= {"aligned", "shifted", "bits", "unaligned"}
 
 
 def _item(task: Task) -> Callable[[int], int]:
