@@ -33,10 +33,10 @@ WARPS = threshold(8, "warps of a CTA", sittings.TRANSPOSED)
 """If those are fewer, the others are along the rows."""
 WARPS_OF_BITS = threshold(2, "warps of a CTA", sittings.BITS_ACROSS)
 """So many of them are along the rows where these are bytes of bits, and the others along the columns."""
-WARPS_WRITING = threshold(4, "warps of a CTA", sittings.BITS_ACROSS)
-"""The same where bytes of bits are written."""
-BESIDE_BITS = threshold(128, "bytes along the kept axis", sittings.BITS_ACROSS)
-"""So many are those of lanes beside each other then: the other lanes write bytes beside each other."""
+LANES_WRITING = threshold(4, "lanes of a warp", sittings.BITS_ACROSS)
+"""Up to so many are along the rows where bytes of bits are written, which then lie beside each other."""
+BESIDE_BITS = threshold(64, "bytes along the kept axis", sittings.BITS_ACROSS)
+"""As long as the other lanes access so many."""
 SHORT = threshold(128, "bytes of a row", sittings.TRANSPOSED)
 """Blocks do not write shorter rows: a warp would write a few bytes of many rows at a time."""
 
@@ -61,12 +61,13 @@ def _of_bits(task: Task) -> Plan | None:
     A thread reads the byte of each of its rows once. Single elements of lanes beside each other serve, too.
     """
     item = max(task.operand_type(i).itemsize for i in elements_of(task))
-    columns, writes = task.geometry.columns, writes_bits(task)
-    warps = WARPS_WRITING if writes else WARPS_OF_BITS
+    g, most = task.geometry, LANES_WRITING if writes_bits(task) else 1
 
     def of(vector: int) -> Plan:
-        least = WARP // min(WARP, ceil2(ceil(columns / vector)))
-        lanes = max(least, WARP * vector * item // BESIDE_BITS) if writes else least
+        count = ceil2(ceil(g.n_reduced / BYTE))
+        lanes = min(max(1, WARP * vector * item // BESIDE_BITS), most, count)
+        lanes = max(lanes, WARP // min(WARP, ceil2(ceil(g.columns / vector))))
+        warps = min(WARPS_OF_BITS, max(1, count // lanes))
         return Plan("kept", "blocked", vector, 1, lanes, warps, WARPS // warps, resident="registers", held=BYTE)
 
     plans = map(of, (*halvings(min(WIDEST // item, BLOCK // BYTE)), 1))

@@ -152,7 +152,7 @@ def test_bits_of_images_whose_channels_lie_innermost_are_bytes_of_blocks() -> No
     np.testing.assert_array_equal(wf.relu_backward(x, bits, device="emulator"), np.maximum(x, 0))
     assert wf.relu.compile(x, keep="bits").plans[0].walk == "blocked"
     assert wf.relu_backward.compile(x, bits).plans[0].walk == "blocked"
-    with pytest.raises(PlanError, match="WF430: .*word=shuffle is for other programs, expected byte"):
+    with pytest.raises(PlanError, match=r"WF430: .*word=shuffle is for other programs, expected byte"):
         wf.relu(x, keep="bits", plan="word=shuffle", device="emulator")
 
 
