@@ -23,6 +23,8 @@ SHIFTED = threshold(32, "accesses of a row", sittings.RESIDENT_ROWS)
 NARROW = threshold(2, "bytes of an element", sittings.RESIDENT_ROWS)
 """Up to here an access that begins anywhere is taken out of the aligned ones around it; wider elements are read one by
 one."""
+ROWS_OF_WORDS = threshold(100, "accesses of a row", sittings.WORDS_ANYWHERE)
+"""Rows of so many accesses of narrow elements, which begin anywhere, are read and written at once beside their bits."""
 ROW_THREADS = threshold(256, "threads of a row in a CTA", sittings.RESIDENT_ROWS)
 """Rows that so many threads keep in MOST accesses each wait in registers. So many threads of each CTA share a row of a
 cluster."""
@@ -111,7 +113,8 @@ def _is_unaligned(task: Task, operand: int, vector: int, shift: frozenset[int]) 
         return False
     if task.is_portable:
         return task.geometry.reduced[-1].size % vector > 0
-    if writes_bits(task) and not task.program.reduces and len(task.geometry.reduced) == 1:
+    long = len(task.geometry.reduced) == 1 and task.geometry.n_reduced >= ROWS_OF_WORDS * vector
+    if writes_bits(task) and not task.program.reduces and long:
         return True  # accesses begin with the row, as its words do
     one_row = has_bits(task) and not task.program.reduces and not task.geometry.kept
     return operand < inputs and (one_row or not (shift and operand in elements_of(task)))

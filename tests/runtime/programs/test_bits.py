@@ -130,6 +130,16 @@ def test_arrays_that_begin_and_end_anywhere_are_accessed_at_once(
     assert wf.relu_backward.compile(x, last).plans[0].vector == vector
 
 
+@pytest.mark.parametrize("first", [0, 3])
+def test_rows_of_words_that_begin_anywhere_are_written_at_once(first: int) -> None:
+    x, y = (lying((2, 3, 811), np.float16, first) for _ in range(2))
+    made, bits = relu(x, out=(y, np.empty((2, 3, 26), np.uint32)), device="emulator")
+    np.testing.assert_array_equal(made, np.maximum(x, 0))
+    np.testing.assert_array_equal(bits, packed(x > 0))
+    assert relu.compile(x).plans[0].vector == 8
+    np.testing.assert_array_equal(relu(x, out=(x, bits), device="emulator")[0], y)
+
+
 @pytest.mark.parametrize("t", [np.float32, np.float16])
 @pytest.mark.parametrize(("n", "m"), [(77, 104), (64, 64), (66, 24), (5, 1000), (3, 40)])
 def test_bits_across_other_arrays_are_bytes_of_blocks(t: Any, n: int, m: int) -> None:
