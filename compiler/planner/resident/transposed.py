@@ -37,6 +37,8 @@ LANES_WRITING = threshold(4, "lanes of a warp", sittings.BITS_ACROSS)
 """Up to so many are along the rows where bytes of bits are written, which then lie beside each other."""
 BESIDE_BITS = threshold(64, "bytes along the kept axis", sittings.BITS_ACROSS)
 """As long as the other lanes access so many."""
+LEAST_WRITTEN = threshold(40, "elements of a row", sittings.BITS_ACROSS)
+"""Shorter rows of bits are written by single elements: their warps read most of each sector."""
 SHORT = threshold(128, "bytes of a row", sittings.TRANSPOSED)
 """Blocks do not write shorter rows: a warp would write a few bytes of many rows at a time."""
 
@@ -62,6 +64,8 @@ def _of_bits(task: Task) -> Plan | None:
     """
     item = max(task.operand_type(i).itemsize for i in elements_of(task))
     g, most = task.geometry, LANES_WRITING if writes_bits(task) else 1
+    if writes_bits(task) and g.n_reduced < LEAST_WRITTEN:
+        return None
 
     def of(vector: int) -> Plan:
         count = ceil2(ceil(g.n_reduced / BYTE))
