@@ -156,7 +156,7 @@ def test_bits_across_other_arrays_are_bytes_of_blocks(t: Any, n: int, m: int) ->
 
 
 def test_bits_of_images_whose_channels_lie_innermost_are_bytes_of_blocks() -> None:
-    x = RNG.standard_normal((2, 4, 6, 16)).astype(np.float32).transpose(0, 3, 1, 2)
+    x = RNG.standard_normal((2, 8, 6, 16)).astype(np.float32).transpose(0, 3, 1, 2)
     _, bits = wf.relu(x, keep="bits", device="emulator")
     np.testing.assert_array_equal(bits, packed(x > 0, flat=True))
     np.testing.assert_array_equal(wf.relu_backward(x, bits, device="emulator"), np.maximum(x, 0))
