@@ -89,7 +89,7 @@ def levels(plan: Plan, run: Launch) -> list[Level]:
     found += _within_cta(plan, run)
     if plan.cluster > 1:
         found.append(Level("cluster", plan.cluster, 1, plan.threads * plan.cluster, (CLUSTER,)))
-    grid = (TICKETS,) if run.ctas else (GRID,) * (plan.finish != "cta")
+    grid = (TICKETS,) if plan.is_far or run.ctas else (GRID,) * (plan.finish != "cta")
     return [*found, Level("grid", parts, run.tiles, everyone, grid)]
 
 

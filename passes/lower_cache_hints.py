@@ -83,7 +83,7 @@ def _hint(op: Any, accesses: list[Any]) -> None:
     if str_attr(op, "policy", POLICIES) == "whole_lines":
         for access in (o for o in accesses if o.name != "llvm.store"):
             with before(access):
-                replace(access, [_load(access, LINES)] if access.name == "llvm.load" else _copy(access))
+                replace(access, [_load(access, LINES)] if access.name == "llvm.load" else _copy(access, LINES))
         return
     with before(op):
         made = f"createpolicy.fractional.L2::{str_attr(op, 'policy', POLICIES)}.b64 $0, 1.0;"
@@ -93,6 +93,8 @@ def _hint(op: Any, accesses: list[Any]) -> None:
         with before(access):
             if access.name == "llvm.load":
                 replace(access, [_load(access, "L2::cache_hint", policy)])
+            elif access.name == COPY:
+                replace(access, _copy(access, "L2::cache_hint", policy))
             else:
                 _store(access, policy)
                 replace(access, [])
@@ -136,14 +138,16 @@ def _store(access: Any, policy: Any) -> None:
     llvm.inline_asm(None, [where, *words, policy], text, constraints, has_side_effects=True)
 
 
-def _copy(access: Any) -> list[Any]:
-    """Makes a copy to shared memory that has the L2 cache read whole lines; it has no results."""
+def _copy(access: Any, hint: str, *policy: Any) -> list[Any]:
+    """Makes a copy to shared memory with a hint, which may have a policy; it has no results."""
     operands, nbytes = list(access.operands), _bytes(access)
     to = llvm.ptrtoint(ir.IntegerType.get_signless(32), operands[0])
     cache = "cg" if nbytes == 16 else "ca"
-    text = f"cp.async.{cache}.shared.global.{LINES} [$0], [$1], {nbytes}" + ", $2" * (len(operands) - 2) + ";"
-    constraints = ",".join(["r", "l", *["r"] * (len(operands) - 2)])
-    llvm.inline_asm(None, [to, *operands[1:]], text, constraints, has_side_effects=True)
+    last = [*operands[2:], *policy]
+    names = "".join(f", ${2 + i}" for i in range(len(last)))
+    constraints = ",".join(["r", "l", *["r"] * (len(operands) - 2), *["l"] * len(policy)])
+    text = f"cp.async.{cache}.shared.global.{hint} [$0], [$1], {nbytes}{names};"
+    llvm.inline_asm(None, [to, operands[1], *last], text, constraints, has_side_effects=True)
     return []
 
 

@@ -10,7 +10,7 @@
   reads. Then it counts the wait. A barrier follows.
 
 A counter goes from zero to ``count`` with those that arrive, one further with the signal of the last of them, and on
-with ``count`` waits, the last of which sets it to zero.
+with ``count`` waits, the last of which sets it to zero. Where ``all`` signal, none arrives.
 
 ```mlir before
 func.func @wait(%counters: !llvm.ptr<1>, %number: i32, %count: i32) {
@@ -105,18 +105,26 @@ def _arrive(op: Any) -> list[Any]:
 
 def _signal(op: Any) -> list[Any]:
     counters, number, count = op.operands
+    all_signal = "all" in op.attributes
+
+    def signal() -> None:
+        cell = address(counters, number, word_type())
+        _increment(cell, _last(count, all_signal=all_signal), llvm.AtomicOrdering.release)
+
     barrier()
-    _first_thread(lambda: _increment(address(counters, number, word_type()), _last(count), llvm.AtomicOrdering.release))
+    _first_thread(signal)
     return []
 
 
 def _await(op: Any) -> list[Any]:
     counters, number, count = op.operands
 
+    all_signal = "all" in op.attributes
+
     def wait() -> None:
         cell = address(counters, number, word_type())
-        _spin(cell, _word(count))
-        _increment(cell, _last(count), llvm.AtomicOrdering.monotonic)
+        _spin(cell, arith.subi(_word(count), i32(1)) if all_signal else _word(count))
+        _increment(cell, _last(count, all_signal=all_signal), llvm.AtomicOrdering.monotonic)
 
     _first_thread(wait)
     barrier()
@@ -148,9 +156,10 @@ def _spin(cell: Any, count: Any) -> None:
         scf.YieldOp([])
 
 
-def _last(count: Any) -> Any:
-    """The value after which a counter wraps: ``count`` CTAs arrive, one of them signals, and ``count`` wait."""
-    return arith.muli(_word(count), i32(2))
+def _last(count: Any, *, all_signal: bool = False) -> Any:
+    """The value after which a counter wraps: ``count`` CTAs arrive, one signals, or ``all_signal``; ``count`` wait."""
+    twice = arith.muli(_word(count), i32(2))
+    return arith.subi(twice, i32(1)) if all_signal else twice
 
 
 def _increment(cell: Any, last: Any, order: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...compiler.dtypes import BIT
 from ...compiler.plan.abi import waiting_bytes
+from ...compiler.plan.layout import layout_of
 from ...compiler.plan.plan import OF_BITS, Determinism, Plan
 from ...compiler.postorder import postorder
 from ...compiler.program.bit_arrays import WORD
@@ -177,11 +178,28 @@ def residency(own: PreparedStep) -> str:
         run = own.prepared.choice.run
         nbytes = plan.held * plan.threads * _width(own)
         return f"a row waits in the L2 cache: {run.split} chunk(s) of {nbytes} bytes, which each of {walks} walks reads"
+    if plan.resident == "grid":
+        return _in_grid(own, walks)
     threads = plan.positions * plan.cluster
     if plan.waits_in_tile:
         return f"a row waits in a tile of shared memory, where {threads} thread(s) read it in each phase"
     place = {"registers": "registers", "shared": "shared memory"}[plan.resident]
     return f"a row waits in {place}: {plan.held} access(es) of {_width(own)} bytes in each of {threads} thread(s)"
+
+
+def _in_grid(own: PreparedStep, walks: int) -> str:
+    """Where a row waits that the grid shares: the bytes that all CTAs have room for, and the others."""
+    choice, task = own.prepared.choice, own.prepared.task
+    run, plan = choice.run, choice.plan
+    each = run.tiles * run.split * plan.threads * plan.vector
+    each *= sum(task.operand_type(i).itemsize for i in choice.facts.waiting)
+    accesses = run.chunk // layout_of(plan).span("reduced")
+    kept = plan.in_registers if plan.in_registers <= accesses else 0
+    held = min(plan.held, accesses - kept)
+    found = [(kept, "registers"), (held, "shared memory"), (accesses - kept - held, "the L2 cache")]
+    places = ", ".join(f"{n * each:,} bytes in {place}" for n, place in found if n)
+    again = f", which each of {walks} walks reads" if accesses > kept + held else ""
+    return f"the rows wait in {run.tiles * run.split} CTA(s): up to {places}{again}"
 
 
 def _width(own: PreparedStep) -> int:

@@ -32,7 +32,7 @@ from . import run
 POWERS = ("1", "2", "4", "8", "16", "32")
 FIELDS = {
     "vector": POWERS[:4], "lanes": POWERS, "warps": POWERS[:5], "cluster": POWERS[:4],
-    "resident": ("registers", "shared", "l2", "memory"),
+    "resident": ("registers", "shared", "grid", "l2", "memory"),
 }  # fmt: skip
 """The fields of a plan on which the order of combines depends, and where rows wait, with the values to try."""
 GAP = 3

@@ -30,7 +30,7 @@ from .words import Words
 
 STEPPED = ("vector", "unroll", "lanes", "warps", "warps_kept", "cluster")
 """Fields to double and to halve."""
-RESIDENCIES = ("registers", "shared", "l2", "memory")
+RESIDENCIES = ("registers", "shared", "grid", "l2", "memory")
 CHANGES = 2
 """Greatest number of fields that differ from the best plan so far."""
 SHOWN = 12

@@ -188,9 +188,11 @@ def waiting_bytes(plan: Plan, facts: Facts, inputs: Sequence[DType], run: Launch
     """
     if plan.is_large_tile:
         return plan.tile_bytes
-    if plan.resident != "shared" and not plan.persistent:
+    if plan.resident not in ("shared", "grid") and not plan.persistent:
         return 0
-    slots = run.chunk // layout_of(plan).span("reduced") if run and facts.walked else plan.held
+    slots = plan.held
+    if run and (facts.walked or plan.resident == "grid"):
+        slots = min(slots, run.chunk // layout_of(plan).span("reduced"))
     return slots * plan.threads * plan.vector * sum(inputs[i].itemsize for i in facts.waiting)
 
 
@@ -218,7 +220,7 @@ def params(
     finishes = finish in ("cta", "last_block")
     found = [Param("input", i) for i in range(inputs)]
     found += [Param("output", i) for i in range(outputs) if finishes]
-    shares = plan.resident == "l2" or plan.persistent > 0
+    shares = plan.is_far or plan.persistent > 0
     found += [Param("partial", i) for i in range(states) if finish != "cta" or shares]
     found += [Param("counter")] if finish == "last_block" or shares else []
     found += [Param("exchange", i) for i in range(states) if plan.global_states]

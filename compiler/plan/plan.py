@@ -34,7 +34,7 @@ Walk = Literal["interleaved", "blocked", "period", "staggered", "runs", "padded"
 OWN_WALKS: tuple[Walk, ...] = ("period", "staggered", "runs", "padded", "whole")
 """Walks that serve only some arrays; the two others serve all."""
 Determinism = Literal["run", "portable", "none"]
-Residency = Literal["", "registers", "shared", "l2", "memory"]
+Residency = Literal["", "registers", "shared", "grid", "l2", "memory"]
 Word = Literal["", "shuffle", "ballot", "redux", "byte"]
 Meet = Literal["", "shuffle", "mma"]
 WORDS = tuple(filter(None, get_args(Word)))
@@ -43,7 +43,7 @@ QUAD = 4
 """Lanes that have the elements of one row of a matrix."""
 MOST_HELD = 64
 """The most accesses of a row that a thread keeps."""
-COUNTS = {"held": MOST_HELD, "persistent": 16}
+COUNTS = {"held": MOST_HELD, "in_registers": MOST_HELD, "persistent": 16}
 """The largest values of fields that may be any number."""
 
 STATIC_SHARED = 48 * 1024
@@ -118,11 +118,13 @@ class Plan:
             only one.
         tree: the name of the combining tree, so that its bits can be promised.
         resident: where the elements of a row wait for the next phase of a program that reads them again: in
-            ``registers`` of the threads that own them, in ``shared`` memory, in the ``l2`` cache, where the CTAs of the
-            grid share them, or in ``memory``, from which they are read again. Empty for a program of one fold, which
-            reads each element once.
-        held: accesses of a row that each thread keeps in registers, or makes to a chunk of a row that waits in the L2
-            cache; 0 where rows wait in memory.
+            ``registers`` of the threads that own them, in ``shared`` memory, in that of the whole ``grid`` and what it
+            has no room for in the L2 cache, in the ``l2`` cache, where the CTAs of the grid take chunks of them in
+            turns, or in ``memory``, from which they are read again. Empty for a program of one fold, which reads each
+            element once.
+        held: accesses of a row that each thread keeps in registers or shared memory, or makes to a chunk of a row that
+            waits in the L2 cache; 0 where rows wait in memory.
+        in_registers: accesses that each thread keeps in registers as well, where the grid shares a row.
         word: how the lanes of a word put its bits together, where a result is one of bits. ``shuffle``: each lane
             shifts its bits to their place, and lanes at distances 1, 2, 4, ... join their registers by ``or``.
             ``ballot``: a ballot for each element of an access, whose bits are then spread. ``redux``: one ``or`` of
@@ -155,6 +157,7 @@ class Plan:
     tree: str = "tree-v7"
     resident: Residency = ""
     held: int = 0
+    in_registers: int = 0
     word: Word = ""
     overlap: int = 0
     meet: Meet = ""
@@ -257,6 +260,11 @@ class Plan:
         return self.tile_bytes > 0 and self.resident == "shared"
 
     @property
+    def is_far(self) -> bool:
+        """Whether CTAs of the grid share rows that are read again, and leave their states in memory."""
+        return self.resident in ("grid", "l2")
+
+    @property
     def is_large_tile(self) -> bool:
         """Whether rows that are read again go through a tile in dynamic shared memory, each thread with one of them."""
         return self.waits_in_tile or (bool(self.resident) and self.tile_bytes > STATIC_TILE)
@@ -300,6 +308,8 @@ class Plan:
         tile = 0 if self.is_large_tile else self.tile_bytes
         if self.resident == "l2":  # rounds over warps and over chunks, for chunks in a row and at its ends
             return 4 * first * state_bytes + TICKET
+        if self.resident == "grid":  # rounds over warps and over parts
+            return 2 * first * state_bytes + TICKET
         if self.finish != "last_block":
             return first * state_bytes + tile
         # Both rounds of a period use one buffer.
@@ -395,7 +405,7 @@ _AT_LEAST_TWO: dict[Walk, tuple[str, ...]] = {
 }
 """The extents that must be more than one."""
 _MAY_BE_ZERO = ("coarsening", "tile_bytes", "overlap")
-RARE = ("resident", "held", "word", "overlap", "meet", "accesses", "persistent")
+RARE = ("resident", "held", "in_registers", "word", "overlap", "meet", "accesses", "persistent")
 """The fields that are only shown, and only written in IR, where they are set."""
 _CHOICES = {
     "fast": get_args(Fast),
@@ -430,7 +440,11 @@ def check(plan: Plan, target: Target, state_bytes: int, waiting_bytes: int = 0) 
     if needed > STATIC_SHARED:
         raise error("WF405", needed=needed, limit=STATIC_SHARED, arch=target.arch)
     if needed + waiting_bytes > target.shared_per_cta:
-        raise error("WF429", needed=needed + waiting_bytes, limit=target.shared_per_cta, arch=target.arch)
+        remedy = "lower held" if plan.resident == "grid" else "share a row among more CTAs (cluster)"
+        limit = target.shared_per_cta
+        raise error(
+            "WF429", resident=plan.resident, needed=needed + waiting_bytes, limit=limit, arch=target.arch, remedy=remedy
+        )
     if plan.walk == "blocked" and plan.vector_reduced > 1:
         raise error("WF406", vector=plan.vector)
     if plan.cta == "shuffle" and plan.exchange == "global":

@@ -115,6 +115,8 @@ def _of_waiting_rows(kernel: Kernel) -> int:
         return plan.persistent
     if plan.resident == "l2":
         return IN_CACHE // plan.threads
+    if plan.resident == "grid":  # so many CTAs share the machine
+        return 1
     if plan.is_large_tile:
         return max(1, HALF_AN_SM // plan.threads)
     if plan.resident == "registers" and plan.fast == "kept" and plan.cluster > 1:

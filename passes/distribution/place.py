@@ -196,3 +196,9 @@ def first_place(kernel: Kernel) -> tuple[Tile, Place]:
         return tile, place
     rank = kernel.modulo(kernel.id(gpu.block_id(gpu.Dimension.y)), plan.cluster)
     return tile, replace(place, rank=rank, owner=arith.andi(place.owner, kernel.is_first(rank)))
+
+
+def existing(kernel: Kernel, place: Place) -> Any:
+    """The results that a thread reads for: those of its place, or the last ones for a thread without results."""
+    last = arith.subi(kernel.arg("n_kept"), kernel.number(place.plan.vector_kept))
+    return arith.minsi(place.kept, last)

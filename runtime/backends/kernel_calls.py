@@ -21,6 +21,7 @@ class Call(NamedTuple):
         grid, block: CTAs of the grid and threads of a CTA, in x, y, z.
         args: the arguments, pointers and integers, in order.
         shared: bytes of dynamic shared memory of a CTA.
+        cooperative: whether CTAs wait for each other, so that all of them must run at a time.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Call(NamedTuple):
     block: tuple[int, int, int]
     args: tuple[int, ...]
     shared: int = 0
+    cooperative: bool = False
 
 
 class Workspace(NamedTuple):
@@ -79,7 +81,7 @@ class Scratch(NamedTuple):
 
 def scratch(artifact: Artifact, geometry: Geometry, run: Launch) -> Scratch:
     """The scratch memory of one launch."""
-    finish, waits = artifact.plan.finish, artifact.plan.resident == "l2"
+    finish, waits = artifact.plan.finish, artifact.plan.is_far
     whole = cells_of(artifact.plan, geometry.n_kept, artifact.main.facts.row(geometry))
     cells = {"cta": 0, "atomic": geometry.n_kept}.get(finish, whole * artifact.plan.parts(run.split))
     cells = whole * run.split if waits else run.chunk * run.ctas if artifact.plan.persistent else cells
@@ -147,7 +149,8 @@ def calls(
             own |= {"partial": partials, "counter": [space.counters], "exchange": exchange}
             own |= {role: [address] for role, address in (rows or {}).items()}
             shared = waiting_bytes(kernel.plan, kernel.facts, artifact.inputs, run)
-            found.append(_call(kernel, geometry, run, own, count)._replace(shared=shared))
+            together = kernel.plan.resident == "grid"
+            found.append(_call(kernel, geometry, run, own, count)._replace(shared=shared, cooperative=together))
         else:
             parts = artifact.plan.parts(run.split) if artifact.plan.finish == "two_kernels" else 1
             g = _second(artifact, geometry, 0 if kernel.role == "init" else parts)

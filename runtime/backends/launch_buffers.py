@@ -53,6 +53,16 @@ class _Config(ctypes.Structure):
     )  # fmt: skip
 
 
+class _Attribute(ctypes.Structure):
+    """``CUlaunchAttribute``, with the integer that its value begins with."""
+
+    _fields_ = (("kind", ctypes.c_uint), ("gap", ctypes.c_uint), ("value", ctypes.c_int), ("rest", ctypes.c_char * 60))
+
+
+COOPERATIVE = _Attribute(2, 0, 1)
+"""``CU_LAUNCH_ATTRIBUTE_COOPERATIVE``: the device runs all CTAs at a time, or refuses the launch."""
+
+
 class Function:
     """A loaded kernel and the layout of its arguments.
 
@@ -85,7 +95,8 @@ class PackedLaunch:
         function.layout.pack_into(self.words, 0, *call.args)
         start = ctypes.addressof(self.words)
         self.pointers = (ctypes.c_void_p * max(1, len(function.offsets)))(*(start + o for o in function.offsets))
-        self.config = _Config(call.grid, call.block, call.shared, stream or None, None, 0)
+        attributes = (ctypes.addressof(COOPERATIVE), 1) if call.cooperative else (None, 0)
+        self.config = _Config(call.grid, call.block, call.shared, stream or None, *attributes)
         held = (ctypes.addressof(self.config), function.handle, ctypes.addressof(self.pointers), None)
         self.arguments: tuple[Argument, ...] = tuple(map(argument, held))
 

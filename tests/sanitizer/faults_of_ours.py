@@ -203,6 +203,15 @@ BESIDE = (
     _in_few_ctas(_SIDES, "a state further stored", UNWRITTEN, mutate.offset(r"st\.global\.v4", 16, -1), _GLOBAL),
 )  # fmt: skip
 """Mistakes in persistent CTAs with side folds, which compute-sanitizer has not been run on yet."""
+_GRID = "rows of the grid"
+SHARED_BY_GRID = (
+    _edited(_GRID, "nothing releases the states", GLOBAL, mutate.edit(r"atom\.release", "atom.relaxed"), _GLOBAL),
+    _edited(_GRID, "nothing acquires the state of a row", GLOBAL, mutate.edit(_WAIT, "ld.relaxed"), _GLOBAL),
+    _edited(_GRID, "no barrier after the wait", GLOBAL, mutate.barrier(2), _GLOBAL),
+    _edited(_GRID, "copies that nobody waits for", SHARED, mutate.drop(r"cp\.async\.wait_group"), _SHARED),
+    _called(_GRID, "one counter too few", OUT, shorter("counters", 164), _WAIT + "|atom"),
+)  # fmt: skip
+"""Mistakes in rows that the grid shares, which compute-sanitizer has not been run on yet."""
 
 COPIED = (
     _edited("copied rows", "no barrier behind the copy", EXPOSED, mutate.barrier(0), _SHARED),

@@ -81,6 +81,7 @@ def numbers(shape: tuple[int, ...], kind: Any = "float32") -> np.ndarray:
 _OFFSETS = [0, 3, 3, 900, 2500, 2501, 4000]
 _CHUNKS = "resident=l2,vector=1,warps=2,held=2"
 _STRIPS = "resident=l2,fast=kept,warps=2,held=2"
+_GRID = "resident=grid,warps=2,held=1,in_registers=1,unroll=1"
 
 
 CALLS: dict[str, Callable[[], Any]] = {
@@ -105,6 +106,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "side folds": lambda: wf.vjp(wf.rms_norm)(
         numbers((20, 256)), numbers((20, 256)), numbers((256,)), plan="persistent=1,warps=2,warps_kept=1,vector=4"
     ),
+    "rows of the grid": lambda: wf.softmax(numbers((40, 901)), axis=1, plan=f"{_GRID},vector=1"),
     "strips of columns": lambda: wf.softmax(numbers((320, 40)), axis=0, plan=f"{_STRIPS},vector=4,lanes=8"),
 }
 
@@ -178,6 +180,7 @@ OTHERS: dict[str, Callable[[], Any]] = {
     "one segment": lambda: wf.segment_reduce(_LINE, [0, 1001], "max"),
     "cut chunks": lambda: wf.softmax(numbers((5, 1003)), axis=1, plan=_CHUNKS),
     "shifted chunks": lambda: wf.softmax(numbers((5, 1003)), axis=1, plan="resident=l2,vector=4,warps=2,held=2"),
+    "shifted rows of the grid": lambda: wf.softmax(numbers((40, 901)), axis=1, plan=f"{_GRID},vector=4"),
     "strips of odd columns": lambda: wf.layer_norm(
         numbers((301, 41)), numbers((301,)), numbers((301,)), axis=0, plan=f"{_STRIPS},vector=1,lanes=4"
     ),

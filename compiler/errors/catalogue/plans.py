@@ -121,8 +121,12 @@ ENTRIES: Entries = {
         ),
         "WF436": ("meet=mma needs other extents: {key}={value}, expected {expected}", "set {key}, or leave out meet"),
         "WF429": (
-            "resident=shared: rows that wait need {needed} bytes of shared memory a CTA: {arch} gives {limit}",
-            "share a row among more CTAs (cluster), or choose resident=memory",
+            "resident={resident}: rows that wait need {needed} bytes of shared memory a CTA: {arch} gives {limit}",
+            "{remedy}, or choose resident=memory",
+        ),
+        "WF433": (
+            "resident=grid: {name} has {tiles} tile(s) of rows, whose CTAs wait for each other: {ctas} run at a time",
+            "give a CTA more rows (lanes, warps_kept), or choose another residency; portable bits have no such plan",
         ),
         "WF424": (
             "the threads of a row keep {needed} access(es) each, and held={held} asks for another number",

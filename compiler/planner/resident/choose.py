@@ -21,7 +21,7 @@ from ..options import named
 from ..powers_of_two import floor2
 from ..table import Sitting, threshold
 from ..task import Choice, Notes, Task
-from . import columns, held, l2, maps, once, rows, sides, tiled, transposed
+from . import columns, grid, held, l2, maps, once, rows, sides, tiled, transposed
 from .accesses import accesses, elements_of, has_bits, is_by_columns, writes_bits
 
 UNROLL = threshold(4, "accesses in flight", sittings.RESIDENT_ROWS)
@@ -93,8 +93,9 @@ def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
         accesses_of_row = rows.count_of(task, chosen.vector)
     else:
         accesses_of_row = max(1, task.geometry.n_reduced)
-    if chosen.resident == "l2":
-        return l2.overridden(task, chosen, expand(wanted))
+    if chosen.is_far:
+        overridden = l2.overridden if chosen.resident == "l2" else grid.overridden
+        return overridden(task, chosen, expand(wanted))
     if chosen.waits_in_tile:
         return replace(chosen, held=0, unroll=chosen.unroll if "unroll" in named(wanted) else tiled.UNROLL)
     if chosen.resident == "memory":
@@ -133,7 +134,7 @@ def _check_served(task: Task, plan: Plan) -> None:
     served |= {
         "fast": ("reduced", "kept"),
         "meet": ("", "shuffle"),
-        "resident": ("registers", "shared", "l2", "memory"),
+        "resident": ("registers", "shared", "grid", "l2", "memory"),
     }
     served["walk"] = ("interleaved", "blocked") if transposed.fits(task, plan) else ("interleaved",)
     served["overlap"] = (0, *columns.overlaps(task, plan))
@@ -175,7 +176,7 @@ def _check_words(task: Task, plan: Plan) -> None:
     least = WORD // plan.vector
     for key, fits_words, expected in (
         ("fast", plan.fast == "reduced", "reduced"),
-        ("resident", plan.resident != "memory", "another residency"),
+        ("resident", plan.resident not in ("grid", "memory"), "another residency"),
         ("tile_bytes", not plan.tile_bytes, "0"),
         ("lanes", plan.lanes >= least, f"at least {least}, which have the {WORD} elements of a word"),
         ("vector", plan.word != "byte" or plan.vector >= BYTE, f"at least {BYTE}, the bits of a byte"),
@@ -210,9 +211,23 @@ def owning(task: Task, notes: Notes, wanted: str = "") -> Plan | None:
         if not near and not by_columns and not names_residency(wanted) and rows.are_narrow_runs(task):
             notes.rejected.append(("resident=shared", "kernels of their own read runs of narrow elements faster"))
             return None
-    found = found or l2.plan(task, notes, by_columns=by_columns, asked=names_residency(wanted))
+    if found is None or expand(wanted).get("resident") == "grid":
+        found = _shared_by_ctas(task, notes, wanted, by_columns=by_columns) or found
     walked = found is None and names_residency(wanted) and not writes_bits(task)
     return rows.walked_plan(task) if walked else found
+
+
+def _shared_by_ctas(task: Task, notes: Notes, wanted: str, *, by_columns: bool) -> Plan | None:
+    """The plan of rows that CTAs of the grid share, all at once or in chunks; None where a cut is faster."""
+    asked, chunked = expand(wanted).get("resident"), Notes()
+    cached = l2.plan(task, chunked, by_columns=by_columns, asked=names_residency(wanted))
+    if asked in (None, "grid"):
+        found = grid.plan(task, notes, by_columns=by_columns, cached=cached is not None, asked=asked == "grid")
+        if found:
+            return found
+    notes.reasons += chunked.reasons
+    notes.rejected += chunked.rejected
+    return cached
 
 
 def mapping(task: Task, notes: Notes, wanted: str = "") -> Plan:
@@ -255,7 +270,7 @@ def names_residency(wanted: str) -> bool:
 def is_far(plan: Plan | None, wanted: str = "") -> bool:
     """Whether rows wait so far from the threads, by their ``plan`` or by options, that they are read seldom."""
     resident = expand(wanted).get("resident", "" if names_residency(wanted) or plan is None else plan.resident)
-    return resident == "l2"
+    return resident in ("grid", "l2")
 
 
 def cuts(wanted: str) -> bool:
@@ -266,7 +281,7 @@ def cuts(wanted: str) -> bool:
 def _facts(task: Task, plan: Plan) -> Facts:
     """What the kernel must know of the arrays."""
     g, inputs = task.geometry, len(task.program.inputs)
-    found = accesses(task, plan.fast, plan.vector, waits=plan.held > 0)
+    found = accesses(task, plan.fast, plan.vector, waits=plan.held > 0 and plan.resident != "grid")
     if plan.accesses == "single":
         found = tuple("strided" if kind in AT_ONCE else kind for kind in found)
     if plan.tile_bytes:
@@ -276,6 +291,7 @@ def _facts(task: Task, plan: Plan) -> Facts:
     reach = max((abs(bound) for i in range(len(g.offsets)) for bound in g.span(i)), default=0)
     run = _launch(task, plan)
     covered = run.split * (plan.held * layout_of(plan).span("reduced") or run.chunk)
+    covered = max(covered, run.split * run.chunk) if plan.resident == "grid" else covered
     numbers = max(reach, g.n_kept + plan.slots, g.n_reduced + covered, l2.tickets(task, run), run.ctas * run.chunk)
     kept_rank, reduced_rank = task.ranks
     return Facts(
@@ -285,17 +301,18 @@ def _facts(task: Task, plan: Plan) -> Facts:
         found[:inputs],
         store_vector=False,
         stores=found[inputs:],
-        full=plan.held > 0 and covered == g.n_reduced and "shifted" not in found,
-        waiting=_waiting(task, found) if plan.held and task.program.reduces else (),
+        full=plan.held > 0 and plan.resident != "grid" and covered == g.n_reduced and "shifted" not in found,
+        waiting=_waiting(task, plan, found) if plan.held and task.program.reduces else (),
         rows_first=maps.shares_weights(task),
         numberings=numberings(task.program),
     )
 
 
-def _waiting(task: Task, found: Sequence[Access]) -> tuple[int, ...]:
+def _waiting(task: Task, plan: Plan, found: Sequence[Access]) -> tuple[int, ...]:
     """The inputs with a value for each element of each row: those along the row alone are read again, from caches."""
     inputs, apart = len(task.program.inputs), ("uniform", "kept", "gathered", "number", *OF_BITS)
-    return tuple(i for i in elements_of(task) if i < inputs and found[i] not in apart)
+    own = [i for i in elements_of(task) if i < inputs and found[i] not in apart]
+    return tuple(i for i in own if plan.resident != "grid" or i in grid.waiting(task.program))
 
 
 def _launch(task: Task, plan: Plan) -> Launch:
@@ -305,6 +322,8 @@ def _launch(task: Task, plan: Plan) -> Launch:
     g, span = task.geometry, layout_of(plan).span("reduced")
     if plan.resident == "l2":
         return l2.launch(task, plan)
+    if plan.resident == "grid":
+        return grid.launch(task, plan)
     own = span * (held.needed(task, plan) if task.program.reduces else plan.held)
     length = rows.count_of(task, plan.vector) * plan.vector if plan.fast == "reduced" else g.n_reduced
     if plan.persistent:

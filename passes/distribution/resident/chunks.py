@@ -6,22 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ....compiler.ir.build import address
-from ....compiler.ir.combine import pack, unpack, with_shape
+from ....compiler.ir.combine import unpack, with_shape
 from ....compiler.ir.dialect.base import element
-from ....compiler.ir.mlir import arith, ir, llvm, scf
-from ....compiler.plan.layout import rows_of_states
-from ..kernel import Kernel, load_attributes
-from ..meeting import meet_in_first_warp
+from ....compiler.ir.mlir import arith, ir, llvm
+from ..kernel import Kernel
 from ..place import Digits, Place, Tile, place_in_tile
 from ..row import Row
-from ..span import reduce_span, span_of
 from ..walk import Chunk
 from .held_row import HeldRow
 from .row_accesses import RowAccesses, is_cut, is_shifted
-
-Make = Callable[[], Sequence[Any]]
-"""What writes the ops of a branch, and gives its values."""
+from .row_states import Make, RowStates, branched
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,21 +136,18 @@ class ChunkWork:
 
     def finish(self, state: list[Any]) -> None:
         """Leaves the state of the chunk; the last CTA to do so combines those of the row."""
-        phase, i1 = self.chunks.kernel.of(self.phase), ir.IntegerType.get_signless(1)
-
-        def combine() -> list[Any]:
-            with phase.reduce.location:
-                self.meet(phase, self.combined(phase), phase.number(0))
-            self.count("fold.signal", self.phase)
-            return []
 
         def leave() -> list[Any]:
-            with phase.reduce.location:
-                self.meet(phase, pack(state), self.part)
-            _if(self.count("fold.arrive", self.phase, [i1]).results[0], [], combine)
+            self.states.leave(self.phase, state)
             return []
 
         self.if_there([], leave)
+
+    @property
+    def states(self) -> RowStates:
+        """The states of the chunks of these rows."""
+        chunks = self.chunks
+        return RowStates(chunks.kernel, chunks.tiles, chunks.parts, self.number, self.part, self.tile, self.place)
 
     def write(self, take: Callable[[], Any]) -> Any:
         """Writes the results, those of rows with the first chunk; gives the ticket that it takes while it computes."""
@@ -178,18 +169,16 @@ class ChunkWork:
 
     def know(self) -> None:
         """Waits for the states of the rows from the phases before, and makes what all accesses need of them."""
-        kernel, values = self.chunks.kernel, self.row.row.values
+        values = self.row.row.values
         if self.phase:
-            self.count("fold.await", self.phase - 1)
+            self.states.wait(self.phase - 1)
         for number in range(self.phase):
-            before = kernel.of(number)
-            with before.reduce.location:
-                values.kept.update(zip(before.reduced, self.published(before), strict=True))
+            values.kept.update(self.states.published(number))
         values.prepare(self.wanted)
 
     def if_there(self, types: Sequence[Any], make: Make, otherwise: Make | None = None) -> list[Any]:
         """What ``make`` gives where the turn has a chunk for the phase, values of ``types``, or else ``otherwise``."""
-        return _if(self.there, types, make, otherwise)
+        return branched(self.there, types, make, otherwise)
 
     def accessed(self, types: Sequence[Any], make: Callable[[HeldRow], Sequence[Any]]) -> list[Any]:
         """What ``make``, which reads or writes, gives of the row: masks are cheap where no end of it cuts an access."""
@@ -202,66 +191,4 @@ class ChunkWork:
         if self.inner is None:
             return list(make(self.row))
         whole, cut = (lambda w=w: make(self.row.apart(whole=w)) for w in (True, False))
-        return _if(self.inner, types, whole, cut)
-
-    def count(self, op: str, phase: int, types: Sequence[Any] = ()) -> Any:
-        """An op on the counter of a phase of these rows. The first counter is that of the tickets."""
-        kernel, tiles = self.chunks.kernel, self.chunks.tiles
-        number = arith.addi(arith.muli(tiles, kernel.number(phase)), arith.addi(self.number, kernel.number(1)))
-        return kernel.make_op(op, list(types), [kernel.arg("counter"), number, self.chunks.parts], {})
-
-    def meet(self, phase: Kernel, state: Any, part: Any) -> None:
-        """Joins the states of the threads, and leaves what comes out in the place of the state of chunk ``part``."""
-        tile = replace(self.tile, row=replace(self.tile.row, kernel=phase))
-        meet_in_first_warp(tile, state, self.place, lambda met: self.leave(phase, unpack(met), part))
-
-    def leave(self, phase: Kernel, state: list[Any], part: Any) -> None:
-        """Stores a state in the place of that of chunk ``part``."""
-        at = arith.muli(part, self.pitch())
-        for pointer, value in zip(self.partials(phase), state, strict=True):
-            begin = address(pointer, at, element(value.type))
-            operands = [value, begin, self.place.kept, self.place.owner, phase.number(1)]
-            attributes = {"kept_rank": 1, "reduced_rank": 0, "vector": phase.plan.vector_kept > 1}
-            phase.make_op("fold.store", [], operands, attributes)
-
-    def combined(self, phase: Kernel) -> Any:
-        """What a thread makes of the states of the chunks of the row."""
-        plan, parts = phase.plan.second, self.chunks.parts
-        span = span_of(phase, self.place, plan, phase.number(0), parts, parts)
-
-        def read(r: Any) -> list[Any]:
-            return self.states(phase, self.place.kept, r)
-
-        return reduce_span(phase, plan, span, plan.unroll, plan.vector_kept, read)
-
-    def published(self, phase: Kernel) -> list[Any]:
-        """The state of the whole row, which lies in the place of that of its first chunk."""
-        return self.states(phase, self.place.start, phase.number(0))
-
-    def states(self, phase: Kernel, kept: Any, part: Any) -> list[Any]:
-        """What lies in the place of the states of chunk ``part``, of the rows from ``kept`` on."""
-        operands, attributes = [kept, part, phase.number(1), self.pitch()], load_attributes(1, 1, "kept", "coherent")
-        return [
-            phase.make("fold.load", t, [pointer, *operands], attributes, phase.plan.vector_kept)
-            for pointer, t in zip(self.partials(phase), phase.states, strict=True)
-        ]
-
-    def partials(self, phase: Kernel) -> list[Any]:
-        """The arrays of the states of a phase: those of all phases follow each other."""
-        before = sum(len(p.sources) for p in phase.phases[: phase.phase])
-        return [phase.arg("partial", before + i) for i in range(len(phase.states))]
-
-    def pitch(self) -> Any:
-        """The states of all rows for one chunk of each."""
-        kernel = self.chunks.kernel
-        return rows_of_states(kernel.plan).places(kernel.arg("n_kept"), kernel)
-
-
-def _if(condition: Any, types: Sequence[Any], make: Make, otherwise: Make | None = None) -> list[Any]:
-    """What ``make`` gives in a branch for a condition, values of ``types``; in one for the opposite ``otherwise``."""
-    branch = scf.IfOp(condition, types, has_else=otherwise is not None)
-    blocks = [(branch.then_block, make), *([(branch.else_block, otherwise)] if otherwise else [])]
-    for block, own in blocks:
-        with ir.InsertionPoint(block):
-            scf.YieldOp(own())
-    return list(branch.results)
+        return branched(self.inner, types, whole, cut)

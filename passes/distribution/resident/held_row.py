@@ -43,9 +43,9 @@ class HeldRow:
     whole: bool = False
 
     @classmethod
-    def of(cls, row: RowAccesses) -> HeldRow:
-        """The row of a thread."""
-        kernel, held, step = row.kernel, row.kernel.plan.held, layout_of(row.kernel.plan).step
+    def of(cls, row: RowAccesses, count: int = 0) -> HeldRow:
+        """The row of a thread that makes ``count`` accesses, or as many as the plan says it keeps."""
+        kernel, held, step = row.kernel, count or row.kernel.plan.held, layout_of(row.kernel.plan).step
         starts = [row.begin] + [arith.addi(row.begin, kernel.number(j * step)) for j in range(1, held)]
         slots = {
             i: row.hold(i, element(kernel.inputs[i].type))
@@ -60,7 +60,7 @@ class HeldRow:
         if kernel.facts.full or self.whole or kernel.plan.walk == "blocked":
             return True
         plan = kernel.plan
-        if plan.resident == "l2" or not kernel.phases:
+        if plan.is_far or not kernel.phases:
             return False
         if plan.fast == "reduced":
             return self._is_middle(j)
@@ -96,7 +96,12 @@ class HeldRow:
 
     def _is_inside(self, j: int) -> bool:
         """Whether the aligned accesses around access ``j`` lie in the row in every thread."""
-        return self._is_middle(j, beside=1) and self.row.kernel.plan.resident != "l2" and bool(self.row.kernel.phases)
+        return self._is_middle(j, beside=1) and not self.row.kernel.plan.is_far and bool(self.row.kernel.phases)
+
+    def part(self, first: int, count: int) -> HeldRow:
+        """So many of the accesses, from number ``first`` on."""
+        own = slice(first, first + count)
+        return replace(self, starts=self.starts[own], fragments=self.fragments[own])
 
     def inputs_of(self, tensors: Sequence[Any]) -> list[Any]:
         """The inputs that tensors need for each element."""
@@ -124,8 +129,8 @@ class HeldRow:
         self.begin_phase()
         plan = phase.plan
         state = state_type([with_shape(t, plan.vector_kept) for t in phase.states])
-        accesses = [pack(self._counted(phase, j)) for j in range(plan.held)]
-        attributes = {"elements": plan.held * plan.vector_reduced, "columns": plan.vector_kept}
+        accesses = [pack(self._counted(phase, j)) for j in range(len(self.starts))]
+        attributes = {"elements": len(accesses) * plan.vector_reduced, "columns": plan.vector_kept}
         return phase.stage("fold.block_reduce", [state], accesses, attributes).results[0]
 
     def _counted(self, phase: Kernel, j: int) -> list[Any]:

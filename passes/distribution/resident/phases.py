@@ -15,28 +15,29 @@ from typing import Any
 from ....compiler.ir.build import bytes_of, i32, memory_type
 from ....compiler.ir.combine import unpack
 from ....compiler.ir.dialect.base import element
-from ....compiler.ir.mlir import arith, gpu, ir, nvvm
+from ....compiler.ir.mlir import gpu, nvvm
 from ....compiler.planner.alignment import LINE
-from ....compiler.postorder import postorder
 from ..kernel import Kernel
 from ..meeting import meet_in_cluster, meet_in_cta
-from ..place import Place, Tile, first_place
-from ..reader import operands_of
+from ..place import Place, Tile, existing, first_place
+from .grid_row import distribute_over_grid
 from .held_row import HeldRow
 from .row_accesses import RowAccesses
 from .row_tiles import row_tiles
 from .tickets import distribute_by_tickets
-from .values import Values
+from .values import fetched_first
 from .walked_row import WalkedRow
 
+SHARED_BY_CTAS = {"l2": distribute_by_tickets, "grid": distribute_over_grid}
+"""For each residency of rows that CTAs share through memory what writes the body of the kernel."""
 ROWS: dict[str, Any] = {"registers": HeldRow.of, "shared": HeldRow.of, "memory": WalkedRow.of}
 """For each residency what makes the row of a thread, if no loop walks its slots."""
 
 
 def distribute_phases(kernel: Kernel) -> None:
     """Writes the body of a kernel that reads its rows again."""
-    if kernel.plan.resident == "l2":
-        distribute_by_tickets(kernel)
+    if kernel.plan.resident in SHARED_BY_CTAS:
+        SHARED_BY_CTAS[kernel.plan.resident](kernel)
         return
     places = row_tiles if kernel.plan.tile_bytes else _in_place
     with places(kernel) as (tile, place, tiles):
@@ -55,7 +56,7 @@ def fold_phases(kernel: Kernel, tile: Tile, place: Place, row: Any, *, again: bo
     state for that row before all have read those of this one.
     """
     values = row.row.values
-    fetched = _fetched(values)
+    fetched = fetched_first(values)
     values.prepare(fetched)
     for number in range(len(kernel.phases)):
         phase = kernel.of(number)
@@ -67,20 +68,6 @@ def fold_phases(kernel: Kernel, tile: Tile, place: Place, row: Any, *, again: bo
         values.kept.update(zip(phase.reduced, state, strict=True))
     if fetched and kernel.plan.warps == kernel.plan.cluster == 1:
         nvvm.bar_warp_sync(i32(-1))  # between the warps of a row the stages have barriers
-
-
-def _fetched(values: Values) -> list[Any]:
-    """The elements of rows that indices choose, in a kernel that writes rows: they are read before anything is written.
-
-    So a result may take the place of the array.
-    """
-    kernel = values.kernel
-    state = {v for phase in kernel.phases for v in phase.reduced}
-    if not (state and any(map(values.varies, kernel.results))):
-        return []
-    needed = postorder(kernel.results, operands_of, state)
-    gathers = [v for v in needed if not isinstance(v, ir.BlockArgument) and v.owner.name == "fold.gather"]
-    return [v for v in gathers if not values.varies(v) and state.isdisjoint(postorder([v], operands_of))]
 
 
 def _row_of(kernel: Kernel) -> Callable[[RowAccesses], HeldRow | WalkedRow]:
@@ -105,13 +92,7 @@ def _reads_parts_of_lines(kernel: Kernel) -> bool:
 def _in_place(kernel: Kernel) -> Iterator[tuple[Tile, Place, Mapping[int, Sequence[Any]]]]:
     """The results of the CTA and the place of a thread whose elements are read, and written, where they are."""
     tile, place = first_place(kernel)
-    yield tile, replace(place, start=_existing(kernel, place)), {}
-
-
-def _existing(kernel: Kernel, place: Place) -> Any:
-    """The results that a thread reads for: those of its place, or the last ones for a thread without results."""
-    last = arith.subi(kernel.arg("n_kept"), kernel.number(place.plan.vector_kept))
-    return arith.minsi(place.kept, last)
+    yield tile, replace(place, start=existing(kernel, place)), {}
 
 
 def _met(tile: Tile, state: Any, place: Place) -> Sequence[Any]:

@@ -156,3 +156,17 @@ class Values:
 
 def _is_tensor(v: Any) -> bool:
     return isinstance(v.type, ir.RankedTensorType)
+
+
+def fetched_first(values: Values) -> list[Any]:
+    """The elements of rows that indices choose, in a kernel that writes rows: they are read before anything is written.
+
+    So a result may take the place of the array.
+    """
+    kernel = values.kernel
+    state = {v for phase in kernel.phases for v in phase.reduced}
+    if not (state and any(map(values.varies, kernel.results))):
+        return []
+    needed = postorder(kernel.results, operands_of, state)
+    gathers = [v for v in needed if not isinstance(v, ir.BlockArgument) and v.owner.name == "fold.gather"]
+    return [v for v in gathers if not values.varies(v) and state.isdisjoint(postorder([v], operands_of))]

@@ -25,11 +25,13 @@ class WalkedRow:
     Attributes:
         row: the thread's accesses.
         span: where they begin and end.
+        unroll: accesses in flight in each step of a loop.
         slots: for each input that waits in shared memory its slots there.
     """
 
     row: RowAccesses
     span: Span
+    unroll: int
     slots: Mapping[int, Any] = field(default_factory=dict)
 
     @classmethod
@@ -37,14 +39,15 @@ class WalkedRow:
         """The row of a thread."""
         plan, first, limit = row.kernel.plan, row.chunk.first, row.chunk.limit
         end = end_in_range(row.kernel, row.place, first, limit, plan.vector_reduced)
-        return cls(row, Span(row.begin, end, first, layout_of(plan).step))
+        return cls(row, Span(row.begin, end, first, layout_of(plan).step), plan.unroll)
 
     @classmethod
     def in_slots(cls, row: RowAccesses) -> WalkedRow:
         """The row of a thread whose accesses wait in shared memory."""
         kernel = row.kernel
         slots = {i: row.hold(i, element(kernel.inputs[i].type), walked=True) for i in kernel.facts.waiting}
-        return cls(row, Span(row.begin, row.chunk.limit, row.chunk.first, layout_of(kernel.plan).step), slots)
+        span = Span(row.begin, row.chunk.limit, row.chunk.first, layout_of(kernel.plan).step)
+        return cls(row, span, kernel.plan.unroll, slots)
 
     def reduced(self, phase: Kernel) -> Any:
         """The state that the thread's elements combine to."""
@@ -55,7 +58,7 @@ class WalkedRow:
             return [wide(self._fragment(v, r, {}), plan.vector) for v in phase.sources]
 
         early = is_shifted(self.row.kernel)
-        return reduce_span(phase, plan, self.span, plan.unroll, plan.vector, read, early=early)
+        return reduce_span(phase, plan, self.span, self.unroll, plan.vector, read, early=early)
 
     def _fragment(self, tensor: Any, r: Any, known: dict[Any, Any]) -> Any:
         """The fragment of a tensor, of the access at ``r``."""
@@ -66,19 +69,26 @@ class WalkedRow:
         if operand not in self.slots:
             return self.row.load(operand, t, r, whole=True)
         kernel, (begin, step) = self.row.kernel, (self.span.begin, self.span.step)
+        if self.unroll > 1:  # behind the last access of a group there is no slot
+            r = arith.select(kernel.less(r, self.span.end), r, begin)
         number = arith.shrui(arith.subi(r, begin), kernel.number(step.bit_length() - 1))
         how = {"threads": kernel.plan.threads}
         return kernel.make("fold.held", t, [self.slots[operand], number], how, kernel.plan.vector)
 
     def store(self) -> None:
         """Writes the results."""
-        kernel, values = self.row.kernel, self.row.values
-        rows, elements = values.apart()
+        rows, _ = self.row.values.apart()
         self.row.store_rows(rows)
+        self.store_elements()
+
+    def store_elements(self) -> None:
+        """Writes the results that have a value for each element."""
+        kernel, values = self.row.kernel, self.row.values
+        _, elements = values.apart()
         if not elements:
             return
         values.prepare([result for _, result in elements])
-        attributes = {"step": self.span.step, "unroll": kernel.plan.unroll}
+        attributes = {"step": self.span.step, "unroll": self.unroll}
         first = [self.span.first] if is_shifted(kernel) else []
         op = kernel.make_op("fold.thread_map", [], [self.span.begin, self.span.end, *first], attributes, regions=1)
         block = op.regions[0].blocks.append(kernel.index)

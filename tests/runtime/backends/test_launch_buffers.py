@@ -68,3 +68,11 @@ def test_a_driver_without_the_function() -> None:
     driver.cuGetProcAddress = lambda *_: (0, 0, 1)  # type: ignore[method-assign]
     with pytest.raises(BackendError, match=r"^WF604: .*older than CUDA 12: it has no cuLaunchKernelEx"):
         CudaBackend(driver=driver)
+
+
+def test_ctas_that_wait_for_each_other_are_launched_together() -> None:
+    """The attribute is the driver's ``CU_LAUNCH_ATTRIBUTE_COOPERATIVE``, with the value 1."""
+    config = PackedLaunch(function(32), CALL._replace(cooperative=True), 0).copy().config
+    words = (ctypes.c_uint * 3).from_address(config.attributes)
+    assert (config.count, words[0], words[2]) == (1, 2, 1)
+    assert PackedLaunch(function(32), CALL, 0).config.count == 0

@@ -126,9 +126,10 @@ def centred(x: Any) -> Any:
     return x - wf.mean(x, axis=1, keepdims=True) * wf.mean(x * wf.sum(x, axis=0), axis=1, keepdims=True)
 
 
-def test_rows_that_no_cluster_owns_wait_in_the_l2_cache_or_are_cut_at_the_grid() -> None:
+def test_rows_that_no_cluster_owns_are_shared_by_the_grid_wait_in_the_l2_cache_or_are_cut() -> None:
     x = RNG.normal(size=(2, 400_000)).astype(np.float32)
-    for plan, words in (("", "waits in the L2 cache"), ("resident=none", "softmax_1")):
+    cached = "resident=l2", "waits in the L2 cache"
+    for plan, words in (("", "CTAs share all rows"), cached, ("resident=none", "softmax_1")):
         close(softmax(x, axis=(0, 1), plan=plan), softmax_numpy(x, (0, 1)))
         assert words in softmax.explain(x, axis=(0, 1), plan=plan)
 

@@ -66,6 +66,21 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
         r"WF429: resident=shared: rows that wait need 409\d\d\d bytes of shared memory a CTA: sm_90a gives 232448\n.*\n"
         r".*share a row among more CTAs \(cluster\), or choose resident=memory",
     ),
+    "more than the shared memory of a CTA of the grid": (
+        lambda _: wf.softmax(LONG, plan="resident=grid,warps=16,held=40"),
+        r"WF429: resident=grid: rows that wait need 327\d\d\d bytes of shared memory a CTA: sm_90a gives 232448\n.*\n"
+        r".*lower held, or choose resident=memory",
+    ),
+    "more rows than the grid has CTAs": (
+        lambda _: wf.softmax(SPREAD.reshape(-1, 2), plan="resident=grid"),
+        r"WF433: resident=grid: softmax has \d+ tile\(s\) of rows, whose CTAs wait for each other: \d+ run at a time",
+    ),
+    "a cluster where the grid shares rows": (
+        lambda _: wf.softmax(LONG, plan="resident=grid,cluster=2"), "WF425: .*cluster=2 is for other programs"
+    ),
+    "no access in shared memory": (
+        lambda _: wf.softmax(LONG, plan="resident=grid,held=0"), "WF403: plan field held cannot be 0: .*from 1 to 64"
+    ),
     "registers that are too few": (
         lambda _: wf.softmax(LONG, plan="resident=registers,lanes=32,warps=1"),
         "WF426: resident=registers: a row has 400000 bytes: a thread would keep 98 accesses, at most 64\n.*\n"

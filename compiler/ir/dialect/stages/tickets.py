@@ -67,8 +67,8 @@ class ArriveOp(Fold.Operation, name="arrive"):  # type: ignore[misc]
 class SignalOp(Fold.Operation, name="signal"):  # type: ignore[misc]
     """Releases what the threads of the CTA wrote to those that wait for a counter.
 
-    ``fold.signal counter, number, count``: the last of ``count`` CTAs that arrive at counter ``number`` signals once.
-    All of its threads execute the op.
+    ``fold.signal counter, number, count``: the last of ``count`` CTAs that arrive at counter ``number`` signals once;
+    with ``all``, each of ``count`` CTAs does, and none arrives. All threads of a CTA execute the op.
     """
 
     counter: ext.Operand[Any]
@@ -84,8 +84,9 @@ class SignalOp(Fold.Operation, name="signal"):  # type: ignore[misc]
 class AwaitOp(Fold.Operation, name="await"):  # type: ignore[misc]
     """Waits for the signal of a counter, and acquires what was written before it.
 
-    ``fold.await counter, number, count``: of counter ``number``, as in ``fold.arrive``. The last of ``count`` waits
-    sets the counter back to zero. All threads of the CTA execute the op.
+    ``fold.await counter, number, count``: of counter ``number``, as in ``fold.arrive``; with ``all``, for the signals
+    of ``count`` CTAs, all of which run at a time. The last of ``count`` waits sets the counter back to zero. All
+    threads of the CTA execute the op.
     """
 
     counter: ext.Operand[Any]

@@ -1,0 +1,213 @@
+"""Rows that CTAs of the whole grid share all at once: their shared memory holds what it can, the L2 cache the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import ceil
+
+from ...errors import error
+from ...plan.launch import Launch
+from ...plan.layout import layout_of
+from ...plan.plan import MOST_HELD, Plan
+from ...postorder import postorder
+from ...program.analysis.cost import COST
+from ...program.graph import ELEMENT, REDUCED, Expr, Program, walk
+from ...target import WARP
+from .. import sittings
+from ..alignment import WIDEST
+from ..layouts.tiled import WORD
+from ..powers_of_two import ceil2
+from ..table import threshold
+from ..task import Notes, Task
+from . import columns
+from .accesses import accesses, elements_of, vector_of, writes_bits
+
+WARPS = threshold(16, "warps of a CTA", sittings.GRID_ROWS)
+"""An SM has one CTA, which needs many bytes in flight."""
+UNROLL = threshold(4, "accesses in flight", sittings.GRID_ROWS)
+"""Of a thread that walks what does not wait in shared memory."""
+CACHED = threshold(24 << 20, "bytes", sittings.GRID_ROWS)
+"""Arrays are large if so many have no room in the shared memory of all SMs: the L2 cache does not hold them all."""
+REGISTERS = threshold(64, "registers of a thread", sittings.GRID_ROWS)
+"""So many hold elements of large arrays whose elements take few instructions. Straight-line code of many instructions
+takes longer to load than it saves."""
+NARROW_REGISTERS = threshold(32, "registers of a thread", sittings.GRID_ROWS)
+"""The same for elements of NARROW bytes, which are widened."""
+NARROW = threshold(2, "bytes of an element", sittings.GRID_ROWS)
+"""So narrow are they."""
+LIGHT = threshold(12, "instructions of an element", sittings.GRID_ROWS)
+"""The most of a result that take few."""
+COLUMNS = threshold(4, "columns of a thread", sittings.GRID_ROWS)
+"""A thread has a state of each of its columns, in registers."""
+WIDTH = threshold(128, "bytes of a row of a strip", sittings.GRID_ROWS)
+"""Neighbouring columns of a strip: whole lines of the cache."""
+MOST = threshold(96 << 20, "bytes of all rows, and of weights", sittings.GRID_ROWS)
+"""Of more the L2 cache and the shared memory hold too small a part."""
+MOST_OF_CHUNKS = threshold(50 << 20, "bytes of all rows", sittings.GRID_ROWS)
+"""Of columns; and where the L2 cache holds a row, and weights are few, more are faster in chunks, which overlap."""
+FEW_WEIGHTS = threshold(1 / 16, "bytes for each byte of all rows", sittings.GRID_ROWS)
+"""Weights of fewer bytes are few: chunks read them again."""
+LEAST = threshold(2 << 20, "bytes of all rows", sittings.GRID_ROWS)
+"""Of rows whose states have up to FEW_STATES bytes."""
+LEAST_OTHERS = threshold(16 << 20, "bytes of all rows", sittings.GRID_ROWS)
+"""Of columns, and of other rows: their states take longer to combine."""
+FEW_STATES = threshold(8, "bytes of states", sittings.GRID_ROWS)
+"""Of all folds of a row together."""
+FILLED = threshold(0.9, "CTAs per SM", sittings.GRID_ROWS)
+"""The least that have work, whole CTAs counted."""
+
+
+def plan(task: Task, notes: Notes, *, by_columns: bool, cached: bool, asked: bool = False) -> Plan | None:
+    """The plan of rows that the grid shares; None where there are too many of them, or where others are faster.
+
+    ``cached`` says whether the L2 cache holds a row. Where rows are ``asked`` to wait so, they do whatever it costs.
+    """
+    if task.is_portable or writes_bits(task) or not waiting(task.program):
+        return None
+    found = _of_columns(task) if by_columns else _of_rows(task)
+    found = _kept(task, found)
+    if not found.held:
+        return None
+    if not asked and (reason := _slow(task, found, by_columns=by_columns, cached=cached)):
+        notes.rejected.append(("resident=grid", reason))
+        return None
+    run = launch(task, found)
+    notes.because(f"{run.tiles * run.split} CTAs share all rows: what they have no room for is read again", "resident")
+    return found
+
+
+def _slow(task: Task, plan: Plan, *, by_columns: bool, cached: bool) -> str:
+    """Why another plan is faster; empty if none is."""
+    rows = elements_of(task)
+    if max(task.operand_type(i).itemsize for i in rows) > WORD:
+        return "wider elements were not measured"
+    found = accesses(task, plan.fast, plan.vector)
+    if any(found[i] != "aligned" for i in rows) or (by_columns and columns.vector_of(task) < plan.vector):
+        return "rows that begin anywhere are faster otherwise"
+    nbytes, weights = _bytes(task), _weights(task)
+    few = sum(t.itemsize for t in task.program.states) <= FEW_STATES
+    heavy = (weights and not few) or (by_columns and _instructions(task.program) > LIGHT)
+    if heavy and _is_narrow(task):
+        return "narrow elements compute for longer than a second read takes"
+    least = LEAST if few and not by_columns else LEAST_OTHERS
+    most = MOST_OF_CHUNKS if by_columns or (cached and weights < FEW_WEIGHTS * nbytes) else MOST
+    if not least <= nbytes <= most - weights:
+        return f"{nbytes} bytes of all rows: {least} to {most - weights} are faster so"
+    run = launch(task, plan)
+    used = run.tiles * run.split * task.geometry.n_kept / (run.tiles * plan.slots)
+    if used < FILLED * ctas(task):
+        return f"{used:.0f} of {ctas(task)} CTAs would have work"
+    return ""
+
+
+def _bytes(task: Task) -> int:
+    """The bytes of the inputs that wait."""
+    own = [i for i in elements_of(task) if i in waiting(task.program)]
+    return task.geometry.n_kept * task.geometry.n_reduced * sum(task.operand_type(i).itemsize for i in own)
+
+
+def _weights(task: Task) -> int:
+    """The bytes of inputs that lie along the row alone."""
+    inputs = zip(task.program.inputs, task.program.input_spaces, strict=True)
+    return task.geometry.n_reduced * sum(t.itemsize for t, space in inputs if space == REDUCED)
+
+
+def _of_rows(task: Task) -> Plan:
+    """The plan of rows whose elements follow each other."""
+    return Plan("reduced", "interleaved", vector_of(task, "reduced"), UNROLL, WARP, WARPS, resident="grid")
+
+
+def _of_columns(task: Task) -> Plan:
+    """The plan of rows whose elements lie apart: a tile is a strip of neighbouring rows."""
+    vector = min(columns.vector_of(task), COLUMNS)
+    widest = max(task.operand_type(i).itemsize for i in elements_of(task))
+    lanes_kept = max(1, min(WARP, WIDTH // (widest * vector), ceil2(ceil(task.geometry.columns / vector))))
+    unroll = UNROLL * max(1, WIDEST // (widest * vector))
+    return Plan("kept", "interleaved", vector, unroll, WARP // lanes_kept, WARPS, resident="grid")
+
+
+def _kept(task: Task, plan: Plan) -> Plan:
+    """``plan`` with as many accesses in shared memory as there is room for, and of large arrays with more on chip."""
+    room = ctas(task) * task.target.shared_per_cta
+    if _bytes(task) > room + CACHED and plan.fast == "reduced" and _instructions(task.program) <= LIGHT:
+        plan = replace(plan, in_registers=_in_registers(task, plan))
+    return replace(plan, held=_room(task, plan))
+
+
+def _instructions(program: Program) -> int:
+    """The instructions of the results of an element, roughly."""
+    made = walk(tuple(o for o in program.outputs if o.space & REDUCED))
+    return sum(COST.get(e.op, 1) for e in made if e.space == ELEMENT and e.op not in ("input", "const", "cast"))
+
+
+def waiting(program: Program) -> frozenset[int]:
+    """The inputs that several walks along a row read."""
+    results = tuple(o for o in program.outputs if o.space & REDUCED)
+    walks = [*(e.args for e in program.reduces), results]
+    read = [{e.value for e in postorder(roots, _below) if e.op == "input"} for roots in walks]
+    return frozenset(i for i in range(len(program.inputs)) if sum(i in own for own in read) > 1)
+
+
+def _below(e: Expr) -> tuple[Expr, ...]:
+    """The operands that a walk computes anew: results of folds are known."""
+    return () if e.op == "result" else e.args
+
+
+def _room(task: Task, plan: Plan) -> int:
+    """The accesses of a thread that wait in shared memory: as many as it has room for."""
+    beside = plan.shared_bytes(sum(t.itemsize for t in task.program.states))
+    return min(MOST_HELD, (task.target.shared_per_cta - beside) // (plan.threads * _access(task, plan)))
+
+
+def _in_registers(task: Task, plan: Plan) -> int:
+    """The accesses of a thread that wait in registers, in whole groups of those in flight."""
+    most = (NARROW_REGISTERS if _is_narrow(task) else REGISTERS) // ceil(_access(task, plan) / WORD)
+    return min(MOST_HELD, most) // plan.unroll * plan.unroll
+
+
+def _is_narrow(task: Task) -> bool:
+    """Whether an array has elements that are widened."""
+    return min(task.operand_type(i).itemsize for i in elements_of(task)) <= NARROW
+
+
+def _access(task: Task, plan: Plan) -> int:
+    """The bytes of an access to all inputs that wait."""
+    own = [i for i in elements_of(task) if i in waiting(task.program)]
+    return plan.vector * sum(task.operand_type(i).itemsize for i in own)
+
+
+def overridden(task: Task, chosen: Plan, wanted: Mapping[str, str]) -> Plan:
+    """The plan ``chosen``, of which ``wanted`` are the fields that were asked for.
+
+    Raises:
+        PlanError: WF403 where no access waits in shared memory, WF425 for a cluster or portable bits, WF433 for more
+            rows than the grid has CTAs for.
+    """
+    name = task.program.name
+    if "cluster" in wanted and chosen.cluster > 1:
+        raise error("WF425", name=name, key="cluster", value=chosen.cluster, only=1)
+    found = replace(chosen, cluster=1, unroll=chosen.unroll if "unroll" in wanted else UNROLL)
+    found = found if "held" in wanted else replace(found, held=_room(task, found))
+    if not task.geometry.n_reduced:  # there is no access to read in place of those that do not exist
+        found = replace(found, in_registers=0)
+    if not found.held:
+        raise error("WF403", key="held", value=found.held, expected=f"a number from 1 to {MOST_HELD}")
+    tiles = ceil(task.geometry.n_kept / found.slots)
+    if tiles > ctas(task) or task.is_portable:
+        raise error("WF433", name=name, tiles=tiles, ctas=ctas(task))
+    return found
+
+
+def ctas(task: Task) -> int:
+    """The CTAs that run at a time: one an SM."""
+    return task.sms
+
+
+def launch(task: Task, plan: Plan) -> Launch:
+    """The grid: a CTA an SM, of which each tile of rows has equally many."""
+    g, span = task.geometry, layout_of(plan).span("reduced")
+    length, tiles = max(1, g.n_reduced), ceil(g.n_kept / plan.slots)
+    parts = max(1, ctas(task) // max(1, tiles))
+    chunk = ceil(ceil(length / parts) / span) * span
+    return Launch(tiles, ceil(length / chunk), chunk)

@@ -1,0 +1,190 @@
+"""Rows that the CTAs of the grid share, all at once: each keeps its part of a row, as clusters do for shorter ones.
+
+A CTA owns one part of the rows of one tile. The first accesses of a thread to its part wait in registers, and the last
+ones in slots of shared memory. Those between, for which there is no room, are walked again in each phase, and wait in
+the L2 cache as far as it holds them: what a CTA keeps is read so that it leaves the cache first, and so are the
+results. A part that is too short for the registers, or that an end of the row cuts there, uses none of them.
+
+CTAs wait for the state of their row, so all CTAs of the grid must run at a time: the launch is a cooperative one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ....compiler.ir.combine import clone_block, unpack, with_shape
+from ....compiler.ir.dialect.base import element
+from ....compiler.ir.mlir import arith, gpu, llvm
+from ....compiler.plan.layout import layout_of
+from ..kernel import Kernel
+from ..place import Place, existing, first_place
+from ..walk import Chunk
+from .held_row import HeldRow
+from .row_accesses import RowAccesses, is_cut
+from .row_states import RowStates, branched
+from .values import Numbered, fetched_first
+from .walked_row import WalkedRow
+
+
+@dataclass(frozen=True, eq=False)
+class InRegisters:
+    """The accesses of a thread that wait in registers.
+
+    Attributes:
+        used: whether the part has all of them, and no end of the row cuts one.
+        groups: the accesses, as many at a time as a walk has in flight: a fold takes one group after another.
+    """
+
+    used: Any
+    groups: Sequence[HeldRow]
+
+    @classmethod
+    def of(cls, row: RowAccesses, used: Any) -> InRegisters:
+        """The accesses to the part of a CTA, which are on the way."""
+        plan, kernel = row.kernel.plan, row.kernel
+        if not plan.in_registers:
+            return cls(used, ())
+        whole = replace(HeldRow.of(row, plan.in_registers), whole=True)
+        waiting = [(kernel.inputs[i], j) for i in kernel.facts.waiting for j in range(plan.in_registers)]
+        types = [with_shape(element(v.type), plan.vector) for v, _ in waiting]
+        if plan.vector_reduced > 1 and is_cut(kernel):
+            load = whole.apart(whole=True)
+            found = branched(
+                used,
+                types,
+                lambda: [load.fragment(v, j) for v, j in waiting],
+                lambda: [llvm.mlir_undef(t) for t in types],
+            )
+        else:  # without a branch: in place of what does not exist a thread reads the first element of the CTA
+            there = [kernel.less(r, row.chunk.limit) for r in whole.starts]
+            starts = [arith.select(t, r, row.chunk.first) for t, r in zip(there, whole.starts, strict=True)]
+            found = [replace(whole, starts=tuple(starts)).fragment(v, j) for v, j in waiting]
+        for (v, j), fragment in zip(waiting, found, strict=True):
+            whole.fragments[j][v] = fragment
+        return cls(used, [whole.part(j, plan.unroll) for j in range(0, plan.in_registers, plan.unroll)])
+
+    def reduced(self, phase: Kernel) -> list[list[Any]]:
+        """The state that the accesses combine to, if there are any."""
+        if not self.groups:
+            return []
+        width = phase.plan.vector_kept
+
+        def reduced() -> list[Any]:
+            return joined(phase, [unpack(row.apart(whole=True).reduced(phase)) for row in self.groups])
+
+        types = [with_shape(t, width) for t in phase.states]
+        return [branched(self.used, types, reduced, lambda: phase.neutral(width))]
+
+    def store(self, elements: Numbered) -> None:
+        """Writes results that have a value for each element."""
+
+        def store() -> list[Any]:
+            for row in self.groups:
+                row.apart(whole=True).store_elements(elements)
+            return []
+
+        if self.groups:
+            branched(self.used, [], store)
+
+
+@dataclass(frozen=True, eq=False)
+class GridRow:
+    """A thread's accesses to the part of its CTA.
+
+    Attributes:
+        kept: those that wait in registers.
+        walked: those that it makes again in each phase.
+        again: the same, in the last phase.
+        slots: those that wait in shared memory.
+    """
+
+    kept: InRegisters
+    walked: WalkedRow
+    again: WalkedRow
+    slots: WalkedRow
+
+    @classmethod
+    def of(cls, kernel: Kernel, place: Place, part: Any) -> GridRow:
+        """The accesses of a thread at its place to ``part`` of its row, of which those that wait are on the way."""
+        used = _uses_registers(kernel, part)
+        rows = [RowAccesses.of(kernel, place, {}, chunk) for chunk in _divided(kernel, part, used)]
+        registers, walked, slots = (replace(r, values=replace(r.values, kept=rows[0].values.kept)) for r in rows)
+        held = WalkedRow.in_slots(slots.cached("evict_first"))
+        kept = InRegisters.of(registers.cached("evict_first"), used)
+        first, last = (WalkedRow.of(walked.cached(policy)) for policy in ("evict_last", "evict_first"))
+        return cls(kept, first, last, held)
+
+    def reduced(self, phase: Kernel) -> list[Any]:
+        """The state that the thread's elements combine to: what waits is there before the rest is read."""
+        rows = [*self.kept.reduced(phase), *(unpack(row.reduced(phase)) for row in (self.slots, self.walked))]
+        return joined(phase, rows)
+
+    def store(self, owner: Any) -> None:
+        """Writes the results: first those of the accesses that are walked, which the cache may lose, then the others.
+
+        ``owner`` says whether the thread writes results of rows.
+        """
+        row = self.again.row
+        rows, elements = row.values.apart()
+        replace(row, place=replace(row.place, owner=owner)).store_rows(rows)
+        row.values.prepare([result for _, result in elements])
+        self.again.store_elements()
+        self.kept.store(elements)
+        self.slots.store_elements()
+
+
+def joined(phase: Kernel, states: Sequence[list[Any]]) -> list[Any]:
+    """The states of a thread, combined from the left."""
+    state, *others = states
+    for other in others:
+        state = clone_block(phase.combine.blocks[0], [*state, *other], phase.plan.vector_kept)
+    return state
+
+
+def distribute_over_grid(kernel: Kernel) -> None:
+    """Writes the body of a kernel whose CTAs share rows all at once."""
+    tile, place = first_place(kernel)
+    place = replace(place, start=existing(kernel, place))
+    part, parts = (kernel.id(of(gpu.Dimension.y)) for of in (gpu.block_id, gpu.grid_dim))
+    number, tiles = (kernel.id(of(gpu.Dimension.x)) for of in (gpu.block_id, gpu.grid_dim))
+    row = GridRow.of(kernel, place, part)
+    values = row.slots.row.values
+    values.prepare(fetched_first(values))
+    states = RowStates(kernel, tiles, parts, number, part, tile, place, together=True)
+    for phase in range(len(kernel.phases)):
+        with kernel.of(phase).reduce.location:
+            state = row.reduced(kernel.of(phase))
+        states.leave(phase, state)
+        states.wait(phase)
+        values.kept.update(states.published(phase))
+    row.store(arith.andi(place.owner, kernel.is_first(part)))
+
+
+def _uses_registers(kernel: Kernel, part: Any) -> Any:
+    """Whether a part has all accesses that wait in registers, and no end of the row cuts one."""
+    own, length = kernel.number(_in_registers(kernel)), kernel.arg("chunk")
+    end = arith.addi(arith.muli(part, length), own)
+    at_most = arith.CmpIPredicate.sle
+    return arith.andi(arith.cmpi(at_most, own, length), arith.cmpi(at_most, end, kernel.arg("n_reduced")))
+
+
+def _divided(kernel: Kernel, part: Any, used: Any) -> list[Chunk]:
+    """The elements of a part that wait in registers, those that a CTA walks, and those that wait in its slots."""
+    length, end = kernel.arg("chunk"), kernel.arg("n_reduced")
+    kept = arith.select(used, kernel.number(_in_registers(kernel)), kernel.number(0))
+    left = arith.subi(length, kept)
+    room = kernel.number(kernel.plan.held * layout_of(kernel.plan).span("reduced"))
+    walked = kernel.at_least(arith.subi(left, room), 0)
+    found, first = [], arith.muli(part, length)
+    for own in (kept, walked, arith.subi(left, walked)):
+        following = arith.addi(first, own)
+        found.append(Chunk(first, arith.minsi(following, end), own))
+        first = following
+    return found
+
+
+def _in_registers(kernel: Kernel) -> int:
+    """The elements of a row that a CTA has room for in registers."""
+    return kernel.plan.in_registers * layout_of(kernel.plan).span("reduced")

@@ -1,0 +1,139 @@
+"""The states of the parts of a row that several CTAs share: each leaves one, and waits for that of the row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ....compiler.ir.build import address
+from ....compiler.ir.combine import pack, unpack
+from ....compiler.ir.dialect.base import element
+from ....compiler.ir.mlir import arith, ir, scf
+from ....compiler.plan.layout import rows_of_states
+from ..kernel import Kernel, load_attributes
+from ..meeting import meet_in_cta, meet_in_first_warp
+from ..place import Place, Tile
+from ..span import reduce_span, span_of
+
+Make = Callable[[], Sequence[Any]]
+"""What writes the ops of a branch, and gives its values."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowStates:
+    """The states of the parts of the rows of a tile.
+
+    Attributes:
+        kernel: the kernel.
+        tiles: the tiles of rows.
+        parts: the parts of a row.
+        number: the number of the tile.
+        part: the number of the part.
+        tile, place: the tile, and the thread's place in it.
+        together: whether the CTAs of a row run at a time: each then combines the states of all parts.
+    """
+
+    kernel: Kernel
+    tiles: Any
+    parts: Any
+    number: Any
+    part: Any
+    tile: Tile
+    place: Place
+    together: bool = False
+
+    def leave(self, number: int, state: list[Any]) -> None:
+        """Leaves the state of the part in phase ``number``.
+
+        The last CTA to do so combines those of the row, unless all do.
+        """
+        phase, i1 = self.kernel.of(number), ir.IntegerType.get_signless(1)
+
+        def combine() -> list[Any]:
+            with phase.reduce.location:
+                self._meet(phase, self._combined(phase), phase.number(0))
+            self._count("fold.signal", number)
+            return []
+
+        with phase.reduce.location:
+            self._meet(phase, pack(state), self.part)
+        if self.together:
+            self._count("fold.signal", number)
+            return
+        branched(self._count("fold.arrive", number, [i1]).results[0], [], combine)
+
+    def wait(self, number: int) -> None:
+        """Waits for the state of the row in phase ``number``."""
+        self._count("fold.await", number)
+
+    def published(self, number: int) -> Mapping[Any, Any]:
+        """What phase ``number`` reduces a row to: it lies in the place of that of the first part."""
+        phase = self.kernel.of(number)
+        with phase.reduce.location:
+            return dict(zip(phase.reduced, self._whole(phase), strict=True))
+
+    def _whole(self, phase: Kernel) -> list[Any]:
+        """The state of the whole row, for all threads of the CTA."""
+        if not self.together:
+            return self._read(phase, self.place.start, phase.number(0))
+        tile = replace(self.tile, row=replace(self.tile.row, kernel=phase))
+        return unpack(meet_in_cta(tile, self._combined(phase), self.place)[0])
+
+    def _count(self, op: str, phase: int, types: Sequence[Any] = ()) -> Any:
+        """An op on the counter of a phase of these rows. The first counter is that of the tickets."""
+        kernel = self.kernel
+        number = arith.addi(arith.muli(self.tiles, kernel.number(phase)), arith.addi(self.number, kernel.number(1)))
+        attributes = {"all": True} if self.together else {}
+        return kernel.make_op(op, list(types), [kernel.arg("counter"), number, self.parts], attributes)
+
+    def _meet(self, phase: Kernel, state: Any, part: Any) -> None:
+        """Joins the states of the threads, and leaves what comes out in the place of the state of ``part``."""
+        tile = replace(self.tile, row=replace(self.tile.row, kernel=phase))
+        meet_in_first_warp(tile, state, self.place, lambda met: self._store(phase, unpack(met), part))
+
+    def _store(self, phase: Kernel, state: list[Any], part: Any) -> None:
+        """Stores a state in the place of that of ``part``."""
+        at = arith.muli(part, self._pitch())
+        for pointer, value in zip(self._partials(phase), state, strict=True):
+            begin = address(pointer, at, element(value.type))
+            operands = [value, begin, self.place.kept, self.place.owner, phase.number(1)]
+            attributes = {"kept_rank": 1, "reduced_rank": 0, "vector": phase.plan.vector_kept > 1}
+            phase.make_op("fold.store", [], operands, attributes)
+
+    def _combined(self, phase: Kernel) -> Any:
+        """What a thread makes of the states of the parts of the row."""
+        plan, parts = phase.plan.second, self.parts
+        span = span_of(phase, self.place, plan, phase.number(0), parts, parts)
+
+        def read(r: Any) -> list[Any]:
+            return self._read(phase, self.place.kept, r)
+
+        return reduce_span(phase, plan, span, plan.unroll, plan.vector_kept, read)
+
+    def _read(self, phase: Kernel, kept: Any, part: Any) -> list[Any]:
+        """What lies in the place of the states of ``part``, of the rows from ``kept`` on."""
+        operands, attributes = [kept, part, phase.number(1), self._pitch()], load_attributes(1, 1, "kept", "coherent")
+        return [
+            phase.make("fold.load", t, [pointer, *operands], attributes, phase.plan.vector_kept)
+            for pointer, t in zip(self._partials(phase), phase.states, strict=True)
+        ]
+
+    def _partials(self, phase: Kernel) -> list[Any]:
+        """The arrays of the states of a phase: those of all phases follow each other."""
+        before = sum(len(p.sources) for p in phase.phases[: phase.phase])
+        return [phase.arg("partial", before + i) for i in range(len(phase.states))]
+
+    def _pitch(self) -> Any:
+        """The states of all rows for one part of each."""
+        return rows_of_states(self.kernel.plan).places(self.kernel.arg("n_kept"), self.kernel)
+
+
+def branched(condition: Any, types: Sequence[Any], make: Make, otherwise: Make | None = None) -> list[Any]:
+    """What ``make`` gives in a branch for a condition, values of ``types``; in one for the opposite ``otherwise``."""
+    branch = scf.IfOp(condition, types, has_else=otherwise is not None)
+    blocks = [(branch.then_block, make), *([(branch.else_block, otherwise)] if otherwise else [])]
+    for block, own in blocks:
+        with ir.InsertionPoint(block):
+            scf.YieldOp(own())
+    return list(branch.results)
