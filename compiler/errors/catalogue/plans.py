@@ -124,7 +124,7 @@ ENTRIES: Entries = {
             "resident={resident}: rows that wait need {needed} bytes of shared memory a CTA: {arch} gives {limit}",
             "{remedy}, or choose resident=memory",
         ),
-        "WF433": (
+        "WF437": (
             "resident=grid: {name} has {tiles} tile(s) of rows, whose CTAs wait for each other: {ctas} run at a time",
             "give a CTA more rows (lanes, warps_kept), or choose another residency; portable bits have no such plan",
         ),

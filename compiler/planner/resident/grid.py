@@ -181,7 +181,7 @@ def overridden(task: Task, chosen: Plan, wanted: Mapping[str, str]) -> Plan:
     """The plan ``chosen``, of which ``wanted`` are the fields that were asked for.
 
     Raises:
-        PlanError: WF403 where no access waits in shared memory, WF425 for a cluster or portable bits, WF433 for more
+        PlanError: WF403 where no access waits in shared memory, WF425 for a cluster or portable bits, WF437 for more
             rows than the grid has CTAs for.
     """
     name = task.program.name
@@ -195,7 +195,7 @@ def overridden(task: Task, chosen: Plan, wanted: Mapping[str, str]) -> Plan:
         raise error("WF403", key="held", value=found.held, expected=f"a number from 1 to {MOST_HELD}")
     tiles = ceil(task.geometry.n_kept / found.slots)
     if tiles > ctas(task) or task.is_portable:
-        raise error("WF433", name=name, tiles=tiles, ctas=ctas(task))
+        raise error("WF437", name=name, tiles=tiles, ctas=ctas(task))
     return found
 
 

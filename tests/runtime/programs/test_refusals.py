@@ -73,7 +73,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "more rows than the grid has CTAs": (
         lambda _: wf.softmax(SPREAD.reshape(-1, 2), plan="resident=grid"),
-        r"WF433: resident=grid: softmax has \d+ tile\(s\) of rows, whose CTAs wait for each other: \d+ run at a time",
+        r"WF437: resident=grid: softmax has \d+ tile\(s\) of rows, whose CTAs wait for each other: \d+ run at a time",
     ),
     "a cluster where the grid shares rows": (
         lambda _: wf.softmax(LONG, plan="resident=grid,cluster=2"), "WF425: .*cluster=2 is for other programs"
