@@ -42,20 +42,30 @@ COLUMNS = threshold(4, "columns of a thread", sittings.GRID_ROWS)
 """A thread has a state of each of its columns, in registers."""
 WIDTH = threshold(128, "bytes of a row of a strip", sittings.GRID_ROWS)
 """Neighbouring columns of a strip: whole lines of the cache."""
-MOST = threshold(96 << 20, "bytes of all rows, and of weights", sittings.GRID_ROWS)
+MOST = threshold(128 << 20, "bytes of all rows", sittings.GRID_ROWS)
 """Of more the L2 cache and the shared memory hold too small a part."""
-MOST_OF_CHUNKS = threshold(50 << 20, "bytes of all rows", sittings.GRID_ROWS)
+MOST_WEIGHTED = threshold(160 << 20, "bytes of all rows and of weights", sittings.GRID_ROWS)
+"""The same where there are weights."""
+MOST_OF_CHUNKS = threshold(64 << 20, "bytes of all rows", sittings.GRID_ROWS)
 """Of columns; and where the L2 cache holds a row, and weights are few, more are faster in chunks, which overlap."""
+MOST_OF_NARROW_COLUMNS = threshold(32 << 20, "bytes of all rows", sittings.GRID_ROWS)
+"""Of columns of narrow elements that give less than FULL CTAs work."""
 FEW_WEIGHTS = threshold(1 / 16, "bytes for each byte of all rows", sittings.GRID_ROWS)
-"""Weights of fewer bytes are few: chunks read them again."""
+"""Weights of at most so many bytes are few: chunks read them again."""
 LEAST = threshold(2 << 20, "bytes of all rows", sittings.GRID_ROWS)
-"""Of rows whose states have up to FEW_STATES bytes."""
+"""Of rows whose states have up to FEW_STATES bytes: others take longer to combine."""
+LEAST_WEIGHTED = threshold(8 << 20, "bytes of all rows", sittings.GRID_ROWS)
+"""Of other rows with weights."""
 LEAST_OTHERS = threshold(16 << 20, "bytes of all rows", sittings.GRID_ROWS)
-"""Of columns, and of other rows: their states take longer to combine."""
+"""Of other rows without weights, and of columns of narrow elements."""
+LEAST_COMPUTED = threshold(24 << 20, "bytes of all rows", sittings.GRID_ROWS)
+"""Of other rows of narrow elements without weights, and of columns of wider elements."""
 FEW_STATES = threshold(8, "bytes of states", sittings.GRID_ROWS)
 """Of all folds of a row together."""
 FILLED = threshold(0.9, "CTAs per SM", sittings.GRID_ROWS)
 """The least that have work, whole CTAs counted."""
+FULL = threshold(0.96, "CTAs per SM", sittings.GRID_ROWS)
+"""So many have work where columns fill strips."""
 
 
 def plan(task: Task, notes: Notes, *, by_columns: bool, cached: bool, asked: bool = False) -> Plan | None:
@@ -85,20 +95,42 @@ def _slow(task: Task, plan: Plan, *, by_columns: bool, cached: bool) -> str:
     found = accesses(task, plan.fast, plan.vector)
     if any(found[i] != "aligned" for i in rows) or (by_columns and columns.vector_of(task) < plan.vector):
         return "rows that begin anywhere are faster otherwise"
-    nbytes, weights = _bytes(task), _weights(task)
-    few = sum(t.itemsize for t in task.program.states) <= FEW_STATES
-    heavy = (weights and not few) or (by_columns and _instructions(task.program) > LIGHT)
-    if heavy and _is_narrow(task):
-        return "narrow elements compute for longer than a second read takes"
-    least = LEAST if few and not by_columns else LEAST_OTHERS
-    most = MOST_OF_CHUNKS if by_columns or (cached and weights < FEW_WEIGHTS * nbytes) else MOST
-    if not least <= nbytes <= most - weights:
-        return f"{nbytes} bytes of all rows: {least} to {most - weights} are faster so"
+    if by_columns and _is_narrow(task) and not _has_few_states(task) and _instructions(task.program) > LIGHT:
+        return "narrow elements of columns compute for longer than a second read takes"
     run = launch(task, plan)
-    used = run.tiles * run.split * task.geometry.n_kept / (run.tiles * plan.slots)
-    if used < FILLED * ctas(task):
-        return f"{used:.0f} of {ctas(task)} CTAs would have work"
-    return ""
+    used = run.tiles * run.split * task.geometry.n_kept / (run.tiles * plan.slots) / ctas(task)
+    if used < FILLED:
+        return f"{used:.0%} of {ctas(task)} CTAs would have work"
+    nbytes = _bytes(task)
+    least = _least(task, by_columns=by_columns)
+    most = _most(task, by_columns=by_columns, cached=cached, is_full=used >= FULL)
+    return "" if least <= nbytes <= most else f"{nbytes} bytes of all rows: {least} to {most} are faster so"
+
+
+def _least(task: Task, *, by_columns: bool) -> int:
+    """The least bytes of all rows for which the states of parts are worth their time."""
+    if by_columns:
+        return LEAST_OTHERS if _is_narrow(task) else LEAST_COMPUTED
+    if _has_few_states(task):
+        return LEAST
+    if _weights(task):
+        return LEAST_WEIGHTED
+    return LEAST_COMPUTED if _is_narrow(task) else LEAST_OTHERS
+
+
+def _most(task: Task, *, by_columns: bool, cached: bool, is_full: bool) -> int:
+    """The most bytes of all rows; ``is_full`` says whether columns fill their strips."""
+    if by_columns:
+        return MOST_OF_CHUNKS if is_full or not _is_narrow(task) else MOST_OF_NARROW_COLUMNS
+    weights = _weights(task)
+    if cached and weights <= FEW_WEIGHTS * _bytes(task):
+        return MOST_OF_CHUNKS
+    return min(MOST, MOST_WEIGHTED - weights)
+
+
+def _has_few_states(task: Task) -> bool:
+    """Whether the states of all folds of a row have few bytes."""
+    return sum(t.itemsize for t in task.program.states) <= FEW_STATES
 
 
 def _bytes(task: Task) -> int:
