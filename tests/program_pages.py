@@ -208,7 +208,13 @@ def table() -> str:
     return "\n".join(rows) + "\n"
 
 
-EXPLAINED = (((32768, 4096), "bf16"), ((4096, 131072), "bf16"), ((64, 1048576), "f32"), ((2, 16777216), "f32"))
+EXPLAINED = (
+    ((32768, 4096), "bf16"),
+    ((4096, 131072), "bf16"),
+    ((64, 1048576), "f32"),
+    ((2, 8388608), "f32"),
+    ((2, 33554432), "f32"),
+)
 """Arrays of which a softmax is explained, as shape and element type."""
 
 

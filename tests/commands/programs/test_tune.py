@@ -62,13 +62,13 @@ def test_residencies_are_tried(costing: Any) -> None:
     assert (found["device"], found["complete"]) == ("Stand-in GPU", True)
     assert "resident=shared" in step["best"]["plan"]
     assert {p for t in step["tried"] for p in re.findall(r"resident=(\w+)", t["plan"])} == {
-        "registers", "shared", "l2", "memory",
+        "registers", "shared", "grid", "l2", "memory",
     }  # fmt: skip
 
 
 def test_each_step_is_searched(costing: Any) -> None:
     costing(lambda _: 10.0)
-    text = call("softmax", "--shape", "1x4200000", "--seconds", 0.01).stdout
+    text = call("softmax", "--shape", "1x4200000", "--dtype", "f64", "--seconds", 0.01).stdout
     assert re.findall(r"^step \d of 2", text, re.MULTILINE) == ["step 1 of 2", "step 2 of 2"]
     assert text.count("none is faster than the planner's own") == 2
 

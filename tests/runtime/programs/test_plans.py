@@ -52,7 +52,7 @@ def test_buffers_do_not_overlap() -> None:
 
 
 def test_options_are_those_of_the_steps_that_fold() -> None:
-    found = _prepared(softmax, (2, 1 << 24), plan="warps=4,warps_kept=1")
+    found = _prepared(softmax, (2, 1 << 25), plan="warps=4,warps_kept=1")
     assert [s.prepared.choice.plan.warps for s in found.steps] == [4, 8]
     found = _prepared(wf.program(lambda x: x * 2.0), (4, 512), plan="vector=2")
     assert [s.prepared.choice.plan.vector for s in found.steps] == [2]

@@ -69,9 +69,9 @@ def test_without_clusters_a_row_has_a_large_cta() -> None:
 
 def test_rows_that_the_cache_does_not_hold_are_refused() -> None:
     with pytest.raises(
-        PlanError, match=r"WF423: neither a CTA, a cluster nor the L2 cache can keep a row of 8388608 e"
+        PlanError, match=r"WF423: neither a CTA, a cluster nor the L2 cache can keep a row of 16777216 e"
     ):
-        _plan(4, 1 << 23)
+        _plan(4, 1 << 24)
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
