@@ -262,14 +262,14 @@ def _keyed(calls: _Calls) -> Callable[..., Any]:
             if READERS[kind]:
                 arrays.append(x)
             else:
-                key, plain = (key, len(arrays), x, kind), False
+                key, plain = (key, len(arrays), x, kind if kind is not float or x else repr(x)), False
         for item in how.items():
             kind = type(item[1])
             if READERS[kind]:
                 arrays.append(item[1])
                 key, plain = (key, item[0]), False
             else:
-                key = key, item, kind
+                key = key, item, kind if kind is not float or item[1] else repr(item[1])  # 0.0 == -0.0
         if out is not None:
             outs = out if type(out) is tuple else (out,)
             arrays += filter(_is_given, outs)

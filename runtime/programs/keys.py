@@ -28,7 +28,10 @@ def _is_torch_type(value: object) -> bool:
 
 
 def _is_told_apart(value: object) -> bool:
-    """Whether no other value of the type of ``value`` is equal, as 0.0 and -0.0 are, or (1,) and (True,)."""
+    """Whether no other value of the type of ``value`` is equal, as 0j and -0j are, or (1,) and (True,).
+
+    A key has the text of a float that is zero.
+    """
     if type(value) is tuple:
         return all(type(v) is int for v in value)
-    return not isinstance(value, float | complex) or value != 0
+    return not isinstance(value, complex) or value != 0

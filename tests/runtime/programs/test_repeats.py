@@ -224,8 +224,10 @@ def test_zeros_of_either_sign_are_told_apart(gpu: Gpu) -> None:
     def joined(x: Any, *, by: float) -> Any:
         return x * by
 
-    for by in (0.0, -0.0, 1.0, 1):
+    for by in (0.0, -0.0, 1.0, 1) * 2:
         assert np.signbit(joined(x, by=by).a).all() == np.signbit(by)
+    _, warm = gpu.launched(lambda: joined(x, by=-0.0))
+    assert warm == [LAUNCH]
 
 
 def test_a_call_in_place_is_repeated_in_place_alone(gpu: Gpu) -> None:
