@@ -162,7 +162,7 @@ class Memo:
             with sys.modules["torch"].no_grad():
                 entry = self._table.get((key, *(kinds_of(arrays) or ())))
             call.recipe = entry and entry.again
-            again = guarded(len(arrays), check, None if watch.empty else watch.same, call)
+            again = guarded(len(arrays), check, None if watch.empty else watch.same, call.entered)
             with self._lock:
                 self._of_tracked.pop(kind, None)
                 self._of_tracked[kind] = recipe = again

@@ -1,7 +1,7 @@
 """Calls with tensors that require gradients: their results have the gradients that ``vjp`` derives.
 
-PyTorch keeps the arguments of the call, and finds out whether one was changed in between. The backward is a call of a
-program, so that it is recorded itself where a gradient of the gradient is wanted.
+PyTorch saves what the backward reads (``saved.py``), and finds out whether it was changed in between. The backward is a
+call of a program, so that it is recorded itself where a gradient of the gradient is wanted.
 
 The first call of each kind makes a ``Call``, which later ones repeat (``../calls/recall.py``): they enter PyTorch's
 ``autograd.Function`` at once, and their forward and backward are recipes.
@@ -11,28 +11,28 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, partial
 from itertools import compress, count
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from ...compiler.errors import error
-from ...compiler.program.gradients.vjp import positional_names
+from ...compiler.errors import WarpfoldError, error
+from ...compiler.program.arrays.trace import ArrayArg
 from ..arrays.pytorch import are_tracked
 from ..calls.recall import record_tracked
 from ..calls.recipe import MISS
 from ..options import DEFAULTS
 from ..resolve import hashable
-from .function import ArrayFunction
-from .gradients import vjp
+from .arguments import arguments_of
 from .pairs import leaves_of
+from .pulling import Pull, pull_of
 from .reductions import of_arrays, options_of, reduction
+from .saved import Saved, array_arg, gradient_program, saved_of
 
 Run = Callable[[Sequence[Any], Mapping[str, Any], Any], Any]
 """Makes a call, of the arguments by position, those by keyword, and the arrays for results."""
-Gradients = Callable[[Sequence[Any], Sequence[Any]], tuple[Any, ...]]
-"""From the gradients of results, and the tensors of a call, to what PyTorch takes for the arguments of its record."""
 _REMEDY = "call without out=, or inside torch.no_grad()"
 
 
@@ -42,7 +42,8 @@ def recorded(
     xs: Sequence[Any],
     how: Mapping[str, Any],
     out: Any,
-    determinism: str = DEFAULTS["determinism"],
+    options: Mapping[str, Any],
+    keeps: bool = False,
 ) -> Any:
     """The results of a call, with gradients.
 
@@ -52,7 +53,8 @@ def recorded(
         xs: the arguments by position.
         how: those by keyword.
         out: the arrays for results; their results have no gradient.
-        determinism: as in the call.
+        options: the arguments of every call that this one has.
+        keeps: whether the call may return more than its results, for the backward.
 
     Raises:
         ArgumentError: WF165 for a result that is to be written into an array, where it would have no gradient; only
@@ -65,7 +67,8 @@ def recorded(
     tensors = [slots[place] for place in places]
     own = tuple(None if i in places else x for i, x in enumerate(xs)), {k: v for k, v in how.items() if k not in places}
     numbers = tuple(i for i, x in enumerate(tensors) if isinstance(x, np.ndarray))
-    call = Call(function, run, determinism, *own, places, numbers, _numbers(out, tensors))
+    determinism = {name: value for name, value in options.items() if name == "determinism"}
+    call = Call(function, run, determinism, keeps, *own, places, numbers, _numbers(out, tensors))
     found = call(*tensors)
     record_tracked(call)
     return found
@@ -91,51 +94,89 @@ def reduced_with_gradients(
     key = what, tuple(axis) if isinstance(axis, list) else axis, options_of(how)
     function = (reduction if hashable(key) else of_arrays)(*key)
     own = {} if where is None else {"where": where}
-    return recorded(function, run, xs, own, out, how.get("determinism", DEFAULTS["determinism"]))
+    return recorded(function, run, xs, own, out, {name: how[name] for name in DEFAULTS.keys() & how.keys()})
 
 
 class Call:
     """A kind of call that PyTorch records: everything but its tensors.
 
     Attributes:
-        function, run, determinism: see ``recorded``.
+        function, run, keeps: see ``recorded``.
+        options: the arguments of every call that the backward has, too.
         xs, how: the arguments without the tensors.
         recipe: repeats the forward on arrays of the same kinds, as the latest call of them; None without one.
         places: where these are: positions and keywords. Arrays of NumPy, such as seeds, count as tensors.
         hosted: which tensors are arrays of NumPy.
         out: the arrays for results, as numbers of tensors.
-        structure: how the results nest, each as its number among the recorded ones, or -1 - i for tensor i; known after
-            the first call.
+        saved: what PyTorch saves. This and what follows is known after the first call.
+        structure: how the results nest, each as its number among the recorded ones, or -1 - i for tensor i.
         constant: which recorded results have no gradient: integers, and 8-bit floats.
+        pull: the backward.
     """
 
     recipe: Callable[..., Any] | None = None
+    saved: Saved | None = None
     structure: Any
-    constant: tuple[int, ...] | None = None
+    constant: tuple[int, ...]
+    pull: Pull
 
     def __init__(
         self,
         function: Callable[..., Any],
         run: Run,
-        determinism: str,
+        options: dict[str, Any],
+        keeps: bool,
         xs: tuple[Any, ...],
         how: dict[str, Any],
         places: tuple[int | str, ...],
         hosted: tuple[int, ...],
         out: Any,
     ) -> None:
-        self.function, self.run, self.determinism, self.xs, self.how = function, run, determinism, xs, how
+        self.function, self.run, self.options, self.keeps, self.xs, self.how = function, run, options, keeps, xs, how
         self.places, self.hosted, self.out = places, hosted, out
         self._written = tuple(i for i in leaves_of(out) if i is not None)
         self._in_order = places == tuple(range(len(xs)))
-        self._gradients: dict[tuple[bool, ...], Gradients] = {}
+
+    @property
+    def entered(self) -> Callable[..., Any]:
+        """The function that repeats the call: PyTorch's record alone, where it returns the result."""
+        return self if self.structure != 0 or self._written else partial(_record(), self)
 
     def __call__(self, *tensors: Any) -> Any:
         """The results, recorded. Arrays for results, which are among the tensors, may follow these."""
         found = _record()(self, *tensors[: len(self.places)])
         return found if self.structure == 0 else _nested(self.structure, lambda i: found[i] if i >= 0 else tensors[~i])
 
-    def arguments(self, tensors: Sequence[Any]) -> tuple[Sequence[Any], dict[str, Any]]:
+    def forward(self, ctx: Any, tensors: tuple[Any, ...]) -> Any:
+        """The results that are new arrays: one, or those of all levels in a tuple."""
+        saved = self.saved or self._plan(tensors, ctx.needs_input_grad[1:])
+        beside: Sequence[Any] = ()
+        if saved is not None and saved.forward is not None:
+            xs, how = self._arguments(tensors)
+            found, beside = saved.forward(*xs, out=self._out(tensors, saved.kept.count(None)), **how, **self.options)
+        else:
+            given = (*tensors, *(tensors[i] for i in self._written)) if self._written else tensors
+            found = MISS if self.recipe is None else self.recipe(*given)
+            if found is MISS:
+                found = self.run(*self._arguments(tensors), self._out(tensors))
+        if self.saved is None:
+            saved = self._learn(saved, found, tensors, ctx.needs_input_grad[1:])
+        assert saved is not None
+        ctx.call = self
+        ctx.set_materialize_grads(False)
+        if self.hosted:
+            ctx.hosted = [tensors[i] for i in self.hosted]
+        own = self._pick(tensors)
+        if self._is_plain:
+            ctx.save_for_backward(*own)
+            return found
+        leaves, rest = [*leaves_of(found)], iter(beside)
+        ctx.save_for_backward(*own, *(next(rest) if i is None else leaves[i] for i in saved.kept))
+        results = tuple(r for r, i in zip(leaves, leaves_of(self.structure), strict=True) if i >= 0)
+        ctx.mark_non_differentiable(*(results[i] for i in self.constant))
+        return found if self.structure == 0 else results
+
+    def _arguments(self, tensors: Sequence[Any]) -> tuple[Sequence[Any], dict[str, Any]]:
         """The arguments by position and by keyword, with these tensors."""
         if self._in_order:
             return tensors, self.how
@@ -143,105 +184,73 @@ class Call:
         how = self.how | {place: x for place, x in given.items() if isinstance(place, str)}
         return [given.get(i, x) for i, x in enumerate(self.xs)], how
 
-    def forward(self, tensors: Sequence[Any]) -> Any:
-        """The results that are new arrays: one, or those of all levels in a tuple."""
-        given = tensors if self.out is None else (*tensors, *(tensors[i] for i in self._written))
-        found = MISS if self.recipe is None else self.recipe(*given)
-        if found is MISS:
-            out = None if self.out is None else _nested(self.out, lambda i: None if i is None else tensors[i])
-            found = self.run(*self.arguments(tensors), out)
-        if self.constant is None:
-            self._learn(found, tensors)
-        if self.structure == 0:
-            return found
-        return tuple(r for r, i in zip(leaves_of(found), leaves_of(self.structure), strict=True) if i >= 0)
+    def _out(self, tensors: Sequence[Any], beside: int = 0) -> Any:
+        """The arrays for results, and None for each new array that is returned beside these."""
+        if self.out is None:
+            return None
+        own = _nested(self.out, lambda i: None if i is None else tensors[i])
+        return own if not beside else (*leaves_of(own), *[None] * beside)
 
-    def _learn(self, found: Any, tensors: Sequence[Any]) -> None:
-        """Keeps how results nest."""
+    def _plan(self, tensors: Sequence[Any], needed: Sequence[bool]) -> Saved | None:
+        """What is saved of these tensors; None for a call whose backward says why it has no gradient."""
+        own = [*map(array_arg, tensors)]
+        numbers = {id(x): i for i, x in enumerate(own) if i not in self.hosted}
+        try:
+            arguments, found = arguments_of(self.function, *self._arguments(own))
+            arrays = [x if isinstance(x, ArrayArg) else array_arg(x) for x in found]
+            saved = saved_of(self.function, arguments, arrays, tuple(compress(self.places, needed)), self.keeps)
+        except WarpfoldError:
+            return None
+        read = (id(arrays[i]) for i in saved.arrays)
+        return saved._replace(arrays=tuple(numbers[x] for x in read if x in numbers))
+
+    def _learn(self, saved: Saved | None, found: Any, tensors: Sequence[Any], needed: Sequence[bool]) -> Saved:
+        """Keeps what is saved, how results nest, and what the backward is."""
         numbers, written = count(), {id(tensors[i]): -1 - i for i in self._written}
         self.structure = _nested(found, lambda r: written[id(r)] if id(r) in written else next(numbers))
+        leaves = [*leaves_of(self.structure)]
         own = [r for r in leaves_of(found) if id(r) not in written]
         self.constant = tuple(i for i, r in enumerate(own) if not r.is_floating_point() or r.element_size() == 1)
-
-    def keep(self, ctx: Any, tensors: Sequence[Any], found: Any) -> None:
-        """Keeps what the backward needs, with PyTorch's record of the call."""
-        ctx.call = self
-        if self.hosted:
-            ctx.hosted = tuple(tensors[i] for i in self.hosted)
-            tensors = [None if i in self.hosted else x for i, x in enumerate(tensors)]
-        ctx.save_for_backward(*tensors)
-        ctx.set_materialize_grads(False)
-        if self.constant:
-            results = (found,) if self.structure == 0 else found
-            ctx.mark_non_differentiable(*(results[i] for i in self.constant))
-
-    def backward(self, ctx: Any, gradients: Sequence[Any]) -> tuple[Any, ...]:
-        """The gradients of the call, which has none, and of the tensors, as far as they are needed."""
-        tensors, needed = ctx.saved_tensors, ctx.needs_input_grad
-        if self.hosted:
-            hosted = iter(ctx.hosted)
-            tensors = [next(hosted) if i in self.hosted else x for i, x in enumerate(tensors)]
-        found = self._gradients.get(needed)
-        if found is None:
-            found = self._gradients[needed] = self._backward(needed)
-        return found(gradients, tensors)
-
-    def _backward(self, needed: tuple[bool, ...]) -> Gradients:
-        """The function that ``backward`` is for these needs."""
-        places = tuple(compress(self.places, needed[1:]))
-        leaves = (*leaves_of(self.structure),)
-        program = gradient_program(self.function, len(self.xs), len(leaves), places)
-        how = {} if self.determinism == DEFAULTS["determinism"] else {"determinism": self.determinism}
-        if len(places) == len(self.places) and self._in_order and min(leaves) >= 0:
-            plain, single = self.how | how, len(places) == 1
-
-            def whole(gradients: Sequence[Any], tensors: Sequence[Any]) -> tuple[Any, ...]:
-                found = program(*gradients, *tensors, **plain)
-                return (None, found) if single else (None, *found)
-
-            return whole
-
-        def partly(gradients: Sequence[Any], tensors: Sequence[Any]) -> tuple[Any, ...]:
-            xs, own = self.arguments(tensors)
-            found = program(*(gradients[i] if i >= 0 else None for i in leaves), *xs, **own, **how)
-            rest = iter(found if isinstance(found, tuple) else (found,))
-            return tuple(next(rest) if n else None for n in needed)
-
-        return partly
-
-
-@lru_cache(maxsize=1024)
-def gradient_program(
-    function: Callable[..., Any], count: int, results: int, places: tuple[int | str, ...]
-) -> ArrayFunction[..., Any]:
-    """The gradient of a function of so many arguments by position, for those at some places."""
-    names = positional_names(function, count)
-    return vjp(function, results=results, wrt=[p if isinstance(p, str) else names[p] for p in places])
+        if saved is None:
+            program = gradient_program(self.function, len(self.xs), len(leaves), tuple(compress(self.places, needed)))
+            saved = Saved(tuple(i for i in range(len(tensors)) if i not in self.hosted), (), None, program, None)
+        self._pick = _picker(saved.arrays, len(tensors))
+        self._is_plain = self.structure == 0 and not (saved.kept or self.constant)
+        self.pull = pull_of(saved, self.xs, self.how | self.options, self.places, self.hosted, leaves, tensors, needed)
+        self.saved = saved
+        return saved
 
 
 @cache
 def _record() -> Callable[..., Any]:
     """The function of a ``Call`` and its tensors that makes PyTorch record it.
 
-    ``Function.apply`` looks for transforms of ``torch.func``, for which there are ops, and then calls this.
+    ``Function.apply`` looks for transforms of ``torch.func``, for which there are ops, and then calls this. PyTorch's
+    record calls ``apply`` of its class, which looks up ``backward`` again in each call.
     """
     function = sys.modules["torch"].autograd.Function
 
     class Recorded(function):  # type: ignore[misc,valid-type]
         @staticmethod
         def forward(ctx: Any, call: Call, *tensors: Any) -> Any:
-            found = call.forward(tensors)
-            call.keep(ctx, tensors, found)
-            return found
+            return call.forward(ctx, tensors)
 
         @staticmethod
         def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:
             for gradient in gradients:
                 if gradient is not None:
-                    return ctx.call.backward(ctx, gradients)  # type: ignore[no-any-return]
+                    return ctx.call.pull(ctx, gradients)  # type: ignore[no-any-return]
             return (None,) * len(ctx.needs_input_grad)
 
+    Recorded._backward_cls.apply = Recorded.backward
     return super(function, Recorded).apply  # type: ignore[no-any-return]
+
+
+def _picker(numbers: tuple[int, ...], count: int) -> Callable[[tuple[Any, ...]], Sequence[Any]]:
+    """The function that picks some members of a tuple of so many."""
+    if len(numbers) == 1 and count > 1:
+        return lambda xs: (xs[numbers[0]],)
+    return itemgetter(*numbers) if 1 < len(numbers) < count else itemgetter(slice(len(numbers)))
 
 
 def _nested(structure: Any, value: Callable[[Any], Any]) -> Any:

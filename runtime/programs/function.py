@@ -210,7 +210,7 @@ class _Calls:
         def run(xs: Sequence[Any], own: Mapping[str, Any], out: Any) -> Any:
             return self.entry(*xs, out=out, **own, **of_call)
 
-        return recorded(self.function, run, xs, own, out, how.get("determinism", DEFAULTS["determinism"]))
+        return recorded(self.function, run, xs, own, out, of_call, keeps=of_call.keys() <= {"determinism"})
 
     def _run(self, xs: Sequence[Any], how: Mapping[str, Any], out: Any) -> Any:
         """A call in full, without a look at earlier ones."""

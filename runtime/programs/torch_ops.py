@@ -29,8 +29,8 @@ from ..view import ArraySpec, dense
 from . import run
 from .arguments import arguments_of
 from .autocast import is_cast
-from .autograd import gradient_program
 from .function import ArrayFunction
+from .saved import gradient_program
 from .torch_graphs import ENTRIES, Entry, Symbolic, entry_of, labelled
 from .traces import Traces
 

@@ -134,12 +134,18 @@ def test_dropout_has_the_gradient_of_its_own_mask() -> None:
 
 
 def test_a_tensor_changed_after_the_forward_is_refused_by_pytorch() -> None:
-    x = X.clone().requires_grad_()
-    y = wf.exp(x)
+    x, w, b = (a.clone().requires_grad_() for a in (X, W, B))
+    y, z = wf.exp(x), wf.layer_norm(x, w, b)
     with torch.no_grad():
-        x.add_(1)
+        b.add_(1)  # which is not read
+        y.add_(0)
+    z.sum().backward(retain_graph=True)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.sum().backward()
+    with torch.no_grad():
+        w.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.sum().backward()
 
 
 def test_results_are_not_kept_alive() -> None:
@@ -158,6 +164,33 @@ def test_without_gradients_nothing_is_recorded() -> None:
     with torch.no_grad():
         assert not wf.softmax(x, axis=1).requires_grad
     assert not wf.softmax(x.detach(), axis=1).requires_grad
+
+
+SAVED: dict[str, tuple[Callable[..., Any], tuple[Any, ...], list[tuple[Any, ...]]]] = {
+    "no bias": (wf.layer_norm, (X, W, B), [(3, 4), (4,)]),
+    "a result in place of the argument": (wf.exp, (X,), [(3, 4)]),
+    "bits in place of elements": (wf.leaky_relu, (X,), [(1,)]),
+    "values of columns": (lambda x: wf.softmax(x, axis=0), (X,), [(3, 4), (4,), (4,)]),
+    "a number": (lambda x: wf.cross_entropy(x, TARGET), (X,), [(3, 4), (3,), ()]),
+    "no terms of a sum": (lambda x: wf.sum(x, axis=0), (X,), []),
+    "one of two results": (wf.add_rms_norm, (X, X.flip(1), W), [(4,), (3, 4)]),
+    "statistics of a batch": (
+        lambda x, w, b: wf.batch_norm(x, None, None, w, b, training=True).output,
+        (IMAGES, CHANNELS, W), [(2, 4, 3), (4,), (4,), (4,), (4,), (4,)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAVED)
+def test_what_the_backward_reads_is_saved_and_nothing_else(name: str) -> None:
+    function, arrays, shapes = SAVED[name]
+    xs = [a.clone().requires_grad_() for a in arrays]
+    for _ in range(2):
+        found = function(*xs)
+        record = (found[0] if isinstance(found, tuple) else found).grad_fn
+        assert [tuple(x.shape) for x in record.saved_tensors] == shapes
+    assert torch.autograd.gradcheck(function, xs)
+    assert torch.autograd.gradgradcheck(function, xs, fast_mode=True)
 
 
 # --- repeated calls ------------------------------------------------------------------------------------------------
