@@ -64,6 +64,10 @@ class MissingNameError(WarpfoldError, AttributeError):
     """A name that warpfold does not have, for Python to ask for as it asks any module."""
 
 
+class MissingModuleError(WarpfoldError, ModuleNotFoundError):
+    """A library that a part of warpfold is made for, and that is not installed."""
+
+
 class CompileError(WarpfoldError, RuntimeError):
     """IR that does not verify, or a pass that failed."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kinds import ArgumentError, DTypeError, Entries, MissingNameError
+from ..kinds import ArgumentError, DTypeError, Entries, MissingModuleError, MissingNameError
 
 ENTRIES: Entries = {
     ArgumentError: {
@@ -194,6 +194,12 @@ ENTRIES: Entries = {
         "WF184": (
             "a pickle names {module}.{name}, which is not there",
             "make the module of the monoid one that this process can import",
+        ),
+    },
+    MissingModuleError: {
+        "WF198": (
+            "{module} has modules of PyTorch, which is not installed: expected to import {library}",
+            "install it (https://pytorch.org/get-started), or use the functions of warpfold, which need no library",
         ),
     },
     MissingNameError: {

@@ -115,7 +115,7 @@ def test_errors_are_also_what_python_calls_them() -> None:
         (errors.ArgumentError, ValueError), (errors.DTypeError, TypeError), (errors.TraceError, TypeError),
         (errors.PlanError, ValueError), (errors.FileError, OSError), (errors.BackendError, RuntimeError),
         (errors.EmulatorError, RuntimeError), (errors.CompileError, RuntimeError),
-        (errors.MissingNameError, AttributeError),
+        (errors.MissingNameError, AttributeError), (errors.MissingModuleError, ImportError),
     ]  # fmt: skip
     for kind, builtin in pairs:
         assert issubclass(kind, WarpfoldError)
