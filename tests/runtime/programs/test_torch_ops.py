@@ -15,6 +15,7 @@ from warpfold.runtime.programs.torch_graphs import entry_of
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed")
 ops: Any = importlib.import_module("warpfold.runtime.programs.torch_ops")
+calls: Any = importlib.import_module("warpfold.runtime.programs.torch_calls")
 F = torch.nn.functional
 
 
@@ -90,7 +91,7 @@ CHECKED: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = [
 def test_opcheck(case: Any) -> None:
     function, xs, how = case
     leaves = [x.clone().requires_grad_() for x in xs]
-    text = ops.described(entry_of(function), tuple(how), *([ops.TENSOR] * len(xs)), *how.values())
+    text = calls.described(entry_of(function), tuple(how), *([calls.TENSOR] * len(xs)), *how.values())
     done = torch.library.opcheck(getattr(torch.ops.warpfold, ops.op_of(text)).default, (leaves, text))
     assert set(done.values()) == {"SUCCESS"}
 
@@ -183,14 +184,14 @@ def test_autocast_of_the_host_is_pytorchs() -> None:
 
 
 def test_graphs_name_calls_of_the_library_in_every_process_alike() -> None:
-    assert ops.described(entry_of(wf.softmax), ("axis",), ops.TENSOR, -1) == "softmax('a tensor', axis=-1)"
-    own = ops.described(entry_of(centred), ("scale",), ops.TENSOR, 2.0)
+    assert calls.described(entry_of(wf.softmax), ("axis",), calls.TENSOR, -1) == "softmax('a tensor', axis=-1)"
+    own = calls.described(entry_of(centred), ("scale",), calls.TENSOR, 2.0)
     assert own.startswith("centred#")
-    assert own != ops.described(entry_of(wf.program(centred.function)), ("scale",), ops.TENSOR, 2.0)
+    assert own != calls.described(entry_of(wf.program(centred.function)), ("scale",), calls.TENSOR, 2.0)
 
 
 def test_other_numbers_are_other_calls() -> None:
     texts = {
-        ops.described(entry_of(wf.sum), ("initial",), ops.TENSOR, v) for v in (1, 1.0, True, 0.0, -0.0, np.int8(1))
+        calls.described(entry_of(wf.sum), ("initial",), calls.TENSOR, v) for v in (1, 1.0, True, 0.0, -0.0, np.int8(1))
     }
     assert len(texts) == 6

@@ -1,0 +1,42 @@
+"""Ops under ``torch.func.vmap``: a program with one more leading axis, which its function does not see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from ...compiler.program.arrays.batching import batched
+from .function import ArrayFunction
+from .torch_calls import CALLS, structure_from
+from .torch_gradients import Traced
+from .torch_graphs import entry_of, labelled
+
+
+def batching(traced: Traced) -> Callable[..., tuple[list[Any], list[int]]]:
+    """The rule of an op for batches, of what makes a call of an entry by its op."""
+
+    def rule(info: Any, in_dims: Any, tensors: Sequence[Any], text: str) -> tuple[list[Any], list[int]]:
+        """The results of a call whose tensors have one more axis, and that axis in each."""
+        along, _ = in_dims
+        rows = [
+            x.unsqueeze(0).expand(info.batch_size, *x.shape) if d is None else x.movedim(d, 0)
+            for x, d in zip(tensors, along, strict=True)
+        ]
+        call = CALLS[text]
+        own = call.symbolic(rows)
+        found = traced(entry_of(_of_batches(own.function, own.label)), own.xs, {**own.how, **call.determinism})
+        leaves: list[Any] = []
+        call.structure = structure_from(found, leaves)
+        return leaves, [0] * len(leaves)
+
+    return rule
+
+
+@lru_cache(maxsize=1024)
+def _of_batches(function: Callable[..., Any], text: str) -> ArrayFunction[..., Any]:
+    """The program of a function of arrays with one more leading axis."""
+    made: ArrayFunction[..., Any] = ArrayFunction(batched(function))
+    if text:
+        labelled(made, f"batches of {text}")
+    return made
