@@ -160,7 +160,7 @@ class Memo:
             if check is None or watch is None or not watch.same():
                 return found
             with sys.modules["torch"].no_grad():
-                entry = self._table.get((key, *(kinds_of(arrays) or ())))
+                entry = (call.memo or self)._table.get((key, *(kinds_of(arrays) or ())))
             call.recipe = entry and entry.again
             again = guarded(len(arrays), check, None if watch.empty else watch.same, call.entered)
             with self._lock:

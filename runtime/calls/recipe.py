@@ -117,7 +117,7 @@ def recipe_of(call: QueuedCall, arrays: tuple[Any, ...], guard: Guard | None) ->
     aligned = tuple(None if i in passed else v.address % 16 == 0 for i, v in enumerate(views))
     held = tuple(0 not in v.shape and i not in passed for i, v in enumerate(views[: len(arrays)]))
     text = _text(held, aligned, pairs, shape, captures, result, guard.tests if guard else (), same)
-    return _compiled(text, tuple(values))(**values)
+    return compiled(text, tuple(values))(**values)
 
 
 def guarded(count: int, check: Check, same: Callable[[], bool] | None, call: Recipe) -> Recipe:
@@ -125,7 +125,7 @@ def guarded(count: int, check: Check, same: Callable[[], bool] | None, call: Rec
     values = check.names | {"same": same, "call": call, "MISS": MISS}
     names, met = ", ".join(f"x{i}" for i in range(count)), check.text if same is None else f"{check.text} and same()"
     text = f"def recipe({names}):\n    if not ({met}): return MISS\n    return call({names})"
-    return _compiled(text, tuple(values))(**values)
+    return compiled(text, tuple(values))(**values)
 
 
 def _nested(structure: Structure, numbers: Sequence[int], values: dict[str, Any]) -> str:
@@ -258,7 +258,7 @@ def _queueing(kernels: tuple[Writes, ...], captures: bool) -> list[str]:
 
 
 @lru_cache(maxsize=256)
-def _compiled(text: str, names: tuple[str, ...]) -> Callable[..., Recipe]:
+def compiled(text: str, names: tuple[str, ...]) -> Callable[..., Recipe]:
     """A function that makes a recipe with this source from the values of its names."""
     inner = text.replace("\n", "\n    ")
     held: dict[str, Any] = {}

@@ -21,7 +21,7 @@ import numpy as np
 from ...compiler.errors import WarpfoldError, error
 from ...compiler.program.arrays.trace import ArrayArg
 from ..arrays.pytorch import are_tracked
-from ..calls.recall import record_tracked
+from ..calls.recall import Memo, record_tracked
 from ..calls.recipe import MISS
 from ..options import DEFAULTS
 from ..resolve import hashable
@@ -138,6 +138,11 @@ class Call:
         self._in_order = places == tuple(range(len(xs)))
 
     @property
+    def memo(self) -> Memo | None:
+        """What remembers the forward, if another program makes it than the one that was called."""
+        return self.saved.forward._calls.memo if self.saved and self.saved.forward else None
+
+    @property
     def entered(self) -> Callable[..., Any]:
         """The function that repeats the call: PyTorch's record alone, where it returns the result."""
         return self if self.structure != 0 or self._written else partial(_record(), self)
@@ -150,15 +155,13 @@ class Call:
     def forward(self, ctx: Any, tensors: tuple[Any, ...]) -> Any:
         """The results that are new arrays: one, or those of all levels in a tuple."""
         saved = self.saved or self._plan(tensors, ctx.needs_input_grad[1:])
+        given = (*tensors, *(tensors[i] for i in self._written)) if self._written else tensors
+        found = MISS if self.recipe is None else self.recipe(*given)
+        if found is MISS:
+            found = self._run(saved, tensors)
         beside: Sequence[Any] = ()
         if saved is not None and saved.forward is not None:
-            xs, how = self._arguments(tensors)
-            found, beside = saved.forward(*xs, out=self._out(tensors, saved.kept.count(None)), **how, **self.options)
-        else:
-            given = (*tensors, *(tensors[i] for i in self._written)) if self._written else tensors
-            found = MISS if self.recipe is None else self.recipe(*given)
-            if found is MISS:
-                found = self.run(*self._arguments(tensors), self._out(tensors))
+            found, beside = found
         if self.saved is None:
             saved = self._learn(saved, found, tensors, ctx.needs_input_grad[1:])
         assert saved is not None
@@ -184,12 +187,14 @@ class Call:
         how = self.how | {place: x for place, x in given.items() if isinstance(place, str)}
         return [given.get(i, x) for i, x in enumerate(self.xs)], how
 
-    def _out(self, tensors: Sequence[Any], beside: int = 0) -> Any:
-        """The arrays for results, and None for each new array that is returned beside these."""
-        if self.out is None:
-            return None
-        own = _nested(self.out, lambda i: None if i is None else tensors[i])
-        return own if not beside else (*leaves_of(own), *[None] * beside)
+    def _run(self, saved: Saved | None, tensors: Sequence[Any]) -> Any:
+        """The call in full, or that of the program which also returns what is kept."""
+        xs, how = self._arguments(tensors)
+        out = None if self.out is None else _nested(self.out, lambda i: None if i is None else tensors[i])
+        if saved is None or saved.forward is None:
+            return self.run(xs, how, out)
+        out = None if out is None else (*leaves_of(out), *[None] * saved.kept.count(None))
+        return saved.forward(*xs, out=out, **how, **self.options)
 
     def _plan(self, tensors: Sequence[Any], needed: Sequence[bool]) -> Saved | None:
         """What is saved of these tensors; None for a call whose backward says why it has no gradient."""

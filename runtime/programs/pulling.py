@@ -1,13 +1,16 @@
-"""The backward of a recorded call: from the gradients of its results, and what was saved, to those of its arguments."""
+"""The backward of a recorded call: from the gradients of its results, and what was saved, to those of its arguments.
+
+It is generated, as recipes are: to pick the arguments of a program from tuples would cost as much as a guard.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from itertools import count
-from operator import itemgetter
+from itertools import compress
 from typing import Any
 
+from ..calls.recipe import compiled
 from .saved import Place, Saved
 
 Pull = Callable[[Any, Sequence[Any]], tuple[Any, ...]]
@@ -24,9 +27,7 @@ def pull_of(
     tensors: Sequence[Any],
     needed: Sequence[bool],
 ) -> Pull:
-    """The backward of all calls of a kind. It picks the arguments of a program from one tuple, which costs the least.
-
-    The tuple has the gradients, what was saved, what is the same in each call, and the arrays of NumPy.
+    """The backward of all calls of a kind.
 
     Args:
         saved: what PyTorch saves.
@@ -38,44 +39,40 @@ def pull_of(
         tensors: the arrays of one of the calls.
         needed: which arrays need a gradient.
     """
-    gradients, same = max(results) + 1, list[Any]()
-    first = gradients + len(saved.arrays) + len(saved.kept)
+    values: dict[str, Any] = {"how": how}
+    names = {number: f"s{i}" for i, number in enumerate(saved.arrays)} | {number: f"h{number}" for number in hosted}
+    for number in set(range(len(tensors))) - names.keys():
+        names[number], values[f"c{number}"] = f"c{number}", _alike(tensors[number])
+    own = dict(zip(places, (names[i] for i in range(len(tensors))), strict=True))
+    given = ["None" if i < 0 else f"g{i}" for i in results]
+    for p, x in enumerate(xs):
+        given.append(own.get(p, f"x{p}"))
+        if p not in own:
+            values[f"x{p}"] = x
+    kept = [f"k{i}" for i in range(len(saved.kept))]
+    named = [f"{p}={x}" for p, x in own.items() if isinstance(p, str)] + ["**how"] * bool(how)
+    found = [f"f{number}" for number in compress(range(len(tensors)), needed)]
+    returned = ", ".join(f"f{number}" if n else "None" for number, n in enumerate(needed))
+    lines = [_unpacked([g for g in dict.fromkeys(given) if g[0] == "g"], "gradients")]
+    lines.append(_unpacked([names[i] for i in saved.arrays] + kept, "ctx.saved_tensors"))
+    lines.append(_unpacked([names[i] for i in hosted], "ctx.hosted"))
+    target = ", ".join(found)
 
-    def constant(x: Any) -> int:
-        same.append(x)
-        return first + len(same) - 1
+    def of(program: Callable[..., Any], arguments: Sequence[str]) -> Pull:
+        body = [*lines, f"{target} = program({', '.join(arguments)})", f"return None, {returned}"]
+        text = "def recipe(ctx, gradients):\n" + "".join(f"    {line}\n" for line in body if line)
+        return compiled(text, ("program", *values))(program=program, **values)
 
-    def place(number: int) -> int:
-        if number in hosted:
-            return hosted.index(number) - len(hosted)
-        return gradients + saved.arrays.index(number) if number in saved.arrays else constant(_alike(tensors[number]))
-
-    own = {p: place(i) for i, p in enumerate(places)}
-    order = [constant(None) if i < 0 else i for i in results]
-    order += [own[p] if p in own else constant(x) for p, x in enumerate(xs)]
-    kept = range(first - len(saved.kept), first)
-    named = {p: i for p, i in own.items() if isinstance(p, str)}
-    numbers = count()
-    spread = itemgetter(-1, *(next(numbers) if n else -1 for n in needed))
-    single, constants = sum(needed) == 1, tuple(same)
-
-    def of(program: Callable[..., Any], pick: itemgetter[Any]) -> Pull:
-        def pull(ctx: Any, gradients: Sequence[Any]) -> tuple[Any, ...]:
-            found = program(*pick((*gradients, *ctx.saved_tensors, *constants)), **how)
-            return spread((found, None) if single else (*found, None))  # type: ignore[no-any-return]
-
-        def pull_named(ctx: Any, gradients: Sequence[Any]) -> tuple[Any, ...]:
-            pool = (*gradients, *ctx.saved_tensors, *constants, *getattr(ctx, "hosted", ()))
-            found = program(*pick(pool), **how, **{p: pool[i] for p, i in named.items()})
-            return spread((found, None) if single else (*found, None))  # type: ignore[no-any-return]
-
-        return pull_named if hosted or named else pull
-
-    once = of(saved.backward, itemgetter(*order, *kept))
+    once = of(saved.backward, [*given, *kept, *named])
     if saved.again is None:
         return once
-    again, is_recorded = of(saved.again, itemgetter(*order)), sys.modules["torch"].is_grad_enabled
+    again, is_recorded = of(saved.again, [*given, *named]), sys.modules["torch"].is_grad_enabled
     return lambda ctx, gradients: (again if is_recorded() else once)(ctx, gradients)
+
+
+def _unpacked(names: Sequence[str], source: str) -> str:
+    """The line that names the members of a tuple."""
+    return f"{', '.join(names)}, = {source}" if names else ""
 
 
 def _alike(x: Any) -> Any:
