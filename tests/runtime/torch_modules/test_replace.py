@@ -147,8 +147,9 @@ def test_a_transformer_learns_as_with_pytorch() -> None:
 
 
 @pytest.mark.gpu
-def test_a_large_transformer_learns_as_with_pytorch_in_no_more_memory() -> None:
-    first, again, ours = (transformer.trained(own, autocast=False) for own in (False, False, True))
+@pytest.mark.parametrize("precision", ["bf16", "f32"])
+def test_a_large_transformer_learns_as_with_pytorch_in_no_more_memory(precision: str) -> None:
+    first, again, ours = (transformer.trained(own, precision) for own in (False, False, True))
 
     def apart(run: Any) -> float:
         return max(abs(a - b) for a, b in zip(run.losses, first.losses, strict=True))

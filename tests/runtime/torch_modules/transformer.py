@@ -2,7 +2,7 @@
 
     python tests/runtime/torch_modules/transformer.py
 
-trains a larger one on a GPU, twice with PyTorch's modules and once with ours, and prints losses, memory and times.
+trains a larger one on a GPU, twice with PyTorch's modules and twice with ours, and prints losses, memory and times.
 """
 
 from __future__ import annotations
@@ -98,6 +98,7 @@ def losses(net: Any, tokens: Any, rate: float = 1e-3) -> list[float]:
 # --- on a GPU ----------------------------------------------------------------------------------------------------
 LARGE = Sizes(layers=4, width=1024, heads=16, vocabulary=32000, length=512, batch=8)
 STEPS = 50
+PRECISIONS = ("bf16", "f32", "f32 with autocast to bf16")
 
 
 class Run(NamedTuple):
@@ -108,9 +109,10 @@ class Run(NamedTuple):
     step: float
 
 
-def trained(ours: bool, autocast: bool, sizes: Sizes = LARGE, steps: int = STEPS) -> Run:
-    """Trains the model on a GPU: in bf16, or in f32 with autocast to bf16."""
-    net = model(sizes, device="cuda", dtype=torch.float32 if autocast else torch.bfloat16)
+def trained(ours: bool, precision: str, sizes: Sizes = LARGE, steps: int = STEPS) -> Run:
+    """Trains the model on a GPU, in one of ``PRECISIONS``."""
+    autocast = precision == "f32 with autocast to bf16"
+    net = model(sizes, device="cuda", dtype=torch.bfloat16 if precision == "bf16" else torch.float32)
     if ours:
         import warpfold.torch
 
@@ -138,17 +140,15 @@ def trained(ours: bool, autocast: bool, sizes: Sizes = LARGE, steps: int = STEPS
 def main() -> None:
     """Prints the table."""
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, {LARGE}, {STEPS} steps")
-    for autocast in (False, True):
-        runs = {
-            "PyTorch": trained(False, autocast), "PyTorch again": trained(False, autocast),
-            "warpfold": trained(True, autocast),
-        }  # fmt: skip
+    for precision in PRECISIONS:
+        turns = ("PyTorch", "warpfold", "PyTorch again", "warpfold again")
+        runs = {name: trained("warpfold" in name, precision) for name in turns}
         first = runs["PyTorch"].losses
-        print("f32 with autocast to bf16" if autocast else "bf16")
+        print(precision)
         for name, run in runs.items():
             apart = max(abs(a - b) for a, b in zip(run.losses, first, strict=True))
             curve = " ".join(f"{run.losses[i]:.4f}" for i in (0, 9, 19, 29, 39, 49))
-            print(f"{name:14} {run.step:7.2f} ms {run.memory:8.0f} MiB  apart {apart:.5f}  loss {curve}")
+            print(f"{name:14} {run.step:7.2f} ms {run.memory:8.0f} MiB  apart {apart:.5f}  loss {curve}", flush=True)
 
 
 if __name__ == "__main__":
