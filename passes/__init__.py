@@ -8,6 +8,7 @@ from ..compiler.target import Target
 from . import (
     distribute,
     expand_math,
+    fuse_math,
     lower_ballot,
     lower_cache_hints,
     lower_cluster_reduce,
@@ -29,6 +30,7 @@ from . import (
     lower_tile_copy,
     lower_tile_write,
     lower_warp_shuffle,
+    unroll_loops,
 )
 
 PASSES: tuple[Pass, ...] = (
@@ -55,6 +57,8 @@ PASSES: tuple[Pass, ...] = (
     lower_grid_finish.PASS,
     lower_tickets.PASS,
     expand_math.PASS,
+    unroll_loops.PASS,
+    fuse_math.PASS,
 )
 """warpfold's own passes: from the tensor program to scf, gpu, nvvm, vector, arith and llvm."""
 

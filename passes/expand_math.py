@@ -75,10 +75,10 @@ from typing import Any
 from ..compiler.driver.pipeline import Pass
 from ..compiler.errors import error
 from ..compiler.ir.attributes import target_of
-from ..compiler.ir.build import before, find_any, replace, word_type
-from ..compiler.ir.combine import elements, fragment, width, with_shape
+from ..compiler.ir.build import before, find_any, replace
+from ..compiler.ir.combine import elements, fragment
 from ..compiler.ir.dialect.base import element
-from ..compiler.ir.mlir import arith, ir, llvm, vector
+from ..compiler.ir.mlir import arith, ir, llvm
 from ..compiler.ir.uniform_fragments import known
 from .math.arithmetic import Builder, intrinsic
 from .math.error_function import erf
@@ -170,10 +170,6 @@ def _expanded(op: Any) -> Any:
 def _intrinsic(op: Any) -> Any:
     """The instruction for ``op``, or two instructions where it takes so many."""
     t, operands = op.results[0].type, list(op.operands)
-    if op.name == "math.fma" and "contract" in str(op.attributes["fastmath"]):
-        operands = _contracted(*operands)
-        if len(operands) == 2:
-            return arith.addf(*operands)
     bound = known(operands[1]) if op.name in _PREDICATE and element(t).width == 64 else None
     if bound and not isnan(bound):
         above = arith.cmpf(_PREDICATE[op.name], *operands)  # with a NaN, too
@@ -186,54 +182,24 @@ _PREDICATE = {"arith.maximumf": arith.CmpFPredicate.UGT, "arith.minimumf": arith
 comparison then suffices, where LLVM also checks for NaN and, in f64, for the signs of zeros."""
 
 
-def _contracted(a: Any, b: Any, c: Any) -> list[Any]:
-    """The operands (a, b, c) of a * b + c; if one factor is 1 and the other a product, the factors of that product."""
-    if 1.0 not in (known(a), known(b)):
-        return [a, b, c]
-    product = b if known(a) == 1.0 else a
-    alone = not isinstance(product, ir.BlockArgument) and len(list(product.uses)) == 1
-    return [*product.owner.operands, c] if alone and product.owner.name == "arith.mulf" else [product, c]
-
-
-def _widened(op: Any) -> None:
-    """The f32 values of bf16 elements that were loaded two to a word, each taken straight from its word.
-
-    A bf16 is the upper half of the f32 with the same value.
-    """
-    (x,), t = op.operands, op.results[0].type
-    words = _words(x) if str(element(x.type)) == "bf16" and str(element(t)) == "f32" else None
-    if words is None:
-        return
-    b = Builder(with_shape(element(t), width(words.type)))
-    halves = arith.shli(words, b.integer(16)), arith.andi(words, b.integer(-1 << 16))
-    low, high = (elements(b.value(v)) for v in halves)
-    replace(op, [fragment([e for pair in zip(low, high, strict=True) for e in pair])])
-
-
-def _words(x: Any) -> Any:
-    """The 32-bit words from which the 16-bit elements of ``x`` were loaded; none if they were not loaded as words."""
-    lanes = width(x.type)
-    if lanes % 2 or isinstance(x, ir.BlockArgument):
-        return None
-    if x.owner.name == "llvm.load":
-        words = vector.bitcast(ir.VectorType.get([lanes // 2], word_type()), x)
-    elif x.owner.name == "vector.bitcast" and element(x.owner.operands[0].type) == word_type():
-        words = x.owner.operands[0]
-    else:
-        return None
-    return words if lanes > 2 else vector.extract(words, [], [0])
-
-
 def _run(module: Any) -> None:
     for op in find_any(module, [*_SHORT, *_LONG]):
         with before(op):
             replace(op, [_expanded(op)])
-    for op in find_any(module, [*_INTRINSICS, "arith.extf"]):
-        with before(op):
-            if op.name == "arith.extf":
-                _widened(op)
-            else:
+    for op in find_any(module, _INTRINSICS):
+        if not is_contracted(op):
+            with before(op):
                 replace(op, [_approximated(op) if _is_fast(op) else _intrinsic(op)])
 
 
-PASS = Pass("expand-math", _run, (*_SHORT, *_LONG, *_INTRINSICS), "expand math functions into arithmetic")
+def is_contracted(op: Any) -> bool:
+    """Whether ``op`` is a product and a sum that may take the factors of a product before it: ``fuse-math`` does so."""
+    return op.name == "math.fma" and "contract" in str(op.attributes["fastmath"])
+
+
+PASS = Pass(
+    "expand-math",
+    _run,
+    (*_SHORT, *_LONG, *(_INTRINSICS.keys() - {"math.fma"})),
+    "expand math functions into arithmetic",
+)

@@ -31,6 +31,8 @@ def test_each_pass_that_lowers_a_stage_has_a_level() -> None:
         "lower-matrix-reduce",
         "lower-philox",
         "expand-math",
+        "unroll-loops",
+        "fuse-math",
     }
     assert {one.name for one in PASSES} - others == design_picture.level_of_passes().keys()
     assert set(design_picture.level_of_passes().values()) == design_picture.LEVELS.keys()

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 from ..postorder import postorder
 from ..program.analysis.anchors import Term, sums_of
 from ..program.analysis.formulas import Read, needed
+from .build import i32
 from .combine import clone, combine, splat, tree, width
 from .combine_reader import made_by
 from .dialect.base import element
 from .mlir import arith, ir, math
 from .uniform_fragments import known
+from .unrolled_loops import unrolled
 
+MANY = 8
+"""From how many states on the code that moves one to an anchor is written once, in a loop that is unrolled."""
 FEW = 3
 """States that are joined pair by pair if that is less: of a pair only one is seen from elsewhere."""
 
@@ -91,14 +95,27 @@ class Anchored:
     def add(self, states: Sequence[Sequence[Any]], anchor: Sequence[Any], own: Sequence[Any] = ()) -> list[Any]:
         """Adds the sums of ``states``, moved to one ``anchor``, to the ``own`` sums, by fused multiply-adds."""
         totals: list[Any] = list(own) or [None] * len(self.sums)
-        for state in states:
-            mapping = dict(zip(self._left, state, strict=True))
-            mapping |= zip(self.anchor_of(self._made), anchor, strict=True)
-            clone(self._moving, mapping)
-            for i, k in enumerate(self.sums):
-                terms = [tuple(mapping.get(v, v) for v in term) for term in self._terms[k]]
-                totals[i] = reduce(_plus, terms, totals[i])
+        if len(states) < MANY:
+            return reduce(partial(self._added, anchor), states, totals)
+        totals = self._added(anchor, totals, states[0])
+        alike = [k for k, values in enumerate(zip(*states[1:], strict=True)) if _alike(values)]
+        own = [[v for k, v in enumerate(state) if k not in alike] for state in states[1:]]
+
+        def turn(_: Any, values: Sequence[Any], so_far: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+            given = iter(values)
+            state = [states[1][k] if k in alike else next(given) for k in range(len(states[1]))]
+            return [], self._added(anchor, so_far, state)
+
+        _, totals = unrolled(own, [], turn, [i32(0), i32(len(own)), i32(1)], totals)
         return totals
+
+    def _added(self, anchor: Sequence[Any], totals: Sequence[Any], state: Sequence[Any]) -> list[Any]:
+        """The totals, none at first, and the sums of a state, moved to an anchor."""
+        mapping = dict(zip(self._left, state, strict=True))
+        mapping |= zip(self.anchor_of(self._made), anchor, strict=True)
+        clone(self._moving, mapping)
+        terms = ([tuple(mapping.get(v, v) for v in term) for term in self._terms[k]] for k in self.sums)
+        return [reduce(_plus, own, total) for own, total in zip(terms, totals, strict=True)]
 
 
 def anchored(region: Any) -> Anchored | None:
@@ -156,6 +173,12 @@ def _equal(a: Any, b: Any) -> Any:
     if isinstance(element(a.type), ir.FloatType):
         return arith.cmpf(arith.CmpFPredicate.OEQ, a, b)
     return arith.cmpi(arith.CmpIPredicate.eq, a, b)
+
+
+def _alike(values: Sequence[Any]) -> bool:
+    """Whether values are known to be equal."""
+    number = known(values[0])
+    return all(v == values[0] for v in values) or (number is not None and all(known(v) == number for v in values))
 
 
 def _select(condition: Any, a: Any, b: Any) -> Any:

@@ -124,6 +124,7 @@ if TYPE_CHECKING:  # the bindings carry no types: to the checker these names are
         tensor,
         vector,
     )
+    from numba_cuda_mlir._mlir.dialects.transform import interpreter as transform_interpreter
 else:
     ir = import_module(f"{_ROOT}.ir")
     passmanager = import_module(f"{_ROOT}.passmanager")
@@ -141,6 +142,7 @@ else:
     scf = import_module(f"{_ROOT}.dialects.scf")
     tensor = import_module(f"{_ROOT}.dialects.tensor")
     vector = import_module(f"{_ROOT}.dialects.vector")
+    transform_interpreter = import_module(f"{_ROOT}.dialects.transform.interpreter")
 
 __all__ = [
     "BINDINGS_NAME",
@@ -160,5 +162,6 @@ __all__ = [
     "rewrite",
     "scf",
     "tensor",
+    "transform_interpreter",
     "vector",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from ....compiler.ir.combine import unpack, with_shape
@@ -107,10 +108,11 @@ class ChunkWork:
         waiting = self.chunks.kernel.facts.waiting
         inputs = [v for v in self.row.inputs_of(self.wanted) if ir.BlockArgument(v).arg_number in waiting]
         accesses = [(v, j) for v in inputs for j in range(len(self.row.starts))]
-        types = [with_shape(element(v.type), self.place.plan.vector) for v, _ in accesses]
+        types_of = {v: with_shape(element(v.type), self.place.plan.vector) for v in inputs}
+        types = [types_of[v] for v, _ in accesses]
 
         def loaded(row: HeldRow) -> list[Any]:
-            return [row.fragment(v, j) for v, j in accesses]
+            return [x for v in inputs for (x,) in row.each([v], [types_of[v]], partial(_fragment_of, v))]
 
         found = self.if_there(types, lambda: self.accessed(types, loaded), lambda: [llvm.mlir_undef(t) for t in types])
         for (v, j), fragment in zip(accesses, found, strict=True):
@@ -192,3 +194,8 @@ class ChunkWork:
             return list(make(self.row))
         whole, cut = (lambda w=w: make(self.row.apart(whole=w)) for w in (True, False))
         return branched(self.inner, types, whole, cut)
+
+
+def _fragment_of(v: Any, row: HeldRow, j: int) -> list[Any]:
+    """The fragment of a tensor in an access."""
+    return [row.fragment(v, j)]

@@ -7,14 +7,15 @@ registers for one phase, and an SM room for more threads.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
-from typing import Any
+from itertools import groupby, product
+from typing import Any, NamedTuple
 
 from ....compiler.ir.combine import pack, with_shape
 from ....compiler.ir.dialect.base import element, state_type
 from ....compiler.ir.mlir import arith, gpu, ir
+from ....compiler.ir.unrolled_loops import unrolled
 from ....compiler.plan.layout import layout_of
 from ....compiler.plan.plan import TRANSPOSED
 from ....compiler.postorder import postorder
@@ -22,6 +23,21 @@ from ..kernel import Kernel
 from ..reader import operands_of
 from .row_accesses import RowAccesses, is_shifted, wide
 from .values import Numbered
+
+REPEATED = 4
+"""From how many accesses on the same code is written once, in a loop, which a pass unrolls."""
+
+
+class Turn(NamedTuple):
+    """A turn of a loop over accesses that have the same code.
+
+    Attributes:
+        number: the number of the access, a value of the kernel.
+        first: the number of the first access of the loop.
+    """
+
+    number: Any
+    first: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +50,7 @@ class HeldRow:
         fragments: for each access the fragments of the program's tensors that are known.
         slots: for each input that waits in shared memory its slots there.
         whole: whether all accesses are known to lie in the row.
+        turn: the turn of a loop over accesses, in which the row has one; None outside of such loops.
     """
 
     row: RowAccesses
@@ -41,6 +58,7 @@ class HeldRow:
     fragments: tuple[dict[Any, Any], ...]
     slots: Mapping[int, Any]
     whole: bool = False
+    turn: Turn | None = None
 
     @classmethod
     def of(cls, row: RowAccesses, count: int = 0) -> HeldRow:
@@ -56,7 +74,7 @@ class HeldRow:
 
     def is_whole(self, j: int) -> bool:
         """Whether access ``j`` lies in the part of the row that the CTA owns, in every thread."""
-        kernel = self.row.kernel
+        kernel, j = self.row.kernel, self._first_like(j)
         if kernel.facts.full or self.whole or kernel.plan.walk == "blocked":
             return True
         plan = kernel.plan
@@ -67,6 +85,10 @@ class HeldRow:
         # A CTA owns an equal part of the column, and the last one up to ``cluster - 1`` elements less.
         span = layout_of(plan).step
         return (j + 1) * span <= (plan.held - 1) * span + 2 - plan.cluster
+
+    def _first_like(self, j: int) -> int:
+        """The number of an access with the code of access ``j``: in a loop of the first one."""
+        return self.turn.first if self.turn else j
 
     def _is_middle(self, j: int, *, beside: int = 0) -> bool:
         """Whether access ``j``, and ``beside`` further ones of the thread before and after it, lie in the row.
@@ -91,11 +113,12 @@ class HeldRow:
         if operand not in self.slots:
             return self.row.load(operand, t, self.starts[j], whole=self.is_whole(j), inside=self._is_inside(j))
         kernel = self.row.kernel
-        operands = [self.slots[operand], kernel.number(j)]
+        operands = [self.slots[operand], self.turn.number if self.turn else kernel.number(j)]
         return kernel.make("fold.held", t, operands, {"threads": kernel.plan.threads}, kernel.plan.vector)
 
     def _is_inside(self, j: int) -> bool:
         """Whether the aligned accesses around access ``j`` lie in the row in every thread."""
+        j = self._first_like(j)
         return self._is_middle(j, beside=1) and not self.row.kernel.plan.is_far and bool(self.row.kernel.phases)
 
     def part(self, first: int, count: int) -> HeldRow:
@@ -129,7 +152,9 @@ class HeldRow:
         self.begin_phase()
         plan = phase.plan
         state = state_type([with_shape(t, plan.vector_kept) for t in phase.states])
-        accesses = [pack(self._counted(phase, j)) for j in range(len(self.starts))]
+        types = [with_shape(t, plan.vector) for t in phase.states]
+        counted = self.each(phase.sources, types, lambda row, j: row._counted(phase, j), self._after(phase))
+        accesses = [pack(own) for own in counted]
         attributes = {"elements": len(accesses) * plan.vector_reduced, "columns": plan.vector_kept}
         return phase.stage("fold.block_reduce", [state], accesses, attributes).results[0]
 
@@ -138,7 +163,7 @@ class HeldRow:
         found = [wide(self.fragment(v, j), phase.plan.vector) for v in phase.sources]
         if self.is_whole(j):
             return found
-        live = self.row.live(self.starts[j], begins=not j)
+        live = self.row.live(self.starts[j], begins=not self._first_like(j))
         return [arith.select(live, v, i) for v, i in zip(found, phase.neutral(phase.plan.vector), strict=True)]
 
     def store(self) -> None:
@@ -157,10 +182,69 @@ class HeldRow:
         if self.row.kernel.plan.walk == "blocked":
             self._store_blocks(elements)
             return
-        for j, r in enumerate(self.starts):
-            made = [(number, self.fragment(result, j)) for number, result in elements]
+
+        def write(row: HeldRow, j: int) -> list[Any]:
+            made = [(number, row.fragment(result, j)) for number, result in elements]
             for number, value in made:
-                self.row.store(number, value, r, whole=self.is_whole(j))
+                row.row.store(number, value, row.starts[j], whole=row.is_whole(j))
+            return []
+
+        self.each([result for _, result in elements], [], write)
+
+    def each(
+        self, tensors: Sequence[Any], types: Sequence[Any], make: Make, later: Sequence[Any] = ()
+    ) -> list[Sequence[Any]]:
+        """What ``make`` gives of each access, values of ``types``, for which it needs fragments of ``tensors``.
+
+        Fragments that ``later`` tensors need are known then.
+        """
+        numbers = range(len(self.starts))
+        if self.row.kernel.plan.walk == "blocked":  # several accesses at once
+            return [make(self, j) for j in numbers]
+        found: list[Sequence[Any]] = []
+        for _, alike in groupby(numbers, lambda j: (not j, self.is_whole(j), self._is_inside(j))):
+            run = list(alike)
+            if len(run) < REPEATED:
+                found += [make(self, j) for j in run]
+            else:
+                found += self._in_loop(run, tensors, types, make, later)
+        return found
+
+    def _in_loop(
+        self, run: Sequence[int], tensors: Sequence[Any], types: Sequence[Any], make: Make, later: Sequence[Any]
+    ) -> list[Sequence[Any]]:
+        """What ``make`` gives of the accesses of a run: a loop over them, which is unrolled when its code is lowered.
+
+        Fragments of all accesses go round: in a turn those of its access come first.
+        """
+        kernel, values = self.row.kernel, self.row.values
+        values.prepare(tensors)
+        known = self.fragments[run[0]]
+        given = _first_known(tensors, {*known}, values.kept)
+        made = [v for v in postorder(tensors, operands_of, {*known, *values.kept}) if values.varies(v)]
+        carried = _first_known([v for v in later if values.varies(v)], {*made}, {*known, *values.kept})
+        extra = [with_shape(element(v.type), kernel.plan.vector) for v in carried]
+
+        def turn(number: Any, own: Sequence[Any], _: Any) -> tuple[list[Any], list[Any]]:
+            row = replace(self.row, values=replace(values, kept=dict(values.kept)))
+            fragments = dict(zip(given, own[1:], strict=True))
+            one = replace(self, row=row, starts=(own[0],), fragments=(fragments,), turn=Turn(number, run[0]))
+            return [*make(one, 0), *(fragments[v] for v in carried)], []
+
+        accesses = [[self.starts[j], *(self.fragments[j][v] for v in given)] for j in run]
+        numbers = [kernel.number(k) for k in (run[0], run[-1] + 1, 1)]
+        parts, _ = unrolled(accesses, [*types, *extra], turn, numbers)
+        for j, part in zip(run, parts, strict=True):
+            self.fragments[j].update(zip(carried, part[len(types) :], strict=True))
+        return [part[: len(types)] for part in parts]
+
+    def _after(self, phase: Kernel) -> list[Any]:
+        """What is made of the row after a phase, where fragments stay known."""
+        kernel = self.row.kernel
+        if kernel.plan.resident == "shared" or kernel.plan.is_far:
+            return []
+        following = [v for p in kernel.phases[phase.phase + 1 :] for v in p.sources]
+        return [*following, *kernel.results, *(kernel.side.sources if kernel.side else [])]
 
     def _store_blocks(self, results: Numbered) -> None:
         """Writes the blocks of results, each along the axis of its array, when all elements are read."""
@@ -171,3 +255,12 @@ class HeldRow:
                 continue
             for r, value in zip(self.starts, values, strict=True):
                 self.row.store(number, value, r, whole=True)
+
+
+def _first_known(ends: Sequence[Any], found: Container[Any], known: Container[Any]) -> list[Any]:
+    """The values in ``found`` from which ``ends`` are made; those in ``known`` are there anyway."""
+    return [v for v in postorder(ends, lambda v: () if v in found else operands_of(v), known) if v in found]
+
+
+Make = Callable[[HeldRow, int], Sequence[Any]]
+"""Writes the code of an access of a row, and gives its values."""
