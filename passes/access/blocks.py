@@ -79,13 +79,16 @@ def _numbers(op: Any) -> list[list[int]]:
 
 def _combined(op: Any) -> list[Any]:
     """The results: fragments of their first elements, of their second ones, and so on, combined as a tree."""
-    accesses = [unpack(x) for x in op.operands]
+    accesses, columns = [unpack(x) for x in op.operands], list(zip(*_numbers(op), strict=True))
+    each = width(accesses[0][0].type)
+    if columns == [tuple(range(k, k + each)) for k in range(0, each * len(accesses), each)]:
+        return joined(op.regions[0], [partial(list, own) for own in accesses])
     flat = [[e for x in value for e in elements(x)] for value in zip(*accesses, strict=True)]
 
     def of(r: tuple[int, ...]) -> list[Any]:
         return [fragment([each[k] for k in r]) for each in flat]
 
-    return joined(op.regions[0], [partial(of, r) for r in zip(*_numbers(op), strict=True)])
+    return joined(op.regions[0], [partial(of, r) for r in columns])
 
 
 def _truths(op: Any) -> Any:
