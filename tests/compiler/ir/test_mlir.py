@@ -69,7 +69,8 @@ def test_an_official_package_with_nvptx_is_preferred(tmp_path: Path) -> None:
     (tmp_path / "mlir" / "__init__.py").write_text(
         "import sys, importlib\n"
         "names = ['ir', 'passmanager', 'rewrite', 'dialects'] + ['dialects.' + d for d in"
-        " 'arith builtin cf ext func gpu llvm math memref nvvm scf tensor vector'.split()]\n"
+        " 'arith builtin cf ext func gpu llvm math memref nvvm scf tensor transform vector'.split()]\n"
+        "names += ['dialects.transform.interpreter']\n"
         "for name in names:\n"
         "    sys.modules['mlir.' + name] = importlib.import_module('numba_cuda_mlir._mlir.' + name)\n"
     )

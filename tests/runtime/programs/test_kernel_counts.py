@@ -25,7 +25,7 @@ MOST = {
 """
 CALLS = 250
 ROWS = sorted({max(1, 2**k + d) for k in range(32) for d in (-1, 0, 1) if 2**k + d <= 2**31})
-WALKS = 9
+WALKS = 11
 """Walks through the IR of one kernel, each of which takes time for every op."""
 PTX_BYTES = 100_000
 """The most PTX of a call in practice: compiling takes 0.5 to 0.8 ms of CPU time for each KB, and 120 ms is the goal."""
