@@ -34,7 +34,7 @@ from typing import Any
 
 from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.attributes import target_of
-from ..compiler.ir.build import before, find, integer, kernel_module, replace, word_type
+from ..compiler.ir.build import before, find, i32, integer, kernel_module, replace, word_type
 from ..compiler.ir.dialect.base import bool_attr
 from ..compiler.ir.mlir import arith, ir, llvm, nvvm
 from .access.matrix_blocks import Rows, shape, words_of
@@ -49,6 +49,7 @@ def _run(module: Any) -> None:
             if target_of(kernel_module(op)).has_matrix_stores:
                 nvvm.stmatrix(rows.own(), words, **shape(transposed))
             else:
+                nvvm.bar_warp_sync(i32(-1))  # as the instruction does: lanes may have read what others write
                 for block, word in enumerate(words):
                     (_write_pair if transposed else _write_word)(rows, block, word)
             replace(op, [])

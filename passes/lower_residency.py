@@ -2,7 +2,7 @@
 
 A copy is a ``cp.async`` of 4, 8 or 16 bytes, two for an access of 32 bytes. It reads only the bytes in front of the
 end of the row and writes zeros behind them, so an access that the end cuts, or one beyond the end, needs no branch. The
-thread waits for all its copies where it first reads a slot. There is no barrier, since no other thread reads them.
+thread waits for all its copies where it first reads a slot. There is no barrier where no other thread reads them.
 
 Some accesses take another way: their elements are loaded, and the fragment is stored in the slot.
 
@@ -13,6 +13,9 @@ Some accesses take another way: their elements are loaded, and the fragment is s
 
 With ``walked`` a thread copies the accesses that begin before the end of the row, in a loop, and has as many slots as
 the launch gives it.
+
+Where threads read slots of each other, ``fold.arrived`` waits for the copies of all of them: each waits for its own
+ones, and then at a barrier. ``fold.slots`` are slots that nothing is copied into.
 
 The slots of all holds of a kernel lie one behind another in dynamic shared memory, of which the launch says the size.
 With ``start`` they lie from that byte on, so that holds fill the same slots in turn, as in a loop in which each turn
@@ -104,11 +107,12 @@ from ..compiler.ir.combine import elements, fragment, width, with_shape
 from ..compiler.ir.dialect.access import ACCESS_BYTES
 from ..compiler.ir.dialect.base import bool_attr, element, int_attr, str_attr
 from ..compiler.ir.dialect.residency import HELD_ACCESS, slot_bytes
-from ..compiler.ir.mlir import arith, ir, nvvm, scf
+from ..compiler.ir.mlir import arith, gpu, ir, nvvm, scf
 from .access.element_accesses import is_readable, lower_element_load
 from .access.offsets import offset
 from .access.peeling import after
 
+OPS = ("fold.hold", "fold.slots", "fold.arrived", "fold.held")
 FUNCTIONS = ("gpu.func", "func.func")
 LAYOUT = 6
 """Operands of a hold before its layout."""
@@ -121,9 +125,9 @@ LEAST_ASYNC = 4
 
 
 def _run(module: Any) -> None:
-    found = find_each(module, ("fold.hold", "fold.held"))
+    found = find_each(module, OPS)
     holds = found["fold.hold"]
-    reading = set(chain.from_iterable(map(_around, found["fold.held"])))
+    reading = set(chain.from_iterable(map(_around, (*found["fold.held"], *found["fold.arrived"]))))
     for block in {op.operation.block: None for op in holds}:
         _wait(block, reading)
     sizes: dict[Any, int] = {}
@@ -134,9 +138,19 @@ def _run(module: Any) -> None:
             hold.copy()
             replace(op, [hold.place])
         sizes[kernel] = max(hold.end_of_slots, sizes.get(kernel, 0))
+    for op in found["fold.slots"]:
+        kernel = enclosing(op, *FUNCTIONS)
+        with before(op):
+            own = _Slots(op, op.operands[0], sizes.get(kernel, 0))
+            replace(op, [own.place])
+        sizes[kernel] = own.end_of_slots
     for op in found["fold.held"]:
         with before(op):
             replace(op, [_held(op)])
+    for op in found["fold.arrived"]:
+        with before(op):
+            gpu.barrier()
+            replace(op, [])
 
 
 def _around(op: Any) -> Iterator[Any]:
@@ -211,25 +225,34 @@ def _moved(pointer: Any, count: Any, nbytes: int) -> Any:
     return pointer if distance is None else address(pointer, distance, ir.IntegerType.get_signless(8))
 
 
-class _Hold:
-    """The slots of one hold.
+class _Slots:
+    """The slots of a thread, which begin at the byte ``start``.
 
     Attributes:
         place: the address of the thread's first slot.
         end_of_slots: bytes of dynamic shared memory up to the end of these slots.
     """
 
-    def __init__(self, op: Any, start: int) -> None:
+    def __init__(self, op: Any, thread: Any, start: int) -> None:
         self.op = op
-        self.base, self.kept, self.begin, self.first, self.end, thread = list(op.operands)[:LAYOUT]
-        self.access, self.whole = str_attr(op, "access", HELD_ACCESS), bool_attr(op, "whole")
-        self.walked = "walked" in op.attributes
-        self.slots, self.step, self.threads = (int_attr(op, name) for name in ("slots", "step", "threads"))
-        self.vector, self.item, self.index = int_attr(op, "vector"), int_attr(op, "item"), self.begin.type
-        self.scalar = ir.IntegerType.get_signless(8 * self.item)
+        self.slots, self.threads, self.vector, self.item = (
+            int_attr(op, name) for name in ("slots", "threads", "vector", "item")
+        )
         self.parts, self.each = _parts(self.vector * self.item)
         self.place = _moved(_moved(dynamic_shared(op), 1, start), thread, self.each)
         self.end_of_slots = start + self.slots * self.threads * self.vector * self.item
+
+
+class _Hold(_Slots):
+    """The slots of one hold."""
+
+    def __init__(self, op: Any, start: int) -> None:
+        self.base, self.kept, self.begin, self.first, self.end, thread = list(op.operands)[:LAYOUT]
+        self.access, self.whole = str_attr(op, "access", HELD_ACCESS), bool_attr(op, "whole")
+        self.walked = "walked" in op.attributes
+        super().__init__(op, thread, start)
+        self.step, self.index = int_attr(op, "step"), self.begin.type
+        self.scalar = ir.IntegerType.get_signless(8 * self.item)
 
     def number(self, value: int) -> Any:
         return integer(self.index, value)
@@ -355,6 +378,6 @@ def _as_word(x: Any) -> Any:
 PASS = Pass(
     "lower-residency",
     _run,
-    ("fold.hold", "fold.held"),
+    OPS,
     "copy what waits into slots of shared memory, and read it there",
 )

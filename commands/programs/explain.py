@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from ...compiler.dtypes import BIT
 from ...compiler.plan.abi import waiting_bytes
-from ...compiler.plan.layout import layout_of
+from ...compiler.plan.layout import INTEGERS, layout_of
 from ...compiler.plan.plan import OF_BITS, Determinism, Plan
 from ...compiler.postorder import postorder
 from ...compiler.program.bit_arrays import WORD
 from ...compiler.program.graph import REDUCED, SIDE, Expr
+from ...compiler.target import WARP
 from ...runtime.programs.plans import PreparedStep
 from .. import levels, terminal
 from ..plan_cost import finish_words, launch_words, least_time
@@ -121,6 +122,7 @@ def _step(words: Words, number: int, cut: CutRows | None) -> None:
     terminal.table(levels.COLUMNS, levels.lines(own.prepared), levels.SPARE)
     terminal.show()
     terminal.table(("array", "along", "an access", "times"), _accesses(words, own))
+    terminal.section("fragments", fragments(choice.plan))
     terminal.show()
     terminal.facts(_facts(own))
     terminal.section("why", [f"- {r}" for r in (*_why_a_step(words, own, cut), *choice.reasons)])
@@ -162,11 +164,28 @@ def words_of_bits(plan: Plan) -> str:
     return f"{vector} bit(s) of each of {lanes} lanes, {made}; {writes}"
 
 
+def fragments(plan: Plan) -> list[str]:
+    """Which lane of a warp holds which element of a turned access; nothing for other plans."""
+    if plan.fragments != "matrix":
+        return []
+    layout, lanes = layout_of(plan), range(WARP)
+    at = [layout.place({"lane": lane}, INTEGERS) for lane in lanes]
+    rows, columns = (sorted({place[axis] for place in at}) for axis in ("reduced", "kept"))
+    holder = {(place["reduced"], place["kept"]): f"lane {lane}" for lane, place in zip(lanes, at, strict=True)}
+    lines = [("", *(f"column {c}" for c in columns))]
+    lines += [(f"rows {r} to {r + plan.vector - 1}", *(holder[r, c] for c in columns)) for r in rows]
+    return terminal.columns(lines)
+
+
 def residency(own: PreparedStep) -> str:
     """Where the rows of a step wait for its next phase."""
     plan, program = own.prepared.choice.plan, own.step.program
     if not program.reads_again:
         return "none: each element is read once"
+    if not program.reduces and plan.fragments == "matrix":
+        return (
+            f"a tile of shared memory: {plan.held} access(es) of {_width(own)} bytes of each thread wait to be turned"
+        )
     if not program.reduces:
         return "none: the thread that reads an element writes what is computed from it"
     walks = len(traffic.walked(program))
@@ -237,7 +256,7 @@ def _access(access: str, item: int, vector: int) -> str:
         return f"{item} bytes, single elements"
     if access == "uniform":
         return f"{item} bytes, one element for {vector}"
-    return f"{item * vector} bytes, {access}"
+    return f"{item * vector} bytes, {'turned in a tile' if access == 'matrix' else access}"
 
 
 def _phases(words: Words, own: PreparedStep) -> list[tuple[str, str]]:

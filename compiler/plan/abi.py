@@ -35,6 +35,8 @@ TILE: tuple[Role, ...] = ("tile_pitch", "tile_length", "tile_extent")
 CTA's, the length of a CTA's copy, and the length of the whole input."""
 GATHERED: tuple[Role, ...] = ("gather_size", "gather_stride")
 """The size and the stride of the axis along which indices choose elements of an input."""
+HALF = 2
+"""Bytes of an element of a block that a warp turns."""
 NUMBER_BITS = 24
 """Bits of a word that an 8-bit element leaves to its number."""
 
@@ -62,8 +64,9 @@ class Facts:
             ``kept``: one element for each result, of an input without reduced dims. ``gathered``: single elements, at
             indices along one more axis of the array. ``transposed``: vectors along the reduced axis, where a thread
             has a block of elements and its other accesses are along the kept axis. ``bits_transposed``: a byte of
-            bits along the reduced axis, in such blocks. ``reversed``: vectors of rows that are walked backwards.
-            ``side``: of an output, one element for each of a row, which a side fold leaves.
+            bits along the reduced axis, in such blocks. ``matrix``: vectors along the reduced axis, of a tile whose
+            rows lie along the kept axis. ``reversed``: vectors of rows that are walked backwards. ``side``: of an
+            output, one element for each of a row, which a side fold leaves.
         store_vector: whether each thread's results are neighbours and aligned in every output.
         ragged: whether arrays say where each row begins and ends.
         repeats: whether the launch says how often elements and results are repeated.
@@ -193,7 +196,9 @@ def waiting_bytes(plan: Plan, facts: Facts, inputs: Sequence[DType], run: Launch
     slots = plan.held
     if run and (facts.walked or plan.resident == "grid"):
         slots = min(slots, run.chunk // layout_of(plan).span("reduced"))
-    return slots * plan.threads * plan.vector * sum(inputs[i].itemsize for i in facts.waiting)
+    own = max(0, facts.stores.count("matrix") - facts.access.count("matrix"))  # the others lie where an input did
+    items = sum(inputs[i].itemsize for i in facts.waiting) + own * HALF
+    return slots * plan.threads * plan.vector * items
 
 
 def numberings(program: Program) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ Meeting = Literal["shuffle", "serial", "interleaved", "sequential", "warp_sync",
 Access = Literal[
     "aligned", "shifted", "unaligned", "period", "staggered", "strided", "tile", "tile_strided", "whole", "uniform",
     "kept", "gathered", "number", "bits", "bits_across", "bits_strided", "bits_transposed", "transposed", "reversed",
-    "side",
+    "side", "matrix",
 ]  # fmt: skip
 IN_TILE: tuple[Access, ...] = ("tile", "tile_strided")
 """The accesses to elements that the CTA has copied into shared memory."""
@@ -37,6 +37,7 @@ Determinism = Literal["run", "portable", "none"]
 Residency = Literal["", "registers", "shared", "grid", "l2", "memory"]
 Word = Literal["", "shuffle", "ballot", "redux", "byte"]
 Meet = Literal["", "shuffle", "mma"]
+Fragments = Literal["", "words", "matrix"]
 WORDS = tuple(filter(None, get_args(Word)))
 """The ways in which lanes make words of bits."""
 QUAD = 4
@@ -137,6 +138,9 @@ class Plan:
         meet: how the lanes of a warp that share a result combine their elements. ``shuffle``, or empty: each lane its
             own, and then their states by shuffles. ``mma``: groups of QUAD lanes at once, by the product of their
             registers and a matrix of ones, which the tensor cores compute; shuffles join the groups.
+        fragments: how threads read a tile across its rows. ``words``, or empty: each its own elements. ``matrix``: the
+            lanes of a warp together, in blocks of 8x8 elements of 16 bits, which ``ldmatrix`` turns on the way to
+            registers, and ``stmatrix`` on the way back. So columns have plans of rows: QUAD lanes share a column.
         accesses: ``single`` where a thread reads and writes each element of an access by an instruction of its own,
             which is for teaching; empty where it takes as few as it can.
     """
@@ -161,6 +165,7 @@ class Plan:
     word: Word = ""
     overlap: int = 0
     meet: Meet = ""
+    fragments: Fragments = ""
     accesses: Literal["", "single"] = ""
     persistent: int = 0
 
@@ -199,6 +204,12 @@ class Plan:
         """Results that a CTA works on at a time; for a period, the most columns that it may have."""
         lanes = self.lanes_kept - (self.walk == "staggered")
         return self.warps_kept * lanes * self.vector_kept
+
+    @property
+    def states_apart(self) -> int:
+        """How far apart the states of two warps for one result lie: QUAD lanes read those of different banks."""
+        turned = self.fragments == "matrix" and self.warps_kept > 1
+        return self.slots + WARP // QUAD * turned
 
     @property
     def own(self) -> int:
@@ -276,7 +287,7 @@ class Plan:
             return self.threads * self.vector
         rows = self.warps if self.cta == "shuffle" else self.positions
         beside = 2 * self.vector if self.walk == "staggered" else 0
-        return rows * (self.slots + beside) if rows > 1 else 0
+        return rows * (self.states_apart + beside) if rows > 1 else 0
 
     @property
     def global_states(self) -> int:
@@ -296,7 +307,7 @@ class Plan:
         Warps leave their states there directly, unless they have met in their own CTA first.
         """
         rows = self.cluster if self.meets_in_ctas else self.cluster * self.warps
-        return rows * self.slots if self.cluster > 1 else 0
+        return rows * self.states_apart if self.cluster > 1 else 0
 
     def shared_bytes(self, state_bytes: int) -> int:
         """Bytes of shared memory that all stages need, if a state has ``state_bytes``.
@@ -405,7 +416,7 @@ _AT_LEAST_TWO: dict[Walk, tuple[str, ...]] = {
 }
 """The extents that must be more than one."""
 _MAY_BE_ZERO = ("coarsening", "tile_bytes", "overlap")
-RARE = ("resident", "held", "in_registers", "word", "overlap", "meet", "accesses", "persistent")
+RARE = ("resident", "held", "in_registers", "word", "overlap", "meet", "fragments", "accesses", "persistent")
 """The fields that are only shown, and only written in IR, where they are set."""
 _CHOICES = {
     "fast": get_args(Fast),
@@ -416,6 +427,7 @@ _CHOICES = {
     "resident": get_args(Residency),
     "word": get_args(Word),
     "meet": get_args(Meet),
+    "fragments": get_args(Fragments),
     "accesses": ("", "single"),
 }
 

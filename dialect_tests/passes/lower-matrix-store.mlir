@@ -21,6 +21,7 @@ gpu.module @device {
 // The instruction is one of sm_90. Before, the two elements of a lane in a transposed block go to their rows one by one.
 gpu.module @device attributes {fold.target = "sm_80"} {
   // CHECK-LABEL: func.func @columns
+  // CHECK:         nvvm.bar.warp.sync
   // CHECK-COUNT-2: gpu.shuffle idx
   // CHECK-COUNT-2: llvm.store %{{.*}} {alignment = 2 : i64} : i16, !llvm.ptr<3>
   func.func @columns(%x: vector<2xf16>, %tile: !llvm.ptr<3>, %row: i32) {

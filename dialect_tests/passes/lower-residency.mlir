@@ -121,6 +121,29 @@ gpu.module @device {
     %h = "fold.held"(%slots, %zero) {threads = 32} : (!llvm.ptr<3>, i32) -> f16
     return %h : f16
   }
+
+  // Threads read slots of each other: each waits for its own copies, and a barrier for those of the others. Slots that
+  // nothing is copied into lie behind, 1 * 32 * 16 bytes further on.
+  // CHECK-LABEL: func.func @exchanged
+  // CHECK-SAME:    (%{{.*}}: !llvm.ptr<1>, %{{[^,]*}}: i32, %{{[^,]*}}: i32, %{{[^,]*}}: i32, %{{[^,]*}}: i32, %[[T:[a-z0-9]*]]: i32
+  func.func @exchanged(%x: !llvm.ptr<1>, %row: i32, %begin: i32, %first: i32, %end: i32, %t: i32, %n: i32, %one: i32)
+      -> (!llvm.ptr<3>, !llvm.ptr<3>) {
+    // CHECK:      %[[SHARED:.*]] = llvm.mlir.addressof @held_0
+    // CHECK:      %[[OFFSET:.*]] = arith.muli %[[T]], %c16_i32
+    // CHECK:      nvvm.cp.async.shared.global
+    // CHECK:      %[[BEHIND:.*]] = llvm.getelementptr %[[SHARED]][512]
+    // CHECK:      llvm.getelementptr %[[BEHIND]][%[[OFFSET]]]
+    // CHECK:      nvvm.cp.async.commit.group
+    // CHECK-NEXT: nvvm.cp.async.wait.group 0
+    // CHECK-NEXT: gpu.barrier
+    // CHECK-NEXT: return
+    %slots = "fold.hold"(%x, %row, %begin, %first, %end, %t, %n, %one)
+      {kept_rank = 1, reduced_rank = 1, axis = "kept", access = "aligned", step = 32, slots = 1, threads = 32,
+       vector = 8, item = 2, whole = true} : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32) -> !llvm.ptr<3>
+    %others = "fold.slots"(%t) {slots = 1, threads = 32, vector = 8, item = 2} : (i32) -> !llvm.ptr<3>
+    "fold.arrived"() : () -> ()
+    return %slots, %others : !llvm.ptr<3>, !llvm.ptr<3>
+  }
 }
 
 // A target without asynchronous copies.

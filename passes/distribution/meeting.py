@@ -41,7 +41,7 @@ def meet_in_cluster(tile: Tile, state: Any, place: Place, *, everywhere: bool = 
     else:
         state = _in_warp(kernel, state, place)
         warp, warps, first = place.warp, plan.warps, kernel.is_first(place.lane)
-    attributes = {"ctas": plan.cluster, "rows": warps, "slots": plan.slots} | _lanes(plan)
+    attributes = {"ctas": plan.cluster, "rows": warps, "slots": plan.states_apart} | _lanes(plan)
     attributes |= {"everywhere": True} if everywhere else {}
     attributes |= {"met": True} if everywhere and plan.meets_in_ctas else {}
     operands = [place.rank, warp, place.lane, place.slot, first, state]
@@ -102,7 +102,7 @@ def _left(kernel: Kernel, place: Place) -> tuple[Any, int, dict[str, Any]]:
     """
     plan = place.plan
     if place.lead is None:
-        return place.slot, plan.slots, {}
+        return place.slot, plan.states_apart, {}
     slot = arith.addi(place.slot, kernel.number(plan.vector))
     return arith.subi(slot, place.lead), plan.slots + 2 * plan.vector, {"apart": True}
 

@@ -13,7 +13,7 @@ from ...compiler.errors import error
 from ...compiler.plan.ladder import expand
 from ...compiler.plan.plan import Determinism, Plan
 from ...compiler.planner import choose as planner
-from ...compiler.planner.resident import once, sides, transposed
+from ...compiler.planner.resident import matrix_tiles, once, sides, transposed
 from ...compiler.planner.resident.accesses import has_bits, writes_bits
 from ...compiler.planner.resident.choose import LITTLE_MORE, cuts, is_far, names_residency, owning
 from ...compiler.planner.resident.maps import rows_apart, turns
@@ -40,6 +40,8 @@ Rows = frozenset[tuple[Dims, Dims]]
 """Rows by the dims that say which row, and those along a row."""
 Turned = frozenset[tuple[Dims, Dims, Dims]]
 """Rows of steps without a fold, and the dims along which their threads go instead."""
+Fits = Callable[[Step, Dims, Callable[[Task], object]], bool]
+"""Whether a function of its task holds of a step if its threads go along some dims."""
 LARGE = 1 << 22
 """From so many elements on a step that reads few of them is over in a small part of the time."""
 MANY_READ = 100
@@ -233,8 +235,10 @@ class StepPlanner:
             again = set() if names_residency(options) else again - walked
             away = {(s.kept, s.reduced) for s, plan in owned if is_far(plan, options)}
             away |= set() if names_residency(options) else walked
-            blocks = partial(self._has_blocks, long, far, turned)
-            own = {(s.kept, s.reduced, self._along(s, t, blocks)) for s, t in zip(steps.steps, tasks, strict=True)}
+            fits = partial(self._is_served, long, far, turned)
+            own = {
+                (s.kept, s.reduced, self._along(s, t, fits, options)) for s, t in zip(steps.steps, tasks, strict=True)
+            }
             other = {(kept, reduced, along) for kept, reduced, along in own if along != reduced}
             if again <= long and away <= far and other <= turned:
                 return steps, tasks
@@ -250,11 +254,11 @@ class StepPlanner:
             return None
         return [note for note in notes.rejected if note[0] == "persistent"]
 
-    def _along(self, step: Step, task: Task, blocks: Callable[[Step, Dims], bool]) -> Dims:
+    def _along(self, step: Step, task: Task, fits: Fits, options: str) -> Dims:
         """The dims along which the threads of a step go: for one without a fold, those that suit its arrays.
 
         Where bits lie across the others, they are those inside of the dim along which the others lie side by side, if
-        ``blocks`` of bytes serve them.
+        blocks of bytes serve them; so it is with results across their input if it pays to turn these in a tile.
 
         Where an array lies across the others, they are those inside of the dim along which it lies side by side. Where
         rows of narrow elements are no whole accesses, each is a row of its own.
@@ -262,10 +266,13 @@ class StepPlanner:
         if step.program.reduces:
             return step.reduced
         inside = self._inside_of_bits(step) if has_bits(task) else ()
-        if inside and (inside == step.reduced or blocks(step, inside)):
+        if inside and (inside == step.reduced or fits(step, inside, transposed.plan)):
             return inside
         if writes_bits(task):
             return step.reduced
+        inside = self._inside_of_input(step)
+        if inside and (matrix_tiles.asked(options) or (not options and fits(step, inside, matrix_tiles.pays))):
+            return inside
         if turns(task):
             return step.kept
         dims = [d for d in self.order if d in (*step.kept, *step.reduced) and self.sizes[d] > 1]
@@ -287,11 +294,23 @@ class StepPlanner:
             return ()
         return tuple(sorted(d for d in dims if 0 < bits[0][d] < bits[0][beside[0]]))
 
-    def _has_blocks(self, long: Rows, far: Rows, turned: Turned, step: Step, along: Dims) -> bool:
-        """Whether threads of a step have blocks of bytes of bits if they go along these dims."""
+    def _inside_of_input(self, step: Step) -> Dims:
+        """The dims along which results of a step lie nearer to each other than along that of its first input."""
+        own = [self.operands.get(o) for o in (step.inputs[0], step.outputs[0])] if step.inputs else [None]
+        if None in own:
+            return ()
+        read, written = (o.strides for o in own if o)
+        dims = [d for d in (*step.kept, *step.reduced) if self.sizes[d] > 1]
+        beside = [written[d] for d in dims if read[d] == 1]
+        return tuple(sorted(d for d in dims if beside and 0 < written[d] < beside[0]))
+
+    def _is_served(
+        self, long: Rows, far: Rows, turned: Turned, step: Step, along: Dims, serves: Callable[[Task], object]
+    ) -> bool:
+        """Whether ``serves`` holds of a step if its threads go along these dims."""
         steps = self._steps(long, far, turned | {(step.kept, step.reduced, along)})
         found = (t for s, t in zip(steps.steps, self.tasks(steps), strict=True) if s.outputs == step.outputs)
-        return any(transposed.plan(t) is not None for t in found)
+        return any(serves(t) for t in found)
 
     def _steps(self, long: Rows, far: Rows, turned: Turned = frozenset()) -> Steps:
         """The steps where rows along ``long`` dims are cut at the grid, and those along ``far`` ones wait far away."""

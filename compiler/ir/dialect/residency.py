@@ -1,7 +1,8 @@
 """Level 1: elements that wait in shared memory for a later phase of the kernel.
 
 A *slot* holds one access of one thread. Slot k of thread t lies at (k * threads + t) times the bytes of an access, so
-that the threads of a warp use different banks. A thread reads only the slots that it wrote, so there is no barrier.
+that the threads of a warp use different banks. A thread reads only the slots that it wrote, so there is no barrier; or
+slots of others, after ``fold.arrived``.
 """
 
 from collections.abc import Sequence
@@ -69,11 +70,7 @@ class HoldOp(Fold.Operation, name="hold"):  # type: ignore[misc]
             start = int_attr(op, "start")
             expect(start >= 0 and start % 16 == 0, op, "a start at a multiple of 16 bytes", start)
         power_of_two(op, "step", 1 << 30)
-        slots = int_attr(op, "slots")
-        expect(slots > 0, op, "one slot at least", slots)
-        power_of_two(op, "threads", 1024)
-        power_of_two(op, "vector", 16)
-        power_of_two(op, "item", 8)
+        _check_slots(op)
         bool_attr(op, "whole")
 
 
@@ -95,6 +92,46 @@ class HeldOp(Fold.Operation, name="held"):  # type: ignore[misc]
         check_index(op, 1)
         power_of_two(op, "threads", 1024)
         check_fragment(op, op.results[0].type)
+
+
+class SlotsOp(Fold.Operation, name="slots"):  # type: ignore[misc]
+    """A thread's slots that nothing is copied into: ``place = fold.slots thread {slots, threads, vector, item}``.
+
+    They are as those of ``fold.hold``, behind those of the holds before, in the same shared memory.
+    """
+
+    thread: ext.Operand[Any]
+    place: ext.Result[Any]
+    slots: Any
+    threads: Any
+    vector: Any
+    item: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        check_index(op, 0)
+        check_results(op, [SHARED])
+        _check_slots(op)
+
+
+class ArrivedOp(Fold.Operation, name="arrived"):  # type: ignore[misc]
+    """Waits until the slots that all threads of the CTA fill by the holds before are full: ``fold.arrived``.
+
+    So threads may read slots of each other.
+    """
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        check_results(op, [])
+
+
+def _check_slots(op: Any) -> None:
+    """Checks the attributes of slots."""
+    slots = int_attr(op, "slots")
+    expect(slots > 0, op, "one slot at least", slots)
+    power_of_two(op, "threads", 1024)
+    power_of_two(op, "vector", 16)
+    power_of_two(op, "item", 8)
 
 
 def slot_bytes(t: Any) -> int:

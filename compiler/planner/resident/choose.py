@@ -21,7 +21,7 @@ from ..options import named
 from ..powers_of_two import floor2
 from ..table import Sitting, threshold
 from ..task import Choice, Notes, Task
-from . import columns, grid, held, l2, maps, once, rows, sides, tiled, transposed
+from . import columns, grid, held, l2, maps, matrix_tiles, once, rows, sides, tiled, transposed
 from .accesses import accesses, elements_of, has_bits, is_by_columns, writes_bits
 
 UNROLL = threshold(4, "accesses in flight", sittings.RESIDENT_ROWS)
@@ -83,6 +83,7 @@ def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
     chosen = plan.with_options(wanted)
     _check_served(task, chosen)
     _check_words(task, chosen)
+    matrix_tiles.check(task, chosen)
     if chosen.tile_bytes:
         _check_tile(task, chosen)
     if not task.program.reduces:
@@ -123,7 +124,8 @@ def _item(task: Task, operand: int) -> int:
 
 def _check_mapped(task: Task, plan: Plan) -> None:
     """Refuses (WF427) fields that no plan of a program without a fold has: nothing waits, and nothing meets."""
-    for key, only in (("resident", "registers"), ("cluster", Plan().cluster)):
+    waits = "shared" if plan.fragments == "matrix" else "registers"
+    for key, only in (("resident", waits), ("cluster", Plan().cluster)):
         if getattr(plan, key) != only:
             raise error("WF427", name=task.program.name, key=key, value=getattr(plan, key))
 
@@ -197,6 +199,8 @@ def owning(task: Task, notes: Notes, wanted: str = "") -> Plan | None:
 
     Where ``wanted`` names a residency, rows of any length have a plan to put it in.
     """
+    if matrix_tiles.asked(wanted):
+        return matrix_tiles.plan(task, notes)
     if len(task.program.reduces) == 1 and once.serves(task):
         return once.plan(task, notes)
     by_columns = is_by_columns(task) and not writes_bits(task)
@@ -232,6 +236,8 @@ def _shared_by_ctas(task: Task, notes: Notes, wanted: str, *, by_columns: bool) 
 
 def mapping(task: Task, notes: Notes, wanted: str = "") -> Plan:
     """The plan of a program without a fold."""
+    if matrix_tiles.asked(wanted) or (not wanted and matrix_tiles.pays(task)):
+        return matrix_tiles.plan(task, notes)
     blocks = transposed.plan(task)
     if blocks and transposed.fits(task, blocks.with_options(wanted)):
         size = f"{blocks.vector} x {blocks.held}"
@@ -264,7 +270,8 @@ def _of_columns(task: Task, notes: Notes, wanted: str) -> Plan | None:
 
 def names_residency(wanted: str) -> bool:
     """Whether options say where rows wait."""
-    return not {"resident", "held"}.isdisjoint(expand(wanted)) and not cuts(wanted)
+    named_fields = {"resident", "held"} | ({"fragments"} if matrix_tiles.asked(wanted) else set())
+    return not named_fields.isdisjoint(expand(wanted)) and not cuts(wanted)
 
 
 def is_far(plan: Plan | None, wanted: str = "") -> bool:
@@ -281,13 +288,18 @@ def cuts(wanted: str) -> bool:
 def _facts(task: Task, plan: Plan) -> Facts:
     """What the kernel must know of the arrays."""
     g, inputs = task.geometry, len(task.program.inputs)
-    found = accesses(task, plan.fast, plan.vector, waits=plan.held > 0 and plan.resident != "grid")
+    turns = plan.fragments == "matrix"
+    found = accesses(
+        task, plan.fast, plan.vector, waits=plan.held > 0 and plan.resident != "grid" and not turns
+    )
     if plan.accesses == "single":
         found = tuple("strided" if kind in AT_ONCE else kind for kind in found)
     if plan.tile_bytes:
         found = tiled.tiled(task, plan, found)
     if plan.walk == "blocked":
         found = transposed.transposed(task, plan, found)
+    if turns:
+        found = matrix_tiles.turned(task, found)
     reach = max((abs(bound) for i in range(len(g.offsets)) for bound in g.span(i)), default=0)
     run = _launch(task, plan)
     covered = run.split * (plan.held * layout_of(plan).span("reduced") or run.chunk)
@@ -302,14 +314,19 @@ def _facts(task: Task, plan: Plan) -> Facts:
         store_vector=False,
         stores=found[inputs:],
         full=plan.held > 0 and plan.resident != "grid" and covered == g.n_reduced and "shifted" not in found,
-        waiting=_waiting(task, plan, found) if plan.held and task.program.reduces else (),
+        waiting=_waiting(task, plan, found),
         rows_first=maps.shares_weights(task),
         numberings=numberings(task.program),
     )
 
 
 def _waiting(task: Task, plan: Plan, found: Sequence[Access]) -> tuple[int, ...]:
-    """The inputs with a value for each element of each row: those along the row alone are read again, from caches."""
+    """The inputs with a value for each element of each row: those along the row alone are read again, from caches.
+
+    In a program without a fold they are those that go through a tile.
+    """
+    if not plan.held or not task.program.reduces:
+        return tuple(i for i in range(len(task.program.inputs)) if found[i] == "matrix")
     inputs, apart = len(task.program.inputs), ("uniform", "kept", "gathered", "number", *OF_BITS)
     own = [i for i in elements_of(task) if i < inputs and found[i] not in apart]
     return tuple(i for i in own if plan.resident != "grid" or i in grid.waiting(task.program))

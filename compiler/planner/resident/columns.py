@@ -79,7 +79,7 @@ def _overlapping(task: Task, notes: Notes) -> Plan | None:
         return None
     for width, ctas in OVERLAPPING:
         cluster, across = ceil2(ceil(n * width * inputs / TILE)), width // item // vector
-        if cluster <= min(ctas, _most_ctas(task)) and across <= MOST_ACROSS:
+        if cluster <= min(ctas, most_ctas(task)) and across <= MOST_ACROSS:
             break
     else:
         return None
@@ -128,10 +128,10 @@ def _shared(task: Task, notes: Notes) -> Plan | None:
     inputs = sum(i < len(task.program.inputs) for i in elements_of(task))
     for width, ctas in reversed(LINES.rows):
         cluster = ceil2(ceil(n * width * inputs / TILE))
-        if cluster <= min(ctas, _most_ctas(task)):
+        if cluster <= min(ctas, most_ctas(task)):
             break
     else:
-        notes.rejected.append(("resident=shared", f"{n} elements a column are too many for {_most_ctas(task)} CTA(s)"))
+        notes.rejected.append(("resident=shared", f"{n} elements a column are too many for {most_ctas(task)} CTA(s)"))
         return None
     widest = WIDEST // item
     vector = min(vector_of(task), widest // (2 if cluster > 1 else 1))  # fewer states cross a cluster
@@ -160,11 +160,11 @@ def _kept(task: Task, notes: Notes) -> Plan | None:
         cluster = ceil2(ceil(_held(n, lanes_kept, THREADS, 1) * vector / KEPT))
         narrow = 1 < vector < WIDEST // item and width > NARROW_WIDTH
         wide = width > WIDTH_IN_LINES and vector * item >= WIDEST and _are_lines(task)
-        if cluster <= min(1 if narrow or wide else ctas, _most_ctas(task)):
+        if cluster <= min(1 if narrow or wide else ctas, most_ctas(task)):
             break
     else:
         notes.rejected.append(
-            ("resident=registers", f"{n} elements a column are too many for {_most_ctas(task)} CTA(s)")
+            ("resident=registers", f"{n} elements a column are too many for {most_ctas(task)} CTA(s)")
         )
         return None
     warps, overlap = THREADS // WARP, _sector(task) if item == WORD else 0
@@ -195,7 +195,7 @@ def overlaps(task: Task, plan: Plan) -> list[int]:
     return [n for n in (SECTOR // item, 2 * SECTOR // item) if plan.vector <= n <= plan.slots // 2]
 
 
-def _most_ctas(task: Task) -> int:
+def most_ctas(task: Task) -> int:
     """The most CTAs that share a column."""
     return LARGEST_CLUSTER if task.target.has_clusters and not task.is_portable else 1
 

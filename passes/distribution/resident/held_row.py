@@ -21,6 +21,7 @@ from ....compiler.plan.plan import TRANSPOSED
 from ....compiler.postorder import postorder
 from ..kernel import Kernel
 from ..reader import operands_of
+from .matrix_tile import MatrixTile
 from .row_accesses import RowAccesses, is_shifted, wide
 from .values import Numbered
 
@@ -51,6 +52,7 @@ class HeldRow:
         slots: for each input that waits in shared memory its slots there.
         whole: whether all accesses are known to lie in the row.
         turn: the turn of a loop over accesses, in which the row has one; None outside of such loops.
+        tile: the tile of the CTA that warps read in turned blocks, by a plan that has one.
     """
 
     row: RowAccesses
@@ -59,18 +61,26 @@ class HeldRow:
     slots: Mapping[int, Any]
     whole: bool = False
     turn: Turn | None = None
+    tile: MatrixTile | None = None
 
     @classmethod
     def of(cls, row: RowAccesses, count: int = 0) -> HeldRow:
         """The row of a thread that makes ``count`` accesses, or as many as the plan says it keeps."""
         kernel, held, step = row.kernel, count or row.kernel.plan.held, layout_of(row.kernel.plan).step
         starts = [row.begin] + [arith.addi(row.begin, kernel.number(j * step)) for j in range(1, held)]
+        tile = MatrixTile.of(row) if kernel.plan.fragments == "matrix" else None
         slots = {
-            i: row.hold(i, element(kernel.inputs[i].type))
+            i: tile.hold(i)
+            if tile and kernel.facts.access[i] == "matrix"
+            else row.hold(i, element(kernel.inputs[i].type))
             for i in kernel.facts.waiting
             if kernel.plan.resident == "shared"
         }
-        return cls(row, tuple(starts), tuple({} for _ in starts), slots)
+        if tile:
+            stores = enumerate(kernel.facts.stores)
+            tile.reserve({n: element(kernel.results[n].type) for n, kind in stores if kind == "matrix"})
+            tile.arrive()
+        return cls(row, tuple(starts), tuple({} for _ in starts), slots, tile=tile)
 
     def is_whole(self, j: int) -> bool:
         """Whether access ``j`` lies in the part of the row that the CTA owns, in every thread."""
@@ -113,7 +123,10 @@ class HeldRow:
         if operand not in self.slots:
             return self.row.load(operand, t, self.starts[j], whole=self.is_whole(j), inside=self._is_inside(j))
         kernel = self.row.kernel
-        operands = [self.slots[operand], self.turn.number if self.turn else kernel.number(j)]
+        number = self._number(j)
+        if self.tile and kernel.facts.access[operand] == "matrix":
+            return self.tile.load(operand, t, number)
+        operands = [self.slots[operand], number]
         return kernel.make("fold.held", t, operands, {"threads": kernel.plan.threads}, kernel.plan.vector)
 
     def _is_inside(self, j: int) -> bool:
@@ -186,10 +199,25 @@ class HeldRow:
         def write(row: HeldRow, j: int) -> list[Any]:
             made = [(number, row.fragment(result, j)) for number, result in elements]
             for number, value in made:
-                row.row.store(number, value, row.starts[j], whole=row.is_whole(j))
+                row.store_access(number, value, j)
             return []
 
         self.each([result for _, result in elements], [], write)
+        if self.tile:
+            stores = self.row.kernel.facts.stores
+            self.tile.write({n: element(v.type) for n, v in elements if stores[n] == "matrix"})
+
+    def store_access(self, number: int, value: Any, j: int) -> None:
+        """Writes a result in access ``j``, or puts it where an input was in the tile."""
+        kernel = self.row.kernel
+        if self.tile and kernel.facts.stores[number] == "matrix":
+            self.tile.put(number, value, self._number(j))
+        else:
+            self.row.store(number, value, self.starts[j], whole=self.is_whole(j))
+
+    def _number(self, j: int) -> Any:
+        """The number of access ``j`` among those of the thread, as a value of the kernel."""
+        return self.turn.number if self.turn else self.row.kernel.number(j)
 
     def each(
         self, tensors: Sequence[Any], types: Sequence[Any], make: Make, later: Sequence[Any] = ()

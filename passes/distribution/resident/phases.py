@@ -80,10 +80,12 @@ def _row_of(kernel: Kernel) -> Callable[[RowAccesses], HeldRow | WalkedRow]:
 def _reads_parts_of_lines(kernel: Kernel) -> bool:
     """Whether a CTA that keeps columns reads parts of lines of the L2 cache, of which neighbours read the rest."""
     plan = kernel.plan
-    if plan.fast == "reduced" or plan.resident == "memory" or plan.tile_bytes:
+    rows = plan.fast == "reduced" and plan.fragments != "matrix"
+    if rows or plan.resident == "memory" or plan.tile_bytes:
         return False
     return any(
-        kernel.facts.access[i] != "aligned" or plan.slots * bytes_of(memory_type(element(kernel.inputs[i].type))) < LINE
+        kernel.facts.access[i] not in ("aligned", "matrix")
+        or plan.slots * bytes_of(memory_type(element(kernel.inputs[i].type))) < LINE
         for i in kernel.facts.waiting
     )
 

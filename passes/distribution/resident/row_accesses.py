@@ -113,7 +113,7 @@ class RowAccesses:
         else:
             attributes = load_attributes(kernel.facts.kept_rank, kernel.facts.reduced_rank, kernel.plan.fast, access)
             at, bounds = [self.pointer("input", operand), self.place.start, r], [self.chunk.first, self.chunk.limit]
-            layout = _layout(kernel, operand) + _after_layout(kernel, operand)
+            layout = layout_of_operand(kernel, operand) + _after_layout(kernel, operand)
         if whole and access != "unaligned":
             return kernel.make("fold.load", t, [*at, *layout], attributes, kernel.plan.vector)
         operands = [*at, *bounds, *layout]
@@ -204,7 +204,8 @@ class RowAccesses:
     def _along_rows(self, operand: int, access: str) -> tuple[list[Any], dict[str, Any]]:
         """The layout and the attributes of an access along the rows."""
         facts, own = self.kernel.facts, "bits" if access in OF_BITS else "aligned"
-        return _layout(self.kernel, operand), load_attributes(facts.kept_rank, facts.reduced_rank, "reduced", own)
+        attributes = load_attributes(facts.kept_rank, facts.reduced_rank, "reduced", own)
+        return layout_of_operand(self.kernel, operand), attributes
 
     def _in_row(self, role: str, number: int, operand: int, t: Any, k: int) -> Any:
         """The pointer from which an element of row ``k`` of a block is as far as one of row 0 is from the array.
@@ -241,7 +242,7 @@ class RowAccesses:
         They begin at the byte ``start``, or where the slots of other inputs end. With ``start`` there may be no row.
         """
         kernel, plan, facts = self.kernel, self.kernel.plan, self.kernel.facts
-        layout = _layout(kernel, operand) + _after_layout(kernel, operand)
+        layout = layout_of_operand(kernel, operand) + _after_layout(kernel, operand)
         attributes: dict[str, Any] = load_attributes(
             facts.kept_rank, facts.reduced_rank, plan.fast, facts.access[operand]
         )
@@ -285,7 +286,7 @@ class RowAccesses:
         else:
             rank = (kernel.facts.kept_rank, kernel.facts.reduced_rank)
             at, bounds = [self.pointer("output", number), self.place.start, r], [self.chunk.first, self.chunk.limit]
-            layout = _layout(kernel, operand)
+            layout = layout_of_operand(kernel, operand)
         value = wide(value, kernel.plan.vector)
         if access in OF_BITS:
             value, access = self.ballot(value, r, whole=whole), "bits"
@@ -418,7 +419,7 @@ def _start(kernel: Kernel, place: Place, begin: Any, operand: int, base: Any, or
     return address(base, index, element([*kernel.inputs, *kernel.results][operand].type))
 
 
-def _layout(kernel: Kernel, operand: int) -> list[Any]:
+def layout_of_operand(kernel: Kernel, operand: int) -> list[Any]:
     """The sizes of all dims but the outermost ones, and the strides of an operand."""
     kept, reduced = range(kernel.facts.kept_rank), range(kernel.facts.reduced_rank)
     found = kernel.dims("kept_size", 0, kept[1:]) + kernel.dims("reduced_size", 0, reduced[1:])

@@ -1,0 +1,126 @@
+"""Columns in a tile of shared memory that warps read and write in turned blocks (``fragments=matrix``).
+
+The rows of a tile lie as in the array, along the kept axis. A warp has eight neighbouring columns, and reads 32 rows of
+them at once, by ``ldmatrix``: QUAD lanes share a column, and each gets WIDEST bytes of it. So columns have a plan of
+rows, whose threads have one result each. Results of such arrays go back by ``stmatrix``. A tile lies where the slots of
+the threads do, 16 bytes in each, which ``compiler/plan/matrix_tiles.py`` places so that no two lanes wait for a bank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import ceil
+
+from ...errors import error
+from ...plan.abi import HALF
+from ...plan.ladder import expand
+from ...plan.matrix_tiles import COLUMNS, ROWS
+from ...plan.plan import MOST_HELD, QUAD, Access, Plan
+from ...plan.tiles import SECTOR
+from ...target import WARP
+from .. import sittings
+from ..alignment import WIDEST
+from ..powers_of_two import ceil2
+from ..table import threshold
+from ..task import Notes, Task
+from . import columns
+from .accesses import accesses, elements_of, has_bits
+from .columns import THREADS, TILE
+
+VECTOR = WIDEST // HALF
+"""Elements of an access."""
+WIDTH = threshold(64, "bytes of a row of the tile", sittings.MATRICES)
+"""The most of columns that are read again."""
+TILE_OF_MAP = threshold((1, 8, 1), "warps along rows and across them, accesses of a thread", sittings.MATRICES)
+"""The tile of a program without a fold."""
+BETWEEN_SECTORS = threshold((2, 8, 1), "warps along rows and across them, accesses of a thread", sittings.MATRICES)
+"""The same where rows of results begin between sectors of memory."""
+FAR = threshold((2, 16, 2), "warps along rows and across them, accesses of a thread", sittings.MATRICES)
+"""The same where rows of an array are FAR_APART."""
+FAR_APART = threshold(16384, "bytes from one row to the next", sittings.MATRICES)
+"""From here on rows are far apart."""
+LEAST = threshold(64, "elements of a row, or of a column", sittings.MATRICES)
+"""An array that is transposed, with so many at least, is read in turned blocks if rows of the result begin between
+sectors, or rows of an array are FAR_APART."""
+WARPS = THREADS // WARP
+
+
+def pays(task: Task) -> bool:
+    """Whether a program without a fold is to turn the one array that lies across its result."""
+    rows, g = elements_of(task), task.geometry
+    if task.program.reduces or task.is_portable or has_bits(task) or len(rows) != 2 or not g.kept or not g.reduced:
+        return False
+    found = turned(task, accesses(task, "reduced", VECTOR, waits=False))
+    if [found[i] for i in rows] != ["matrix", "aligned"] or min(g.n_reduced, g.columns) < LEAST:
+        return False
+    return _tile_of_map(task) != TILE_OF_MAP
+
+
+def asked(wanted: str) -> bool:
+    """Whether options ask for turned blocks."""
+    return expand(wanted).get("fragments") == "matrix"
+
+
+def plan(task: Task, notes: Notes) -> Plan:
+    """The plan of columns whose tile is read in turned blocks, whether or not the arrays have such."""
+    notes.because("warps read the tile in blocks of 8x8 elements, turned: four lanes share a column", "fragments")
+    beside = max(1, ceil2(ceil(task.geometry.columns / COLUMNS)))
+    found = Plan("reduced", "interleaved", VECTOR, 1, QUAD, resident="shared", fragments="matrix")
+    if not task.program.reduces:
+        warps, most, held = _tile_of_map(task)
+        warps = min(warps, ceil2(ceil(task.geometry.n_reduced / ROWS)))
+        return replace(found, warps=warps, warps_kept=min(beside, most), held=held)
+    own, inputs = across(task), len(task.program.inputs)
+    arrays = max(sum(i < inputs for i in own), sum(i >= inputs for i in own))  # results lie where inputs did
+    of_tile = min(beside, WIDTH // WIDEST)
+    cluster = min(ceil2(ceil(task.geometry.n_reduced * of_tile * WIDEST * arrays / TILE)), columns.most_ctas(task))
+    steps = ceil(task.geometry.n_reduced / cluster / ROWS)
+    warps = min(max(1, WARPS // of_tile, ceil2(ceil(steps / MOST_HELD))), ceil2(steps))
+    return replace(found, warps=warps, warps_kept=of_tile, cluster=cluster, held=ceil(steps / warps))
+
+
+def _tile_of_map(task: Task) -> tuple[int, int, int]:
+    """The warps along rows and across them, and the accesses of a thread, of a program without a fold."""
+    g, inputs, rows = task.geometry, len(task.program.inputs), elements_of(task)
+    inner = [dims[-1] for dims in (g.kept, g.reduced) if dims]
+    apart = {i: max((abs(d.strides[i]) for d in inner), default=0) * task.operand_type(i).itemsize for i in rows}
+    if any(apart[i] % SECTOR for i in rows if i >= inputs):
+        return BETWEEN_SECTORS
+    return FAR if max(apart.values()) >= FAR_APART else TILE_OF_MAP
+
+
+def across(task: Task) -> list[int]:
+    """The operands whose elements lie side by side along the kept axis, in whole accesses, and are halves."""
+    found = accesses(task, "kept", VECTOR, waits=False)
+    return [i for i in elements_of(task) if found[i] == "aligned" and task.operand_type(i).itemsize == HALF]
+
+
+def turned(task: Task, found: Sequence[Access]) -> tuple[Access, ...]:
+    """How operands are accessed if ``found`` says how they are by the accesses along the reduced axis."""
+    own = across(task)
+    return tuple("matrix" if i in own and kind == "strided" else kind for i, kind in enumerate(found))
+
+
+def check(task: Task, plan: Plan) -> None:
+    """Refuses ``fragments=matrix`` where blocks cannot be read.
+
+    Raises:
+        PlanError: WF437 for arrays of other elements than halves, WF438 for arrays without whole accesses along the
+            kept axis, WF439 for other fields that the plan would have to have.
+    """
+    if plan.fragments != "matrix":
+        return
+    for key, expected in (("fast", "reduced"), ("lanes", QUAD), ("vector", VECTOR), ("resident", "shared"),
+                          ("tile_bytes", 0), ("walk", "interleaved"), ("persistent", 0), ("accesses", "")):  # fmt: skip
+        if getattr(plan, key) != expected:
+            raise error("WF439", key=key, value=getattr(plan, key), expected=expected or "none")
+    own = turned(task, accesses(task, "reduced", VECTOR, waits=False))
+    read = own[: len(task.program.inputs)] if task.program.reduces else own
+    if "matrix" in read and not has_bits(task):
+        return
+    rows = elements_of(task)
+    types = [task.operand_type(i) for i in rows]
+    if has_bits(task) or HALF not in (t.itemsize for t in types):
+        raise error("WF437", name=task.program.name, types=" ".join(dict.fromkeys(t.name for t in types)))
+    raise error("WF438", name=task.program.name)
