@@ -1729,6 +1729,15 @@ def test_sums_by_the_tensor_cores() -> None:
     refused("WF435", "sum", x.astype(BF16), axis=1, plan=plan, determinism="portable")
 
 
+def test_turned_tiles() -> None:
+    x, extents = normal(100, 40, dtype=BF16), "lanes=4,vector=8,warps=2,warps_kept=2"
+    same = f"fragments=words,fast=reduced,resident=shared,{extents}"
+    found, expected = (
+        wf.softmax(x, axis=0, device="emulator", plan=plan) for plan in (f"fragments=matrix,{extents}", same)
+    )
+    assert np.array_equal(found.view(np.uint16), expected.view(np.uint16))
+
+
 def test_nan_is_some_nan() -> None:
     payload = np.array([0xFFC01234, 0x3F800000], np.uint32).view(F32)
     assert np.isnan(total(payload))

@@ -120,7 +120,7 @@ ENTRIES: Entries = {
             'leave out meet, or determinism="portable"',
         ),
         "WF436": ("meet=mma needs other extents: {key}={value}, expected {expected}", "set {key}, or leave out meet"),
-        "WF437": (
+        "WF440": (
             "fragments=matrix is for elements of 16 bits: the arrays of {name} have {types}",
             "leave out fragments",
         ),

@@ -289,9 +289,7 @@ def _facts(task: Task, plan: Plan) -> Facts:
     """What the kernel must know of the arrays."""
     g, inputs = task.geometry, len(task.program.inputs)
     turns = plan.fragments == "matrix"
-    found = accesses(
-        task, plan.fast, plan.vector, waits=plan.held > 0 and plan.resident != "grid" and not turns
-    )
+    found = accesses(task, plan.fast, plan.vector, waits=plan.held > 0 and plan.resident != "grid" and not turns)
     if plan.accesses == "single":
         found = tuple("strided" if kind in AT_ONCE else kind for kind in found)
     if plan.tile_bytes:

@@ -41,8 +41,10 @@ FAR = threshold((2, 16, 2), "warps along rows and across them, accesses of a thr
 FAR_APART = threshold(16384, "bytes from one row to the next", sittings.MATRICES)
 """From here on rows are far apart."""
 LEAST = threshold(64, "elements of a row, or of a column", sittings.MATRICES)
-"""An array that is transposed, with so many at least, is read in turned blocks if rows of the result begin between
+"""A LARGE array that is transposed, with so many at least, is read in turned blocks if rows of the result begin between
 sectors, or rows of an array are FAR_APART."""
+LARGE = threshold(1 << 25, "elements of an array", sittings.MATRICES)
+"""Smaller ones are in the L2 cache in part, and blocks of threads transpose them as fast."""
 WARPS = THREADS // WARP
 
 
@@ -51,10 +53,10 @@ def pays(task: Task) -> bool:
     rows, g = elements_of(task), task.geometry
     if task.program.reduces or task.is_portable or has_bits(task) or len(rows) != 2 or not g.kept or not g.reduced:
         return False
-    found = turned(task, accesses(task, "reduced", VECTOR, waits=False))
-    if [found[i] for i in rows] != ["matrix", "aligned"] or min(g.n_reduced, g.columns) < LEAST:
+    if min(g.n_reduced, g.columns) < LEAST or g.n_kept * g.n_reduced < LARGE:
         return False
-    return _tile_of_map(task) != TILE_OF_MAP
+    found = turned(task, accesses(task, "reduced", VECTOR, waits=False))
+    return [found[i] for i in rows] == ["matrix", "aligned"] and _tile_of_map(task) != TILE_OF_MAP
 
 
 def asked(wanted: str) -> bool:
@@ -106,7 +108,7 @@ def check(task: Task, plan: Plan) -> None:
     """Refuses ``fragments=matrix`` where blocks cannot be read.
 
     Raises:
-        PlanError: WF437 for arrays of other elements than halves, WF438 for arrays without whole accesses along the
+        PlanError: WF440 for arrays of other elements than halves, WF438 for arrays without whole accesses along the
             kept axis, WF439 for other fields that the plan would have to have.
     """
     if plan.fragments != "matrix":
@@ -122,5 +124,5 @@ def check(task: Task, plan: Plan) -> None:
     rows = elements_of(task)
     types = [task.operand_type(i) for i in rows]
     if has_bits(task) or HALF not in (t.itemsize for t in types):
-        raise error("WF437", name=task.program.name, types=" ".join(dict.fromkeys(t.name for t in types)))
+        raise error("WF440", name=task.program.name, types=" ".join(dict.fromkeys(t.name for t in types)))
     raise error("WF438", name=task.program.name)
