@@ -11,14 +11,11 @@ from ..errors import error
 from ..plan.plan import QUAD, Plan
 from ..program.analysis.atomic import operation
 from ..program.graph import Expr
+from .layouts.tiled import WORD
 from .task import Task
 
 HALVES = (F16, BF16)
 """Elements of 16 bits that the tensor cores add to f32."""
-TOTALS = (32, 64)
-"""Bits of the integers to which bytes are added."""
-WORD = 4
-"""Bytes of the least access: the tensor cores take whole words of a lane."""
 
 
 def check(task: Task, plan: Plan) -> None:
@@ -66,7 +63,7 @@ def _added(task: Task) -> DType | None:
     if source.op == "ne" and _is_zero(source.args[1]):
         source = source.args[0]
     is_byte = source.dtype.itemsize == 1 and not source.dtype.is_float and source.op == "input"
-    return source.dtype if total.is_integer and total.bits in TOTALS and is_byte else None
+    return source.dtype if total.is_integer and total.bits in (32, 64) and is_byte else None
 
 
 def _is_zero(v: Expr) -> bool:
