@@ -152,13 +152,17 @@ def above_results(roots: Sequence[Expr]) -> Iterator[Expr]:
 def folds_below(roots: Sequence[Expr], *, gathers: bool = False) -> dict[str, frozenset[str]]:
     """For each node below ``roots`` the digests of the folds that it depends on, and of the ``gathers`` if asked for.
 
-    A fold depends on itself.
+    A fold depends on itself, and not on what it gathers: a step may fold what a later one gathers again.
     """
     found: dict[str, frozenset[str]] = {}
+    gathered = frozenset[str]()
     for e in postorder(roots, lambda e: e.args):
-        gathered = gathers and e.op == "gather"
-        own = frozenset((e.digest,)) if e.op == "fold" or gathered else frozenset()
-        found[e.digest] = own.union(*(found[a.digest] for a in e.args))
+        below = frozenset[str]().union(*(found[a.digest] for a in e.args))
+        if e.op == "fold":
+            below = below - gathered | {e.digest}
+        elif gathers and e.op == "gather":
+            below, gathered = below | {e.digest}, gathered | {e.digest}
+        found[e.digest] = below
     return found
 
 

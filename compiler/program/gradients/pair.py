@@ -56,7 +56,9 @@ def reading(function: Callable[..., Any], results: int, wrt: Sequence[str] | Non
         given = Given.of(function, own[results:], how)
         dims = each[0].dims
         keeps = kept_of(function, results, wrt, given)
-        swaps = {k.node.digest: k.read(x, dims) for k, x in zip(keeps, xs[len(own) :], strict=True)}
+        read = [k.read(x, dims) for k, x in zip(keeps, xs[len(own) :], strict=True)]
+        # Arrays that are given by name come behind those that were kept, so that reading these may rename dims.
+        swaps = {named(k.node, dims).digest: named(e, dims) for k, e in zip(keeps, read, strict=True)}
         made = [x.alike(e) for x, e in zip(each, rewrite(tuple(named(x.expr, dims) for x in each), swaps), strict=True)]
         return made[0] if len(made) == 1 else tuple(made)
 

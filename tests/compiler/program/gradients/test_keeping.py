@@ -81,6 +81,15 @@ def test_least_keeps_arguments_alone() -> None:
         np.testing.assert_array_equal(found, right)
 
 
+def test_arrays_by_name_stand_behind_those_that_are_kept() -> None:
+    gradient = wf.vjp(wf.nll_loss, wrt=("x", "weight"))
+    given = {"x": X.astype(np.float64), "target": TARGET, "weight": np.abs(W).astype(np.float64)}
+    _, kept = gradient.forward(**given)
+    assert len(kept.values) == 3
+    for found, right in zip(gradient.backward(np.array(2.0), kept), gradient(np.array(2.0), **given), strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-12, atol=1e-12)
+
+
 def test_arguments_by_keyword_and_halves() -> None:
     x = X.astype(np.float16)
     gradient = wf.vjp(wf.layer_norm, wrt="x")

@@ -9,7 +9,11 @@ from warpfold.commands.checking.gradients import compared
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.program.library.programs.table import FUNCTIONS
 
-CASES = {c.name: c for c in library_programs.cases() if "f32" in c.name and c.function != "random_bits"}
+CASES = {
+    c.name: c
+    for c in library_programs.cases()
+    if c.function != "random_bits" and ("f32" in c.name or "1000" not in c.name)  # the graph alone: sizes change little
+}
 
 
 @pytest.mark.parametrize("name", CASES)
