@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import lru_cache, partial
 from itertools import compress, count
 from operator import itemgetter
 from typing import Any
@@ -34,6 +34,7 @@ from .saved import Saved, array_arg, gradient_program, saved_of
 Run = Callable[[Sequence[Any], Mapping[str, Any], Any], Any]
 """Makes a call, of the arguments by position, those by keyword, and the arrays for results."""
 _REMEDY = "call without out=, or inside torch.no_grad()"
+_OF_COMPLEX = "pass x.detach(), or its parts: torch.view_as_real(x)"
 
 
 def recorded(
@@ -58,8 +59,10 @@ def recorded(
 
     Raises:
         ArgumentError: WF165 for a result that is to be written into an array, where it would have no gradient; only
-            arguments that require none, such as running statistics, are written.
+            arguments that require none, such as running statistics, are written. Also for a complex tensor.
     """
+    if any(are_tracked([x]) and x.is_complex() for x in (*xs, *how.values())):
+        raise error("WF165", reason="is complex and requires gradients", remedy=_OF_COMPLEX)
     arrays = sys.modules["torch"].Tensor, np.ndarray
     slots: dict[int | str, Any] = dict(enumerate(xs))
     slots.update(how.items())
@@ -136,6 +139,7 @@ class Call:
         self.places, self.hosted, self.out = places, hosted, out
         self._written = tuple(i for i in leaves_of(out) if i is not None)
         self._in_order = places == tuple(range(len(xs)))
+        self._record = _recorder(getattr(function, "__name__", "program"))
 
     @property
     def memo(self) -> Memo | None:
@@ -145,11 +149,11 @@ class Call:
     @property
     def entered(self) -> Callable[..., Any]:
         """The function that repeats the call: PyTorch's record alone, where it returns the result."""
-        return self if self.structure != 0 or self._written else partial(_record(), self)
+        return self if self.structure != 0 or self._written else partial(self._record, self)
 
     def __call__(self, *tensors: Any) -> Any:
         """The results, recorded. Arrays for results, which are among the tensors, may follow these."""
-        found = _record()(self, *tensors[: len(self.places)])
+        found = self._record(self, *tensors[: len(self.places)])
         return found if self.structure == 0 else _nested(self.structure, lambda i: found[i] if i >= 0 else tensors[~i])
 
     def forward(self, ctx: Any, tensors: tuple[Any, ...]) -> Any:
@@ -226,29 +230,27 @@ class Call:
         return saved
 
 
-@cache
-def _record() -> Callable[..., Any]:
-    """The function of a ``Call`` and its tensors that makes PyTorch record it.
+@lru_cache(maxsize=1024)
+def _recorder(name: str) -> Callable[..., Any]:
+    """The function of a ``Call`` and its tensors that makes PyTorch record it under the name of a function.
 
     ``Function.apply`` looks for transforms of ``torch.func``, for which there are ops, and then calls this. PyTorch's
     record calls ``apply`` of its class, which looks up ``backward`` again in each call.
     """
     function = sys.modules["torch"].autograd.Function
 
-    class Recorded(function):  # type: ignore[misc,valid-type]
-        @staticmethod
-        def forward(ctx: Any, call: Call, *tensors: Any) -> Any:
-            return call.forward(ctx, tensors)
+    def forward(ctx: Any, call: Call, *tensors: Any) -> Any:
+        return call.forward(ctx, tensors)
 
-        @staticmethod
-        def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:
-            for gradient in gradients:
-                if gradient is not None:
-                    return ctx.call.pull(ctx, gradients)  # type: ignore[no-any-return]
-            return (None,) * len(ctx.needs_input_grad)
+    def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:
+        for gradient in gradients:
+            if gradient is not None:
+                return ctx.call.pull(ctx, gradients)  # type: ignore[no-any-return]
+        return (None,) * len(ctx.needs_input_grad)
 
-    Recorded._backward_cls.apply = Recorded.backward
-    return super(function, Recorded).apply  # type: ignore[no-any-return]
+    made = type(name, (function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
+    made._backward_cls.apply = backward  # type: ignore[attr-defined]
+    return super(function, made).apply  # type: ignore[no-any-return]
 
 
 def _picker(numbers: tuple[int, ...], count: int) -> Callable[[tuple[Any, ...]], Sequence[Any]]:

@@ -255,6 +255,25 @@ def test_gradients_of_another_shape_are_refused_by_pytorch() -> None:
         wf.softmax(X.clone().requires_grad_(), axis=1).backward(torch.ones(3))
 
 
+def test_complex_tensors_that_require_gradients_are_refused() -> None:
+    z = torch.complex(X, X).requires_grad_()
+    with pytest.raises(
+        wf.WarpfoldError, match=r"WF165: a tensor is complex and requires gradients: .* no gradient"
+    ) as e:
+        wf.sum(z, axis=1)
+    assert "torch.view_as_real(x)" in str(e.value)
+    assert wf.sum(z.detach(), axis=1).is_complex()
+
+
+def test_records_have_the_names_of_functions() -> None:
+    x = X.clone().requires_grad_()
+    assert wf.softmax(x, axis=1).grad_fn.name() == "softmaxBackward"
+    assert wf.sum(x, axis=1).grad_fn.name() == "sumBackward"
+    y = wf.exp(x)
+    with pytest.raises(RuntimeError, match="which is output 0 of exp, is at version 1"):
+        y.add_(1).sum().backward()
+
+
 def test_forward_mode_is_refused() -> None:
     with pytest.raises(wf.WarpfoldError, match=r"WF165: a tensor carries a tangent, as in forward mode") as e:
         torch.func.jvp(lambda x: wf.softmax(x, axis=1), (X,), (X,))
