@@ -154,6 +154,14 @@ def nest(structure: Structure, leaves: Sequence[Any]) -> Any:
     return tuple_type(name, fields)(*found) if fields else tuple(found)
 
 
+def renumbered(structure: Structure, numbers: Sequence[int]) -> Structure:
+    """``structure`` with other numbers of results."""
+    if isinstance(structure, int):
+        return numbers[structure]
+    name, fields, members = structure
+    return name, fields, tuple(renumbered(m, numbers) for m in members)
+
+
 def leaf_names(structure: Structure, prefix: str = "") -> list[str]:
     """What each leaf is called: the fields (or positions) that lead to it; nothing for a single result."""
     if isinstance(structure, int):

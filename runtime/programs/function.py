@@ -217,7 +217,8 @@ class _Calls:
         call = _Call.of(self.function, xs, how, out)
         operands = run.operands_of(call.arrays, call.device, numbers=True)
         views = enumerate(operands.inputs)
-        traced = self.traces.get(call.arguments, [ArrayArg(v.dtype, v.shape, i in operands.numbers) for i, v in views])
+        args = [ArrayArg(v.dtype, v.shape, i in operands.numbers) for i, v in views]
+        traced = self.traces.get(call.arguments, args, apart=call.out is not None)
         run.allocate(operands, traced, call.out)
         return run.run(operands, run.prepare(operands, traced, call.plan, call.determinism))
 

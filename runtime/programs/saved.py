@@ -91,7 +91,7 @@ def _saved(
     keeps: bool,
     _outside: Hashable,
 ) -> Saved:
-    forward = Traces(function).get(arguments, arrays)
+    forward = Traces(function).get(arguments, arrays, apart=True)
     sizes = forward.sizes_of([a.shape for a in arrays])
     outputs = forward.outputs[: len(forward.outputs) - len(forward.checks)]
     results = [ArrayArg(o.stored, o.shape(sizes)) for o in outputs]

@@ -113,9 +113,9 @@ def nested(structure: Any, found: Sequence[Any]) -> Any:
 
 
 def structure_from(results: Any, leaves: list[Any]) -> Any:
-    """How results nest; adds them to ``leaves``."""
+    """How results nest; adds them to ``leaves``, and copies of arrays that are there: those of an op lie apart."""
     if not isinstance(results, tuple):
-        leaves.append(results)
+        leaves.append(results.clone() if any(results is x for x in leaves) else results)
         return len(leaves) - 1
     fields = getattr(results, "_fields", ())
     return _tuple(type(results).__name__, fields, tuple(structure_from(r, leaves) for r in results))

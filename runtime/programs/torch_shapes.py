@@ -25,7 +25,7 @@ def shapes(own: Call, tensors: Sequence[Any]) -> list[Any]:
     arguments, arrays = arguments_of(call.function, call.xs, call.how)
     hints = [tuple(map(_hint, x.shape)) for x in arrays]
     types = [element_type_of(x) for x in arrays]
-    program = _traces(call.function).get(arguments, list(map(ArrayArg, types, hints)))
+    program = _traces(call.function).get(arguments, list(map(ArrayArg, types, hints)), apart=True)
     own.structure = structure_of_program(program.structure)
     whole = not (program.slices or program.bits or program.splits)
     shapes = [tuple(x.shape) if whole else tuple(map(operator.index, x.shape)) for x in arrays]

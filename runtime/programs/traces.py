@@ -10,6 +10,7 @@ from typing import Any
 from ...compiler.program.array_program import ArrayProgram
 from ...compiler.program.arrays.trace import ArrayArg, trace_arrays
 from ...compiler.program.closures import captured
+from ...compiler.program.gradients.vjp import is_gradient
 from ...compiler.program.signatures import parameters
 from ..prepare import warn_of_broken_laws
 from .arguments import POSITIONAL, Arguments, Baked
@@ -25,18 +26,21 @@ class Traces:
         self.function = function
         self._found: dict[Hashable, list[ArrayProgram]] = {}
 
-    def get(self, arguments: Arguments, arrays: Sequence[ArrayArg]) -> ArrayProgram:
+    def get(self, arguments: Arguments, arrays: Sequence[ArrayArg], *, apart: bool = False) -> ArrayProgram:
         """The program for these arguments and arrays.
+
+        Equal gradients are one result, as those of a sum are, unless results are to be ``apart``.
 
         Raises:
             TraceError: what tracing raises, such as WF254 for shapes that do not broadcast.
         """
         kinds = tuple((a.dtype, a.number, tuple(min(n, 2) for n in a.shape)) for a in arrays)  # 0 and 1 are special
-        known = self._found.setdefault((arguments, kinds, captured(self.function)), [])
+        once = is_gradient(self.function) and not apart
+        known = self._found.setdefault((arguments, kinds, once, captured(self.function)), [])
         shapes = [a.shape for a in arrays]
         found = next((p for p in known if serves(p, shapes)), None)
         if found is None:
-            found = _traced(self.function, arguments, arrays)
+            found = _traced(self.function, arguments, arrays, once=once)
             warn_of_broken_laws(found.used)
             known[:] = [found, *known[: KEPT - 1]]
         return found
@@ -55,14 +59,16 @@ def serves(program: ArrayProgram, shapes: Sequence[tuple[int, ...]]) -> bool:
     return all(prod(of[d] for d in program.dims_of(space)) <= most for space, most in program.most)
 
 
-def _traced(function: Callable[..., Any], arguments: Arguments, arrays: Sequence[ArrayArg]) -> ArrayProgram:
+def _traced(
+    function: Callable[..., Any], arguments: Arguments, arrays: Sequence[ArrayArg], *, once: bool
+) -> ArrayProgram:
     """Traces ``function`` for these arguments."""
     name = getattr(function, "__name__", "program")
     if arguments.in_order:
         params = {key: slot.value for key, slot in arguments.named if isinstance(slot, Baked)}
-        return trace_arrays(function, arrays, params, name=name)
+        return trace_arrays(function, arrays, params, name=name, once=once)
 
-    return trace_arrays(of_arrays(function, arguments, len(arrays)), arrays, {}, name=name)
+    return trace_arrays(of_arrays(function, arguments, len(arrays)), arrays, {}, name=name, once=once)
 
 
 def of_arrays(function: Callable[..., Any], arguments: Arguments, count: int) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ from ..frames import Tracing
 from ..graph import Expr
 from ..signatures import defined, parameters
 from ..symbols import Sym
-from ..tracing import structure_of
+from ..tracing import Structure, renumbered, structure_of
 from ..values import Value
 from . import methods, types  # noqa: F401 - gives symbolic arrays their methods
 from .dims import Axes, Dims, bits
@@ -40,7 +40,12 @@ class ArrayArg(NamedTuple):
 
 
 def trace_arrays(
-    function: Callable[..., Any], arrays: Sequence[ArrayArg], params: Mapping[str, Any], *, name: str | None = None
+    function: Callable[..., Any],
+    arrays: Sequence[ArrayArg],
+    params: Mapping[str, Any],
+    *,
+    name: str | None = None,
+    once: bool = False,
 ) -> ArrayProgram:
     """Traces ``function`` over one symbolic array per argument.
 
@@ -50,6 +55,7 @@ def trace_arrays(
         arrays: the element type and the shape of each array; () is the shape of a number that is given at run time.
         params: Python values baked into the program.
         name: what to call it; the function's own name by default.
+        once: whether results that are the same value are one output, and so one array.
 
     Raises:
         TraceError: WF253 for values of another trace, WF263 for a result that is no array; and what the
@@ -65,6 +71,8 @@ def trace_arrays(
     leaves: list[Value] = []
     structure = structure_of(label, got, leaves, function, code="WF263")
     results = [_result(i, r, dims, label, function) for i, r in enumerate(leaves)]
+    if once:
+        results, structure = _once(results, structure)
     results += [_check(c) for _, c in held.checks]
     exprs = [r.in_memory() if r.dtype in types.BYTES else r.expr for r in results]
     final = Numbered(exprs, [r.axes for r in results], dims)
@@ -119,6 +127,13 @@ def _result(position: int, value: Value, dims: Dims, label: str, function: Any) 
     if not isinstance(value, SymArray):
         raise error("WF263", name=label, position=position, where=defined(function))
     return value
+
+
+def _once(results: Sequence[SymArray], structure: Structure) -> tuple[list[SymArray], Structure]:
+    """The results that differ, and how they nest."""
+    first: dict[object, int] = {}
+    numbers = [first.setdefault((type(r), r.dtype, r.axes, r.expr.digest), len(first)) for r in results]
+    return [results[numbers.index(i)] for i in range(len(first))], renumbered(structure, numbers)
 
 
 def _joined(axes: Axes, dims: Dims) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from ..graph import Expr, rewrite, walk
 from ..signatures import parameters
 from ..values import Value
 from .keeping import Keep, chosen, dependent
-from .vjp import Given, Unchecked, backward, differentiated, gradients_of, named
+from .vjp import Given, Unchecked, as_gradient, backward, differentiated, gradients_of, named
 
 
 def kept_of(function: Callable[..., Any], results: int, wrt: Sequence[str] | None, own: Given) -> list[Keep]:
@@ -64,7 +64,7 @@ def reading(function: Callable[..., Any], results: int, wrt: Sequence[str] | Non
 
     keyword = [p.replace(kind=p.KEYWORD_ONLY, default=None) for p in parameters(function) if p.kind not in _VARIADIC]
     arrays = Parameter("arrays", Parameter.VAR_POSITIONAL)
-    return _named(from_kept, function, "backward", [*gradients_of(function, results), arrays, *keyword])
+    return as_gradient(_named(from_kept, function, "backward", [*gradients_of(function, results), arrays, *keyword]))
 
 
 _VARIADIC = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)

@@ -54,7 +54,18 @@ def backward(function: Callable[..., Any], results: int = 1, wrt: Sequence[str] 
     pulled_back.__name__ = pulled_back.__qualname__ = f"{name}_backward"
     pulled_back.__signature__ = Unchecked([*gradients_of(function, results), *parameters(function)])  # type: ignore[attr-defined]
     pulled_back.defined = function  # type: ignore[attr-defined]
-    return pulled_back
+    return as_gradient(pulled_back)
+
+
+def as_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function``, known as one whose results are gradients."""
+    function.gradients = True  # type: ignore[attr-defined]
+    return function
+
+
+def is_gradient(function: Callable[..., Any]) -> bool:
+    """Whether the results of a function are gradients."""
+    return getattr(function, "gradients", False)
 
 
 def differentiated(
