@@ -245,7 +245,7 @@ def _accesses(words: Words, own: PreparedStep) -> list[tuple[str, ...]]:
 
 def _access(access: str, item: int, vector: int) -> str:
     """An access in words: its bytes, and where it begins."""
-    if access in ("kept", "side"):
+    if access in ("kept", "side", "section"):
         return f"{item} bytes, one element a {'row' if access == 'kept' else 'column'}"
     if access in OF_BITS:
         at_once = {"bits": f"{vector} bit(s) of a word", "bits_transposed": "a byte of bits along each row of a block"}

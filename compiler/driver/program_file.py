@@ -76,7 +76,7 @@ def _to_json(found: ProgramArtifact) -> dict[str, Any]:
         "slices": p.slices,
         "bits": p.bits,
         "steps": [_step_to_json(s) for s in found.steps.steps],
-        "buffers": [[b.dtype.name, b.dims] for b in found.steps.buffers],
+        "buffers": [[b.dtype.name, b.dims, b.sections] for b in found.steps.buffers],
         "kernels": [artifact_file.to_json(a) for a in found.kernels],
         "names": found.names,
         "ones": found.ones,
@@ -204,8 +204,8 @@ def _integer(name: str, j: Any) -> int | None:
 
 
 def _buffer(name: str, j: Any) -> Buffer:
-    t, dims = read.of(name, j, list)
-    return Buffer(read.dtype(name, t), _dims(name, dims))
+    t, dims, sections = read.of(name, j, list)
+    return Buffer(read.dtype(name, t), _dims(name, dims), _dims(name, sections))
 
 
 def _operand(name: str, j: Any) -> Operand:

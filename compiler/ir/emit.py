@@ -12,7 +12,7 @@ from ..dtypes import I64, DType
 from ..errors import Location
 from ..plan.abi import Kernel
 from ..program.analysis.signs import is_at_most_zero
-from ..program.graph import ELEMENT, KEPT, REDUCED, SCALAR, SIDE, Expr, MonoidGraph, Space, union, walk
+from ..program.graph import ELEMENT, KEPT, REDUCED, SCALAR, SECTION, SIDE, Expr, MonoidGraph, Space, union, walk
 from ..target import Target
 from . import attributes
 from .combine import pack, unpack
@@ -75,7 +75,7 @@ class _Emitter:
         """The tensor type of elements ``t`` in a space."""
         if space == SIDE:
             return ir.RankedTensorType.get(self.full[len(self.kept) :], t)
-        return ir.RankedTensorType.get(self.full if space & REDUCED else self.kept, t)
+        return ir.RankedTensorType.get(self.full if space & (REDUCED | SECTION) else self.kept, t)
 
     def function(self, target: Target) -> None:
         k = self.kernel
@@ -167,8 +167,10 @@ class _Emitter:
         assert isinstance(graph, MonoidGraph)
         types = [mlir_type(t) for t in graph.state]
         source = pack([self.at(a, ELEMENT) for a in e.args])
-        dims = self.dims if e.space == KEPT else ir.DenseI64ArrayAttr.get(list(range(len(self.kept))))
-        attributes = {"dims": dims, "commutative": ir.BoolAttr.get(graph.commutative)}
+        over = {SIDE: range(len(self.kept)), SECTION: range(0)}.get(e.space, range(len(self.kept), len(self.full)))
+        attributes = {"dims": ir.DenseI64ArrayAttr.get([*over]), "commutative": ir.BoolAttr.get(graph.commutative)}
+        if e.space == SECTION:
+            attributes["section"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), self.kernel.facts.section)
         result = state_type([self.tensor(t, e.space) for t in types])
         op = ir.Operation.create("fold.reduce", [result], [source], attributes, regions=2)
         with ir.InsertionPoint(op.regions[0].blocks.append()):
@@ -185,7 +187,7 @@ class _Emitter:
 
 def _written_in(output: Expr) -> Space:
     """The space of the array to which a result is written."""
-    return ELEMENT if output.space & REDUCED else SIDE if output.space == SIDE else KEPT
+    return ELEMENT if output.space & REDUCED else output.space if output.space in (SIDE, SECTION) else KEPT
 
 
 def _numbering(e: Expr) -> dict[str, Any]:

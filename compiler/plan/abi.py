@@ -43,7 +43,7 @@ NUMBER_BITS = 24
 
 RARE = (
     "repeats", "flat", "by_row", "gapped", "pieces", "block", "places", "numbers", "once", "stores", "full",
-    "waiting", "walked", "rows_first", "numberings", *RARE_IN_PLANS,
+    "waiting", "walked", "rows_first", "numberings", "section", *RARE_IN_PLANS,
 )  # fmt: skip
 """The facts, and the fields of a plan, that the IR leaves out where they have their default."""
 
@@ -66,7 +66,8 @@ class Facts:
             has a block of elements and its other accesses are along the kept axis. ``bits_transposed``: a byte of
             bits along the reduced axis, in such blocks. ``matrix``: vectors along the reduced axis, of a tile whose
             rows lie along the kept axis. ``reversed``: vectors of rows that are walked backwards. ``side``: of an
-            output, one element for each of a row, which a side fold leaves.
+            output, one element for each of a row, which a side fold leaves; ``section``: one for each section of
+            ``section`` elements of a row, one behind another.
         store_vector: whether each thread's results are neighbours and aligned in every output.
         ragged: whether arrays say where each row begins and ends.
         repeats: whether the launch says how often elements and results are repeated.
@@ -88,6 +89,7 @@ class Facts:
         rows_first: whether CTAs of a map that follow each other have other rows, and not other parts of one.
         numberings: along which dims the numbers of each numbering of the program rise: ``kept``, ``reduced``,
             ``both`` or ``none``, for a count of elements.
+        section: the elements of a section of a row of which the kernel leaves a state; 0 where it leaves none.
     """
 
     kept_rank: int
@@ -111,6 +113,7 @@ class Facts:
     walked: bool = False
     rows_first: bool = False
     numberings: tuple[str, ...] = ()
+    section: int = 0
 
     def row(self, geometry: Geometry) -> int:
         """The results of a row: those of a CTA are in one row."""

@@ -95,6 +95,7 @@ class Task:
         target, sms: the machine.
         determinism: what the bits of a result may depend on: on the arrays and the machine (``run``), on shape, strides
             and types alone (``portable``), or also on the order in which CTAs end (``none``).
+        inner: the elements of a part of a row of whose sections the program leaves states; 0 where it leaves none.
     """
 
     program: Program
@@ -103,6 +104,7 @@ class Task:
     target: Target
     sms: int
     determinism: Determinism = "run"
+    inner: int = 0
 
     # --- the machine ---
     @property

@@ -3,7 +3,8 @@
 An ``Expr`` is one value of a tensor program. Its *space* is the set of the program's dims along which it varies, as
 bits. A reduction has two groups of dims, the kept and the reduced ones. So a value lives in ``ELEMENT`` (one value per
 element), ``KEPT`` (one per result), ``REDUCED`` (one per element of a result, the same for all results), ``SCALAR``
-(one in all: constants and the count) or ``SIDE`` (one per element of a result, folded over all results).
+(one in all: constants and the count), ``SIDE`` (one per element of a result, folded over all results) or ``SECTION`` (one
+per section of elements that follow each other).
 The ``digest`` names the structure and nothing else, so two functions that trace alike share one compiled kernel.
 """
 
@@ -27,6 +28,8 @@ SCALAR, KEPT, REDUCED, ELEMENT = 0, 1, 2, 3
 """The spaces of a program with one group of kept dims and one of reduced dims."""
 SIDE = 4
 """The space of what a fold over the kept dims leaves, and of what is made of that alone."""
+SECTION = 8
+"""The space of the states of sections of a row, which a later step combines."""
 
 
 def union(spaces: Iterable[Space]) -> Space:
@@ -151,12 +154,17 @@ class Program:
     @lazy
     def reduces(self) -> tuple[Expr, ...]:
         """Every ``reduce`` node over the reduced dims, operands before users."""
-        return tuple(e for e in walk(self.outputs) if e.op == "reduce" and e.space != SIDE)
+        return tuple(e for e in walk(self.outputs) if e.op == "reduce" and e.space not in (SIDE, SECTION))
 
     @lazy
     def side(self) -> Expr | None:
         """The ``reduce`` node over the kept dims, of all side folds of the program; None without them."""
         return next((e for e in walk(self.outputs) if e.op == "reduce" and e.space == SIDE), None)
+
+    @lazy
+    def section(self) -> Expr | None:
+        """The ``reduce`` node over sections of a row; None where no step combines such."""
+        return next((e for e in walk(self.outputs) if e.op == "reduce" and e.space == SECTION), None)
 
     @property
     def side_states(self) -> tuple[DType, ...]:
@@ -165,8 +173,8 @@ class Program:
 
     @property
     def monoids(self) -> tuple[MonoidGraph, ...]:
-        """The monoid of each reduction, that over the kept dims last."""
-        own = (*self.reduces, *([self.side] if self.side else []))
+        """The monoid of each reduction over the reduced dims, then of that over the kept dims, then over sections."""
+        own = (*self.reduces, *(e for e in (self.side, self.section) if e))
         return tuple(e.value for e in own if isinstance(e.value, MonoidGraph))
 
     @lazy
@@ -178,7 +186,8 @@ class Program:
     def reads_again(self) -> bool:
         """Whether it is more than a reduction: it folds again or never, gathers, or uses its results."""
         uses = any(o.space & REDUCED for o in self.outputs)
-        return uses or bool(self.gathered) or len(self.reduces) != 1 or self.side is not None
+        aside = self.side is not None or self.section is not None
+        return uses or bool(self.gathered) or len(self.reduces) != 1 or aside
 
     @lazy
     def gathered(self) -> frozenset[int]:

@@ -46,6 +46,7 @@ class Kernel(Arithmetic):
         inputs, results: the tensors that the function takes, and those that it returns.
         phases: its reductions over the reduced dims, in the order in which each needs the results of those before it.
         side: its reduction over the kept dims; None without side folds.
+        sections: its reduction over sections of rows; None without one.
         phase: the one of them that the stages are made for.
         indexed, counted: whether it uses the numbers of the elements of each result, and their count.
         index: the type of an index.
@@ -60,6 +61,7 @@ class Kernel(Arithmetic):
     results: list[Any]
     phases: tuple[Phase, ...]
     side: Phase | None
+    sections: Phase | None
     phase: int
     indexed: bool
     counted: bool
@@ -76,10 +78,11 @@ class Kernel(Arithmetic):
         plan, facts = attributes.read(function)
         block = function.regions[0].blocks[0]
         ops = [o.operation for o in block.operations]
-        phases, side = _phases(function, ops, plan, facts)
+        phases, side, sections = _phases(function, ops, plan, facts)
         _check_ragged(function, plan, facts)
         _check_numberings(function, ops, plan, facts)
-        for region in (r for phase in (*phases, *([side] if side else [])) for r in phase.reduce.regions):
+        aside = [phase for phase in (side, sections) if phase]
+        for region in (r for phase in (*phases, *aside) for r in phase.reduce.regions):
             own_constants(region)
         own = {o.name for o in ops if "numbering" not in o.attributes}
         indexed, counted = (name in own for name in ("fold.iota", "fold.count"))
@@ -88,12 +91,19 @@ class Kernel(Arithmetic):
         extents = (len(inputs), len(results), states)
         entry, args = _entry(name, plan, facts, params(*extents, facts, plan, indexed=indexed, counted=counted))
         index = ir.IntegerType.get_signless(facts.index_bits)
-        return cls(function, entry, plan, facts, inputs, results, phases, side, 0, indexed, counted, index, args)
+        return cls(
+            function, entry, plan, facts, inputs, results, phases, side, sections, 0, indexed, counted, index, args
+        )
 
     @property
     def side_results(self) -> list[int]:
         """The numbers of the results that side folds leave."""
         return [n for n, kind in enumerate(self.facts.stores) if kind == "side"]
+
+    @property
+    def section_results(self) -> list[int]:
+        """The numbers of the results that are states of sections."""
+        return [n for n, kind in enumerate(self.facts.stores) if kind == "section"]
 
     @property
     def maps(self) -> bool:
@@ -108,6 +118,12 @@ class Kernel(Arithmetic):
         """The kernel as its side folds see it when threads are arranged by ``plan``."""
         assert self.side is not None
         return replace(self, phases=(self.side,), side=None, phase=0, plan=plan)
+
+    @property
+    def of_sections(self) -> Kernel:
+        """The kernel as the fold of sections sees it."""
+        assert self.sections is not None
+        return replace(self, phases=(self.sections,), sections=None, phase=0)
 
     @property
     def reduce(self) -> Any:
@@ -251,8 +267,10 @@ def _entry(name: str, plan: Plan, facts: Facts, taken: Sequence[Param]) -> tuple
     return entry.operation, args
 
 
-def _phases(function: Any, ops: list[Any], plan: Plan, facts: Facts) -> tuple[tuple[Phase, ...], Phase | None]:
-    """The reductions among ops, and that over the kept dims, if CTAs are persistent.
+def _phases(
+    function: Any, ops: list[Any], plan: Plan, facts: Facts
+) -> tuple[tuple[Phase, ...], Phase | None, Phase | None]:
+    """The reductions among ops, that over the kept dims, if CTAs are persistent, and that over sections of rows.
 
     There is one, unless the plan says where rows wait for more.
     """
@@ -267,7 +285,9 @@ def _phases(function: Any, ops: list[Any], plan: Plan, facts: Facts) -> tuple[tu
     sides = [p for p in found if any(d < facts.kept_rank for d in ir.DenseI64ArrayAttr(p.reduce.attributes["dims"]))]
     if len(sides) != bool(plan.persistent):
         raise _refused(function, f"{int(bool(plan.persistent))} fold.reduce over the kept dims", len(sides))
-    return tuple(p for p in found if p not in sides), sides[0] if sides else None
+    sections = [p for p in found if "section" in p.reduce.attributes]
+    phases = tuple(p for p in found if p not in sides and p not in sections)
+    return phases, next(iter(sides), None), next(iter(sections), None)
 
 
 def _refused(function: Any, expected: str, found: object) -> WarpfoldError:

@@ -13,7 +13,7 @@ from ...compiler.errors import error
 from ...compiler.plan.ladder import expand
 from ...compiler.plan.plan import Determinism, Plan
 from ...compiler.planner import choose as planner
-from ...compiler.planner.resident import matrix_tiles, once, sides, transposed
+from ...compiler.planner.resident import matrix_tiles, once, sections, sides, transposed
 from ...compiler.planner.resident.accesses import has_bits, writes_bits
 from ...compiler.planner.resident.choose import LITTLE_MORE, cuts, is_far, names_residency, owning
 from ...compiler.planner.resident.maps import rows_apart, turns
@@ -21,7 +21,7 @@ from ...compiler.planner.task import Notes, Task
 from ...compiler.program.array_program import ArrayProgram, Fold, Layout
 from ...compiler.program.bit_arrays import WORD
 from ...compiler.program.cuts.cut import cut
-from ...compiler.program.cuts.steps import Operand, Step, Steps
+from ...compiler.program.cuts.steps import Buffer, Operand, Step, Steps
 from ...compiler.program.graph import REDUCED, walk
 from ...compiler.program.rewrites.narrowing import narrowed
 from ...compiler.program.rewrites.one_hot import gathered
@@ -177,6 +177,8 @@ class StepPlanner:
             spec = spec if output.dtype != BIT else spec._replace(dtype=BIT)
             self.operands[Operand("output", i)] = _along_dims(spec, layout, output.axes, self.sizes)
         self.alone: dict[tuple[Dims, Dims], list[tuple[str, str]]] = {}  # rows without side folds, and why
+        self.whole: dict[tuple[Dims, Dims], list[tuple[str, str]]] = {}  # rows without states of sections, and why
+        self.sections: dict[Dims, int] = {}  # the elements of a section along dims
         self.order = memory_order(self.sizes, [s.strides for s in self.operands.values()])
 
     def prepared(self, options: str) -> PreparedProgram:
@@ -185,7 +187,8 @@ class StepPlanner:
         asked = asked_of(steps, options)
         plans = [self._planned(t, own) for t, own in zip(tasks, asked, strict=True)]
         for step, own in zip(steps.steps, plans, strict=True):
-            own.choice.rejected += self.alone.get((step.kept, step.reduced), [])
+            rows = step.kept, step.reduced
+            own.choice.rejected += [*self.alone.get(rows, []), *self.whole.get(rows, [])]
         return self.planned(steps, plans)
 
     def planned(self, steps: Steps, plans: Sequence[Prepared]) -> PreparedProgram:
@@ -196,7 +199,7 @@ class StepPlanner:
         ]
         offsets, nbytes = [], 0
         for b in steps.buffers:
-            (offset,), nbytes = placed(max(1, prod(self.sizes[d] for d in b.dims)), (b.dtype,), nbytes)
+            (offset,), nbytes = placed(max(1, prod(self._shape(b))), (b.dtype,), nbytes)
             offsets.append(offset)
         return PreparedProgram(self.program, tuple(found), tuple(offsets), nbytes, steps)
 
@@ -218,8 +221,14 @@ class StepPlanner:
                 for s, t in zip(steps.steps, tasks, strict=True)
                 if (notes := self._why_alone(t, options)) is not None
             }
-            if alone:
+            whole = {
+                (s.kept, s.reduced): [("sections", why)]
+                for s, t in zip(steps.steps, tasks, strict=True)
+                if t.program.section and (why := self._why_whole(s, t, steps, options))
+            }
+            if alone or whole:
                 self.alone |= alone
+                self.whole |= whole
                 continue
             owned = [
                 (step, owning(task, Notes(), options))
@@ -253,6 +262,22 @@ class StepPlanner:
         if plan and sides.taking(task, plan, notes, options):
             return None
         return [note for note in notes.rejected if note[0] == "persistent"]
+
+    def _why_whole(self, step: Step, task: Task, steps: Steps, options: str) -> str:
+        """Why a step cannot leave states of sections of its rows for another one; empty if it can."""
+        if cuts(options):
+            return "asked for"
+        if not self._is_in_order(step, steps):
+            return "elements of rows follow each other otherwise than rows do"
+        plan = owning(task, Notes(), options)
+        return sections.why_not(task, plan.with_options(options) if plan and options else plan)
+
+    def _is_in_order(self, step: Step, steps: Steps) -> bool:
+        """Whether all arrays with elements of rows have the rows, and the elements of a row, in the order of memory."""
+        along = [[d for d in self.order if d in dims and self.sizes[d] > 1] for dims in (step.kept, step.reduced)]
+        strides = [self._operand(o, steps).strides for o in (*step.inputs, *step.outputs) if o.kind != "buffer"]
+        own = [[[s[d] for d in dims] for dims in along] for s in strides if all(s[d] for dims in along for d in dims)]
+        return all(axis == sorted(axis, reverse=True) and min(axis, default=1) > 0 for s in own for axis in s)
 
     def _along(self, step: Step, task: Task, fits: Fits, options: str) -> Dims:
         """The dims along which the threads of a step go: for one without a fold, those that suit its arrays.
@@ -318,8 +343,8 @@ class StepPlanner:
         packs = any(o.dtype == BIT for o in self.program.outputs)
         whole = frozenset(d for d, n in enumerate(self.sizes) if packs and n % WORD == 0)
         portable = self.determinism == "portable"
-        alone = frozenset(self.alone)
-        return _steps(self.program, long, far, turned, empty, self.order, portable, whole, alone)
+        apart = frozenset(self.alone), frozenset(self.whole)
+        return _steps(self.program, long, far, turned, empty, self.order, portable, whole, *apart)
 
     def _folds_once(self, step: Step, plan: Plan | None, steps: Steps, long: Rows, far: Rows) -> bool:
         """Whether a step of values of rows reads its elements once, in a reduction, if no CTA owns the rows.
@@ -364,8 +389,9 @@ class StepPlanner:
 
     def _read_by(self, step: Step, steps: Steps) -> int:
         """The elements that a step reads."""
-        dims = [self.program.read(o.number) if o.kind == "view" else steps.buffers[o.number].dims for o in step.inputs]
-        return sum(prod(self.sizes[d] for d in own) for own in dims)
+        views = [self.program.read(o.number) for o in step.inputs if o.kind == "view"]
+        read = sum(prod(self.sizes[d] for d in own) for own in views)
+        return read + sum(prod(self._shape(steps.buffers[o.number])) for o in step.inputs if o.kind == "buffer")
 
     def tasks(self, steps: Steps) -> list[Task]:
         """What the planner is asked for each step."""
@@ -375,9 +401,11 @@ class StepPlanner:
         """What the planner is asked for a step."""
         operands = (*step.inputs, *step.outputs)
         specs = [self._operand(o, steps) for o in operands]
+        read, left = ({b for o in own if (b := self._sections_of(o, steps))} for own in (step.inputs, step.outputs))
+        sizes, inner = (self._coarse(next(iter(read))) if read else self.sizes), next(iter(left), ())
         in_order = self.determinism == "portable" and step.program.reads_again
         starts = [self.offsets.get(o, 0) for o in operands]
-        geometry = step_geometry(step, self.sizes, [s.strides for s in specs], starts=starts, in_order=in_order)
+        geometry = step_geometry(step, sizes, [s.strides for s in specs], starts=starts, in_order=in_order)
         geometry = replace(geometry, gathered=self._gathered(step))
         program = step.program
         if not program.reads_again:
@@ -385,7 +413,26 @@ class StepPlanner:
             program = found if most is None or geometry.n_reduced <= most else program
             geometry = without_repeats(program, geometry, len(step.inputs))
         addresses = tuple(s.address for s in specs)
-        return Task(program, geometry, addresses, self.machine.target, self.machine.sms, self.determinism)
+        machine = self.machine.target, self.machine.sms, self.determinism
+        task = Task(program, geometry, addresses, *machine, prod(self.sizes[d] for d in inner) if inner else 0)
+        if inner:
+            self.sections[inner] = max(1, sections.elements(task))
+        return task
+
+    def _sections_of(self, operand: Operand, steps: Steps) -> Dims:
+        """The dims along which a buffer has a value for each section; nothing for other arrays."""
+        return steps.buffers[operand.number].sections if operand.kind == "buffer" else ()
+
+    def _coarse(self, inner: Dims) -> Dims:
+        """The sizes of all dims where a section along the ``inner`` ones counts as one element."""
+        count = prod(self.sizes[d] for d in inner) // self.sections.get(inner, 1)
+        own = {d: count if d == inner[0] else 1 for d in inner}
+        return tuple(own.get(d, n) for d, n in enumerate(self.sizes))
+
+    def _shape(self, b: Buffer) -> Dims:
+        """The sizes of a buffer."""
+        sizes = self._coarse(b.sections) if b.sections else self.sizes
+        return tuple(sizes[d] for d in b.dims)
 
     def _gathered(self, step: Step) -> tuple[Gathered, ...]:
         """The axes along which indices choose elements of the arrays that a step reads."""
@@ -397,7 +444,12 @@ class StepPlanner:
         if operand.kind != "buffer":
             return self.operands[operand]
         b = steps.buffers[operand.number]
-        shape = tuple(self.sizes[d] for d in b.dims)
+        shape = self._shape(b)
+        if b.sections:
+            rows = next(s for s in steps.steps if operand in s.outputs)
+            dims = [*(d for d in self.order if d in rows.kept), *(d for d in self.order if d in rows.reduced)]
+            strides = dict(zip(b.dims, dense(shape, [b.dims.index(d) for d in dims]), strict=True))
+            return ArraySpec(self.sizes, tuple(strides.get(d, 0) for d in range(len(self.sizes))), 0, b.dtype)
         own = ArraySpec(shape, dense(shape, range(len(shape))), 0, b.dtype)
         return _along_dims(own, Layout(shape, own.strides), b.dims, self.sizes)
 
@@ -419,10 +471,11 @@ def _steps(
     portable: bool,
     whole: frozenset[int],
     alone: Rows,
+    unsplit: Rows,
 ) -> Steps:
     """The steps of a program, of whose rows those along ``long`` dims, and those without elements, are cut.
 
-    No side folds join the steps of rows that are ``alone``.
+    No side folds join the steps of rows that are ``alone``, and ``unsplit`` ones leave no states of sections.
     """
     others = {(kept, reduced): along for kept, reduced, along in turned}
 
@@ -438,7 +491,13 @@ def _steps(
         portable=portable,
         whole=whole,
         joins=lambda *rows: not portable and rows not in alone,
+        splits=lambda *rows: not portable and rows[:2] not in unsplit and _are_innermost(rows[2], rows[1], order),
     )
+
+
+def _are_innermost(inner: Dims, reduced: Dims, order: Sequence[int]) -> bool:
+    """Whether some dims are the innermost ones of rows."""
+    return {*inner} == {*[d for d in order if d in reduced][-len(inner) :]}
 
 
 def _along_dims(spec: ArraySpec, layout: Layout, axes: Sequence[int | None], sizes: Dims) -> ArraySpec:

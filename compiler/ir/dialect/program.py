@@ -19,6 +19,7 @@ from .base import (
     element,
     expect,
     int_attr,
+    power_of_two,
     state_type,
     values,
 )
@@ -32,6 +33,9 @@ class YieldOp(Fold.Operation, name="yield", traits=[ir.IsTerminatorTrait]):  # t
 
 class ReduceOp(Fold.Operation, name="reduce"):  # type: ignore[misc]
     """Reduces tensors over ``dims`` with a monoid: ``fold.reduce input {dims, commutative} ({identity}, {combine})``.
+
+    With ``section`` it reduces each section of so many elements that follow each other along the innermost dims, ``dims`` is
+    empty, and the result has the state of its section for each element.
 
     A state of several values comes and goes as one tuple of tensors, all of one shape. The identity region yields a
     state of scalars; the combine region takes the values of two such states (left, then right) and yields one.
@@ -53,6 +57,9 @@ class ReduceOp(Fold.Operation, name="reduce"):  # type: ignore[misc]
         rank = types[0].rank
         dims = _dims(op, rank)
         expect(all(t.rank == rank for t in types), op, f"inputs of rank {rank}", str(op.operands[0].type))
+        if "section" in op.attributes:
+            power_of_two(op, "section", 1 << 10)
+            expect(not dims, op, "no dims with a section", dims)
         wanted = [
             ir.RankedTensorType.get([t.shape[d] for d in range(rank) if d not in dims], t.element_type) for t in types
         ]

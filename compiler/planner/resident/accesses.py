@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from ...dtypes import BIT, NUMBER
 from ...plan.plan import Access
-from ...program.graph import ELEMENT, KEPT, REDUCED, SIDE, Space
+from ...program.graph import ELEMENT, KEPT, REDUCED, SECTION, SIDE, Space
 from ...space.geometry import Dim
 from .. import sittings
 from ..alignment import WIDEST
@@ -84,7 +84,7 @@ def _access(task: Task, operand: int, space: Space, axis: str, vector: int, shif
     if task.operand_type(operand) == BIT:
         return _bits(task, operand, space, axis, vector, shift)
     if space & REDUCED == 0:
-        return "side" if space == SIDE else "kept"
+        return "side" if space == SIDE else "section" if space == SECTION else "kept"
     if operand in shift:
         return "shifted"
     inner, others = _dims(task, axis)

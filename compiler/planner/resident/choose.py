@@ -21,7 +21,7 @@ from ..options import named
 from ..powers_of_two import floor2
 from ..table import Sitting, threshold
 from ..task import Choice, Notes, Task
-from . import columns, grid, held, l2, maps, matrix_tiles, once, rows, sides, tiled, transposed
+from . import columns, grid, held, l2, maps, matrix_tiles, once, rows, sections, sides, tiled, transposed
 from .accesses import accesses, elements_of, has_bits, is_by_columns, writes_bits
 
 UNROLL = threshold(4, "accesses in flight", sittings.RESIDENT_ROWS)
@@ -315,6 +315,7 @@ def _facts(task: Task, plan: Plan) -> Facts:
         waiting=_waiting(task, plan, found),
         rows_first=maps.shares_weights(task),
         numberings=numberings(task.program),
+        section=sections.elements(task) if task.program.section else 0,
     )
 
 

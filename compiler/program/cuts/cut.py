@@ -15,7 +15,7 @@ from ..graph import Expr, Space
 from ..rewrites.approximations import approximated
 from ..rewrites.online import online
 from ..rewrites.two_pass import two_pass
-from .phases import Along, Group, Owns, above_results, folds_below, grouped
+from .phases import Along, Group, Owns, Splits, above_results, folds_below, grouped
 from .step_programs import Buffers, named, step_of
 from .steps import Steps
 from .vertex_cut import vertex_cut
@@ -34,6 +34,7 @@ def cut(
     portable: bool = False,
     whole: Collection[int] = (),
     joins: Owns = lambda *_: False,
+    splits: Splits = lambda *_: False,
 ) -> Steps:
     """The steps of ``program``.
 
@@ -49,10 +50,12 @@ def cut(
         portable: whether results have the same bits on every GPU.
         whole: the dims along which elements fill words of bits.
         joins: ``joins(kept, reduced)`` says whether folds over the ``kept`` dims may be side folds of these rows.
+        splits: ``splits(kept, reduced, inner)`` says whether these rows may leave states of sections along the ``inner``
+            dims for a later step.
     """
     program = rewritten(program, owns, far, portable=portable)
     order = range(len(program.dims)) if order is None else order
-    groups = grouped(program, owns, order, whole, along, far, joins)
+    groups = grouped(program, owns, order, whole, along, far, joins, splits)
     homes = _homes(program, groups)
     buffers = Buffers(program)
     crossing: list[list[Expr]] = []

@@ -22,6 +22,9 @@ Owns = Callable[[tuple[int, ...], tuple[int, ...]], bool]
 The planner decides: ``owning`` in ``compiler/planner/resident/choose.py``.
 """
 
+Splits = Callable[[tuple[int, ...], tuple[int, ...], tuple[int, ...]], bool]
+"""Whether a step may leave states of sections along the last dims, given the kept and the reduced dims of its rows."""
+
 Along = Callable[[tuple[int, ...], tuple[int, ...]], tuple[int, ...]]
 """Along which dims the threads of a step without folds go, given the kept dims and those that they would go along."""
 
@@ -55,6 +58,9 @@ class Group:
         first: the elements that it gathers for a later one.
         far: whether rows wait far from the threads, or are folded once: another read costs more than instructions.
         sides: its side folds, over the dims of its rows, of elements that it has anyway.
+        sections: folds over parts of its rows, and maybe over rows: it leaves the states of sections for a later step.
+        sectioned: the innermost dims of its rows, of which these sections are parts.
+        source: the step that leaves the states of sections which this one combines; None where it folds elements.
     """
 
     kept: Space
@@ -66,6 +72,9 @@ class Group:
     first: tuple[Expr, ...] = ()
     far: bool = False
     sides: tuple[Expr, ...] = ()
+    sections: tuple[Expr, ...] = ()
+    sectioned: Space = 0
+    source: Group | None = None
 
     @property
     def space(self) -> Space:
@@ -80,7 +89,8 @@ class Group:
     @property
     def is_plain(self) -> bool:
         """Whether it is one reduction, whose results no element uses: a step for the planner of reductions."""
-        single = len(self.phases) == 1 and not self.sides and not any(map(self.is_full, self.written))
+        aside = self.sides or self.sections
+        single = len(self.phases) == 1 and not aside and not any(map(self.is_full, self.written))
         own = any(map(_gathers, (*self.first, *(w.value for w in self.written))))
         return single and not own and (not self.gathers or bool(self.mapped))
 
@@ -111,7 +121,8 @@ class Group:
     @property
     def folded(self) -> tuple[Expr, ...]:
         """The values that it folds."""
-        return tuple(a for phase in (*self.phases, self.sides) for f in phase for a in f.args)
+        phases = (*self.phases, self.sides) if self.source is None else ()
+        return tuple(a for phase in (*phases, self.sections) for f in phase for a in f.args)
 
     @property
     def roots(self) -> tuple[Expr, ...]:
@@ -179,6 +190,7 @@ def grouped(
     along: Along = lambda _, reduced: reduced,
     far: Owns = lambda *_: False,
     joins: Owns = lambda *_: False,
+    splits: Splits = lambda *_: False,
 ) -> list[Group]:
     """What the steps of ``program`` compute and write, in order.
 
@@ -192,9 +204,10 @@ def grouped(
         along: the planner's answer along which dims the threads of a step without folds go.
         far: the planner's answer which of the rows that are owned wait far from the threads, or are folded once.
         joins: the planner's answer in which steps of rows side folds may join.
+        splits: the planner's answer whether steps of rows may leave states of sections along some dims.
     """
     below = folds_below(program.roots)
-    groups = _fold_groups(program, below, owns, far, joins)
+    groups = _fold_groups(program, below, owns, far, joins, splits)
     step_of = {digest: i for i, g in reversed(list(enumerate(groups))) for digest in g.own}
     step_of |= {f.digest: i + 1 for i, g in enumerate(groups) for f in g.sides}  # known when the step is over
     left = [Written(Operand("output", i), o.expr, space_of(o.axes), o.words) for i, o in enumerate(program.outputs)]
@@ -219,7 +232,7 @@ def _steps(below: dict[str, frozenset[str]], e: Expr, step_of: dict[str, int]) -
 
 # --- folds -----------------------------------------------------------------------------------------------------------
 def _fold_groups(
-    program: ArrayProgram, below: dict[str, frozenset[str]], owns: Owns, far: Owns, joins: Owns
+    program: ArrayProgram, below: dict[str, frozenset[str]], owns: Owns, far: Owns, joins: Owns, splits: Splits
 ) -> list[Group]:
     """The steps of all folds, in an order in which each finds the results that it needs.
 
@@ -235,7 +248,11 @@ def _fold_groups(
             takers = [g for g, _ in ready if g.owned and joins(*map(program.dims_of, (g.kept, g.reduced)))]
             joined = [replace(g, sides=_sides(g, waiting, below)) for g in takers]
             group = next((g for g in joined if g.sides), None) or next((g for g, whole in ready if whole), ready[0][0])
-            groups.append(_with_early(group, program, early - group.own, below))
+            group = _with_early(group, program, early - group.own, below)
+            group.source = next((g for g in groups if {f.digest for f in g.sections} >= group.own), None)
+            if group.source is None and group.owned:
+                group.sections, group.sectioned = _sections(group, waiting, below, program, splits)
+            groups.append(group)
             waiting = [f for f in waiting if f.digest not in group.own]
     return groups
 
@@ -316,6 +333,31 @@ def _sides(group: Group, waiting: Sequence[Expr], below: dict[str, frozenset[str
     )
 
 
+def _sections(
+    group: Group, waiting: Sequence[Expr], below: dict[str, frozenset[str]], program: ArrayProgram, splits: Splits
+) -> tuple[tuple[Expr, ...], Space]:
+    """Folds over parts of the rows of ``group`` whose elements it reads anyway, and the dims of these parts.
+
+    They are all folds of one later step, which then combines the states of sections.
+    """
+    whole, left = group.kept | group.reduced, {f.digest for f in waiting} - group.own
+    read = _elements_read(group, group.folded)
+    for key in dict.fromkeys(_key(f) for f in waiting if f.digest not in group.own):
+        space, over, order = key
+        inner = over & group.reduced
+        alike = tuple(f for f in waiting if _key(f) == key)
+        served = not order and space | over == whole and inner
+        if served and all(
+            _fold(f).monoid.commutative
+            and left.isdisjoint(below[f.digest] - {f.digest})
+            and read & _elements_read(group, f.args)
+            for f in alike
+        ):
+            if splits(*map(program.dims_of, (group.kept, group.reduced, inner))):
+                return alike, inner
+    return (), 0
+
+
 def _elements_read(group: Group, roots: Sequence[Expr]) -> set[object]:
     """The views of which values below ``roots`` need an element for each of the group's."""
     return {e.value for e in above_results(roots) if e.op == "input" and e.space == group.kept | group.reduced}
@@ -327,7 +369,7 @@ def _writes_elements(group: Group, written: Written) -> bool:
 
     Bits that share a word belong to one row.
     """
-    if not group.owned or written.space != group.kept | group.reduced:
+    if not group.owned or group.source is not None or written.space != group.kept | group.reduced:
         return False
     if written.words is not None and space_of(written.words) != group.reduced:
         return False

@@ -14,7 +14,7 @@ from ...dtypes import BIT, NUMBER, DType
 from ...postorder import postorder
 from ..analysis.cost import COST
 from ..array_program import ArrayProgram, Fold
-from ..graph import ELEMENT, KEPT, REDUCED, SCALAR, SIDE, Expr, Program, Space, union
+from ..graph import ELEMENT, KEPT, REDUCED, SCALAR, SECTION, SIDE, Expr, Program, Space, union
 from ..storage import parts
 from ..tracing import product
 from .phases import Group, Written, above_results
@@ -51,6 +51,18 @@ class Buffers:
             self.all.append(Buffer(e.dtype, self.program.dims_of(e.space)))
         return Operand("buffer", self._numbers[e.digest])
 
+    def of_sections(self, fold: Expr, group: Group) -> list[Operand]:
+        """The buffers of the states of sections that the step ``group`` leaves for a fold, one for each value."""
+        found = []
+        for i, a in enumerate(fold.args):
+            key = f"{fold.digest}.{i}"
+            if key not in self._numbers:
+                self._numbers[key] = len(self.all)
+                dims = (*map(self.program.dims_of, (group.kept, group.reduced & ~group.sectioned, group.sectioned)),)
+                self.all.append(Buffer(a.dtype, (*dims[0], *dims[1], *dims[2]), dims[2]))
+            found.append(Operand("buffer", self._numbers[key]))
+        return found
+
     def filled(self, e: Expr) -> Operand:
         """The buffer of a value that depends on no fold, such as a count, which a step of its own writes before."""
         if e.digest not in self._numbers:
@@ -63,14 +75,14 @@ class Buffers:
 def step_of(program: ArrayProgram, group: Group, crossing: Sequence[Expr], buffers: Buffers) -> Step:
     """The step that computes what ``group`` says; it reads the values ``crossing`` from buffers."""
     made = _Translation(program, group, frozenset(e.digest for e in crossing), buffers)
-    outputs = tuple(made.output(w) for w in group.written)
+    outputs = (*(made.output(w) for w in group.written), *made.states_of_sections())
     kernel = Program(program.name, tuple(made.inputs.values()), outputs, program.where)
     return Step(
         kernel,
         program.dims_of(group.kept),
         group.order or program.dims_of(group.reduced),
         tuple(made.inputs),
-        tuple(w.operand for w in group.written),
+        (*(w.operand for w in group.written), *(o for f in group.sections for o in buffers.of_sections(f, group))),
         made.counted if kernel.uses_count else (),
         tuple(n.dims for n in made.numbered) if kernel.uses_index or kernel.numberings else (),
     )
@@ -120,6 +132,12 @@ class _Translation:
             self._fold(phase, KEPT)
         if group.sides:
             self._fold(group.sides, SIDE)
+        if group.sections:
+            self._fold(group.sections, SECTION)
+
+    def states_of_sections(self) -> list[Expr]:
+        """The kernel's outputs for the states of sections, in the order of their buffers."""
+        return [self.made[_value_of(f, i).digest] for f in self.group.sections for i in range(len(f.args))]
 
     def output(self, written: Written) -> Expr:
         """The kernel's output for a value: in the type of the array, for each element or each row."""
@@ -210,15 +228,26 @@ class _Translation:
     def _fold(self, phase: Sequence[Expr], space: Space) -> None:
         """Makes the folds of a phase one fold, over the product of their monoids, which leaves values in ``space``."""
         graphs = [e.value.monoid for e in phase if isinstance(e.value, Fold)]
-        args = tuple(self._translated(a) for e in phase for a in e.args)
+        args = tuple(a for e in phase for a in self._folded(e))
         graph = graphs[0] if len(graphs) == 1 else product(graphs)
         whole = Expr("reduce", args, args[0].dtype, space, graph, phase[0].where)
         position = 0
         for e in phase:
             for i, a in enumerate(e.args):
-                own = Expr("result", (e,), a.dtype, e.space, i)
-                self.made[own.digest] = Expr("result", (whole,), a.dtype, space, position)
+                self.made[_value_of(e, i).digest] = Expr("result", (whole,), a.dtype, space, position)
                 position += 1
+
+    def _folded(self, fold: Expr) -> list[Expr]:
+        """The values that a fold combines: those of elements, or the states of sections that an earlier step left."""
+        if self.group.source is None:
+            return [self._translated(a) for a in fold.args]
+        pairs = zip(self.buffers.of_sections(fold, self.group.source), fold.args, strict=True)
+        return [self._input(operand, a) for operand, a in pairs]
+
+
+def _value_of(fold: Expr, position: int) -> Expr:
+    """The node of a value of the state that a fold leaves."""
+    return Expr("result", (fold,), fold.args[position].dtype, fold.space, position)
 
 
 def _before(group: Group) -> frozenset[str]:

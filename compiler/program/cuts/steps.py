@@ -35,10 +35,12 @@ class Buffer(NamedTuple):
     Attributes:
         dtype: its element type.
         dims: the dims of the array program along which it lies, outermost first.
+        sections: the last of these dims, if it has a value for each section of the elements along them.
     """
 
     dtype: DType
     dims: tuple[int, ...]
+    sections: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from ..kernel import Kernel
 from ..reader import operands_of
 from .matrix_tile import MatrixTile
 from .row_accesses import RowAccesses, is_shifted, wide
+from .sections import store_sections
 from .values import Numbered
 
 REPEATED = 4
@@ -195,14 +196,18 @@ class HeldRow:
         if self.row.kernel.plan.walk == "blocked":
             self._store_blocks(elements)
             return
+        sections = self.row.kernel.sections
+        folded = sections.sources if sections else []
 
         def write(row: HeldRow, j: int) -> list[Any]:
             made = [(number, row.fragment(result, j)) for number, result in elements]
             for number, value in made:
                 row.store_access(number, value, j)
+            if folded:
+                store_sections(row.row, [row.fragment(v, j) for v in folded], row.starts[j])
             return []
 
-        self.each([result for _, result in elements], [], write)
+        self.each([*(result for _, result in elements), *folded], [], write)
         if self.tile:
             stores = self.row.kernel.facts.stores
             self.tile.write({n: element(v.type) for n, v in elements if stores[n] == "matrix"})

@@ -104,7 +104,8 @@ class Values:
     def apart(self) -> tuple[Numbered, Numbered]:
         """The results that have a value for each row, and those that have one for each element, with their numbers."""
         kernel = self.kernel
-        numbered = [(n, v) for n, v in enumerate(kernel.results) if n not in kernel.side_results]
+        aside = {*kernel.side_results, *kernel.section_results}
+        numbered = [(n, v) for n, v in enumerate(kernel.results) if n not in aside]
         return [(n, v) for n, v in numbered if not self.varies(v)], [(n, v) for n, v in numbered if self.varies(v)]
 
     def varies(self, v: Any) -> bool:
