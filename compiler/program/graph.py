@@ -3,8 +3,8 @@
 An ``Expr`` is one value of a tensor program. Its *space* is the set of the program's dims along which it varies, as
 bits. A reduction has two groups of dims, the kept and the reduced ones. So a value lives in ``ELEMENT`` (one value per
 element), ``KEPT`` (one per result), ``REDUCED`` (one per element of a result, the same for all results), ``SCALAR``
-(one in all: constants and the count), ``SIDE`` (one per element of a result, folded over all results) or ``SECTION`` (one
-per section of elements that follow each other).
+(one in all: constants and the count), ``SIDE`` (one per element of a result, folded over all results) or ``SECTION``
+(one per section of elements that follow each other).
 The ``digest`` names the structure and nothing else, so two functions that trace alike share one compiled kernel.
 """
 

@@ -34,8 +34,8 @@ class YieldOp(Fold.Operation, name="yield", traits=[ir.IsTerminatorTrait]):  # t
 class ReduceOp(Fold.Operation, name="reduce"):  # type: ignore[misc]
     """Reduces tensors over ``dims`` with a monoid: ``fold.reduce input {dims, commutative} ({identity}, {combine})``.
 
-    With ``section`` it reduces each section of so many elements that follow each other along the innermost dims, ``dims`` is
-    empty, and the result has the state of its section for each element.
+    With ``section`` it reduces each section of so many elements that follow each other along the innermost dims:
+    ``dims`` is empty, and the result has, for each element, the state of its section.
 
     A state of several values comes and goes as one tuple of tensors, all of one shape. The identity region yields a
     state of scalars; the combine region takes the values of two such states (left, then right) and yields one.

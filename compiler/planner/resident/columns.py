@@ -29,7 +29,8 @@ cache and each SM has a tile: the cache reads a line for two tiles, and half as 
 KEPT = threshold(64, "elements that a thread keeps", sittings.RESIDENT_ROWS)
 """The most, so that an SM holds two CTAs of THREADS."""
 THREADS = threshold(256, "threads of a CTA", sittings.RESIDENT_ROWS)
-"""The most threads of a CTA; two CTAs of a cluster become one of twice as many."""
+"""The most threads of a CTA; two CTAs of a cluster become one of twice as many. So does a CTA of which a thread would
+keep more than KEPT elements of several arrays."""
 LEAST = threshold(8, "accesses of a thread", sittings.RESIDENT_ROWS)
 """More warps share a column only if each makes this many accesses."""
 NARROW = threshold(2, "bytes of an element", sittings.RESIDENT_COLUMNS)
@@ -171,6 +172,9 @@ def _kept(task: Task, notes: Notes) -> Plan | None:
     single = vector == 1 and overlap > 0
     if (cluster == 1 and _held(n, lanes_kept, THREADS, 1) > KEPT_SINGLE) if single else cluster == 2:
         warps, cluster = 2 * warps, 1
+    inputs = sum(i < len(task.program.inputs) for i in elements_of(task))
+    if warps * WARP == THREADS and _held(n, lanes_kept, THREADS, cluster) * vector * inputs > KEPT:
+        warps *= 2
     while warps > 1 and _held(n, lanes_kept, warps * WARP // 2, cluster) <= LEAST:
         warps //= 2
     held = _held(n, lanes_kept, warps * WARP, cluster)

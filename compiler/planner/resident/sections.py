@@ -15,7 +15,7 @@ from .accesses import accesses, elements_of, vector_of
 
 
 def elements(task: Task) -> int:
-    """The elements of a section: a power of two that divides the parts of rows; 0 where an access lies in two of them."""
+    """The elements of a section: a power of two that divides parts of rows; 0 where an access lies in two of them."""
     lanes, vector = WARP, vector_of(task, "reduced")
     while lanes and task.inner % (lanes * vector):
         lanes //= 2

@@ -19,7 +19,7 @@ from .. import sittings
 from ..powers_of_two import ceil2, floor2
 from ..table import threshold
 from ..task import Notes, Task
-from .accesses import elements_of
+from .accesses import accesses, elements_of
 
 BLOCKS = threshold((8, 16, 32), "warps of a CTA", sittings.SHARED_ROWS)
 """The sizes to choose from: of smaller ones an SM holds too few threads."""
@@ -27,6 +27,8 @@ IN_CLUSTER = threshold(8, "warps of a CTA of a cluster", sittings.SHARED_ROWS)
 """Larger ones are up to 1.3 times slower where rows are few or begin between boundaries, and never faster by 2 %."""
 REGISTERS = threshold(40, "registers of a thread", sittings.SHARED_ROWS)
 """A thread holds one phase of some accesses: the assembler gives it up to so many."""
+IN_PAIR = threshold(16, "warps of a CTA of a cluster of two", sittings.SIDE_FOLDS)
+"""Where rows of several arrays wait, in whole accesses, CTAs of a cluster of two have more."""
 LEAST_CTAS = threshold(3, "CTAs per SM", sittings.SHARED_ROWS)
 """A larger cluster shares a row of whose CTAs an SM holds fewer."""
 CTA_BYTES = threshold(94 * 1024, "bytes of a row in a CTA of the largest cluster", sittings.RESIDENT_ROWS)
@@ -83,7 +85,8 @@ def plan(task: Task, vector: int, count: int, notes: Notes) -> Plan | None:
         cluster, block = 1, _block(task, vector, count, 1, each)
         while cluster < largest and not (block and block.occupancy.ctas >= LEAST_CTAS):
             cluster *= 2
-            block = _block(task, vector, count, cluster, each, (IN_CLUSTER,))
+            pair = cluster == 2 and len(inputs) > 1 and "shifted" not in accesses(task, "reduced", vector)
+            block = _block(task, vector, count, cluster, each, (IN_PAIR if pair else IN_CLUSTER,))
     few = min(largest, _few(task, nbytes))
     if few >= max(LEAST_OF_FEW, 2 * cluster) and not are_runs(task, vector):
         cluster, block = few, _block(task, vector, count, few, each, (IN_CLUSTER,))

@@ -50,8 +50,8 @@ def cut(
         portable: whether results have the same bits on every GPU.
         whole: the dims along which elements fill words of bits.
         joins: ``joins(kept, reduced)`` says whether folds over the ``kept`` dims may be side folds of these rows.
-        splits: ``splits(kept, reduced, inner)`` says whether these rows may leave states of sections along the ``inner``
-            dims for a later step.
+        splits: ``splits(kept, reduced, inner)`` says whether these rows may leave states of sections, along the
+            ``inner`` dims, for a later step.
     """
     program = rewritten(program, owns, far, portable=portable)
     order = range(len(program.dims)) if order is None else order

@@ -336,25 +336,26 @@ def _sides(group: Group, waiting: Sequence[Expr], below: dict[str, frozenset[str
 def _sections(
     group: Group, waiting: Sequence[Expr], below: dict[str, frozenset[str]], program: ArrayProgram, splits: Splits
 ) -> tuple[tuple[Expr, ...], Space]:
-    """Folds over parts of the rows of ``group`` whose elements it reads anyway, and the dims of these parts.
+    """Folds over parts of the rows of ``group``, of elements that it reads anyway, and the dims of these parts.
 
-    They are all folds of one later step, which then combines the states of sections.
+    They are all folds of one later step, which then combines the states of sections. The step of the rows writes their
+    elements: a reduction stays one.
     """
     whole, left = group.kept | group.reduced, {f.digest for f in waiting} - group.own
+    if not any(space_of(o.axes) == whole and below[o.expr.digest] & group.own for o in program.outputs):
+        return (), 0
     read = _elements_read(group, group.folded)
-    for key in dict.fromkeys(_key(f) for f in waiting if f.digest not in group.own):
-        space, over, order = key
-        inner = over & group.reduced
-        alike = tuple(f for f in waiting if _key(f) == key)
-        served = not order and space | over == whole and inner
-        if served and all(
+    for space, over, order in dict.fromkeys(_key(f) for f in waiting if f.digest in left):
+        inner, alike = over & group.reduced, tuple(f for f in waiting if _key(f) == (space, over, order))
+        own = all(
             _fold(f).monoid.commutative
             and left.isdisjoint(below[f.digest] - {f.digest})
             and read & _elements_read(group, f.args)
             for f in alike
-        ):
-            if splits(*map(program.dims_of, (group.kept, group.reduced, inner))):
-                return alike, inner
+        )
+        served = own and inner and not order and space | over == whole
+        if served and splits(*map(program.dims_of, (group.kept, group.reduced, inner))):
+            return alike, inner
     return (), 0
 
 

@@ -1,7 +1,7 @@
-"""States of sections of a row, which a later step combines: lanes that have one section of an access meet by shuffles.
+"""The states of the sections of a row, which a later step combines: lanes that share a section meet by shuffles.
 
-Section s of a row is its elements s * section, ..., (s + 1) * section - 1. The states of all sections of all rows lie one
-behind another in an array.
+Section s of a row is its elements from ``s * section`` on, ``section`` of them. The states of all sections of all rows
+lie one behind another in an array.
 """
 
 from __future__ import annotations
