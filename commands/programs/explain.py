@@ -8,7 +8,7 @@ from ...compiler.plan.layout import INTEGERS, layout_of
 from ...compiler.plan.plan import OF_BITS, Determinism, Plan
 from ...compiler.postorder import postorder
 from ...compiler.program.bit_arrays import WORD
-from ...compiler.program.graph import REDUCED, SIDE, Expr
+from ...compiler.program.graph import REDUCED, SECTION, SIDE, Expr
 from ...compiler.target import WARP
 from ...runtime.programs.plans import PreparedStep
 from .. import levels, terminal
@@ -246,7 +246,8 @@ def _accesses(words: Words, own: PreparedStep) -> list[tuple[str, ...]]:
 def _access(access: str, item: int, vector: int) -> str:
     """An access in words: its bytes, and where it begins."""
     if access in ("kept", "side", "section"):
-        return f"{item} bytes, one element a {'row' if access == 'kept' else 'column'}"
+        of = {"kept": "row", "side": "column", "section": "section"}[access]
+        return f"{item} bytes, one element a {of}"
     if access in OF_BITS:
         at_once = {"bits": f"{vector} bit(s) of a word", "bits_transposed": "a byte of bits along each row of a block"}
         return at_once.get(access, "single bits")
@@ -272,13 +273,17 @@ def _phases(words: Words, own: PreparedStep) -> list[tuple[str, str]]:
         names = [
             words.operand(o)
             for o, e in zip(step.outputs, program.outputs, strict=True)
-            if bool(e.space & REDUCED or not program.reduces) == full and e.space != SIDE
+            if bool(e.space & REDUCED or not program.reduces) == full and e.space not in (SIDE, SECTION)
         ]
         if names:
             lines.append(("then", f"writes {', '.join(names)} for {kind}"))
+    if program.section:
+        names = [words.operand(o) for o, e in zip(step.outputs, program.outputs, strict=True) if e.space == SECTION]
+        section = f"each section of {own.prepared.choice.facts.section} elements"
+        lines.append(("beside", f"leaves the state of {section} in {', '.join(names)}, which a later step combines"))
     if program.side:
         names = [words.operand(o) for o, e in zip(step.outputs, program.outputs, strict=True) if e.space == SIDE]
-        over = f"folds {program.monoids[-1].name} along {words.dims(step.kept)}"
+        over = f"folds {program.monoids[len(program.reduces)].name} along {words.dims(step.kept)}"
         lines.append(("beside", f"{over} in persistent CTAs, writes {', '.join(names)}"))
     return lines
 

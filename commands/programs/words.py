@@ -89,7 +89,13 @@ class Words:
             "output": lambda: program.outputs[number].dtype,
             "buffer": lambda: self.prepared.cut.buffers[number].dtype,
         }
-        return types[operand.kind]().nbytes(self.size(self.operand_dims(operand)))
+        return types[operand.kind]().nbytes(self.size(self.operand_dims(operand))) // self._section(operand)
+
+    def _section(self, operand: Operand) -> int:
+        """The elements for which a buffer has one value."""
+        if operand.kind != "buffer" or not self.prepared.cut.buffers[operand.number].sections:
+            return 1
+        return next(s.prepared.choice.facts.section for s in self.prepared.steps if operand in s.step.outputs)
 
     def operands(self, operands: Iterable[Operand]) -> str:
         """Several of them, each once."""

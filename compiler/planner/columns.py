@@ -85,6 +85,10 @@ ADDED_ALIGNED_RESULTS = threshold(2, "elements of an access", sittings.FIFTEEN_T
 ADDED_IN_FLIGHT_OF_MANY = threshold(2, "accesses in flight", sittings.FIFTEEN_THOUSAND)
 """A thread has these of more rows of added bytes than are read at once."""
 
+NARROW_ARRAYS = threshold(2, "bytes of an element", sittings.GRADIENTS)
+"""Where each element is made of such ones of several arrays, a thread holds as many states as of one register each:
+narrower accesses would be of less than 8 bytes."""
+
 # --- elements that take much work ---
 HEAVY_BYTES = threshold(1 << 24, "bytes of an array", sittings.HEAVY_COLUMNS)
 """From here on elements that take much work decide the plan: the more work, the more of them must be under way."""
@@ -129,7 +133,17 @@ def plan(task: Task, notes: Notes) -> Plan:
 
 def registers(task: Task) -> int:
     """Registers of states that a thread may hold."""
-    return STATE_REGISTERS // (4 if task.state_registers >= SEVERAL_REGISTERS else 2)
+    several = task.state_registers >= SEVERAL_REGISTERS and not _reads_narrow_arrays(task)
+    return STATE_REGISTERS // (4 if several else 2)
+
+
+def _reads_narrow_arrays(task: Task) -> bool:
+    """Whether each element is made of narrow ones of several arrays."""
+    g = task.geometry
+    dims = (g.kept, g.reduced)
+    inputs = range(len(task.program.inputs))
+    arrays = [i for i in inputs if all(any(d.strides[i] for d in own) for own in dims)]
+    return len(arrays) > 1 and all(task.program.inputs[i].itemsize <= NARROW_ARRAYS for i in arrays)
 
 
 def is_short(task: Task, vector: int) -> bool:

@@ -401,6 +401,9 @@ class StepPlanner:
         """What the planner is asked for a step."""
         operands = (*step.inputs, *step.outputs)
         specs = [self._operand(o, steps) for o in operands]
+        for i, o in enumerate(step.outputs, len(step.inputs)):
+            if self._sections_of(o, steps):  # one behind another, without strides
+                specs[i] = specs[i]._replace(strides=(0,) * len(self.sizes))
         read, left = ({b for o in own if (b := self._sections_of(o, steps))} for own in (step.inputs, step.outputs))
         sizes, inner = (self._coarse(next(iter(read))) if read else self.sizes), next(iter(left), ())
         in_order = self.determinism == "portable" and step.program.reads_again

@@ -27,7 +27,9 @@ IN_CLUSTER = threshold(8, "warps of a CTA of a cluster", sittings.SHARED_ROWS)
 """Larger ones are up to 1.3 times slower where rows are few or begin between boundaries, and never faster by 2 %."""
 REGISTERS = threshold(40, "registers of a thread", sittings.SHARED_ROWS)
 """A thread holds one phase of some accesses: the assembler gives it up to so many."""
-IN_PAIR = threshold(16, "warps of a CTA of a cluster of two", sittings.SIDE_FOLDS)
+IN_SECTIONS = threshold(4, "warps of a CTA of a cluster", sittings.GRADIENTS)
+"""Replaces IN_CLUSTER where threads leave states of sections: they need more registers than REGISTERS."""
+IN_PAIR = threshold(16, "warps of a CTA of a cluster of two", sittings.GRADIENTS)
 """Where rows of several arrays wait, in whole accesses, CTAs of a cluster of two have more."""
 LEAST_CTAS = threshold(3, "CTAs per SM", sittings.SHARED_ROWS)
 """A larger cluster shares a row of whose CTAs an SM holds fewer."""
@@ -73,20 +75,21 @@ def plan(task: Task, vector: int, count: int, notes: Notes) -> Plan | None:
     inputs = [i for i in elements_of(task) if i < len(task.program.inputs)]
     each = vector * sum(task.operand_type(i).itemsize for i in inputs)
     largest = LARGEST_CLUSTER if task.target.has_clusters and not task.is_portable else 1
-    nbytes = count * each
+    nbytes, in_cluster = count * each, IN_SECTIONS if task.program.section else IN_CLUSTER
     if are_runs(task, vector):
         cluster = min(largest, ceil2(ceil(nbytes / RUNS_CTA_BYTES)))
         sizes = (RUNS_BLOCK if cluster == 1 else RUNS_BLOCK_OF_CLUSTER,)
         block = _block(task, vector, count, cluster, each, sizes)
     elif largest > 1 and nbytes >= WEIGHTED_BYTES and REDUCED in task.program.input_spaces:
         cluster = min(largest, max(WEIGHTED_CTAS, ceil2(ceil(nbytes / WEIGHTED_PART))))
-        block = _block(task, vector, count, cluster, each, (IN_CLUSTER,))
+        block = _block(task, vector, count, cluster, each, (in_cluster,))
     else:
         cluster, block = 1, _block(task, vector, count, 1, each)
         while cluster < largest and not (block and block.occupancy.ctas >= LEAST_CTAS):
             cluster *= 2
             pair = cluster == 2 and len(inputs) > 1 and "shifted" not in accesses(task, "reduced", vector)
-            block = _block(task, vector, count, cluster, each, (IN_PAIR if pair else IN_CLUSTER,))
+            warps = IN_PAIR if pair and not task.program.section else in_cluster
+            block = _block(task, vector, count, cluster, each, (warps,))
     few = min(largest, _few(task, nbytes))
     if few >= max(LEAST_OF_FEW, 2 * cluster) and not are_runs(task, vector):
         cluster, block = few, _block(task, vector, count, few, each, (IN_CLUSTER,))

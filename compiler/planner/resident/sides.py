@@ -27,7 +27,7 @@ MORE_STATES = Table(
     ((96, 32), (256, 64), (512, 128), (768, 256), (2048, 512)),
 )  # fmt: skip
 """Where they take more."""
-SHORT = threshold(4, "accesses of a thread", sittings.SIDE_FOLDS)
+SHORT = Table("accesses of a row", "accesses of a thread", sittings.GRADIENTS, ((16, 2), (128, 4)))
 """Shorter rows have as few lanes as keep them in so many."""
 BESIDE = threshold(30, "registers", sittings.SIDE_FOLDS)
 """Of a thread, beside those of its columns."""
@@ -106,7 +106,8 @@ def _threads(task: Task, count: int, vector: int, states: int) -> int:
     """The threads that share a row of ``count`` accesses; 0 where they have not enough registers."""
     table = ONE_STATE if states == 1 else MORE_STATES
     threads = table.at(count) or 0
-    threads = min(threads, ceil2(ceil(count / SHORT))) if threads == WARP else threads
+    if threads == WARP and (short := SHORT.at(count)):
+        threads = min(threads, ceil2(ceil(count / short)))
     while threads and _registers(task, ceil(count / threads) * vector, states) > MOST_REGISTERS:
         threads = 2 * threads if threads < 1024 else 0
     fits = threads and _registers(task, ceil(count / threads) * vector, states) * threads <= REGISTERS

@@ -27,7 +27,7 @@ def _gradient(groups: int) -> Any:
 def _group_norm_backward(dy: Any, x: Any, w: Any, groups: int) -> tuple[Any, Any, Any]:
     """The gradients of a group norm in f64, by the formulas."""
     dy, x, w = (a.astype(np.float64) for a in (dy, x, w))
-    n, c, *pixels = x.shape
+    n, _, *pixels = x.shape
     rows, along, channels = (n, groups, -1), (1, -1, *[1] * len(pixels)), (0, *range(2, x.ndim))
     v = x.reshape(rows)
     scale = 1 / np.sqrt(v.var(-1, keepdims=True) + 1e-5)
