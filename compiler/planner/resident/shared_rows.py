@@ -27,8 +27,8 @@ IN_CLUSTER = threshold(8, "warps of a CTA of a cluster", sittings.SHARED_ROWS)
 """Larger ones are up to 1.3 times slower where rows are few or begin between boundaries, and never faster by 2 %."""
 REGISTERS = threshold(40, "registers of a thread", sittings.SHARED_ROWS)
 """A thread holds one phase of some accesses: the assembler gives it up to so many."""
-IN_SECTIONS = threshold(4, "warps of a CTA of a cluster", sittings.GRADIENTS)
-"""Replaces IN_CLUSTER where threads leave states of sections: they need more registers than REGISTERS."""
+IN_SECTIONS = threshold(4, "warps of a CTA", sittings.GRADIENTS)
+"""Replaces BLOCKS and IN_CLUSTER where threads leave states of sections: they need more registers than REGISTERS."""
 IN_PAIR = threshold(16, "warps of a CTA of a cluster of two", sittings.GRADIENTS)
 """Where rows of several arrays wait, in whole accesses, CTAs of a cluster of two have more."""
 LEAST_CTAS = threshold(3, "CTAs per SM", sittings.SHARED_ROWS)
@@ -84,7 +84,8 @@ def plan(task: Task, vector: int, count: int, notes: Notes) -> Plan | None:
         cluster = min(largest, max(WEIGHTED_CTAS, ceil2(ceil(nbytes / WEIGHTED_PART))))
         block = _block(task, vector, count, cluster, each, (in_cluster,))
     else:
-        cluster, block = 1, _block(task, vector, count, 1, each)
+        sizes = (IN_SECTIONS,) if task.program.section else BLOCKS
+        cluster, block = 1, _block(task, vector, count, 1, each, sizes)
         while cluster < largest and not (block and block.occupancy.ctas >= LEAST_CTAS):
             cluster *= 2
             pair = cluster == 2 and len(inputs) > 1 and "shifted" not in accesses(task, "reduced", vector)

@@ -27,9 +27,13 @@ MORE_STATES = Table(
     ((96, 32), (256, 64), (512, 128), (768, 256), (2048, 512)),
 )  # fmt: skip
 """Where they take more."""
-SHORT = Table("accesses of a row", "accesses of a thread", sittings.GRADIENTS, ((16, 2), (128, 4)))
+SHORT = threshold(4, "accesses of a thread", sittings.SIDE_FOLDS)
 """Shorter rows have as few lanes as keep them in so many."""
-BESIDE = threshold(30, "registers", sittings.SIDE_FOLDS)
+VERY_SHORT = threshold(16, "accesses of a row", sittings.GRADIENTS)
+"""Up to here they have as few as keep them in half as many, if no lane then has fewer than others."""
+WIDE = threshold(512, "threads of a row", sittings.GRADIENTS)
+"""Half as many have such a row with states of one register, where an SM then holds two CTAs."""
+BESIDE = threshold(28, "registers", sittings.GRADIENTS)
 """Of a thread, beside those of its columns."""
 PER_INPUT = threshold(2, "registers of a column", sittings.SIDE_FOLDS)
 """For each array that is read, of elements of 4 bytes or less, beside those of the column's states."""
@@ -106,8 +110,15 @@ def _threads(task: Task, count: int, vector: int, states: int) -> int:
     """The threads that share a row of ``count`` accesses; 0 where they have not enough registers."""
     table = ONE_STATE if states == 1 else MORE_STATES
     threads = table.at(count) or 0
-    if threads == WARP and (short := SHORT.at(count)):
-        threads = min(threads, ceil2(ceil(count / short)))
+    if threads == WARP:
+        each = SHORT // 2 if count <= VERY_SHORT and count == ceil2(count) else SHORT
+        threads = min(threads, ceil2(ceil(count / each)))
+    if (
+        threads == WIDE
+        and states == 1
+        and _registers(task, ceil(count * 2 / WIDE) * vector, states) * WIDE <= REGISTERS
+    ):
+        threads = WIDE // 2  # in each of two CTAs
     while threads and _registers(task, ceil(count / threads) * vector, states) > MOST_REGISTERS:
         threads = 2 * threads if threads < 1024 else 0
     fits = threads and _registers(task, ceil(count / threads) * vector, states) * threads <= REGISTERS
