@@ -84,8 +84,8 @@ def plan(task: Task, vector: int, count: int, notes: Notes) -> Plan | None:
         cluster = min(largest, max(WEIGHTED_CTAS, ceil2(ceil(nbytes / WEIGHTED_PART))))
         block = _block(task, vector, count, cluster, each, (in_cluster,))
     else:
-        sizes = (IN_SECTIONS,) if task.program.section else BLOCKS
-        cluster, block = 1, _block(task, vector, count, 1, each, sizes)
+        alone = (IN_SECTIONS,) if task.program.section else BLOCKS
+        cluster, block = 1, _block(task, vector, count, 1, each, alone)
         while cluster < largest and not (block and block.occupancy.ctas >= LEAST_CTAS):
             cluster *= 2
             pair = cluster == 2 and len(inputs) > 1 and "shifted" not in accesses(task, "reduced", vector)
