@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeVar
 from ...compiler.errors import error
 from ...compiler.plan.plan import Determinism
 from ...compiler.program.arrays.trace import ArrayArg
-from ...compiler.program.frames import outermost, shown
+from ...compiler.program.frames import caller, outermost, shown
+from ...compiler.program.monoid import Monoid
 from ...compiler.program.signatures import defined, parameters
 from ...compiler.program.symbols import is_array
 from ...compiler.target import DEFAULT
@@ -325,6 +326,12 @@ def known_to_autocast(made: ArrayFunction[..., Any], name: str) -> None:
     changed(calls.entry, casts=name, in_f32=lambda: entry_of(calls.in_f32.entry))
 
 
+def check_function(name: str, function: object) -> None:
+    """Refuses what is no function of arrays, for the public function ``name``: WF199."""
+    if not callable(function) or isinstance(function, Monoid):
+        raise error("WF199", name=name, kind=type(function).__name__, where=caller())
+
+
 @outermost
 def program(function: Callable[P, R]) -> ArrayFunction[P, R]:
     """Makes a program of a function that computes with whole arrays, for use as a decorator.
@@ -342,9 +349,10 @@ def program(function: Callable[P, R]) -> ArrayFunction[P, R]:
     a CTA or a cluster can own, and what is computed with their results, become one kernel.
 
     Raises:
-        ArgumentError: WF130 for an object that is no function, WF187 for a parameter with the name of an argument of
+        ArgumentError: WF199 for an object that is no function, WF187 for a parameter with the name of an argument of
             every call: ``out``, ``device``, ``plan`` or ``determinism``.
     """
+    check_function("wf.program", function)
     for p in parameters(function):
         if p.name in OPTIONS:
             raise error(

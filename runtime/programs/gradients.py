@@ -13,7 +13,7 @@ from ...compiler.program.gradients import detached
 from ...compiler.program.gradients.vjp import with_value
 from ...compiler.program.signatures import parameters
 from ...compiler.program.symbols import Sym
-from .function import OPTIONS, ArrayFunction, program
+from .function import OPTIONS, ArrayFunction, check_function, program
 from .pairs import Gradient, Keeping
 
 
@@ -51,12 +51,13 @@ def vjp(
             bytes or saves a fold; ``"least"`` arguments alone.
 
     Raises:
-        ArgumentError: WF130 for an object that is no function, WF138 for a number of results that is none and for
+        ArgumentError: WF199 for an object that is no function, WF138 for a number of results that is none and for
             another ``keep``.
         TraceError: when the gradient is called: WF901 for a fold or an operation without a gradient, WF902 for a
             monoid's own rule, WF903 for another number of results, WF904 for arguments, and WF905 to WF907 for
             gradients, of other kinds.
     """
+    check_function("wf.vjp", function)
     if type(results) is not int or results < 1:
         raise error("WF138", option="results", value=results, expected="a number from 1", default="1", where=caller())
     if keep not in get_args(Keeping):
@@ -81,9 +82,10 @@ def value_and_grad(function: Callable[..., Any], *, wrt: str | Sequence[str] | N
         wrt: the parameter whose gradient is wanted, or several; None for those of all arrays of floats.
 
     Raises:
-        ArgumentError: WF130 for an object that is no function.
+        ArgumentError: WF199 for an object that is no function.
         TraceError: as ``vjp``, when the program is called.
     """
+    check_function("wf.value_and_grad", function)
     return _both(function, _names(wrt))
 
 

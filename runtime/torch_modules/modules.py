@@ -88,9 +88,10 @@ class RMSNorm(nn.RMSNorm):  # type: ignore[misc]
 def _normalized(module: Any, x: Any) -> int | tuple[int, ...] | None:
     """The axes that a norm of rows goes over; None for an argument that PyTorch takes, or refuses."""
     shape = module.normalized_shape
-    if not _fits(x) or tuple(x.shape[-len(shape) :]) != tuple(shape):
+    rank = len(shape)
+    if not _fits(x) or x.shape[-rank:] != shape:
         return None
-    return -1 if len(shape) == 1 else tuple(range(-len(shape), 0))
+    return -1 if rank == 1 else tuple(range(-rank, 0))
 
 
 class GroupNorm(nn.GroupNorm):  # type: ignore[misc]

@@ -191,6 +191,10 @@ ENTRIES: Entries = {
             "replace_modules got a {kind}: expected a torch.nn.Module",
             "pass the model itself; its state dict and its parameters have no modules",
         ),
+        "WF199": (
+            "{name} got a {kind}: expected a function of arrays",
+            "pass a function such as lambda x: wf.sum(x * x), a program, or a reduction such as wf.sum",
+        ),
         "WF184": (
             "a pickle names {module}.{name}, which is not there",
             "make the module of the monoid one that this process can import",
