@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.dtypes import F64, dtype
+from ...compiler.dtypes import DType, dtype
 from ...compiler.program.array_program import ArrayProgram
 from ...compiler.program.arrays.trace import ArrayArg, trace_arrays
 from ...compiler.program.arrays.types import has_gradient
@@ -92,7 +92,8 @@ def compared(function: Callable[..., Any], program: ArrayProgram, arrays: Sequen
         for r, o in zip(results, program.outputs, strict=False)
     ]
     own = [i for i, x in enumerate(arrays) if has_gradient(dtype(x.dtype))]
-    derived = _derived(function, of_results, wide)
+    of_types = [o.dtype for o, s in zip(program.outputs, of_results, strict=False) if s is not None]
+    derived = _derived(function, of_results, wide, [*of_types, *(dtype(x.dtype) for x in arrays)])
 
     def value(moved: Sequence[Array]) -> Any:
         with np.errstate(all="ignore"):
@@ -115,8 +116,10 @@ def compared(function: Callable[..., Any], program: ArrayProgram, arrays: Sequen
     return found
 
 
-def _derived(function: Callable[..., Any], of_results: Sequence[Array | None], arrays: Sequence[Array]) -> list[Array]:
-    """The gradients that ``function`` has in f64."""
+def _derived(
+    function: Callable[..., Any], of_results: Sequence[Array | None], arrays: Sequence[Array], types: Sequence[DType]
+) -> list[Array]:
+    """The gradients that ``function`` has, in f64: as it is for these types, by which a default may be chosen."""
     given = [s for s in of_results if s is not None]
     pulled = backward(function, len(of_results))
 
@@ -124,12 +127,16 @@ def _derived(function: Callable[..., Any], of_results: Sequence[Array | None], a
         rest = iter(xs)
         return pulled(*(None if s is None else next(rest) for s in of_results), *rest)
 
-    kinds = [ArrayArg(F64, s.shape) for s in given] + [ArrayArg(dtype(x.dtype), x.shape) for x in arrays]
+    kinds = [ArrayArg(t, x.shape) for t, x in zip(types, (*given, *arrays), strict=True)]
     return evaluate(trace_arrays(call, kinds, {}), [*given, *arrays])
 
 
 def _directions(rng: np.random.Generator, x: Array, gradient: Array) -> Iterator[tuple[tuple[int, ...] | None, Array]]:
-    """Where elements are moved to: single ones, then all of them."""
+    """Where elements are moved to: single ones, then all of them, and zeros to the same side.
+
+    At zero a function such as a leaky ReLU has a kink, and its gradient is the derivative to one side. Were zeros moved
+    to both sides at once, it need not lie between the differences.
+    """
     order = np.argsort(-np.abs(gradient), axis=None)[:CHOSEN]
     picked = {int(k) for k in (*order, *rng.integers(0, max(x.size, 1), CHOSEN if x.size else 0))}
     for k in sorted(picked):
@@ -138,4 +145,5 @@ def _directions(rng: np.random.Generator, x: Array, gradient: Array) -> Iterator
         single[at] = max(1.0, abs(x[at])) if np.isfinite(x[at]) else 0.0
         yield at, single
     if x.size:
-        yield None, rng.choice([-1.0, 1.0], x.shape) * np.where(np.isfinite(x), np.maximum(1.0, np.abs(x)), 0.0)
+        signs = np.where(x == 0.0, 1.0, rng.choice([-1.0, 1.0], x.shape))
+        yield None, signs * np.where(np.isfinite(x), np.maximum(1.0, np.abs(x)), 0.0)

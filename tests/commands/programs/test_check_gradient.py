@@ -51,6 +51,13 @@ def test_a_gradient_passes_on_all_inputs() -> None:
     assert "FAILED" not in found.output
 
 
+@pytest.mark.parametrize("args", [("rms_norm", "--shape", "8x48", "--shape", "48"), ("leaky_relu", "--shape", "6x40")])
+def test_the_default_of_a_type_and_a_kink_at_zero_pass(args: tuple[str, ...]) -> None:
+    """The epsilon of an RMS norm is that of f32, and zeros of a leaky ReLU are all moved to one side."""
+    found = call(*args)
+    assert found.exit_code == 0, found.output
+
+
 def test_what_is_no_gradient_fails_and_the_worst_case_is_shown(file: str) -> None:
     found = call(f"{file}:wrong", "--shape", "2x3")
     assert found.exit_code == 1
