@@ -53,3 +53,19 @@ func.func @affine_in_order(%slope: tensor<?xi32>, %offset: tensor<?xi32>) -> ten
   %parts:2 = builtin.unrealized_conversion_cast %r : tuple<tensor<i32>, tensor<i32>> to tensor<i32>, tensor<i32>
   return %parts#1 : tensor<i32>
 }
+
+// CHECK-LABEL: func.func @sections
+func.func @sections(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  // A state for each section of 64 elements: the result has it for each element.
+  // CHECK:      "fold.reduce"
+  // CHECK:      {commutative = true, dims = array<i64>, section = 64 : i64} : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  %r = "fold.reduce"(%x) ({
+    %z = arith.constant 0.0 : f32
+    "fold.yield"(%z) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %sum = arith.addf %a, %b : f32
+    "fold.yield"(%sum) : (f32) -> ()
+  }) {dims = array<i64>, commutative = true, section = 64} : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %r : tensor<?x?xf32>
+}

@@ -256,3 +256,18 @@ func.func @combine_ends_otherwise(%x: tensor<?x?xf32>) {
   }) {dims = array<i64: 1>, commutative = true} : (tensor<?x?xf32>) -> tensor<?xf32>
   return
 }
+
+// -----
+
+func.func @sections_along_a_dim(%x: tensor<?x?xf32>) {
+  // expected-error @below {{WF310: fold.reduce expects no dims with a section, got [1]}}
+  %r = "fold.reduce"(%x) ({
+    %z = arith.constant 0.0 : f32
+    "fold.yield"(%z) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %sum = arith.addf %a, %b : f32
+    "fold.yield"(%sum) : (f32) -> ()
+  }) {dims = array<i64: 1>, commutative = true, section = 64} : (tensor<?x?xf32>) -> tensor<?xf32>
+  return
+}

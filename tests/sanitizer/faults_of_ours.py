@@ -201,6 +201,8 @@ BESIDE = (
     _in_few_ctas(_SIDES, "no barrier before the next columns", EXPOSED, mutate.barrier(8), _SHARED),
     _in_few_ctas(_SIDES, "a row is read before its copies arrive", SHARED, mutate.drop(r"cp\.async\.wait", 1), _SHARED),
     _in_few_ctas(_SIDES, "a state further stored", UNWRITTEN, mutate.offset(r"st\.global\.v4", 16, -1), _GLOBAL),
+    _edited("sections of rows", "a state is not stored", UNWRITTEN, mutate.drop(r"st\.global\.b32", 0), _GLOBAL),
+    _edited("sections of rows", "lanes without a place", MASK, mutate.mask(r"shfl\.sync", 0xFFFF, -1), _SHUFFLE),
 )  # fmt: skip
 """Mistakes in persistent CTAs with side folds, which compute-sanitizer has not been run on yet."""
 _GRID = "rows of the grid"

@@ -79,6 +79,7 @@ def numbers(shape: tuple[int, ...], kind: Any = "float32") -> np.ndarray:
 
 
 _OFFSETS = [0, 3, 3, 900, 2500, 2501, 4000]
+_SECTIONS = wf.vjp(lambda x, w, b: wf.group_norm(x, 2, w, b))
 _CHUNKS = "resident=l2,vector=1,warps=2,held=2"
 _STRIPS = "resident=l2,fast=kept,warps=2,held=2"
 _GRID = "resident=grid,warps=2,held=1,in_registers=1,unroll=1"
@@ -106,6 +107,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "side folds": lambda: wf.vjp(wf.rms_norm)(
         numbers((20, 256)), numbers((20, 256)), numbers((256,)), plan="persistent=1,warps=2,warps_kept=1,vector=4"
     ),
+    "sections of rows": lambda: _SECTIONS(*(numbers(s) for s in ((2, 4, 8, 8), (2, 4, 8, 8), (4,), (4,)))),
     "rows of the grid": lambda: wf.softmax(numbers((40, 901)), axis=1, plan=f"{_GRID},vector=1"),
     "strips of columns": lambda: wf.softmax(numbers((320, 40)), axis=0, plan=f"{_STRIPS},vector=4,lanes=8"),
 }

@@ -76,3 +76,19 @@ def test_what_other_rows_need_is_not_written_over() -> None:
     ):
         with pytest.raises(WarpfoldError, match="WF186"):
             call()
+
+
+def test_equal_gradients_are_one_array_unless_each_is_given() -> None:
+    dy, dz, x, z = (RNG.standard_normal((5, 12)).astype(np.float32) for _ in range(4))
+    weight = np.ones(12, np.float32)
+    gradient = wf.vjp(wf.add_rms_norm, results=2)
+    dx, other, dweight = gradient(dy, dz, x, z, weight)
+    assert dx is other
+    out = tuple(np.empty_like(a) for a in (x, z, weight))
+    for found, given, own in zip(gradient(dy, dz, x, z, weight, out=out), out, (dx, dx, dweight), strict=True):
+        assert found is given
+        np.testing.assert_array_equal(found, own)
+    _, kept = gradient.forward(x, z, weight)
+    again = gradient.backward(dy, dz, kept)
+    assert again[0] is again[1]
+    np.testing.assert_allclose(again[0], dx, rtol=1e-5, atol=1e-6)
