@@ -26,7 +26,7 @@ from .row_accesses import RowAccesses, is_shifted, wide
 from .sections import store_sections
 from .values import Numbered
 
-REPEATED = 4
+REPEATED = 3
 """From how many accesses on the same code is written once, in a loop, which a pass unrolls."""
 
 
@@ -167,7 +167,8 @@ class HeldRow:
         plan = phase.plan
         state = state_type([with_shape(t, plan.vector_kept) for t in phase.states])
         types = [with_shape(t, plan.vector) for t in phase.states]
-        counted = self.each(phase.sources, types, lambda row, j: row._counted(phase, j), self._after(phase))
+        after = self._after(phase)
+        counted = self.each(phase.sources, types, lambda row, j: row._counted(phase, j), after, masked=True)
         accesses = [pack(own) for own in counted]
         attributes = {"elements": len(accesses) * plan.vector_reduced, "columns": plan.vector_kept}
         return phase.stage("fold.block_reduce", [state], accesses, attributes).results[0]
@@ -225,17 +226,24 @@ class HeldRow:
         return self.turn.number if self.turn else self.row.kernel.number(j)
 
     def each(
-        self, tensors: Sequence[Any], types: Sequence[Any], make: Make, later: Sequence[Any] = ()
+        self,
+        tensors: Sequence[Any],
+        types: Sequence[Any],
+        make: Make,
+        later: Sequence[Any] = (),
+        *,
+        masked: bool = False,
     ) -> list[Sequence[Any]]:
         """What ``make`` gives of each access, values of ``types``, for which it needs fragments of ``tensors``.
 
-        Fragments that ``later`` tensors need are known then.
+        Fragments that ``later`` tensors need are known then. If it is ``masked``, the first access may have code of its
+        own, since only that one may begin before the row.
         """
         numbers = range(len(self.starts))
         if self.row.kernel.plan.walk == "blocked":  # several accesses at once
             return [make(self, j) for j in numbers]
         found: list[Sequence[Any]] = []
-        for _, alike in groupby(numbers, lambda j: (not j, self.is_whole(j), self._is_inside(j))):
+        for _, alike in groupby(numbers, lambda j: (self.is_whole(j), self._is_inside(j), masked and not j)):
             run = list(alike)
             if len(run) < REPEATED:
                 found += [make(self, j) for j in run]
