@@ -236,14 +236,16 @@ class HeldRow:
     ) -> list[Sequence[Any]]:
         """What ``make`` gives of each access, values of ``types``, for which it needs fragments of ``tensors``.
 
-        Fragments that ``later`` tensors need are known then. If it is ``masked``, the first access may have code of its
-        own, since only that one may begin before the row.
+        Fragments that ``later`` tensors need are known then. The first access has code of its own if it is ``masked``,
+        since only that one may begin before the row, and if it makes what all accesses need.
         """
         numbers = range(len(self.starts))
         if self.row.kernel.plan.walk == "blocked":  # several accesses at once
             return [make(self, j) for j in numbers]
         found: list[Sequence[Any]] = []
-        for _, alike in groupby(numbers, lambda j: (self.is_whole(j), self._is_inside(j), masked and not j)):
+        values = self.row.values
+        apart = masked or not all(map(values.varies, postorder(tensors, operands_of, values.kept)))
+        for _, alike in groupby(numbers, lambda j: (self.is_whole(j), self._is_inside(j), apart and not j)):
             run = list(alike)
             if len(run) < REPEATED:
                 found += [make(self, j) for j in run]
