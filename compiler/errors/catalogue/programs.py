@@ -164,6 +164,10 @@ ENTRIES: Entries = {
             "batch_norm_backward got a residual and an activation without bits: x alone does not tell what passed",
             "keep them in the forward with keep='bits', and pass them as bits=",
         ),
+        "WF299": (
+            "running statistics of batch_norm have elements of type {kind}: expected floats, which a call can update",
+            "pass arrays of a float type, such as f32",
+        ),
         "WF284": (
             "{index} is no index of axis {axis} of {value}, which has size {size}",
             "indices count from 0, or from -1 backwards",

@@ -15,7 +15,7 @@ from ...values import cast
 from .activations import passes, relu
 from .masks import kept
 from .norms import Affine, moments, others, reciprocal_root
-from .operands import Array, along, like, placed, result_type, wide
+from .operands import Array, along, fraction, like, placed, result_type, wide
 
 
 def batch_norm(
@@ -60,13 +60,13 @@ def batch_norm(
         ArgumentError: WF132 for running statistics that share memory with each other, WF186 for ones that share it with
             another array, WF138 for a momentum out of range, or another activation or ``keep``.
         TraceError: WF254 or WF269 for a weight, a bias or statistics of another shape, WF270 for running statistics
-            that are missing, WF296 for one element a channel in training.
+            that are missing, WF296 for one element a channel in training, WF299 for running statistics to be updated
+            that are no floats.
     """
     given = sum(v is not None for v in (running_mean, running_var))
     if given != 2 and (given or not training):
         raise error("WF270", found=given, training=training, expected="0 or 2" if training else 2, where=caller())
-    if not 0 <= momentum <= 1:
-        raise error("WF138", option="momentum", value=momentum, expected="a number from 0 to 1", default="0.1")
+    momentum = fraction("momentum", momentum, 0.1)
     t = result_type(x)
     x = wide(x, t)
     affine = Affine(x, channel_axis, weight, bias)
@@ -84,6 +84,9 @@ def batch_norm(
     total = total if residual is None else total + like(residual, x)
     results = {"output": cast(_activated(total, activation), t), **results, **kept(passes(total), keep)}
     if training and running_mean is not None:
+        for running in (running_mean, running_var):
+            if not running.dtype.is_float:
+                raise error("WF299", kind=running.dtype.name, where=caller())
         n = prod((x.shape[a] for a in axes), start=1)
         results = {
             "running_mean": _moved(running_mean, results["mean"], momentum),

@@ -6,8 +6,6 @@ the seed, or the bits that the forward kept.
 
 from __future__ import annotations
 
-from math import nan
-from numbers import Real
 from typing import Any
 
 from ....errors import error
@@ -17,7 +15,7 @@ from ...arrays.random import random_bits
 from ...frames import caller
 from ...values import cast
 from .masks import with_kept
-from .operands import Array, result_type, wide
+from .operands import Array, fraction, result_type, wide
 
 
 def dropout(
@@ -69,18 +67,11 @@ def dropout_backward(dy: Array, bits: Array = None, *, seed: Any = None, offset:
 
 def _survivors(x: Array, seed: Any, offset: Any, p: float) -> Array:
     """Which elements are kept."""
-    return random_bits(x, seed, offset) >= round(_probability(p) * 2**32)
+    return random_bits(x, seed, offset) >= round(fraction("p", p, 0.5) * 2**32)
 
 
 def _scaled(x: Array, mask: Array, p: float) -> Array:
     """The elements of a mask over 1 - p, and 0 elsewhere."""
     t = result_type(x)
-    rest = 1.0 - _probability(p)
+    rest = 1.0 - fraction("p", p, 0.5)
     return cast(xp.where(mask, wide(x, t) * (1.0 / rest if rest else 0.0), 0.0), t)
-
-
-def _probability(p: Any) -> float:
-    number = nan if type(p) is bool or not isinstance(p, Real) else float(p)
-    if not 0 <= number <= 1:
-        raise error("WF138", option="p", value=p, expected="a number from 0 to 1", default="0.5")
-    return number

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import nan
+from numbers import Real
 from typing import Any
 
 from ....dtypes import DType, compute, floating, promote
@@ -32,6 +34,18 @@ def wide(x: Array, t: DType) -> Array:
 def like(value: Array, x: Array) -> Array:
     """``value``, of any float type, in the type in which ``x`` is computed."""
     return cast(value, x.dtype)
+
+
+def fraction(option: str, value: Any, default: float) -> float:
+    """The number from 0 to 1 that an option gives.
+
+    Raises:
+        ArgumentError: WF138 for another number, and for what is none.
+    """
+    number = nan if type(value) is bool or not isinstance(value, Real) else float(value)
+    if not 0 <= number <= 1:
+        raise error("WF138", option=option, value=value, expected="a number from 0 to 1", default=str(default))
+    return number
 
 
 def expect_array(name: str, value: object) -> None:

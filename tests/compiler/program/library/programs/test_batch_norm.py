@@ -94,8 +94,8 @@ def test_running_statistics_that_do_not_fit() -> None:
         program(batch_norm, {"x": X, "running_mean": W, "running_var": W[:4]})
 
 
-@pytest.mark.parametrize("momentum", [-0.1, 1.5, float("nan")])
-def test_momentum_out_of_range(momentum: float) -> None:
+@pytest.mark.parametrize("momentum", [-0.1, 1.5, float("nan"), None, "half", True])
+def test_momentum_out_of_range(momentum: Any) -> None:
     with pytest.raises(ArgumentError, match=r"WF138: momentum cannot be .*: expected a number from 0 to 1"):
         program(batch_norm, {"x": X}, training=True, momentum=momentum)
 
@@ -105,6 +105,14 @@ def test_one_element_a_channel_in_training() -> None:
         program(batch_norm, {"x": X[:1, :, :1]}, training=True)
     assert e.value.location is not None
     program(batch_norm, {"x": X[:1, :, :1], "running_mean": W[:4], "running_var": W[:4]})
+
+
+def test_running_statistics_that_are_no_floats() -> None:
+    given = {"x": X, "running_mean": np.zeros(4, np.int32), "running_var": W[:4]}
+    with pytest.raises(TraceError, match="WF299: running statistics of batch_norm have elements of type i32") as e:
+        program(batch_norm, given, training=True)
+    assert e.value.location is not None
+    program(batch_norm, given)
 
 
 @pytest.mark.parametrize("function", [batch_norm, batch_norm_backward])
