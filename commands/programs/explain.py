@@ -253,6 +253,8 @@ def _access(access: str, item: int, vector: int) -> str:
         return at_once.get(access, "single bits")
     if access == "gathered":
         return f"{item} bytes, at indices"
+    if access == "exchanged":
+        return f"{item} bytes, single elements, which the CTA exchanges"
     if access in ("strided", "tile_strided") or vector == 1:
         return f"{item} bytes, single elements"
     if access == "uniform":

@@ -64,10 +64,11 @@ class Facts:
             ``kept``: one element for each result, of an input without reduced dims. ``gathered``: single elements, at
             indices along one more axis of the array. ``transposed``: vectors along the reduced axis, where a thread
             has a block of elements and its other accesses are along the kept axis. ``bits_transposed``: a byte of
-            bits along the reduced axis, in such blocks. ``matrix``: vectors along the reduced axis, of a tile whose
-            rows lie along the kept axis. ``reversed``: vectors of rows that are walked backwards. ``side``: of an
-            output, one element for each of a row, which a side fold leaves; ``section``: one for each section of
-            ``section`` elements of a row, one behind another.
+            bits along the reduced axis, in such blocks. ``exchanged``: single elements along the reduced axis, which
+            the CTA puts into shared memory, where a thread reads its block of them. ``matrix``: vectors along the
+            reduced axis, of a tile whose rows lie along the kept axis. ``reversed``: vectors of rows that are walked
+            backwards. ``side``: of an output, one element for each of a row, which a side fold leaves; ``section``: one
+            for each section of ``section`` elements of a row, one behind another.
         store_vector: whether each thread's results are neighbours and aligned in every output.
         ragged: whether arrays say where each row begins and ends.
         repeats: whether the launch says how often elements and results are repeated.
@@ -196,6 +197,9 @@ def waiting_bytes(plan: Plan, facts: Facts, inputs: Sequence[DType], run: Launch
         return plan.tile_bytes
     if plan.resident not in ("shared", "grid") and not plan.persistent:
         return 0
+    if plan.exchanges:
+        kinds = zip(inputs, facts.access, strict=True)
+        return sum(tiles.exchange_bytes(plan, t.itemsize) for t, kind in kinds if kind == "exchanged")
     slots = plan.held
     if run and (facts.walked or plan.resident == "grid"):
         slots = min(slots, run.chunk // layout_of(plan).span("reduced"))

@@ -20,8 +20,8 @@ Finish = Literal["cta", "last_block", "two_kernels", "atomic"]
 Meeting = Literal["shuffle", "serial", "interleaved", "sequential", "warp_sync", "unrolled"]
 Access = Literal[
     "aligned", "shifted", "unaligned", "period", "staggered", "strided", "tile", "tile_strided", "whole", "uniform",
-    "kept", "gathered", "number", "bits", "bits_across", "bits_strided", "bits_transposed", "transposed", "reversed",
-    "side", "section", "matrix",
+    "kept", "gathered", "number", "bits", "bits_across", "bits_strided", "bits_transposed", "transposed", "exchanged",
+    "reversed", "side", "section", "matrix",
 ]  # fmt: skip
 IN_TILE: tuple[Access, ...] = ("tile", "tile_strided")
 """The accesses to elements that the CTA has copied into shared memory."""
@@ -274,6 +274,11 @@ class Plan:
     def is_far(self) -> bool:
         """Whether CTAs of the grid share rows that are read again, and leave their states in memory."""
         return self.resident in ("grid", "l2")
+
+    @property
+    def exchanges(self) -> bool:
+        """Whether arrays that lie across others wait in shared memory, where the threads of a CTA exchange them."""
+        return self.walk == "blocked" and self.resident == "shared"
 
     @property
     def is_large_tile(self) -> bool:

@@ -22,8 +22,23 @@ EDGE, BEYOND = 32, 32
 that threads cut vectors out of."""
 SECTOR = 32
 """Bytes that memory writes at once."""
+BANK = 4
+"""Bytes of a word of shared memory."""
 DENSE = 0.75
 """The part of a unit's bytes that must be elements; a copy also reads the gaps."""
+
+
+def exchange_pitch(plan: Plan, item: int) -> int:
+    """The distance from one column of a CTA's block in shared memory to the next, in elements of ``item`` bytes.
+
+    It is a word longer than a column, so that elements beside each other in a row lie in different banks.
+    """
+    return plan.held * plan.positions + max(1, BANK // item)
+
+
+def exchange_bytes(plan: Plan, item: int) -> int:
+    """The bytes of shared memory of a CTA's block of elements of ``item`` bytes."""
+    return -(-(plan.slots * exchange_pitch(plan, item) * item) // EDGE) * EDGE + EDGE
 
 
 @dataclass(frozen=True)

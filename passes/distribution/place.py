@@ -159,7 +159,11 @@ def numbers_of_cta(kernel: Kernel) -> tuple[Any, Any]:
     share large weights.
     """
     plan = kernel.plan
-    if kernel.facts.rows_first or plan.tile_bytes or (plan.fast == "kept" and plan.walk != "blocked"):
+    if (
+        kernel.facts.rows_first
+        or plan.tile_bytes
+        or (plan.fast == "kept" and (plan.walk != "blocked" or plan.exchanges))
+    ):
         layer, rows = kernel.id(gpu.block_id(gpu.Dimension.z)), kernel.id(gpu.grid_dim(gpu.Dimension.y))
         part = arith.addi(kernel.id(gpu.block_id(gpu.Dimension.y)), arith.muli(layer, rows))
         return kernel.id(gpu.block_id(gpu.Dimension.x)), part

@@ -300,14 +300,27 @@ class StepPlanner:
             return inside
         if turns(task):
             return step.kept
-        dims = [d for d in self.order if d in (*step.kept, *step.reduced) and self.sizes[d] > 1]
-        strides = [self.operands[o].strides for o in (*step.inputs, *step.outputs) if o in self.operands]
-        across = [d for own in strides for d in dims[:-1] if own[d] == 1 and own[dims[-1]] > 1]
+        across = self._across(step)
         if across:
-            return tuple(sorted(dims[dims.index(across[0]) + 1 :]))
+            return self._exchanged(step, across, fits) or across
+        dims = [d for d in self.order if d in (*step.kept, *step.reduced) and self.sizes[d] > 1]
         rows = rows_apart(task)
         inner = next((i for i in range(len(dims)) if rows and prod(self.sizes[d] for d in dims[i:]) == rows), 0)
         return tuple(sorted(dims[inner:])) if inner else step.reduced
+
+    def _across(self, step: Step) -> Dims:
+        """The dims inside of the one along which an array lies side by side that lies across others; else nothing.
+
+        Dims are in the order in which results lie in memory, if a kernel walks rows in it, else in that of all arrays.
+        """
+        strides = [self.operands[o].strides for o in (*step.outputs, *step.inputs) if o in self.operands]
+        for order in (memory_order(self.sizes, strides), self.order):
+            dims = [d for d in order if d in (*step.kept, *step.reduced) and self.sizes[d] > 1]
+            across = [d for own in strides for d in dims[:-1] if own[d] == 1 and own[dims[-1]] > 1]
+            inside = dims[dims.index(across[0]) + 1 :] if across else []
+            if inside == [d for d in self.order if d in inside]:
+                return tuple(sorted(inside))
+        return ()
 
     def _inside_of_bits(self, step: Step) -> Dims:
         """The dims along which the bits of a step lie nearer to each other than along that of its other arrays."""
@@ -329,11 +342,30 @@ class StepPlanner:
         beside = [written[d] for d in dims if read[d] == 1]
         return tuple(sorted(d for d in dims if beside and 0 < written[d] < beside[0]))
 
+    def _exchanged(self, step: Step, along: Dims, fits: Fits) -> Dims:
+        """The dims along which an array lies side by side that lies across results, if CTAs exchange its elements.
+
+        They do where threads have no blocks of wide accesses ``along`` other dims. Else there are none.
+        """
+        if fits(step, along, transposed.has_wide_blocks):
+            return ()
+        arrays, results = (
+            [self.operands[o].strides for o in own if o in self.operands] for own in (step.inputs, step.outputs)
+        )
+        dims = [d for d in (*step.kept, *step.reduced) if self.sizes[d] > 1]
+        for beside in {d for own in results for d in dims if own[d] == 1}:
+            for inside in {tuple(sorted(d for d in dims if 0 < own[d] < own[beside])) for own in arrays}:
+                if inside and fits(step, inside, transposed.are_exchanged):
+                    return inside
+        return ()
+
     def _is_served(
         self, long: Rows, far: Rows, turned: Turned, step: Step, along: Dims, serves: Callable[[Task], object]
     ) -> bool:
         """Whether ``serves`` holds of a step if its threads go along these dims."""
-        steps = self._steps(long, far, turned | {(step.kept, step.reduced, along)})
+        steps = self._steps(
+            long, far, turned | ({(step.kept, step.reduced, along)} if along != step.reduced else set())
+        )
         found = (t for s, t in zip(steps.steps, self.tasks(steps), strict=True) if s.outputs == step.outputs)
         return any(serves(t) for t in found)
 

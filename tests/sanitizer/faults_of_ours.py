@@ -103,6 +103,7 @@ EDITED = (
     _edited("atomic", "an atomic of the CTA's scope", GLOBAL, mutate.edit(r"relaxed\.gpu", "relaxed.cta"), r"atom", 1),
     _edited("argmax", "positions not stored", UNWRITTEN, mutate.drop(r"st\.shared", 1), r"ld\.shared"),
     _edited("argmax", "no barrier", EXPOSED, mutate.barrier(0), _SHARED),
+    _edited("exchanged block", "no barrier", EXPOSED, mutate.barrier(0), _SHARED),
     _edited("argmax", "a mask without the first lane", MASK, mutate.mask(_SHUFFLE, 0xFFFFFFFE, 3), _SHUFFLE),
     _edited("variance", "no barrier", EXPOSED, mutate.barrier(0), _SHARED),
     _edited("variance", "a state at half its place", ASTRAY, mutate.offset(r"st\.shared", 4), _SHARED),

@@ -109,6 +109,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     ),
     "sections of rows": lambda: _SECTIONS(*(numbers(s) for s in ((2, 4, 8, 8), (2, 4, 8, 8), (4,), (4,)))),
     "rows of the grid": lambda: wf.softmax(numbers((40, 901)), axis=1, plan=f"{_GRID},vector=1"),
+    "exchanged block": lambda: wf.maximum(numbers((67, 70)).T, numbers((70, 67))),
     "strips of columns": lambda: wf.softmax(numbers((320, 40)), axis=0, plan=f"{_STRIPS},vector=4,lanes=8"),
 }
 

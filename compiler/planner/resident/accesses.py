@@ -208,8 +208,14 @@ def _no_lead(task: Task) -> tuple[int, ...]:
 
 
 def is_by_columns(task: Task) -> bool:
-    """Whether neighbouring lanes read neighbouring rows: the elements of a row lie apart."""
-    g, first = task.geometry, elements_of(task)[0]
+    """Whether neighbouring lanes read neighbouring rows: the elements of a row lie apart.
+
+    Without a fold the first result decides about rows of one dim: single elements are faster to read than to write.
+    """
+    g, own, inputs = task.geometry, elements_of(task), len(task.program.inputs)
+    first = next((i for i in own if i >= inputs), own[0])
+    if task.program.reduces or len(g.reduced) != 1:
+        first = own[0]
 
     def least(dims: Sequence[Dim]) -> float:
         return min((abs(d.strides[first]) for d in dims if d.strides[first]), default=float("inf"))

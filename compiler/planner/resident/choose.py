@@ -124,7 +124,7 @@ def _item(task: Task, operand: int) -> int:
 
 def _check_mapped(task: Task, plan: Plan) -> None:
     """Refuses (WF427) fields that no plan of a program without a fold has: nothing waits, and nothing meets."""
-    waits = "shared" if plan.fragments == "matrix" else "registers"
+    waits = "shared" if plan.fragments == "matrix" or plan.exchanges else "registers"
     for key, only in (("resident", waits), ("cluster", Plan().cluster)):
         if getattr(plan, key) != only:
             raise error("WF427", name=task.program.name, key=key, value=getattr(plan, key))
@@ -241,9 +241,10 @@ def mapping(task: Task, notes: Notes, wanted: str = "") -> Plan:
     blocks = transposed.plan(task)
     if blocks and transposed.fits(task, blocks.with_options(wanted)):
         size = f"{blocks.vector} x {blocks.held}"
-        notes.because(
-            f"arrays lie across each other: each thread transposes a block of {size}", "held", "vector", "walk"
-        )
+        how = f"each thread transposes a block of {size}"
+        if blocks.exchanges:
+            how = f"a CTA exchanges {blocks.slots} x {blocks.positions * blocks.held} elements in shared memory"
+        notes.because(f"arrays lie across each other: {how}", "held", "vector", "walk", "resident")
         return blocks
     found = None if is_by_columns(task) else _tiled(task, notes, wanted)
     return found or maps.plan(task, notes)

@@ -4,6 +4,10 @@ The elements of some arrays lie side by side along the kept axis, and those of o
 has ``vector`` neighbouring rows and ``held`` neighbouring elements of each. It reads and writes every array by wide
 accesses along the axis of that array, and exchanges the elements of a block in its registers. No lane needs another
 one's elements, so there is no shared memory and no barrier.
+
+Arrays that begin anywhere have no wide accesses along both axes. Then a CTA has a block. Its threads read the inputs
+that lie across the results element by element, those side by side in the input by neighbouring lanes, and put them
+into shared memory. Each thread picks the elements of its accesses to the other arrays there.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from ..alignment import WIDEST
 from ..powers_of_two import ceil2, floor2, halvings
 from ..table import threshold
 from ..task import Task
-from .accesses import accesses, elements_of, has_bits, writes_bits
+from .accesses import NARROW, accesses, elements_of, has_bits, vector_of, writes_bits
 
 BLOCK = threshold(64, "elements of a thread", sittings.TRANSPOSED)
 """The largest block: a thread keeps two or three of them in registers."""
@@ -39,6 +43,16 @@ BESIDE_BITS = threshold(64, "bytes along the kept axis", sittings.BITS_ACROSS)
 """As long as the other lanes access so many."""
 LEAST_WRITTEN = threshold(40, "elements of a row", sittings.BITS_ACROSS)
 """Shorter rows of bits are written by single elements: their warps read most of each sector."""
+ROWS_EXCHANGED = threshold(32, "elements of a row of a CTA", sittings.EXCHANGED)
+"""A CTA exchanges so many,"""
+BESIDE_EXCHANGED = threshold(256, "bytes along the kept axis", sittings.EXCHANGED)
+"""of so many bytes of columns,"""
+COLUMNS_EXCHANGED = threshold((64, 128), "columns of a CTA", sittings.EXCHANGED)
+"""which are so many at the least, and at the most."""
+WARPS_EXCHANGING = threshold((8, 16), "warps of a CTA", sittings.EXCHANGED)
+"""The first for narrow elements, the second for others."""
+LEAST_EXCHANGED = threshold(64, "elements of a row", sittings.EXCHANGED)
+"""Arrays with shorter rows, or columns, are not: most of a block lay beyond them."""
 SHORT = threshold(128, "bytes of a row", sittings.TRANSPOSED)
 """Blocks do not write shorter rows: a warp would write a few bytes of many rows at a time."""
 
@@ -54,7 +68,54 @@ def plan(task: Task) -> Plan | None:
         return _of_bits(task)
     widest = WIDEST // max(task.operand_type(i).itemsize for i in elements_of(task))
     plans = (_of(task, held, min(widest, BLOCK // held)) for held in _lengths(g.reduced[-1].size, widest))
-    return min((found for found in plans if fits(task, found)), key=lambda found: _apart(task, found), default=None)
+    blocks = min((found for found in plans if fits(task, found)), key=lambda found: _apart(task, found), default=None)
+    return blocks if blocks and not _is_narrow(task, blocks) else _exchanging(task) or blocks
+
+
+def has_wide_blocks(task: Task) -> bool:
+    """Whether threads have blocks of wide accesses in registers."""
+    found = plan(task)
+    return found is not None and not found.exchanges and not _is_narrow(task, found)
+
+
+def are_exchanged(task: Task) -> bool:
+    """Whether CTAs exchange blocks in shared memory."""
+    found = plan(task)
+    return found is not None and found.exchanges
+
+
+def _is_narrow(task: Task, plan: Plan) -> bool:
+    """Whether threads access their blocks by narrow accesses, since the arrays begin anywhere."""
+    widest = WIDEST // max(task.operand_type(i).itemsize for i in elements_of(task))
+    whole = "whole" in _accesses(task, plan)
+    return not whole and min(plan.vector, plan.held) < min(widest, BLOCK // widest)
+
+
+def _exchanging(task: Task) -> Plan | None:
+    """The plan of blocks that CTAs exchange in shared memory; None where no inputs lie across, or rows are short."""
+    g = task.geometry
+    across = _across(task)
+    beside = [i for i in elements_of(task) if i not in across]
+    two_dims = len(g.kept) == len(g.reduced) == 1  # a place in more of them takes divisions
+    if not across or not beside or not two_dims or min(g.n_reduced, g.columns) < LEAST_EXCHANGED:
+        return None
+    vector, item = vector_of(task, "kept", beside), max(task.operand_type(i).itemsize for i in elements_of(task))
+    if vector == 1 and item <= NARROW:
+        return None
+    least, most = COLUMNS_EXCHANGED
+    columns = min(most, max(least, BESIDE_EXCHANGED // item))
+    lanes_kept = min(WARP, columns // vector)
+    kept, lanes = columns // (lanes_kept * vector), WARP // lanes_kept
+    warps = WARPS_EXCHANGING[item > NARROW] // kept
+    held = max(1, ROWS_EXCHANGED // (lanes * warps))
+    found = Plan("kept", "blocked", vector, 1, lanes, warps, kept, resident="shared", held=held)
+    return found if fits(task, found) else None
+
+
+def _across(task: Task) -> list[int]:
+    """The operands that lie side by side along the reduced axis."""
+    kept, row = task.geometry.kept[-1], task.geometry.reduced[-1]
+    return [i for i in elements_of(task) if row.strides[i] == 1 and kept.strides[i] != 1]
 
 
 def _of_bits(task: Task) -> Plan | None:
@@ -103,6 +164,8 @@ def fits(task: Task, plan: Plan) -> bool:
     blocked = (plan.fast, plan.walk, plan.tile_bytes) == ("kept", "blocked", 0)
     if task.program.reduces or not blocked or not g.kept or not g.reduced:
         return False
+    if plan.exchanges:
+        return _exchanges(task, plan)
     if plan.held == 1 or g.columns % plan.vector or g.reduced[-1].size % plan.held:
         return False
     found = _accesses(task, plan)
@@ -114,6 +177,16 @@ def fits(task: Task, plan: Plan) -> bool:
     results = {found[i] for i in elements_of(task) if i >= len(task.program.inputs)}
     wide: set[Access] = {"aligned", "transposed", "whole"}
     return len(kinds & wide) > 1 and "aligned" in kinds and results <= wide and not _writes_pieces(task, plan, results)
+
+
+def _exchanges(task: Task, plan: Plan) -> bool:
+    """Whether inputs alone lie across, which CTAs exchange, and all other arrays are accessed at once."""
+    if floor2(plan.held) != plan.held:
+        return False
+    across, found = _across(task), accesses(task, "kept", plan.vector)
+    inputs = all(i < len(task.program.inputs) for i in across)
+    others = (i for i in elements_of(task) if i not in across)
+    return bool(across) and inputs and not has_bits(task) and all(_is_at_once(task, plan, i, found[i]) for i in others)
 
 
 def _is_at_once(task: Task, plan: Plan, operand: int, access: Access) -> bool:
@@ -155,6 +228,9 @@ def _apart(task: Task, plan: Plan) -> int:
 
 def transposed(task: Task, plan: Plan, found: Sequence[Access]) -> tuple[Access, ...]:
     """How operands are accessed by blocks, if ``found`` says how they are by the accesses along the kept axis."""
+    if plan.exchanges:
+        across = _across(task)
+        return tuple("exchanged" if i in across else other for i, other in enumerate(found))
     one = plan.held & (plan.held - 1) == 0
     along, rows = accesses(task, "reduced", plan.held if one else 1, waits=False), elements_of(task)
 

@@ -21,6 +21,7 @@ from ....compiler.plan.plan import TRANSPOSED
 from ....compiler.postorder import postorder
 from ..kernel import Kernel
 from ..reader import operands_of
+from .exchange import exchanged
 from .matrix_tile import MatrixTile
 from .row_accesses import RowAccesses, is_shifted, wide
 from .sections import store_sections
@@ -81,14 +82,31 @@ class HeldRow:
             stores = enumerate(kernel.facts.stores)
             tile.reserve({n: element(kernel.results[n].type) for n, kind in stores if kind == "matrix"})
             tile.arrive()
-        return cls(row, tuple(starts), tuple({} for _ in starts), slots, tile=tile)
+        found = cls(row, tuple(starts), tuple({} for _ in starts), slots, tile=tile)
+        if kernel.plan.exchanges:
+            found.exchange()
+        return found
+
+    def exchange(self) -> None:
+        """Reads all inputs at once, and exchanges those that lie across with the other threads of the CTA."""
+        kernel = self.row.kernel
+        blocks = exchanged(self.row)
+        for v, j in product(self.inputs_of(kernel.results), range(len(self.starts))):
+            if v.arg_number not in blocks:
+                self.fragment(v, j)
+        for block in blocks.values():
+            block.write()
+        gpu.barrier()
+        for operand, block in blocks.items():
+            for known, value in zip(self.fragments, block.fragments(), strict=True):
+                known[kernel.inputs[operand]] = value
 
     def is_whole(self, j: int) -> bool:
         """Whether access ``j`` lies in the part of the row that the CTA owns, in every thread."""
         kernel, j = self.row.kernel, self._first_like(j)
-        if kernel.facts.full or self.whole or kernel.plan.walk == "blocked":
-            return True
         plan = kernel.plan
+        if kernel.facts.full or self.whole or (plan.walk == "blocked" and not plan.exchanges):
+            return True
         if plan.is_far or not kernel.phases:
             return False
         if plan.fast == "reduced":
@@ -157,7 +175,7 @@ class HeldRow:
 
     def begin_phase(self) -> None:
         """Forgets what is to be computed again."""
-        if self.row.kernel.plan.resident == "shared":
+        if self.row.kernel.plan.resident == "shared" and not self.row.kernel.plan.exchanges:
             for known in self.fragments:
                 known.clear()
 
@@ -296,8 +314,8 @@ class HeldRow:
             if self.row.kernel.facts.stores[number] in TRANSPOSED:
                 self.row.store_transposed(number, values)
                 continue
-            for r, value in zip(self.starts, values, strict=True):
-                self.row.store(number, value, r, whole=True)
+            for j, (r, value) in enumerate(zip(self.starts, values, strict=True)):
+                self.row.store(number, value, r, whole=self.is_whole(j))
 
 
 def _first_known(ends: Sequence[Any], found: Container[Any], known: Container[Any]) -> list[Any]:

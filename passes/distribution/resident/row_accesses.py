@@ -64,7 +64,7 @@ class RowAccesses:
         if is_shifted(kernel):
             lead = _lead(kernel, place)
             begin, chunk = arith.subi(begin, lead), _earlier(kernel, chunk, lead)
-        if kernel.plan.walk == "blocked":
+        if kernel.plan.walk == "blocked" and not kernel.plan.exchanges:
             begin, place = _existing_block(kernel, place, begin, chunk)
         reader = Reader(kernel, kernel.arg("count") if kernel.counted else None)
         own = {i: _start(kernel, place, _first(kernel, i, begin), i, *tile) for i, tile in tiles.items()}

@@ -20,6 +20,11 @@ def several(x: Any, y: Any, w: Any) -> Any:
 
 
 @wf.program
+def larger(x: Any, y: Any) -> Any:
+    return wf.where(x > y, x, y)
+
+
+@wf.program
 def inverted(x: Any) -> Any:
     return ~x
 
@@ -71,6 +76,22 @@ def test_blocks(shape: tuple[int, ...], plan: str) -> None:
     for found in (several(x, y, w, plan=plan), several(x, y, w, out=out, plan=plan)):
         for f, e in zip(found, expected, strict=True):
             np.testing.assert_array_equal(f, e)
+
+
+@pytest.mark.parametrize("t", ["f8", "f4", "f2", "i1", "?"])
+@pytest.mark.parametrize("shape", [(65, 67), (2, 66, 72), (65, 3, 130)])
+def test_blocks_that_begin_anywhere(shape: tuple[int, ...], t: str) -> None:
+    """Each array lies across the other, and results lie as one or as the other, which they may take."""
+    rng = np.random.default_rng(4)
+    x = rng.integers(0, 9, shape).astype(t)
+    y = np.moveaxis(rng.integers(0, 9, (shape[-1], *shape[1:-1], shape[0])).astype(t), (0, -1), (-1, 0))
+    expected = np.where(x > y, x, y)
+    for out in (None, np.empty_like(x), np.empty_like(y)):
+        np.testing.assert_array_equal(larger(x, y, out=out), expected)
+        np.testing.assert_array_equal(larger(y, x, out=out), expected)
+    np.testing.assert_array_equal(larger(y, y, out=np.empty_like(x)), y)
+    assert larger(x, y, out=x) is x
+    np.testing.assert_array_equal(x, expected)
 
 
 def test_blocks_of_short_rows() -> None:

@@ -24,6 +24,11 @@ def added(x: Any, y: Any) -> Any:
     return x + y
 
 
+@wf.program
+def both(x: Any, y: Any) -> Any:
+    return x + y, y.mT + x.mT
+
+
 def choice_of(x: Any, y: Any, **how: Any) -> Choice:
     """The choice for the sum of two arrays."""
     (found,) = added._planned((x, y), how, "sm_90a").prepared.steps
@@ -74,9 +79,34 @@ def test_short_rows_are_written_in_whole_sectors(n: int, walk: str) -> None:
     assert choice_of(*across(64, n)).plan.walk == walk
 
 
-@pytest.mark.parametrize("shape", [(97, 97), (96, 97), (97, 96), (5, 97, 96)])
-def test_rows_and_columns_that_begin_anywhere_have_no_blocks(shape: tuple[int, ...]) -> None:
-    assert choice_of(*across(*shape)).plan.walk == "interleaved"
+@pytest.mark.parametrize("shape", [(97, 97), (96, 97), (97, 96)])
+def test_rows_and_columns_that_begin_anywhere_are_exchanged_by_ctas(shape: tuple[int, ...]) -> None:
+    x, y = across(*shape)
+    for found in (choice_of(x, y), choice_of(y, x)):
+        assert (found.plan.walk, found.plan.resident) == ("blocked", "shared")
+        assert set(found.facts.access) == {"exchanged", *found.facts.stores}
+        assert (found.plan.slots, found.plan.positions * found.plan.held) == (64, 32)
+
+
+@pytest.mark.parametrize(("shape", "t"), [((97, 97), "f2"), ((5, 97, 96), "f4")])
+def test_narrow_single_elements_and_rows_of_several_dims_are_not_exchanged(shape: tuple[int, ...], t: str) -> None:
+    x, y = across(*shape, t=t)
+    for found in (choice_of(x, y), choice_of(y, x)):
+        assert (found.plan.fast, found.plan.walk, found.plan.resident) == ("reduced", "interleaved", "registers")
+
+
+@pytest.mark.parametrize(
+    ("shape", "walk"), [((97, 63), "interleaved"), ((63, 97), "interleaved"), ((96, 64), "blocked")]
+)
+def test_short_rows_and_columns_are_not_exchanged(shape: tuple[int, ...], walk: str) -> None:
+    found = choice_of(*across(*shape)).plan
+    assert (found.walk, found.resident) == (walk, "registers")
+
+
+def test_results_that_lie_across_are_not_exchanged() -> None:
+    x, y = across(97, 97)
+    (found,) = both._planned((x, y), {}, "sm_90a").prepared.steps
+    assert found.prepared.choice.plan.resident == "registers"
 
 
 def test_what_a_portable_plan_may_not_know() -> None:
