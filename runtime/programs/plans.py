@@ -327,7 +327,8 @@ class StepPlanner:
         own = [self.operands[o] for o in (*step.inputs, *step.outputs) if o in self.operands]
         dims = [d for d in (*step.kept, *step.reduced) if self.sizes[d] > 1]
         bits = [o.strides for o in own if o.dtype == BIT]
-        beside = [d for d in dims for o in own if o.dtype != BIT and o.strides[d] == 1]
+        elements = [o.strides for o in own if o.dtype != BIT and all(o.strides[d] for d in dims)]
+        beside = [d for d in dims for strides in elements if strides[d] == 1]
         if not bits or not beside:
             return ()
         return tuple(sorted(d for d in dims if 0 < bits[0][d] < bits[0][beside[0]]))

@@ -155,6 +155,12 @@ def test_bits_across_other_arrays_are_bytes_of_blocks(t: Any, n: int, m: int) ->
         assert (made.plans[0].walk, made.plans[0].held) == ("blocked", 8)
 
 
+def test_bits_beside_a_weight_of_channels_are_no_blocks() -> None:
+    x, w = RNG.standard_normal((2, 8, 6, 16)).astype(np.float32), np.ones(8, np.float32)
+    made = wf.batch_norm.compile(x, weight=w, bias=w, residual=x, training=True, activation="relu", keep="bits")
+    assert {plan.walk for plan in made.plans} == {"interleaved"}
+
+
 def test_bits_of_images_whose_channels_lie_innermost_are_bytes_of_blocks() -> None:
     x = RNG.standard_normal((2, 8, 6, 16)).astype(np.float32).transpose(0, 3, 1, 2)
     _, bits = wf.relu(x, keep="bits", device="emulator")
