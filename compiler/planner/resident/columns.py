@@ -30,7 +30,9 @@ KEPT = threshold(64, "elements that a thread keeps", sittings.RESIDENT_ROWS)
 """The most, so that an SM holds two CTAs of THREADS."""
 THREADS = threshold(256, "threads of a CTA", sittings.RESIDENT_ROWS)
 """The most threads of a CTA; two CTAs of a cluster become one of twice as many. So does a CTA of which a thread would
-keep more than KEPT elements of several arrays."""
+keep more than KEPT_OF_SEVERAL elements."""
+KEPT_OF_SEVERAL = threshold(96, "elements of several arrays that a thread keeps", sittings.GRADIENTS)
+"""Beyond, a CTA has twice THREADS."""
 LEAST = threshold(8, "accesses of a thread", sittings.RESIDENT_ROWS)
 """More warps share a column only if each makes this many accesses."""
 NARROW = threshold(2, "bytes of an element", sittings.RESIDENT_COLUMNS)
@@ -173,7 +175,7 @@ def _kept(task: Task, notes: Notes) -> Plan | None:
     if (cluster == 1 and _held(n, lanes_kept, THREADS, 1) > KEPT_SINGLE) if single else cluster == 2:
         warps, cluster = 2 * warps, 1
     inputs = sum(i < len(task.program.inputs) for i in elements_of(task))
-    if warps * WARP == THREADS and _held(n, lanes_kept, THREADS, cluster) * vector * inputs > KEPT:
+    if warps * WARP == THREADS and _held(n, lanes_kept, THREADS, cluster) * vector * inputs > KEPT_OF_SEVERAL:
         warps *= 2
     while warps > 1 and _held(n, lanes_kept, warps * WARP // 2, cluster) <= LEAST:
         warps //= 2
