@@ -72,7 +72,8 @@ determinism_option = click.option(
 
 plan_option = click.option(
     "--plan", default="", metavar="KEY=VALUE,...",
-    help="Fields of the plan to set, in the form that explain prints; or the name of a rung of ladder.",
+    help="Fields of the plan to set, in the form that explain prints; the name of a rung of ladder; or few, for plans "
+         "by which arrays of many sizes share few kernels.",
 )  # fmt: skip
 
 of_what = _together(click.argument("op", metavar="OP"), of_arrays, plan_option, determinism_option)

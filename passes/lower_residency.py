@@ -11,6 +11,8 @@ Some accesses take another way: their elements are loaded, and the fragment is s
 - Accesses to single elements of 1 or 2 bytes, or to several elements that lie apart or begin anywhere.
 - All accesses on targets that have no ``cp.async``.
 
+With ``pitch`` the slots of several holds alternate: it is the distance of one slot of a thread from its next one.
+
 With ``walked`` a thread copies the accesses that begin before the end of the row, in a loop, and has as many slots as
 the launch gives it.
 
@@ -205,9 +207,14 @@ def _held(op: Any) -> Any:
     parts, each = _parts(slot_bytes(t))
     threads = int_attr(op, "threads")
     of_part = with_shape(element(t), width(t) // parts)
-    first = _moved(slots, number, parts * each * threads)
+    first = _moved(slots, number, _pitch(op, parts * each))
     read = [load(_moved(first, p, each * threads), i32(0), of_part) for p in range(parts)]
     return read[0] if parts == 1 else fragment([x for part in read for x in elements(part)])
+
+
+def _pitch(op: Any, nbytes: int) -> int:
+    """Bytes from a slot of a thread to its next one, if a slot has ``nbytes``."""
+    return int_attr(op, "pitch") if "pitch" in op.attributes else nbytes * int_attr(op, "threads")
 
 
 def _parts(nbytes: int) -> tuple[int, int]:
@@ -239,6 +246,7 @@ class _Slots:
             int_attr(op, name) for name in ("slots", "threads", "vector", "item")
         )
         self.parts, self.each = _parts(self.vector * self.item)
+        self.pitch = _pitch(op, self.parts * self.each)
         self.place = _moved(_moved(dynamic_shared(op), 1, start), thread, self.each)
         self.end_of_slots = start + self.slots * self.threads * self.vector * self.item
 
@@ -318,7 +326,7 @@ class _Hold(_Slots):
 
     def parts_of_slot(self, k: Any) -> list[Any]:
         """The addresses of the parts of slot ``k``."""
-        first = _moved(self.place, k, self.parts * self.each * self.threads)
+        first = _moved(self.place, k, self.pitch)
         return [_moved(first, p, self.each * self.threads) for p in range(self.parts)]
 
     def copy_async(self, k: Any, r: Any, is_first: bool) -> None:

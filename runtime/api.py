@@ -84,7 +84,8 @@ def reduce(
         determinism: ``run``: the same bits on every run; ``portable``: also on every device and for every alignment;
             ``none``: plans may use atomics on floats.
         device: ``auto`` (CUDA if a driver and a GPU are found, else the emulator), ``cuda`` or ``emulator``.
-        plan: fields of the plan to set, as ``key=value,...``; or the name of a rung of ``compiler/plan/ladder.py``.
+        plan: fields of the plan to set, as ``key=value,...``; or the name of a rung of ``compiler/plan/ladder.py``; or
+            ``few``, with or without fields behind it: arrays of many sizes then share few kernels.
         params: keyword parameters of the tensor program, compiled into the kernels.
 
     Returns:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import index
 from typing import Any
 
 from ..compiler.errors import error
+from ..compiler.plan.ladder import FEW, menu_of
 
 OPTIONS = {
     "nan": (("propagate", "ignore", "raise"), "propagate"),
@@ -31,6 +32,12 @@ def plan_text(plan: object) -> str:
     if plan is not None and not isinstance(plan, str):
         raise error("WF131", kind=type(plan).__name__)
     return plan or ""
+
+
+def of_gradients(how: Mapping[str, Any]) -> dict[str, Any]:
+    """Which options of a call its gradients have, too: ``determinism``, and whether kernels are to be few."""
+    found = {name: value for name, value in how.items() if name == "determinism" and value != DEFAULTS[name]}
+    return found | ({"plan": FEW} if menu_of(plan_text(how.get("plan")))[0] else {})
 
 
 def checked_shape(shape: Sequence[int]) -> tuple[int, ...]:

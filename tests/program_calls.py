@@ -111,20 +111,24 @@ RANDOM: dict[str, tuple[str, Callable[[random.Random, tuple[int, ...], DType], A
 """Random calls by name: the program, and what makes its arguments."""
 
 
-def kernels(name: str, t: str, calls: int, least: int = 0) -> set[str]:
-    """The keys of the kernels that random calls ask for, with arrays of at ``least`` so many elements."""
+def kernels(name: str, t: str, calls: int, least: int = 0, plan: str = "") -> set[str]:
+    """The keys of the kernels that random calls with ``plan`` ask for, of arrays of at ``least`` so many elements."""
     rng, (program, arguments) = random.Random(0), RANDOM[name]
     of_shapes = shapes(rng, least)
-    made = (planned(program, arguments(rng, next(of_shapes), dtype(t))) for _ in range(calls))
+    random_calls = (arguments(rng, next(of_shapes), dtype(t)) for _ in range(calls))
+    made = (planned(program, (xs, {**how, "plan": plan})) for xs, how in random_calls)
     return {step.prepared.key for own in made for step in own.steps}
 
 
 def main() -> None:
-    """Prints how many kernels 1,000 random calls of each program ask for, and 1,000 with large arrays."""
+    """Prints how many kernels 1,000 random calls of each program ask for, and 1,000 with large arrays.
+
+    Two more columns are those of calls with ``plan="few"``.
+    """
     for name in RANDOM:
         for t in ("f32", "bf16"):
-            any_size, large = (len(kernels(name, t, 1000, least)) for least in (0, LARGE))
-            print(f"{name:24} {t:5} {any_size:5} {large:5}")
+            counts = [len(kernels(name, t, 1000, least, plan)) for plan in ("", "few") for least in (0, LARGE)]
+            print(f"{name:24} {t:5}", *(f"{n:5}" for n in counts))
 
 
 if __name__ == "__main__":

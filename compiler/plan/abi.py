@@ -43,7 +43,7 @@ NUMBER_BITS = 24
 
 RARE = (
     "repeats", "flat", "by_row", "gapped", "pieces", "block", "places", "numbers", "once", "stores", "full",
-    "waiting", "walked", "rows_first", "numberings", "section", *RARE_IN_PLANS,
+    "waiting", "walked", "spare", "rows_first", "numberings", "section", *RARE_IN_PLANS,
 )  # fmt: skip
 """The facts, and the fields of a plan, that the IR leaves out where they have their default."""
 
@@ -87,6 +87,7 @@ class Facts:
         full: whether every thread makes all accesses that it keeps, and each lies in the row.
         waiting: the numbers of the inputs whose elements wait for a later phase, since each row has its own.
         walked: whether phases walk the accesses that wait in shared memory in a loop, for rows of any length.
+        spare: whether threads may keep more accesses than their row has, so that a kernel serves shorter rows as well.
         rows_first: whether CTAs of a map that follow each other have other rows, and not other parts of one.
         numberings: along which dims the numbers of each numbering of the program rise: ``kept``, ``reduced``,
             ``both`` or ``none``, for a count of elements.
@@ -112,6 +113,7 @@ class Facts:
     full: bool = False
     waiting: tuple[int, ...] = ()
     walked: bool = False
+    spare: bool = False
     rows_first: bool = False
     numberings: tuple[str, ...] = ()
     section: int = 0
@@ -202,7 +204,7 @@ def waiting_bytes(plan: Plan, facts: Facts, inputs: Sequence[DType], run: Launch
         return sum(tiles.exchange_bytes(plan, t.itemsize) for t, kind in kinds if kind == "exchanged")
     slots = plan.held
     if run and (facts.walked or plan.resident == "grid"):
-        slots = min(slots, run.chunk // layout_of(plan).span("reduced"))
+        slots = min(slots, -(-run.chunk // layout_of(plan).span("reduced")))
     own = max(0, facts.stores.count("matrix") - facts.access.count("matrix"))  # the others lie where an input did
     items = sum(inputs[i].itemsize for i in facts.waiting) + own * HALF
     return slots * plan.threads * plan.vector * items

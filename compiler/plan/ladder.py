@@ -109,7 +109,15 @@ MASK_RUNGS = (
     Rung("default", "", OWN, "what the planner chooses: the same registers, joined by shuffles at distances 1, 2, 4"),
 )  # fmt: skip
 """The rungs of a program without a fold that writes a mask as bits."""
-_OPTIONS = {rung.name: rung.options for rung in (*RUNGS, *PROGRAM_RUNGS, *MASK_RUNGS)}
+FEW = "few"
+"""The name of no plan, but of a menu of plans: arrays of many sizes share few kernels (``planner/few.py``)."""
+_OPTIONS = {rung.name: rung.options for rung in (*RUNGS, *PROGRAM_RUNGS, *MASK_RUNGS)} | {FEW: ""}
+
+
+def menu_of(options: str) -> tuple[bool, str]:
+    """Whether the options of a plan begin with FEW, and the others."""
+    name, _, others = options.partition(",")
+    return (True, others) if name.strip() == FEW else (False, options)
 
 
 def expand(options: str) -> dict[str, str]:

@@ -19,10 +19,11 @@ from ..dtypes import DType
 from ..plan import tiles
 from ..plan.abi import NUMBER_BITS, Facts
 from ..plan.kernels import second_of_both
+from ..plan.ladder import menu_of
 from ..plan.launch import Launch, cells_of, launch, pieces, shared, tiles_of, walks_once
-from ..plan.plan import OWN_WALKS, Access, Plan, check
+from ..plan.plan import OWN_WALKS, Access, Axis, Plan, check
 from ..space.geometry import Geometry
-from . import columns, options, walks
+from . import columns, few, options, walks
 from .alignment import least_stride
 from .layouts import blocks, factored, padded_rows, runs, tiled
 from .layouts.gapped_columns import as_read
@@ -52,12 +53,15 @@ def choose(task: Task, wanted: str = "", *, split: bool = True) -> Choice:
     Raises:
         PlanError: WF402 to WF422 when ``wanted`` asks for what cannot be served.
     """
+    asks, wanted = menu_of(wanted)
+    if asks and few.serves(task):
+        task = replace(task, few=True)
     if task.program.reads_again:
         from .resident.choose import choose as choose_resident  # not imported for one reduction
 
         return choose_resident(task, wanted)
     notes = Notes()
-    if split and (found := factored.task_of(task, wanted)):
+    if split and not task.few and (found := factored.task_of(task, wanted)):
         return _of_both(found, wanted, notes)
     plan = _own_plan(task, notes)
     if wanted and not options.keeps_own(task, plan, wanted):
@@ -102,14 +106,19 @@ def _choice(task: Task, plan: Plan, parts: int, notes: Notes) -> Choice:
 
 def _ordinary_plan(task: Task, notes: Notes) -> Plan:
     """The plan of threads that read where the elements are, as any layout allows."""
-    return columns.plan(task, notes) if _fast(task, notes) == "kept" else rows.plan(task, notes)
+    fast = _fast(task, notes)
+    if task.few:
+        return few.plan(task, fast, notes)
+    return columns.plan(task, notes) if fast == "kept" else rows.plan(task, notes)
 
 
 def _own_plan(task: Task, notes: Notes) -> Plan:
     """The plan of a layout that has a way of its own, in the order in which they are tried; else the ordinary one."""
     if task.needs_ordinary:
         return _ordinary_plan(task, notes)
-    found = blocks.plan(task, notes) or padded_rows.plan(task, notes) or tiled.plan(task, notes)
+    if task.few and not few.walks(task, _fast(task, Notes())):
+        return _ordinary_plan(task, notes)
+    found = None if task.few else blocks.plan(task, notes) or padded_rows.plan(task, notes) or tiled.plan(task, notes)
     if found is not None:
         return found
     plan = _ordinary_plan(task, notes)
@@ -133,7 +142,7 @@ def _ordered(task: Task, plan: Plan, notes: Notes) -> Plan:
     return fitting(task, plan, notes)
 
 
-def _fast(task: Task, notes: Notes) -> str:
+def _fast(task: Task, notes: Notes) -> Axis:
     """The axis that holds the least stride of the first input: along it neighbouring lanes read neighbours."""
     kept, reduced = least_stride(task.geometry.kept), least_stride(task.geometry.reduced)
     if task.geometry.kept and kept < reduced:
@@ -164,7 +173,7 @@ def facts(task: Task, plan: Plan) -> Facts:
     accesses = _accesses(task, plan)
     outputs = range(len(accesses), len(g.offsets))
     several = task.ranks[0] > 1
-    flat = several and not by_row and all(_is_one_run(g, o) for o in outputs)
+    flat = several and not by_row and not task.few and all(_is_one_run(g, o) for o in outputs)
     vectors = plan.met.vector_kept > 1 and (flat or by_row or not several) and "staggered" not in accesses
     bounded = not {"unaligned", "whole"}.isdisjoint(accesses)
     return Facts(
@@ -217,7 +226,7 @@ def _facts_of_launch(task: Task, plan: Plan, run: Launch, notes: Notes) -> Facts
     once = few and found.cut != "shifted"
     if once:
         notes.because(f"no loop: {plan.unroll} accesses in flight are all that a thread makes")
-    return replace(found, once=once)
+    return replace(found, once=once and not task.few)
 
 
 def _is_one_run(g: Geometry, operand: int) -> bool:

@@ -27,6 +27,8 @@ PORTABLE_SMS = threshold(128, "multiprocessors", sittings.FEW_PLANS)
 """Portable plans are made for a machine of this size, that of large GPUs, so that none is left half empty."""
 LARGE_ELEMENTS = threshold(1 << 22, "elements", sittings.COPIES)
 """An array of this many elements and more gets kernels of its own layout: a launch costs little beside reading it."""
+HUGE = 2**31 - 2**24 - 2**20
+"""Elements of an array that may take offsets of 64 bits."""
 FILLING_WARPS = threshold(8, "warps per SM", sittings.FEW_PLANS)
 """These fill the machine: where results at a warp each are fewer, each gets more threads."""
 LONG_COMBINE = threshold(16, "instructions of a combine", sittings.ANCHORED)
@@ -96,6 +98,7 @@ class Task:
         determinism: what the bits of a result may depend on: on the arrays and the machine (``run``), on shape, strides
             and types alone (``portable``), or also on the order in which CTAs end (``none``).
         inner: the elements of a part of a row of whose sections the program leaves states; 0 where it leaves none.
+        few: whether plans are chosen from a menu, so that arrays of many sizes share few kernels (``few.py``).
     """
 
     program: Program
@@ -105,6 +108,7 @@ class Task:
     sms: int
     determinism: Determinism = "run"
     inner: int = 0
+    few: bool = False
 
     # --- the machine ---
     @property
@@ -245,6 +249,13 @@ class Task:
         return self.geometry.n_kept * self.geometry.n_reduced >= LARGE_ELEMENTS
 
     @lazy
+    def is_huge(self) -> bool:
+        """Whether an array may take offsets of 64 bits."""
+        g = self.geometry
+        rows = 2 * g.n_reduced if self.program.reads_again else g.n_reduced
+        return rows >= HUGE or any(abs(b) >= HUGE for i in range(len(g.offsets)) for b in g.span(i))
+
+    @lazy
     def has_few_results(self) -> bool:
         """Whether results do not fill the machine at a warp each."""
         return self.geometry.n_kept < FILLING_WARPS * self.machine
@@ -257,10 +268,10 @@ class Task:
         Large arrays get kernels of just their dims.
         """
         kept, reduced = len(self.geometry.kept), len(self.geometry.reduced)
-        if kept <= 1 and reduced <= 1:
+        if kept <= 1 and reduced <= 1 and not (self.few and self.is_huge):
             return 1, 1
         if kept <= 3 and reduced <= 3:
-            return (max(1, kept), max(1, reduced)) if self.is_large else (3, 3)
+            return (max(1, kept), max(1, reduced)) if self.is_large and not self.few else (3, 3)
         each = max(8, ceil2(max(kept, reduced)))
         return each, each
 

@@ -39,3 +39,15 @@ func.func @the_next_row(%x: !llvm.ptr<1>, %row: i32, %begin: i32, %first: i32, %
     : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32) -> !llvm.ptr<3>
   return %slots : !llvm.ptr<3>
 }
+
+// CHECK-LABEL: func.func @slots_that_alternate
+func.func @slots_that_alternate(%x: !llvm.ptr<1>, %row: i32, %begin: i32, %first: i32, %end: i32, %t: i32, %n: i32, %one: i32)
+    -> !llvm.ptr<3> {
+  // Slots between which those of another hold lie.
+  // CHECK:      pitch = 2048 : i64
+  %slots = "fold.hold"(%x, %row, %begin, %first, %end, %t, %n, %one)
+    {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "aligned", step = 256, slots = 4, threads = 64,
+     vector = 4, item = 4, whole = false, walked = true, start = 1024, pitch = 2048}
+    : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32) -> !llvm.ptr<3>
+  return %slots : !llvm.ptr<3>
+}

@@ -134,3 +134,12 @@ func.func @slots_between_accesses(%x: !llvm.ptr<1>, %i: i32) {
     : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32) -> !llvm.ptr<3>
   return
 }
+
+// -----
+
+func.func @a_pitch_between_accesses(%x: !llvm.ptr<1>, %i: i32) {
+  // expected-error @below {{WF310: fold.hold expects a pitch of a multiple of 16 bytes, got 8}}
+  %slots = "fold.hold"(%x, %i, %i, %i, %i, %i, %i, %i) {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "aligned", step = 128, slots = 2, threads = 32, vector = 4, item = 4, whole = false, pitch = 8}
+    : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32) -> !llvm.ptr<3>
+  return
+}

@@ -106,6 +106,22 @@ gpu.module @device {
     return %slots : !llvm.ptr<3>
   }
 
+  // Slots of two inputs alternate: those of a thread are 1024 bytes apart, and the second input's begin at byte 512.
+  // CHECK-LABEL: func.func @alternating
+  func.func @alternating(%x: !llvm.ptr<1>, %row: i32, %begin: i32, %first: i32, %end: i32, %t: i32, %n: i32, %one: i32)
+      -> vector<4xf32> {
+    // CHECK:      llvm.getelementptr %{{.*}}[512]
+    // CHECK:      %[[FAR:.*]] = arith.muli %{{.*}}, %c1024_i32
+    // CHECK:      nvvm.cp.async.wait.group 0
+    // CHECK:      llvm.load
+    %slots = "fold.hold"(%x, %row, %begin, %first, %end, %t, %n, %one)
+      {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "aligned", step = 128, slots = 20, threads = 32,
+       vector = 4, item = 4, whole = false, walked = true, start = 512, pitch = 1024}
+      : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32) -> !llvm.ptr<3>
+    %h = "fold.held"(%slots, %one) {threads = 32, pitch = 1024} : (!llvm.ptr<3>, i32) -> vector<4xf32>
+    return %h : vector<4xf32>
+  }
+
   // Elements of two bytes that lie apart: loads and stores. There is nothing to wait for.
   // CHECK-LABEL: func.func @apart
   func.func @apart(%x: !llvm.ptr<1>, %row: i32, %begin: i32, %first: i32, %end: i32, %t: i32, %n: i32, %two: i32)

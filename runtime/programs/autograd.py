@@ -23,7 +23,7 @@ from ...compiler.program.arrays.trace import ArrayArg
 from ..arrays.pytorch import are_tracked
 from ..calls.recall import Memo, record_tracked
 from ..calls.recipe import MISS
-from ..options import DEFAULTS
+from ..options import DEFAULTS, of_gradients
 from ..resolve import hashable
 from .arguments import arguments_of
 from .pairs import leaves_of
@@ -70,8 +70,7 @@ def recorded(
     tensors = [slots[place] for place in places]
     own = tuple(None if i in places else x for i, x in enumerate(xs)), {k: v for k, v in how.items() if k not in places}
     numbers = tuple(i for i, x in enumerate(tensors) if isinstance(x, np.ndarray))
-    determinism = {name: value for name, value in options.items() if name == "determinism"}
-    call = Call(function, run, determinism, keeps, *own, places, numbers, _numbers(out, tensors))
+    call = Call(function, run, of_gradients(options), keeps, *own, places, numbers, _numbers(out, tensors))
     found = call(*tensors)
     record_tracked(call)
     return found

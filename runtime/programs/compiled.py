@@ -11,6 +11,7 @@ from ...compiler.driver import program_file
 from ...compiler.driver.artifact import Artifact
 from ...compiler.driver.program_artifact import ProgramArtifact
 from ...compiler.errors import PlanError, error
+from ...compiler.plan.ladder import menu_of
 from ...compiler.plan.plan import Plan
 from ...compiler.planner import choose as planner
 from ...compiler.planner.task import Choice, Task
@@ -144,8 +145,9 @@ class CompiledProgram:
             for views in (operands.inputs, operands.outputs)
         )
         machine = Machine(target(a.kernels[0].arch), backend.sms)
-        own = StepPlanner(a.program, arrays, outputs, machine, a.determinism)
-        tasks, asked = own.tasks(a.steps), asked_of(a.steps, a.plan)
+        asks, options = menu_of(a.plan)
+        own = StepPlanner(a.program, arrays, outputs, machine, a.determinism, few=asks)
+        tasks, asked = own.tasks(a.steps), asked_of(a.steps, options)
         plans = [self._choice(*each) for each in zip(tasks, a.kernels, asked, strict=True)]
         ready = [Prepared(Traced(t.program, (), 0), t, c) for t, c in zip(tasks, plans, strict=True)]
         return own.planned(a.steps, ready)

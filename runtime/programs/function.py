@@ -56,7 +56,8 @@ class ArrayFunction(partial[R], Generic[P, R]):
             input, in whole, for a result that is computed from it element by element.
         how: further arguments by name, and these of every call:
             ``device``: ``auto`` (CUDA if a driver and a GPU are found, else the emulator), ``cuda`` or ``emulator``;
-            ``plan``: fields of the plan to set, as ``key=value,...``;
+            ``plan``: fields of the plan to set, as ``key=value,...``; or ``few``, by which arrays of many sizes share
+            few kernels;
             ``determinism``: as in ``wf.reduce``.
 
     It returns arrays of the first array's library, nested as the function returns them. It raises ArgumentError,

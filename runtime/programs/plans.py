@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from ...compiler.dtypes import BIT, DType
 from ...compiler.errors import error
-from ...compiler.plan.ladder import expand
+from ...compiler.plan.ladder import expand, menu_of
 from ...compiler.plan.plan import Determinism, Plan
 from ...compiler.planner import choose as planner
+from ...compiler.planner import few
 from ...compiler.planner.resident import matrix_tiles, once, sections, sides, transposed
 from ...compiler.planner.resident.accesses import has_bits, writes_bits
 from ...compiler.planner.resident.choose import LITTLE_MORE, cuts, is_far, names_residency, owning
@@ -120,7 +121,8 @@ def prepare_program(
         PlanError: WF403 and others where ``options`` cannot be served.
     """
     program = gathered(by_words(program, program.sizes_of([a.shape for a in arrays])))
-    return StepPlanner(program, arrays, outputs, machine, determinism).prepared(options)
+    asks, options = menu_of(options)
+    return StepPlanner(program, arrays, outputs, machine, determinism, few=asks).prepared(options)
 
 
 def asked_of(steps: Steps, options: str) -> list[str]:
@@ -153,8 +155,10 @@ class StepPlanner:
         outputs: Sequence[ArraySpec],
         machine: Machine,
         determinism: Determinism,
+        *,
+        few: bool = False,
     ) -> None:
-        self.program, self.machine, self.determinism = program, machine, determinism
+        self.program, self.machine, self.determinism, self.few = program, machine, determinism, few
         self.sizes = program.sizes_of([a.shape for a in arrays])
         check_empty(program, [a.shape for a in arrays], self.sizes)
         self.operands: dict[Operand, ArraySpec] = {}
@@ -288,7 +292,7 @@ class StepPlanner:
         Where an array lies across the others, they are those inside of the dim along which it lies side by side. Where
         rows of narrow elements are no whole accesses, each is a row of its own.
         """
-        if step.program.reduces:
+        if step.program.reduces or task.few:
             return step.reduced
         inside = self._inside_of_bits(step) if has_bits(task) else ()
         if inside and (inside == step.reduced or fits(step, inside, transposed.plan)):
@@ -453,7 +457,7 @@ class StepPlanner:
         task = Task(program, geometry, addresses, *machine, prod(self.sizes[d] for d in inner) if inner else 0)
         if inner:
             self.sections[inner] = max(1, sections.elements(task))
-        return task
+        return replace(task, few=True) if self.few and few.serves(task) else task
 
     def _sections_of(self, operand: Operand, steps: Steps) -> Dims:
         """The dims along which a buffer has a value for each section; nothing for other arrays."""
@@ -491,7 +495,7 @@ class StepPlanner:
 
     def _planned(self, task: Task, options: str) -> Prepared:
         choice = planner.choose(task, options)
-        if not options and not task.program.reads_again:
+        if not options and not task.program.reads_again and not self.few:
             choice = tuned_plans.better(task, choice, self.machine.device)
         return Prepared(Traced(task.program, (), 0), task, choice)
 

@@ -40,7 +40,8 @@ class HoldOp(Fold.Operation, name="hold"):  # type: ignore[misc]
     begin before ``first``. With ``walked`` there are only slots of accesses that begin before ``end``, and ``slots`` is
     the most. ``thread`` is the thread's number in its CTA of ``threads`` threads. The slots of all holds of a kernel,
     one behind another, are its dynamic shared memory. With ``start`` the slots begin at that byte of it, so that a
-    later hold fills those of an earlier one.
+    later hold fills those of an earlier one. With ``pitch`` a thread's next slot lies so many bytes behind one, so that
+    the slots of several holds alternate.
     """
 
     base: ext.Operand[Any]
@@ -69,6 +70,7 @@ class HoldOp(Fold.Operation, name="hold"):  # type: ignore[misc]
         if "start" in op.attributes:
             start = int_attr(op, "start")
             expect(start >= 0 and start % 16 == 0, op, "a start at a multiple of 16 bytes", start)
+        check_pitch(op)
         power_of_two(op, "step", 1 << 30)
         _check_slots(op)
         bool_attr(op, "whole")
@@ -92,6 +94,14 @@ class HeldOp(Fold.Operation, name="held"):  # type: ignore[misc]
         check_index(op, 1)
         power_of_two(op, "threads", 1024)
         check_fragment(op, op.results[0].type)
+        check_pitch(op)
+
+
+def check_pitch(op: Any) -> None:
+    """Refuses a distance between the slots of a thread that is no multiple of 16 bytes."""
+    if "pitch" in op.attributes:
+        pitch = int_attr(op, "pitch")
+        expect(pitch > 0 and pitch % 16 == 0, op, "a pitch of a multiple of 16 bytes", pitch)
 
 
 class SlotsOp(Fold.Operation, name="slots"):  # type: ignore[misc]

@@ -11,10 +11,10 @@ from ...dtypes import BIT, NUMBER
 from ...plan.plan import Access
 from ...program.graph import ELEMENT, KEPT, REDUCED, SECTION, SIDE, Space
 from ...space.geometry import Dim
-from .. import sittings
+from .. import few, sittings
 from ..alignment import WIDEST
+from ..few import widths
 from ..layouts.tiled import WORD
-from ..powers_of_two import halvings
 from ..table import threshold
 from ..task import Task
 
@@ -109,7 +109,7 @@ def _is_unaligned(task: Task, operand: int, vector: int, shift: frozenset[int]) 
     since single elements then ask for bounds each.
     """
     item, inputs = task.operand_type(operand).itemsize, len(task.program.inputs)
-    if item > NARROW or vector * item < WORD or not _is_side_by_side(task, operand, vector):
+    if task.few or item > NARROW or vector * item < WORD or not _is_side_by_side(task, operand, vector):
         return False
     if task.is_portable:
         return task.geometry.reduced[-1].size % vector > 0
@@ -238,8 +238,9 @@ def vector_of(task: Task, axis: str, among: Sequence[int] = ()) -> int:
     widest = WIDEST // max(task.operand_type(i).itemsize for i in read)
     if task.is_portable:
         return widest
-    whole = next((v for v in halvings(widest) if _is_whole(task, axis, rows, v)), 1)
-    if axis != "reduced" or not _mixes(task, rows, widest):
+    fitting = (v for v in widths(task, widest) if _is_whole(task, axis, rows, v, shifts=v == widest or not task.few))
+    whole = next(fitting, 1)
+    if axis != "reduced" or not few.mixes(task, widest) or not _mixes(task, rows, widest):
         return whole
     found = accesses(task, axis, widest)
     cut = "shifted" in found or any(found[i] == "unaligned" for i in rows if i >= inputs)
@@ -247,11 +248,11 @@ def vector_of(task: Task, axis: str, among: Sequence[int] = ()) -> int:
     return whole if whole > 1 and narrow_and_cut else widest
 
 
-def _is_whole(task: Task, axis: str, rows: Sequence[int], vector: int) -> bool:
-    """Whether all elements of rows are accessed at once."""
+def _is_whole(task: Task, axis: str, rows: Sequence[int], vector: int, *, shifts: bool) -> bool:
+    """Whether all elements of rows are accessed at once; with ``shifts`` the accesses may begin before rows."""
     found = accesses(task, axis, vector)
     kinds = {found[i] for i in rows} - {"bits", "reversed"} or {"aligned"}
-    shifted = kinds <= {"aligned", "shifted"} and task.geometry.n_reduced >= SHIFTED * vector
+    shifted = shifts and kinds <= {"aligned", "shifted"} and task.geometry.n_reduced >= SHIFTED * vector
     return kinds == {"aligned"} or shifted
 
 

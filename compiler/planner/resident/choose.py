@@ -21,7 +21,7 @@ from ..options import named
 from ..powers_of_two import floor2
 from ..table import Sitting, threshold
 from ..task import Choice, Notes, Task
-from . import columns, grid, held, l2, maps, matrix_tiles, once, rows, sections, sides, tiled, transposed
+from . import columns, few, grid, held, l2, maps, matrix_tiles, once, rows, sections, sides, tiled, transposed
 from .accesses import accesses, elements_of, has_bits, is_by_columns, writes_bits
 
 UNROLL = threshold(4, "accesses in flight", sittings.RESIDENT_ROWS)
@@ -57,7 +57,9 @@ def choose(task: Task, wanted: str = "") -> Choice:
     if plan.walk != "blocked":
         _check_rows_of_words(task)
     facts = _facts(task, plan)
-    if task.program.reduces:
+    if task.few:
+        plan, facts = few.for_any_length(task, plan, facts)
+    elif task.program.reduces:
         plan, facts = held.for_any_length(task, plan, facts)
     waiting = waiting_bytes(plan, facts, task.program.inputs)
     check(plan, task.target, sum(t.itemsize for t in task.program.states), waiting)
@@ -201,9 +203,11 @@ def owning(task: Task, notes: Notes, wanted: str = "") -> Plan | None:
     """
     if matrix_tiles.asked(wanted):
         return matrix_tiles.plan(task, notes)
+    by_columns = is_by_columns(task) and not writes_bits(task)
+    if task.few and not names_residency(wanted):
+        return few.plan(task, notes, by_columns=by_columns)
     if len(task.program.reduces) == 1 and once.serves(task):
         return once.plan(task, notes)
-    by_columns = is_by_columns(task) and not writes_bits(task)
     if task.is_portable:
         found = rows.portable_plan(task, notes, by_columns=by_columns)
     else:
@@ -236,6 +240,8 @@ def _shared_by_ctas(task: Task, notes: Notes, wanted: str, *, by_columns: bool) 
 
 def mapping(task: Task, notes: Notes, wanted: str = "") -> Plan:
     """The plan of a program without a fold."""
+    if task.few:
+        return few.mapping(task, notes)
     if matrix_tiles.asked(wanted) or (not wanted and matrix_tiles.pays(task)):
         return matrix_tiles.plan(task, notes)
     blocks = transposed.plan(task)

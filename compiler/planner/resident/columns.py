@@ -11,6 +11,7 @@ from ...program.graph import REDUCED
 from ...target import WARP
 from .. import sittings
 from ..alignment import LINE, WIDEST
+from ..few import widths
 from ..layouts.tiled import WORD
 from ..powers_of_two import ceil2
 from ..table import Table, threshold
@@ -227,10 +228,10 @@ def _held(n: int, lanes_kept: int, threads: int, cluster: int) -> int:
 def vector_of(task: Task) -> int:
     """Neighbouring columns of a thread: as many as an access holds, where every array has them side by side."""
     rows = elements_of(task)
-    vector = max(1, WIDEST // max(task.operand_type(i).itemsize for i in rows))
-    while vector > 1:
+    widest = max(1, WIDEST // max(task.operand_type(i).itemsize for i in rows))
+
+    def is_whole(vector: int) -> bool:
         found = accesses(task, "kept", vector)
-        if all(found[i] in ("aligned", "bits") for i in rows):
-            break
-        vector //= 2
-    return vector
+        return all(found[i] in ("aligned", "bits") for i in rows)
+
+    return next(filter(is_whole, widths(task, widest)), 1)

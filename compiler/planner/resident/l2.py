@@ -128,7 +128,7 @@ def _of_rows(task: Task, *, by_columns: bool) -> Plan:
     vector = vector_of(task, "reduced")
     arrays = [i for i in elements_of(task) if i < len(task.program.inputs) and task.operand_type(i) != BIT]
     held = HELD if task.is_portable else max(1, HELD // ceil2(len(arrays)))
-    if held == HELD and not task.is_portable:
+    if held == HELD and not task.is_portable and not task.few:
         held = next((h for h in (HELD, EVEN) if task.geometry.n_reduced % (h * THREADS * vector) == 0), HELD)
     return Plan("reduced", "interleaved", vector, 1, lanes, THREADS // lanes, resident="l2", held=held)
 
@@ -136,7 +136,8 @@ def _of_rows(task: Task, *, by_columns: bool) -> Plan:
 def _of_columns(task: Task) -> Plan:
     """The plan of rows whose elements lie apart: a chunk is a strip of neighbouring rows."""
     vector = min(columns.vector_of(task), COLUMNS)
-    lanes_kept = max(1, min(WARP, WIDTH // (_widest(task) * vector), ceil2(ceil(task.geometry.columns / vector))))
+    lanes = WARP if task.few else ceil2(ceil(task.geometry.columns / vector))
+    lanes_kept = max(1, min(WARP, WIDTH // (_widest(task) * vector), lanes))
     plan = Plan("kept", "interleaved", vector, 1, WARP // lanes_kept, THREADS // WARP, resident="l2")
     return replace(plan, held=_held(task, plan))
 

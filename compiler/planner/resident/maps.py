@@ -127,7 +127,7 @@ def _of_columns(task: Task) -> Plan:
     vector, heavy = columns.vector_of(task), _is_heavy(task, KEPT)
     beside = 2 if heavy and ceil(task.geometry.columns / vector) >= 2 * WARP else 1
     held = OF_HEAVY_COLUMNS if heavy else OF_COLUMNS
-    if heavy and beside == 1 and vector > COLUMNS:
+    if (task.few or (heavy and beside == 1)) and vector > COLUMNS:
         vector, held = COLUMNS, OF_COLUMNS
     lanes_kept = min(WARP, ceil2(ceil(task.geometry.columns / vector)))
     return Plan(

@@ -107,7 +107,7 @@ class HeldRow:
         plan = kernel.plan
         if kernel.facts.full or self.whole or (plan.walk == "blocked" and not plan.exchanges):
             return True
-        if plan.is_far or not kernel.phases:
+        if plan.is_far or not kernel.phases or kernel.facts.spare:
             return False
         if plan.fast == "reduced":
             return self._is_middle(j)
@@ -126,7 +126,7 @@ class HeldRow:
         access more for each CTA, and rows that begin anywhere may have one fewer than others.
         """
         plan, cut = self.row.kernel.plan, is_shifted(self.row.kernel)
-        return cut + beside <= j < plan.held - plan.cluster - cut - beside
+        return not self.row.kernel.facts.spare and cut + beside <= j < plan.held - plan.cluster - cut - beside
 
     def fragment(self, tensor: Any, j: int) -> Any:
         """The fragment of a tensor in access ``j``."""

@@ -248,7 +248,7 @@ class RowAccesses:
         )
         attributes |= {"step": layout_of(plan).step, "slots": plan.held, "threads": plan.threads}
         attributes |= {"vector": plan.vector, "item": bytes_of(memory_type(t)), "whole": facts.full}
-        attributes |= {"walked": True} if walked else {}
+        attributes |= {"walked": True, **self.alternating(operand)} if walked else {}
         attributes |= {} if start is None else {"start": start, "whole": False}
         thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
         operands = [
@@ -261,6 +261,18 @@ class RowAccesses:
         ]
         pointer = ir.Type.parse("!llvm.ptr<3>")
         return kernel.make_op("fold.hold", [pointer], [*operands, *layout], attributes).results[0]
+
+    def alternating(self, operand: int) -> dict[str, int]:
+        """Where the slots of an input lie that a loop walks, if several inputs wait: those of all inputs alternate.
+
+        So the bytes of all slots follow from the accesses of the launch.
+        """
+        kernel, waiting = self.kernel, self.kernel.facts.waiting
+        if len(waiting) == 1:
+            return {}
+        each = kernel.plan.threads * kernel.plan.vector
+        nbytes = {i: each * bytes_of(memory_type(element(kernel.inputs[i].type))) for i in waiting}
+        return {"start": sum(n for i, n in nbytes.items() if i < operand), "pitch": sum(nbytes.values())}
 
     def live(self, r: Any, *, begins: bool = True) -> Any:
         """Which elements of the access at ``r`` lie in the row: one truth value for all, or one each.

@@ -73,6 +73,7 @@ class WalkedRow:
             r = arith.select(kernel.less(r, self.span.end), r, begin)
         number = arith.shrui(arith.subi(r, begin), kernel.number(step.bit_length() - 1))
         how = {"threads": kernel.plan.threads}
+        how |= {k: v for k, v in self.row.alternating(operand).items() if k == "pitch"}
         return kernel.make("fold.held", t, [self.slots[operand], number], how, kernel.plan.vector)
 
     def store(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from program_calls import PRACTICE, RANDOM, kernels, planned
+from program_calls import LARGE, PRACTICE, RANDOM, kernels, planned
 
 import warpfold as wf
 from warpfold.compiler.driver.compile import compile_program
@@ -24,6 +24,8 @@ MOST = {
 ``python tests/program_calls.py`` counts those of 1,000 calls.
 """
 CALLS = 250
+FEW = 54
+"""The same with ``plan="few"``, of any size and of large arrays: 1,000 calls ask for at most 60."""
 ROWS = sorted({max(1, 2**k + d) for k in range(32) for d in (-1, 0, 1) if 2**k + d <= 2**31})
 WALKS = 11
 """Walks through the IR of one kernel, each of which takes time for every op."""
@@ -35,6 +37,13 @@ PTX_BYTES = 100_000
 @pytest.mark.parametrize("name", RANDOM)
 def test_random_calls_ask_for_no_more_kernels_than_they_did(name: str, dtype: str) -> None:
     assert len(kernels(name, dtype, CALLS)) <= MOST[name]
+
+
+@pytest.mark.parametrize("least", [0, LARGE])
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+@pytest.mark.parametrize("name", RANDOM)
+def test_few_kernels_serve_random_calls(name: str, dtype: str, least: int) -> None:
+    assert len(kernels(name, dtype, CALLS, least, "few")) <= FEW
 
 
 @pytest.mark.parametrize("dtype", ["f32", "bf16", "f64", "f8e4m3fn"])
