@@ -38,7 +38,7 @@ SHIFTED = threshold(32, "accesses of a row", sittings.FEW_KERNELS)
 
 
 def serves(task: Task) -> bool:
-    """Whether plans of a menu serve a task: no portable ones, none of bits, which lanes put together, and no side folds."""
+    """Whether a menu serves a task: it is not portable, has no bits, which lanes put together, and no side folds."""
     types = (*task.program.inputs, *(o.dtype for o in task.program.outputs))
     return not task.is_portable and BIT not in types and not task.inner and not task.program.side
 

@@ -28,9 +28,11 @@ SHORT_ROW = threshold(16, "accesses of a row", sittings.FEW_KERNELS)
 SHORT_LANES = threshold(4, "lanes of a row", sittings.FEW_KERNELS)
 """Of short rows."""
 ROW_OF_A_WARP = threshold(512, "accesses of a row", sittings.FEW_KERNELS)
-"""Up to here a warp has a row, if each SM has one or the row has one access for each lane; then a CTA of CTA_OF_ROW."""
+"""Up to here a warp has a row of the widest accesses; if there is no row for each SM, up to WARP."""
+NARROW_ROW_OF_A_WARP = threshold(2048, "accesses of a row", sittings.FEW_KERNELS)
+"""The same of narrower ones; if there is no row for each SM, up to ROW_OF_A_WARP."""
 CTA_OF_ROW = threshold(8, "warps of a CTA", sittings.FEW_KERNELS)
-"""Of longer rows, and of columns."""
+"""Of longer rows, and of long columns."""
 PART = threshold(75 << 10, "bytes of a row", sittings.FEW_KERNELS)
 """Longer rows are shared by the CTAs of a cluster."""
 CLUSTER = threshold(4, "CTAs of a cluster", sittings.FEW_KERNELS)
@@ -45,14 +47,18 @@ TILE_WARPS = threshold(4, "warps of a CTA", sittings.FEW_KERNELS)
 """Of such rows."""
 FEW_COLUMNS = threshold(16, "columns side by side", sittings.FEW_KERNELS)
 """Fewer would leave lanes idle: lanes lie along each of them."""
-SHORT_COLUMN = threshold(128, "elements of a column", sittings.FEW_KERNELS)
-"""Up to here SHORT_LANES have a column, in a CTA of a warp's columns for each of its warps."""
+SHORT_COLUMN = threshold(64, "elements of a column", sittings.FEW_KERNELS)
+"""Up to here LANES_OF_COLUMN have a column, in a CTA of a warp's columns for each of its warps."""
+LANES_OF_COLUMN = threshold(2, "lanes of a column", sittings.FEW_KERNELS)
+"""Of short columns."""
 WIDTH = threshold(64, "bytes of a row of a tile of columns", sittings.FEW_KERNELS)
 """Of longer columns."""
 COLUMN_BYTES = threshold(64 << 10, "bytes of the columns of a CTA", sittings.FEW_KERNELS)
 """Those of more share a cluster of the largest size; columns of still more are cut at the grid."""
 MAP_WARPS = threshold(8, "warps of a CTA", sittings.FEW_KERNELS)
-"""Of a program without a fold, whose rows have a warp each."""
+"""Of a program without a fold."""
+MAP_LANES = threshold(8, "lanes of a row", sittings.FEW_KERNELS)
+"""Of a program without a fold."""
 MAP_BYTES = threshold(32, "bytes of a thread", sittings.FEW_KERNELS)
 """Such threads make accesses to so many, up to MOST_OF_MAP."""
 MOST_OF_MAP = threshold(4, "accesses of a thread", sittings.FEW_KERNELS)
@@ -102,7 +108,8 @@ def _of_rows(task: Task) -> Plan | None:
     if not task.is_huge:
         if count <= SHORT_ROW and vector > PAIR and len(task.geometry.reduced) == 1 and not few_rows:
             return _rows(vector, SHORT_LANES, 1)
-        if count <= (WARP if few_rows and vector > PAIR else ROW_OF_A_WARP):
+        longest = (ROW_OF_A_WARP, WARP) if vector > PAIR else (NARROW_ROW_OF_A_WARP, ROW_OF_A_WARP)
+        if count <= longest[few_rows]:
             return _rows(vector, WARP, 1)
     shared = [(CLUSTER, CLUSTER * CTA_BYTES)] if task.target.has_clusters else []
     alone = vector > PAIR or not shared
@@ -131,7 +138,7 @@ def _of_columns(task: Task) -> Plan | None:
         return None
     if n <= SHORT_COLUMN and not task.is_huge:
         beside = CTA_THREADS // WARP
-        return Plan("kept", vector=vector, lanes=SHORT_LANES, warps_kept=beside, resident="shared", held=1)
+        return Plan("kept", vector=vector, lanes=LANES_OF_COLUMN, warps_kept=beside, resident="shared", held=1)
     item = max(task.operand_type(i).itemsize for i in elements_of(task))
     lanes_kept = max(1, min(WARP, WIDTH // (item * vector)))
     found = Plan("kept", vector=vector, lanes=WARP // lanes_kept, warps=CTA_OF_ROW, resident="shared", held=1)
@@ -152,7 +159,7 @@ def mapping(task: Task, notes: Notes) -> Plan:
         return replace(found, lanes=1, warps=MAP_WARPS, warps_kept=1, held=MOST_OF_MAP)
     nbytes = found.vector * max(task.operand_type(i).itemsize for i in elements_of(task))
     held = min(MOST_OF_MAP, ceil(MAP_BYTES / min(nbytes, WIDEST)))
-    return replace(found, lanes=WARP, warps=1, warps_kept=MAP_WARPS, held=held)
+    return replace(found, lanes=MAP_LANES, warps=1, warps_kept=MAP_WARPS, held=held)
 
 
 def for_any_length(task: Task, plan: Plan, facts: Facts) -> tuple[Plan, Facts]:
