@@ -78,6 +78,6 @@ OVERLAPS = Sitting("2026-11-26", "f9afa9b9", "Columns that begin between sectors
 BATCH_NORM = Sitting("2026-11-26", "7ab3c08", "Batch norm, taken apart")
 MATRICES = Sitting("2026-11-26", "9b2ca9c0", "Turned tiles")
 GRADIENTS = Sitting("2026-11-26", "f05326c5", "Gradients of rows, once more")
-FEW_KERNELS = Sitting("2026-11-26", "COMMIT", "Few kernels")
+FEW_KERNELS = Sitting("2026-11-26", "2cab26ba", "Few kernels")
 SIDE_FOLDS = Sitting("2026-11-26", "a8099796", "Side folds")
 GRID_ROWS = Sitting("2026-11-26", "9b2ca9c0", "Rows in the shared memory of the grid")
