@@ -45,8 +45,8 @@ TILE = threshold(32 << 10, "bytes of a tile", sittings.FEW_KERNELS)
 """Of rows that go through one."""
 TILE_WARPS = threshold(4, "warps of a CTA", sittings.FEW_KERNELS)
 """Of such rows."""
-FEW_COLUMNS = threshold(16, "columns side by side", sittings.FEW_KERNELS)
-"""Fewer would leave lanes idle: lanes lie along each of them."""
+FEW_COLUMNS = threshold(16, "rows", sittings.FEW_KERNELS)
+"""Fewer rows side by side would leave lanes idle: lanes lie along each of them."""
 SHORT_COLUMN = threshold(64, "elements of a column", sittings.FEW_KERNELS)
 """Up to here LANES_OF_COLUMN have a column, in a CTA of a warp's columns for each of its warps."""
 LANES_OF_COLUMN = threshold(2, "lanes of a column", sittings.FEW_KERNELS)
@@ -80,7 +80,7 @@ def plan(task: Task, notes: Notes, *, by_columns: bool) -> Plan | None:
 
 def _are_few(task: Task) -> bool:
     """Whether so few rows lie side by side that lanes lie along each of them."""
-    return task.geometry.columns < FEW_COLUMNS
+    return task.geometry.n_kept < FEW_COLUMNS
 
 
 def _place(plan: Plan) -> str:
