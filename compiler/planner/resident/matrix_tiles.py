@@ -67,7 +67,7 @@ def asked(wanted: str) -> bool:
 def plan(task: Task, notes: Notes) -> Plan:
     """The plan of columns whose tile is read in turned blocks, whether or not the arrays have such."""
     notes.because("warps read the tile in blocks of 8x8 elements, turned: four lanes share a column", "fragments")
-    beside = max(1, ceil2(ceil(task.geometry.columns / COLUMNS)))
+    beside = max(1, ceil2(ceil(task.geometry.n_kept / COLUMNS)))
     found = Plan("reduced", "interleaved", VECTOR, 1, QUAD, resident="shared", fragments="matrix")
     if not task.program.reduces:
         warps, most, held = _tile_of_map(task)
