@@ -28,6 +28,11 @@ def added(x: Any, y: Any) -> Any:
     return x + y.mT
 
 
+@wf.program
+def signs(x: Any) -> Any:
+    return wf.pack(x.mT > 0)
+
+
 def choice_of(f: Any, *xs: Any, plan: str = TURNED, arch: str = "sm_90a", **how: Any) -> Choice:
     """The choice for the one step of a program."""
     (found,) = f._planned(xs, {"plan": plan, **how}, arch).prepared.steps
@@ -71,6 +76,7 @@ def test_arrays_across_the_results_are_read_turned() -> None:
     [
         (wf.softmax, halves(64, 64, t="f4"), TURNED, {"axis": 0}, "WF440: .* 16 bits: the arrays of softmax have f32"),
         (turned, halves(64, 64, t="i1"), TURNED, {}, "WF440: .*: the arrays of turned have i8"),
+        (signs, halves(64, 64), TURNED, {}, "WF440: .*: the arrays of signs have f16 bit"),
         (wf.softmax, halves(64, 60), TURNED, {"axis": 0}, "WF438: .*: no array of softmax has such"),
         (wf.softmax, halves(64, 64), TURNED, {"axis": 1}, "WF438"),
         (wf.softmax, halves(64, 72)[:, 4:68], TURNED, {"axis": 0}, "WF438"),
