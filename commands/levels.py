@@ -84,7 +84,7 @@ def levels(plan: Plan, run: Launch) -> list[Level]:
     if layout.chunked == "flat":
         each = -(-run.chunk // run.rows)
     own = "fold.thread_reduce" if layout.loops and plan.resident not in ("registers", "l2") else "fold.block_reduce"
-    everyone = plan.threads * (run.ctas or run.split * run.tiles)
+    everyone = plan.threads * (run.ctas or run.split * (run.teams or run.tiles))
     found = [Level("register", each, layout.extent("vector", "kept", "flat"), 1, ((own, "lower-thread-reduce"),))]
     found += _within_cta(plan, run)
     if plan.cluster > 1:

@@ -40,6 +40,9 @@ def least_time(nbytes: int, arch: str) -> str:
 def launch_words(ready: Prepared) -> str:
     """The CTAs of a launch."""
     plan, run = ready.choice.plan, ready.choice.run
+    if run.teams:
+        ctas = f"{run.teams * run.split:,} CTA(s) of {plan.threads} threads"
+        return f"{ctas}, {run.teams:,} team(s) of {run.split:,}, which take {run.tiles:,} tile(s) in turn"
     if plan.persistent:
         rows = f"{run.tiles:,} row(s)" if plan.slots == 1 else f"{run.tiles:,} group(s) of {plan.slots} rows"
         return f"{run.ctas:,} CTA(s) of {plan.threads} threads, which share {rows} in turn"
@@ -52,7 +55,7 @@ def launch_words(ready: Prepared) -> str:
 
 def finish_words(plan: Plan) -> str:
     """How CTAs, or clusters, finish a result."""
-    if plan.persistent:
+    if plan.takes_side:
         return "each result of a row is finished by one CTA, and those of side folds by all, each for some columns"
     if plan.resident == "l2":
         return "the CTA that folds the last chunk of a row combines the states of all"

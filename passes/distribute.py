@@ -149,7 +149,7 @@ def _gpu_module(module: Any, function: Any, name: str) -> Any:
 def _distribute(kernel: Kernel) -> None:
     """Writes the body of a kernel."""
     with ir.InsertionPoint(kernel.entry.regions[0].blocks[0]):
-        if kernel.plan.persistent:
+        if kernel.plan.takes_side:
             distribute_persistent(kernel)
         elif kernel.plan.resident:
             distribute_phases(kernel)

@@ -185,6 +185,7 @@ RESIDENCIES = {
     "registers": "resident=registers,warps=2", "cluster-registers": "resident=registers,lanes=32,warps=1,cluster=2",
     "shared": "resident=shared,warps=2", "cluster-shared": "resident=shared,lanes=32,warps=1,cluster=2",
     "grid": "resident=grid,lanes=32,warps=1,unroll=1,held=1,in_registers=1",
+    "teams": "resident=grid,persistent=1,lanes=32,warps=1,unroll=1,held=1",
     "l2": "resident=l2,lanes=32,warps=1,held=1", "memory": "resident=memory,warps=2", "cut": "resident=none",
 }  # fmt: skip
 """Where rows wait, and the plan that asks for it."""

@@ -197,6 +197,11 @@ def residency(own: PreparedStep) -> str:
         run = own.prepared.choice.run
         nbytes = plan.held * plan.threads * _width(own)
         return f"a row waits in the L2 cache: {run.split} chunk(s) of {nbytes} bytes, which each of {walks} walks reads"
+    if plan.in_teams:
+        threads = own.prepared.choice.run.split * plan.threads
+        return (
+            f"a tile waits in shared memory: {plan.held} access(es) of {_width(own)} bytes in each of {threads} threads"
+        )
     if plan.resident == "grid":
         return _in_grid(own, walks)
     threads = plan.positions * plan.cluster

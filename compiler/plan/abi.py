@@ -202,12 +202,14 @@ def waiting_bytes(plan: Plan, facts: Facts, inputs: Sequence[DType], run: Launch
     if plan.exchanges:
         kinds = zip(inputs, facts.access, strict=True)
         return sum(tiles.exchange_bytes(plan, t.itemsize) for t, kind in kinds if kind == "exchanged")
-    slots = plan.held
+    last = plan.held
     if run and (facts.walked or plan.resident == "grid"):
-        slots = min(slots, -(-run.chunk // layout_of(plan).span("reduced")))
-    own = max(0, facts.stores.count("matrix") - facts.access.count("matrix"))  # the others lie where an input did
-    items = sum(inputs[i].itemsize for i in facts.waiting) + own * HALF
-    return slots * plan.threads * plan.vector * items
+        last = min(last, -(-run.chunk // layout_of(plan).span("reduced")))
+    items = [inputs[i].itemsize for i in facts.waiting]  # the slots of an input begin where those of the one before end
+    own = facts.stores.count("matrix") - facts.access.count("matrix")  # the others lie where an input did
+    items += [HALF] * max(0, own)
+    accesses = plan.held * sum(items[:-1]) + last * sum(items[-1:])
+    return accesses * plan.threads * plan.vector
 
 
 def numberings(program: Program) -> tuple[str, ...]:
@@ -234,7 +236,7 @@ def params(
     finishes = finish in ("cta", "last_block")
     found = [Param("input", i) for i in range(inputs)]
     found += [Param("output", i) for i in range(outputs) if finishes]
-    shares = plan.is_far or plan.persistent > 0
+    shares = plan.is_far or plan.takes_side
     found += [Param("partial", i) for i in range(states) if finish != "cta" or shares]
     found += [Param("counter")] if finish == "last_block" or shares else []
     found += [Param("exchange", i) for i in range(states) if plan.global_states]

@@ -29,6 +29,7 @@ class Launch(NamedTuple):
         lag: chunks by which CTAs that read a row again follow those that read it first, where rows wait in the L2
             cache.
         ctas: CTAs of the grid, where they take their work by tickets; else 0.
+        teams: teams of ``split`` CTAs, where a team takes tile after tile; else 0.
     """
 
     tiles: int
@@ -39,6 +40,7 @@ class Launch(NamedTuple):
     length: int = 1
     lag: int = 0
     ctas: int = 0
+    teams: int = 0
 
     @property
     def grid(self) -> tuple[int, int, int]:
@@ -46,7 +48,7 @@ class Launch(NamedTuple):
         if self.ctas:
             return self.ctas, 1, 1
         z = layers(self.split)
-        return self.tiles, self.split // z, z
+        return self.teams or self.tiles, self.split // z, z
 
 
 def layers(split: int) -> int:

@@ -47,6 +47,8 @@ MOST_HELD = 64
 COUNTS = {"held": MOST_HELD, "in_registers": MOST_HELD, "persistent": 16}
 """The largest values of fields that may be any number."""
 
+LINE_WORDS = 32
+"""Words of 32 bits in a line of the L2 cache."""
 STATIC_SHARED = 48 * 1024
 """Bytes of shared memory that a kernel may declare on any target; a launch would have to ask for more."""
 LARGEST_CLUSTER = 8
@@ -131,8 +133,9 @@ class Plan:
             ``ballot``: a ballot for each element of an access, whose bits are then spread. ``redux``: one ``or`` of
             the registers of all lanes of the word. ``byte``: nothing joins, and each lane stores the bytes that its
             bits fill. Empty for ballots of single elements and shuffles of several.
-        persistent: CTAs of an SM that stay, and each take one row after another, so that a thread keeps states of its
-            own columns for side folds; 0 where each CTA has rows of its own.
+        persistent: CTAs of an SM that stay. For side folds each takes one row after another, so that a thread keeps
+            states of its own columns; where the grid shares rows, teams of CTAs take tile after tile. 0 where each CTA
+            has rows of its own.
         overlap: results that a CTA folds beside its own: the first ones of the next CTA. So CTAs write whole sectors of
             memory where columns that are read again begin between sectors: each those that begin among its own results.
         meet: how the lanes of a warp that share a result combine their elements. ``shuffle``, or empty: each lane its
@@ -279,6 +282,29 @@ class Plan:
     def exchanges(self) -> bool:
         """Whether arrays that lie across others wait in shared memory, where the threads of a CTA exchange them."""
         return self.walk == "blocked" and self.resident == "shared"
+
+    @property
+    def takes_side(self) -> bool:
+        """Whether persistent CTAs keep the states of side folds."""
+        return self.persistent > 0 and self.resident != "grid"
+
+    @property
+    def in_teams(self) -> bool:
+        """Whether teams of CTAs take tile after tile of rows that the grid shares."""
+        return self.persistent > 0 and self.resident == "grid"
+
+    @property
+    def waits_in_slots(self) -> bool:
+        """Whether all accesses of a thread to its row wait in slots of shared memory."""
+        return (self.resident == "shared" and not self.exchanges) or self.in_teams
+
+    @property
+    def counter_words(self) -> int:
+        """Words from one counter of the CTAs that share rows to the next.
+
+        Teams that wait at the same time poll lines of the L2 cache of their own.
+        """
+        return LINE_WORDS if self.in_teams else 1
 
     @property
     def is_large_tile(self) -> bool:

@@ -283,8 +283,8 @@ def _phases(
             raise _refused(function, f"tensors of kept_rank + reduced_rank = {ranks} dims", t)
     found = [Phase(o, unpack(o.operands[0]), _unpacked(function, o)) for o in reduces]
     sides = [p for p in found if any(d < facts.kept_rank for d in ir.DenseI64ArrayAttr(p.reduce.attributes["dims"]))]
-    if len(sides) != bool(plan.persistent):
-        raise _refused(function, f"{int(bool(plan.persistent))} fold.reduce over the kept dims", len(sides))
+    if len(sides) != plan.takes_side:
+        raise _refused(function, f"{int(plan.takes_side)} fold.reduce over the kept dims", len(sides))
     sections = [p for p in found if "section" in p.reduce.attributes]
     phases = tuple(p for p in found if p not in sides and p not in sections)
     return phases, next(iter(sides), None), next(iter(sections), None)

@@ -84,12 +84,15 @@ def scratch(artifact: Artifact, geometry: Geometry, run: Launch) -> Scratch:
     finish, waits = artifact.plan.finish, artifact.plan.is_far
     whole = cells_of(artifact.plan, geometry.n_kept, artifact.main.facts.row(geometry))
     cells = {"cta": 0, "atomic": geometry.n_kept}.get(finish, whole * artifact.plan.parts(run.split))
-    cells = whole * run.split if waits else run.chunk * run.ctas if artifact.plan.persistent else cells
+    cells = whole * run.split if waits else run.chunk * run.ctas if artifact.plan.takes_side else cells
     offsets, nbytes = placed(cells, artifact.state)
     exchange, nbytes = placed(_exchanged(artifact, geometry, run), artifact.state, nbytes)
     counters = run.tiles if finish == "last_block" else 0
-    counters = 1 + run.tiles * len(artifact.state) if waits else counters  # there are no more phases than values
-    counters = 2 if artifact.plan.persistent else counters  # tickets, and CTAs that are done
+    if waits:
+        counters = (
+            1 + run.tiles * len(artifact.state)
+        ) * artifact.plan.counter_words  # there are no more phases than values
+    counters = 2 if artifact.plan.takes_side else counters  # tickets, and CTAs that are done
     return Scratch(nbytes, offsets, counters, exchange)
 
 

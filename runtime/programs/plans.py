@@ -136,6 +136,8 @@ def asked_of(steps: Steps, options: str) -> list[str]:
     waits = [own and s.program.reads_again for own, s in zip(folds, steps.steps, strict=True)]
     served = waits if any(waits) and names_residency(options) else folds
     asked = [options if own or not any(served) else "" for own in served]
+    if expand(options).get("resident") == "grid":  # whose teams have persistent CTAs without side folds
+        return asked
     has_sides = [s.program.side for s in steps.steps]
     return [a if own else _without(a, "persistent") for own, a in zip(has_sides, asked, strict=True)]
 

@@ -120,6 +120,19 @@ def test_three_phases_and_an_input_that_one_of_them_reads() -> None:
     np.testing.assert_allclose(square, (d * d).sum(1, keepdims=True), rtol=1e-5)
 
 
+def test_the_slots_of_two_inputs_of_short_rows() -> None:
+    """A thread has fewer accesses to a part than there is room for: the slots of the second input lie behind that."""
+    y, d = operand(0), operand(1)
+    program = Program("two", (F32, F32), ((y * (d - total(y * d))).expr,))
+    a, c = (np.random.default_rng(seed).standard_normal((3, 700)).astype(np.float32) for seed in (4, 5))
+    found, tool = np.empty_like(a), Sanitizer()
+    choice = run(program, [a, c], [found], plan="resident=grid,warps=1,held=8", tool=tool)
+    assert not list(tool.findings)
+    assert choice.run.chunk < 8 * 128
+    wide, other = a.astype(np.float64), c.astype(np.float64)
+    np.testing.assert_allclose(found, wide * (other - (wide * other).sum(1, keepdims=True)), rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("begin", [0, 1])
 def test_a_row_may_be_its_own_result(begin: int) -> None:
     """Nobody reads an element after the thread that writes it has read it."""

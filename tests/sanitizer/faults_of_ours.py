@@ -206,13 +206,18 @@ BESIDE = (
     _edited("sections of rows", "lanes without a place", MASK, mutate.mask(r"shfl\.sync", 0xFFFF, -1), _SHUFFLE),
 )  # fmt: skip
 """Mistakes in persistent CTAs with side folds, which compute-sanitizer has not been run on yet."""
-_GRID = "rows of the grid"
+_GRID, _TEAMS = "rows of the grid", "teams of the grid"
 SHARED_BY_GRID = (
     _edited(_GRID, "nothing releases the states", GLOBAL, mutate.edit(r"atom\.release", "atom.relaxed"), _GLOBAL),
     _edited(_GRID, "nothing acquires the state of a row", GLOBAL, mutate.edit(_WAIT, "ld.relaxed"), _GLOBAL),
     _edited(_GRID, "no barrier after the wait", GLOBAL, mutate.barrier(2), _GLOBAL),
     _edited(_GRID, "copies that nobody waits for", SHARED, mutate.drop(r"cp\.async\.wait_group"), _SHARED),
     _called(_GRID, "one counter too few", OUT, shorter("counters", 164), _WAIT + "|atom"),
+    _edited(_TEAMS, "no part signals", DEADLOCK, mutate.drop(r"atom\.release"), _WAIT),
+    _edited(_TEAMS, "a meeting left out", GLOBAL, mutate.edit(_WAIT, "ld.relaxed", 1), _GLOBAL),
+    _edited(_TEAMS, "the counter of another tile", DEADLOCK, mutate.offset(_WAIT, 3 * 128), _WAIT),
+    _edited(_TEAMS, "no barrier after the wait", GLOBAL, mutate.barrier(2), _GLOBAL),
+    _called(_TEAMS, "parts a row longer", OUT, argument(0, 7, 1), r"cp\.async"),
 )  # fmt: skip
 """Mistakes in rows that the grid shares, which compute-sanitizer has not been run on yet."""
 

@@ -82,6 +82,8 @@ _OFFSETS = [0, 3, 3, 900, 2500, 2501, 4000]
 _SECTIONS = wf.vjp(lambda x, w, b: wf.group_norm(x, 2, w, b))
 _CHUNKS = "resident=l2,vector=1,warps=2,held=2"
 _STRIPS = "resident=l2,fast=kept,warps=2,held=2"
+_TEAMS = "resident=grid,persistent=1,fast=kept,vector=4,lanes=4,warps=2,held=1,unroll=1"
+"""Three teams of 40 CTAs take four tiles."""
 _GRID = "resident=grid,warps=2,held=1,in_registers=1,unroll=1"
 
 
@@ -110,6 +112,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "sections of rows": lambda: _SECTIONS(*(numbers(s) for s in ((2, 4, 8, 8), (2, 4, 8, 8), (4,), (4,)))),
     "rows of the grid": lambda: wf.softmax(numbers((40, 901)), axis=1, plan=f"{_GRID},vector=1"),
     "exchanged block": lambda: wf.maximum(numbers((67, 70)).T, numbers((70, 67))),
+    "teams of the grid": lambda: wf.softmax(numbers((320, 100)), axis=0, plan=_TEAMS),
     "strips of columns": lambda: wf.softmax(numbers((320, 40)), axis=0, plan=f"{_STRIPS},vector=4,lanes=8"),
 }
 

@@ -138,7 +138,7 @@ ENTRIES: Entries = {
             "{remedy}, or choose resident=memory",
         ),
         "WF437": (
-            "resident=grid: {name} has {tiles} tile(s) of rows, whose CTAs wait for each other: {ctas} run at a time",
+            "resident=grid: {name} has {needed}, whose CTAs wait for each other: {ctas} run at a time",
             "give a CTA more rows (lanes, warps_kept), or choose another residency; portable bits have no such plan",
         ),
         "WF424": (

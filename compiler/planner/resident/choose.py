@@ -21,7 +21,22 @@ from ..options import named
 from ..powers_of_two import floor2
 from ..table import Sitting, threshold
 from ..task import Choice, Notes, Task
-from . import columns, few, grid, held, l2, maps, matrix_tiles, once, rows, sections, sides, tiled, transposed
+from . import (
+    columns,
+    few,
+    grid,
+    grid_teams,
+    held,
+    l2,
+    maps,
+    matrix_tiles,
+    once,
+    rows,
+    sections,
+    sides,
+    tiled,
+    transposed,
+)
 from .accesses import accesses, elements_of, has_bits, is_by_columns, writes_bits
 
 UNROLL = threshold(4, "accesses in flight", sittings.RESIDENT_ROWS)
@@ -97,8 +112,7 @@ def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
     else:
         accesses_of_row = max(1, task.geometry.n_reduced)
     if chosen.is_far:
-        overridden = l2.overridden if chosen.resident == "l2" else grid.overridden
-        return overridden(task, chosen, expand(wanted))
+        return _far_overridden(task, chosen, wanted)
     if chosen.waits_in_tile:
         return replace(chosen, held=0, unroll=chosen.unroll if "unroll" in named(wanted) else tiled.UNROLL)
     if chosen.resident == "memory":
@@ -116,6 +130,14 @@ def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
             raise error("WF424", held=asked, needed=plan.held)
     notes.because(f"asked for: {wanted}")
     return plan
+
+
+def _far_overridden(task: Task, chosen: Plan, wanted: str) -> Plan:
+    """The plan ``chosen`` of rows that CTAs share, of which ``wanted`` are options."""
+    if chosen.in_teams:
+        return grid_teams.overridden(task, chosen, expand(wanted))
+    overridden = l2.overridden if chosen.resident == "l2" else grid.overridden
+    return overridden(task, chosen, expand(wanted))
 
 
 def _item(task: Task, operand: int) -> int:
@@ -214,6 +236,9 @@ def owning(task: Task, notes: Notes, wanted: str = "") -> Plan | None:
         found = _tiled(task, notes, wanted, by_columns=by_columns)
         if found:
             return found
+        found = grid_teams.plan(task, notes, by_columns=True) if by_columns and not wanted else None
+        if found:
+            return found
         found = _of_columns(task, notes, wanted) if by_columns else rows.plan(task, notes)
         near = found is not None and found.resident == "registers"
         if not near and not by_columns and not names_residency(wanted) and rows.are_narrow_runs(task):
@@ -228,6 +253,8 @@ def owning(task: Task, notes: Notes, wanted: str = "") -> Plan | None:
 def _shared_by_ctas(task: Task, notes: Notes, wanted: str, *, by_columns: bool) -> Plan | None:
     """The plan of rows that CTAs of the grid share, all at once or in chunks; None where a cut is faster."""
     asked, chunked = expand(wanted).get("resident"), Notes()
+    if grid_teams.are_asked(expand(wanted)):
+        return grid_teams.plan(task, notes, by_columns=by_columns, asked=True)
     cached = l2.plan(task, chunked, by_columns=by_columns, asked=names_residency(wanted))
     if asked in (None, "grid"):
         found = grid.plan(task, notes, by_columns=by_columns, cached=cached is not None, asked=asked == "grid")
@@ -283,7 +310,10 @@ def names_residency(wanted: str) -> bool:
 
 def is_far(plan: Plan | None, wanted: str = "") -> bool:
     """Whether rows wait so far from the threads, by their ``plan`` or by options, that they are read seldom."""
-    resident = expand(wanted).get("resident", "" if names_residency(wanted) or plan is None else plan.resident)
+    asked = expand(wanted)
+    if (plan and plan.in_teams) or grid_teams.are_asked(asked):
+        return False
+    resident = asked.get("resident", "" if names_residency(wanted) or plan is None else plan.resident)
     return resident in ("grid", "l2")
 
 
@@ -308,7 +338,10 @@ def _facts(task: Task, plan: Plan) -> Facts:
     reach = max((abs(bound) for i in range(len(g.offsets)) for bound in g.span(i)), default=0)
     run = _launch(task, plan)
     covered = run.split * (plan.held * layout_of(plan).span("reduced") or run.chunk)
-    covered = max(covered, run.split * run.chunk) if plan.resident == "grid" else covered
+    keeps = plan.held > 0 and plan.resident != "grid"
+    if plan.resident == "grid":
+        keeps = plan.in_teams and run.chunk == plan.held * layout_of(plan).span("reduced")
+        covered = max(covered, run.split * run.chunk)
     numbers = max(reach, g.n_kept + plan.slots, g.n_reduced + covered, l2.tickets(task, run), run.ctas * run.chunk)
     kept_rank, reduced_rank = task.ranks
     return Facts(
@@ -318,7 +351,7 @@ def _facts(task: Task, plan: Plan) -> Facts:
         found[:inputs],
         store_vector=False,
         stores=found[inputs:],
-        full=plan.held > 0 and plan.resident != "grid" and covered == g.n_reduced and "shifted" not in found,
+        full=keeps and covered == g.n_reduced and "shifted" not in found,
         waiting=_waiting(task, plan, found),
         rows_first=maps.shares_weights(task),
         numberings=numberings(task.program),
@@ -346,10 +379,10 @@ def _launch(task: Task, plan: Plan) -> Launch:
     if plan.resident == "l2":
         return l2.launch(task, plan)
     if plan.resident == "grid":
-        return grid.launch(task, plan)
+        return grid_teams.launch(task, plan) if plan.in_teams else grid.launch(task, plan)
     own = span * (held.needed(task, plan) if task.program.reduces else plan.held)
     length = rows.count_of(task, plan.vector) * plan.vector if plan.fast == "reduced" else g.n_reduced
-    if plan.persistent:
+    if plan.takes_side:
         return sides.launch(task, plan, own)
     if task.program.reduces:
         if plan.fast == "kept":

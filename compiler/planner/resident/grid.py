@@ -95,7 +95,7 @@ def _slow(task: Task, plan: Plan, *, by_columns: bool, cached: bool) -> str:
     found = accesses(task, plan.fast, plan.vector)
     if any(found[i] != "aligned" for i in rows) or (by_columns and columns.vector_of(task) < plan.vector):
         return "rows that begin anywhere are faster otherwise"
-    if by_columns and _is_narrow(task) and not _has_few_states(task) and _instructions(task.program) > LIGHT:
+    if by_columns and is_narrow(task) and not _has_few_states(task) and instructions(task.program) > LIGHT:
         return "narrow elements of columns compute for longer than a second read takes"
     run = launch(task, plan)
     used = run.tiles * run.split * task.geometry.n_kept / (run.tiles * plan.slots) / ctas(task)
@@ -110,18 +110,18 @@ def _slow(task: Task, plan: Plan, *, by_columns: bool, cached: bool) -> str:
 def _least(task: Task, *, by_columns: bool) -> int:
     """The least bytes of all rows for which the states of parts are worth their time."""
     if by_columns:
-        return LEAST_OTHERS if _is_narrow(task) else LEAST_COMPUTED
+        return LEAST_OTHERS if is_narrow(task) else LEAST_COMPUTED
     if _has_few_states(task):
         return LEAST
     if _weights(task):
         return LEAST_WEIGHTED
-    return LEAST_COMPUTED if _is_narrow(task) else LEAST_OTHERS
+    return LEAST_COMPUTED if is_narrow(task) else LEAST_OTHERS
 
 
 def _most(task: Task, *, by_columns: bool, cached: bool, is_full: bool) -> int:
     """The most bytes of all rows; ``is_full`` says whether columns fill their strips."""
     if by_columns:
-        return MOST_OF_CHUNKS if is_full or not _is_narrow(task) else MOST_OF_NARROW_COLUMNS
+        return MOST_OF_CHUNKS if is_full or not is_narrow(task) else MOST_OF_NARROW_COLUMNS
     weights = _weights(task)
     if cached and weights <= FEW_WEIGHTS * _bytes(task):
         return MOST_OF_CHUNKS
@@ -161,13 +161,13 @@ def _of_columns(task: Task) -> Plan:
 
 def _kept(task: Task, plan: Plan) -> Plan:
     """``plan`` with as many accesses in shared memory as there is room for, and of large arrays with more on chip."""
-    room = ctas(task) * task.target.shared_per_cta
-    if _bytes(task) > room + CACHED and plan.fast == "reduced" and _instructions(task.program) <= LIGHT:
+    limit = task.target.shared_per_cta
+    if _bytes(task) > ctas(task) * limit + CACHED and plan.fast == "reduced" and instructions(task.program) <= LIGHT:
         plan = replace(plan, in_registers=_in_registers(task, plan))
-    return replace(plan, held=_room(task, plan))
+    return replace(plan, held=room(task, plan, limit))
 
 
-def _instructions(program: Program) -> int:
+def instructions(program: Program) -> int:
     """The instructions of the results of an element, roughly."""
     made = walk(tuple(o for o in program.outputs if o.space & REDUCED))
     return sum(COST.get(e.op, 1) for e in made if e.space == ELEMENT and e.op not in ("input", "const", "cast"))
@@ -186,19 +186,19 @@ def _below(e: Expr) -> tuple[Expr, ...]:
     return () if e.op == "result" else e.args
 
 
-def _room(task: Task, plan: Plan) -> int:
-    """The accesses of a thread that wait in shared memory: as many as it has room for."""
+def room(task: Task, plan: Plan, limit: int) -> int:
+    """The accesses of a thread that wait in shared memory: as many as ``limit`` bytes of its CTA have room for."""
     beside = plan.shared_bytes(sum(t.itemsize for t in task.program.states))
-    return min(MOST_HELD, (task.target.shared_per_cta - beside) // (plan.threads * _access(task, plan)))
+    return min(MOST_HELD, (limit - beside) // (plan.threads * _access(task, plan)))
 
 
 def _in_registers(task: Task, plan: Plan) -> int:
     """The accesses of a thread that wait in registers, in whole groups of those in flight."""
-    most = (NARROW_REGISTERS if _is_narrow(task) else REGISTERS) // ceil(_access(task, plan) / WORD)
+    most = (NARROW_REGISTERS if is_narrow(task) else REGISTERS) // ceil(_access(task, plan) / WORD)
     return min(MOST_HELD, most) // plan.unroll * plan.unroll
 
 
-def _is_narrow(task: Task) -> bool:
+def is_narrow(task: Task) -> bool:
     """Whether an array has elements that are widened."""
     return min(task.operand_type(i).itemsize for i in elements_of(task)) <= NARROW
 
@@ -220,14 +220,14 @@ def overridden(task: Task, chosen: Plan, wanted: Mapping[str, str]) -> Plan:
     if "cluster" in wanted and chosen.cluster > 1:
         raise error("WF425", name=name, key="cluster", value=chosen.cluster, only=1)
     found = replace(chosen, cluster=1, unroll=chosen.unroll if "unroll" in wanted else UNROLL)
-    found = found if "held" in wanted else replace(found, held=_room(task, found))
+    found = found if "held" in wanted else replace(found, held=room(task, found, task.target.shared_per_cta))
     if not task.geometry.n_reduced:  # there is no access to read in place of those that do not exist
         found = replace(found, in_registers=0)
     if not found.held:
         raise error("WF403", key="held", value=found.held, expected=f"a number from 1 to {MOST_HELD}")
     tiles = ceil(task.geometry.n_kept / found.slots)
     if tiles > ctas(task) or task.is_portable:
-        raise error("WF437", name=name, tiles=tiles, ctas=ctas(task))
+        raise error("WF437", name=name, needed=f"{tiles} tile(s) of rows", ctas=ctas(task))
     return found
 
 

@@ -75,8 +75,9 @@ def taking(task: Task, plan: Plan, notes: Notes, wanted: str = "") -> Plan | Non
 
 
 def are_cut(wanted: str) -> bool:
-    """Whether options say that side folds are kernels of their own."""
-    return expand(wanted).get("persistent") == "0"
+    """Whether options say that side folds are kernels of their own: CTAs that share rows have none."""
+    asked = expand(wanted)
+    return asked.get("persistent") == "0" or asked.get("resident") == "grid"
 
 
 def _persistent(task: Task, plan: Plan) -> Plan | str:

@@ -22,6 +22,7 @@ from ....compiler.plan.layout import layout_of
 from ..kernel import Kernel
 from ..place import Place, existing, first_place
 from ..walk import Chunk
+from .grid_teams import distribute_over_teams
 from .held_row import HeldRow
 from .row_accesses import RowAccesses, is_cut
 from .row_states import RowStates, branched
@@ -179,6 +180,9 @@ def joined(phase: Kernel, states: Sequence[list[Any]]) -> list[Any]:
 
 def distribute_over_grid(kernel: Kernel) -> None:
     """Writes the body of a kernel whose CTAs share rows all at once."""
+    if kernel.plan.in_teams:
+        distribute_over_teams(kernel)
+        return
     tile, place = first_place(kernel)
     place = replace(place, start=existing(kernel, place))
     part, parts = (kernel.id(of(gpu.Dimension.y)) for of in (gpu.block_id, gpu.grid_dim))

@@ -80,7 +80,7 @@ class HeldRow:
             if tile and kernel.facts.access[i] == "matrix"
             else row.hold(i, element(kernel.inputs[i].type))
             for i in kernel.facts.waiting
-            if kernel.plan.resident == "shared"
+            if kernel.plan.waits_in_slots
         }
         if tile:
             stores = enumerate(kernel.facts.stores)
@@ -174,7 +174,7 @@ class HeldRow:
 
     def begin_phase(self) -> None:
         """Forgets what is to be computed again."""
-        if self.row.kernel.plan.resident == "shared" and not self.row.kernel.plan.exchanges:
+        if self.row.kernel.plan.waits_in_slots:
             for known in self.fragments:
                 known.clear()
 

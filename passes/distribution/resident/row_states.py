@@ -84,6 +84,7 @@ class RowStates:
         """An op on the counter of a phase of these rows. The first counter is that of the tickets."""
         kernel = self.kernel
         number = arith.addi(arith.muli(self.tiles, kernel.number(phase)), arith.addi(self.number, kernel.number(1)))
+        number = kernel.scaled(number, kernel.plan.counter_words)
         attributes = {"all": True} if self.together else {}
         return kernel.make_op(op, list(types), [kernel.arg("counter"), number, self.parts], attributes)
 

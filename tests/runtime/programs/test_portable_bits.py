@@ -15,7 +15,7 @@ import warpfold as wf
 Array = Any
 RNG = np.random.default_rng(8)
 ROWS = 5
-ON_CHIP = {place: plan for place, plan in RESIDENCIES.items() if place not in ("cut", "grid")}
+ON_CHIP = {place: plan for place, plan in RESIDENCIES.items() if place not in ("cut", "grid", "teams")}
 """Rows that are cut are folded by plain reductions, whose bits depend on the number of rows, too."""
 
 
