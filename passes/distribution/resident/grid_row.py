@@ -10,14 +10,13 @@ CTAs wait for the state of their row, so all CTAs of the grid must run at a time
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import gcd
 from typing import Any
 
 from ....compiler.ir.combine import clone_block, unpack, with_shape
 from ....compiler.ir.dialect.base import element
-from ....compiler.ir.mlir import arith, gpu, ir, llvm, scf
+from ....compiler.ir.mlir import arith, gpu, llvm
 from ....compiler.plan.layout import layout_of
 from ..kernel import Kernel
 from ..place import Place, existing, first_place
@@ -34,93 +33,61 @@ from .walked_row import WalkedRow
 class InRegisters:
     """The accesses of a thread that wait in registers.
 
-    A loop takes them in groups of as many as a walk has in flight, so that the code of a group is there once: the
-    straight-line code of all takes longer to load than a second read of the row. Registers have no numbers that a loop
-    could count, so in each turn the groups move up by one. After all turns they are where they were.
-
     Attributes:
-        row: the accesses.
-        waiting: the inputs that wait, of each access.
-        fragments: their fragments, access by access: after a loop those that it leaves.
-        turns: the groups; none if the part lacks some of the accesses, or an end of the row cuts one.
+        used: whether the part has all of them, and no end of the row cuts one.
+        groups: the accesses, as many at a time as a walk has in flight: a fold takes one group after another.
     """
 
-    row: HeldRow
-    waiting: Sequence[Any]
-    fragments: list[Any]
-    turns: Any
+    used: Any
+    groups: Sequence[HeldRow]
 
     @classmethod
     def of(cls, row: RowAccesses, used: Any) -> InRegisters:
-        """The accesses to the part of a CTA, which are on the way if it has all of them: if they are ``used``."""
+        """The accesses to the part of a CTA, which are on the way."""
         plan, kernel = row.kernel.plan, row.kernel
+        if not plan.in_registers:
+            return cls(used, ())
         whole = replace(HeldRow.of(row, plan.in_registers), whole=True)
-        waiting = [kernel.inputs[i] for i in kernel.facts.waiting]
-        own = [(v, j) for j in range(plan.in_registers) for v in waiting]
-        types = [with_shape(element(v.type), plan.vector) for v, _ in own]
-        if own and plan.vector_reduced > 1 and is_cut(kernel):
+        waiting = [(kernel.inputs[i], j) for i in kernel.facts.waiting for j in range(plan.in_registers)]
+        types = [with_shape(element(v.type), plan.vector) for v, _ in waiting]
+        if plan.vector_reduced > 1 and is_cut(kernel):
             load = whole.apart(whole=True)
             found = branched(
                 used,
                 types,
-                lambda: [load.fragment(v, j) for v, j in own],
+                lambda: [load.fragment(v, j) for v, j in waiting],
                 lambda: [llvm.mlir_undef(t) for t in types],
             )
         else:  # without a branch: in place of what does not exist a thread reads the first element of the CTA
             there = [kernel.less(r, row.chunk.limit) for r in whole.starts]
             starts = [arith.select(t, r, row.chunk.first) for t, r in zip(there, whole.starts, strict=True)]
-            found = [replace(whole, starts=tuple(starts)).fragment(v, j) for v, j in own]
-        turns = arith.select(used, kernel.number(plan.in_registers // max(1, _group(kernel))), kernel.number(0))
-        return cls(whole, waiting, list(found), turns)
+            found = [replace(whole, starts=tuple(starts)).fragment(v, j) for v, j in waiting]
+        for (v, j), fragment in zip(waiting, found, strict=True):
+            whole.fragments[j][v] = fragment
+        return cls(used, [whole.part(j, plan.unroll) for j in range(0, plan.in_registers, plan.unroll)])
 
     def reduced(self, phase: Kernel) -> list[list[Any]]:
         """The state that the accesses combine to, if there are any."""
+        if not self.groups:
+            return []
+        width = phase.plan.vector_kept
 
-        def combine(group: HeldRow, state: list[Any]) -> list[Any]:
-            return joined(phase, [state, unpack(group.reduced(phase))])
+        def reduced() -> list[Any]:
+            return joined(phase, [unpack(row.apart(whole=True).reduced(phase)) for row in self.groups])
 
-        return [self._each(phase.neutral(phase.plan.vector_kept), combine)] if self.fragments else []
+        types = [with_shape(t, width) for t in phase.states]
+        return [branched(self.used, types, reduced, lambda: phase.neutral(width))]
 
     def store(self, elements: Numbered) -> None:
         """Writes results that have a value for each element."""
 
-        def store(group: HeldRow, _: list[Any]) -> list[Any]:
-            group.store_elements(elements)
+        def store() -> list[Any]:
+            for row in self.groups:
+                row.apart(whole=True).store_elements(elements)
             return []
 
-        if self.fragments:
-            self._each([], store)
-
-    def _each(self, first: list[Any], take: Callable[[HeldRow, list[Any]], list[Any]]) -> list[Any]:
-        """Has each group taken, with what ``take`` gave for the one before: what it gives for the last."""
-        kernel = self.row.row.kernel
-        loop = scf.ForOp(kernel.number(0), self.turns, kernel.number(1), [*first, *self.fragments])
-        with ir.InsertionPoint(loop.body):
-            found, fragments = _cut(loop.inner_iter_args, len(first))
-            own, others = _cut(fragments, _group(kernel) * len(self.waiting))
-            found = take(self._group(loop.induction_variable, own), found)
-            scf.YieldOp([*found, *others, *own])
-        found, self.fragments[:] = _cut(loop.results, len(first))
-        return found
-
-    def _group(self, turn: Any, fragments: Sequence[Any]) -> HeldRow:
-        """The accesses of a turn, whose ``fragments`` are there."""
-        kernel, each = self.row.row.kernel, len(self.waiting)
-        size = _group(kernel)
-        earlier = arith.muli(turn, kernel.number(size * layout_of(kernel.plan).step))
-        starts = [arith.addi(r, earlier) for r in self.row.starts[:size]]
-        known = [dict(zip(self.waiting, fragments[j * each :], strict=False)) for j in range(size)]
-        return replace(self.row, starts=tuple(starts), fragments=tuple(known)).apart(whole=True)
-
-
-def _cut(values: Sequence[Any], count: int) -> tuple[list[Any], list[Any]]:
-    """The first ``count`` of some values, and the others."""
-    return list(values)[:count], list(values)[count:]
-
-
-def _group(kernel: Kernel) -> int:
-    """The accesses of a group in registers."""
-    return gcd(kernel.plan.in_registers, kernel.plan.unroll) if kernel.plan.in_registers else 0
+        if self.groups:
+            branched(self.used, [], store)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +119,6 @@ class GridRow:
 
     def reduced(self, phase: Kernel) -> list[Any]:
         """The state that the thread's elements combine to: what waits is there before the rest is read."""
-        self.slots.row.values.prepare(phase.sources)
         rows = [*self.kept.reduced(phase), *(unpack(row.reduced(phase)) for row in (self.slots, self.walked))]
         return joined(phase, rows)
 

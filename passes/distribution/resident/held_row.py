@@ -66,13 +66,9 @@ class HeldRow:
     tile: MatrixTile | None = None
 
     @classmethod
-    def of(cls, row: RowAccesses, count: int | None = None) -> HeldRow:
+    def of(cls, row: RowAccesses, count: int = 0) -> HeldRow:
         """The row of a thread that makes ``count`` accesses, or as many as the plan says it keeps."""
-        kernel, held, step = (
-            row.kernel,
-            row.kernel.plan.held if count is None else count,
-            layout_of(row.kernel.plan).step,
-        )
+        kernel, held, step = row.kernel, count or row.kernel.plan.held, layout_of(row.kernel.plan).step
         starts = [row.begin] + [arith.addi(row.begin, kernel.number(j * step)) for j in range(1, held)]
         tile = MatrixTile.of(row) if kernel.plan.fragments == "matrix" else None
         slots = {
@@ -156,6 +152,11 @@ class HeldRow:
         """Whether the aligned accesses around access ``j`` lie in the row in every thread."""
         j = self._first_like(j)
         return self._is_middle(j, beside=1) and not self.row.kernel.plan.is_far and bool(self.row.kernel.phases)
+
+    def part(self, first: int, count: int) -> HeldRow:
+        """So many of the accesses, from number ``first`` on."""
+        own = slice(first, first + count)
+        return replace(self, starts=self.starts[own], fragments=self.fragments[own])
 
     def inputs_of(self, tensors: Sequence[Any]) -> list[Any]:
         """The inputs that tensors need for each element."""
