@@ -14,6 +14,7 @@ FIXED = {
     "FOUR_WARPS",
     "NUMBERS",
     "INDEX_LIMIT",
+    "HUGE",
     "MOST_PARTS",
     "MOST_DIMS",
     "WORD",

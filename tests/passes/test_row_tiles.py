@@ -136,6 +136,27 @@ def test_groups_wait_in_a_tile(dtype: Any, begin: int, in_place: bool) -> None:
     assert untouched_around(y, memory)
 
 
+@pytest.mark.parametrize("dtype", list(TYPES))
+@pytest.mark.parametrize(("shape", "gap"), [((4, 9, 82), 5), ((4, 9, 80), 1), ((3, 3, 4, 67), 3)])
+def test_groups_of_contiguous_rows_wait_in_a_tile(dtype: Any, shape: tuple[int, ...], gap: int) -> None:
+    """Results without the gaps between groups are written from registers, by the strides of their own rows."""
+    outer, *inner = shape
+    count = int(np.prod(inner))
+    flat, _ = placed(outer, count, count + gap, 3, dtype)
+    flat[:] = np.random.default_rng(gap).standard_normal(flat.shape)
+    x = np.lib.stride_tricks.as_strided(flat, shape, (flat.strides[0], *np.empty(inner, dtype).strides))
+    y, memory = placed(outer, count, count, 0, dtype)
+    e = np.exp(x.astype(np.float64) - x.max(-1, keepdims=True))
+    tool, kept = Sanitizer(), tuple(range(x.ndim - 1))
+    found = run(softmax(TYPES[dtype]), [x], [y.reshape(shape)], kept, tool=tool, plan=WAITING)
+    assert not list(tool.findings), list(tool.findings)[:3]
+    assert found.plan.waits_in_tile
+    assert found.facts.stores == ("strided",)
+    tolerance = 12 * max(np.finfo(dtype).eps, np.finfo(np.float32).eps)
+    np.testing.assert_allclose(y.reshape(shape), e / e.sum(-1, keepdims=True), rtol=tolerance)
+    assert untouched_around(y, memory)
+
+
 @settings(max_examples=20, deadline=None)
 @given(_shapes(), st.integers(0, 3), st.sampled_from(TILES))
 def test_weights_along_the_row_and_a_result_of_each_row(shape: tuple[int, int], begin: int, plan: str) -> None:

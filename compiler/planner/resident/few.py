@@ -19,7 +19,7 @@ from ..few import PAIR
 from ..table import Table, threshold
 from ..task import Notes, Task
 from . import columns, l2, maps, once, tiled
-from .accesses import elements_of, is_by_columns, vector_of
+from .accesses import elements_of, is_by_columns, spaces, vector_of
 from .rows import CTA_THREADS, count_of
 from .shared_rows import CTA_BYTES
 
@@ -159,6 +159,8 @@ def mapping(task: Task, notes: Notes) -> Plan:
         return replace(found, lanes=1, warps=MAP_WARPS, warps_kept=1, held=MOST_OF_MAP)
     nbytes = found.vector * max(task.operand_type(i).itemsize for i in elements_of(task))
     held = min(MOST_OF_MAP, ceil(MAP_BYTES / min(nbytes, WIDEST)))
+    if task.geometry.n_kept == 1 and len(elements_of(task)) == len(spaces(task)):  # runs of memory, as wf.relu has
+        return replace(found, lanes=WARP, warps=MAP_WARPS, warps_kept=1, held=held)
     return replace(found, lanes=MAP_LANES, warps=1, warps_kept=MAP_WARPS, held=held)
 
 

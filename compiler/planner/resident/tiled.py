@@ -328,7 +328,7 @@ def tiled(task: Task, plan: Plan, found: Sequence[Access]) -> tuple[Access, ...]
         dense = _is_side_by_side(task, operand)
         if operand in in_tile:
             return "tile" if dense else "tile_strided"
-        return "aligned" if without == "strided" and dense else without
+        return "aligned" if without == "strided" and dense and operand < inputs else without
 
     return tuple(access(i, without) for i, without in enumerate(found))
 

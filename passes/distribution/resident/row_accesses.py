@@ -70,7 +70,8 @@ class RowAccesses:
         own = {i: _start(kernel, place, _first(kernel, i, begin), i, *tile) for i, tile in tiles.items()}
         if tiles:
             aligned = [i for i, access in enumerate(kernel.facts.access) if access == "aligned"]
-            own |= {i: _start(kernel, place, begin, i, kernel.arg("input", i)) for i in aligned}
+            counted = _counted(kernel, begin)
+            own |= {i: _start(kernel, place, counted, i, kernel.arg("input", i)) for i in aligned}
         reused = sorted(buffers_of(kernel).reused.values()) if tiles else []
         return cls(kernel, place, chunk, begin, Values(kernel, place, reader, chunk), own, reused)
 
@@ -232,9 +233,10 @@ class RowAccesses:
                 *kernel.dims("reduced_stride", operand, reduced),
             ]
             return (1, len(reduced)), ([self.starts[operand], zero, r], [*layout, zero], bounds)
-        bounds = [arith.subi(bound, self.begin) for bound in bounds]
+        counted = _counted(kernel, self.begin)
+        bounds = [arith.subi(bound, counted) for bound in bounds]
         layout = [zero, kernel.number(1), *([zero] if access in IN_TILE else [])]
-        return (1, 1), ([self.starts[operand], zero, arith.subi(r, self.begin)], layout, bounds)
+        return (1, 1), ([self.starts[operand], zero, arith.subi(r, counted)], layout, bounds)
 
     def hold(self, operand: int, t: Any, *, walked: bool = False, start: int | None = None) -> Any:
         """The slots in shared memory into which the thread copies its accesses of an input: all, or those there are.
@@ -421,7 +423,16 @@ def _earlier(kernel: Kernel, chunk: Chunk, lead: Any) -> Chunk:
 def _first(kernel: Kernel, operand: int, begin: Any) -> Any:
     """From where in a row the accesses to an operand in a tile are counted: its elements may lie apart."""
     accesses = (*kernel.facts.access, *kernel.facts.stores)
-    return begin if accesses[operand] == "tile" else kernel.number(0)
+    return _counted(kernel, begin) if accesses[operand] == "tile" else kernel.number(0)
+
+
+def _counted(kernel: Kernel, begin: Any) -> Any:
+    """From where accesses to dense rows are counted.
+
+    Accesses that are values of the kernel are at constant distances from the thread's first one. A loop has the bounds
+    of the row, so it counts from the row's first element.
+    """
+    return kernel.number(0) if kernel.plan.waits_in_tile else begin
 
 
 def _start(kernel: Kernel, place: Place, begin: Any, operand: int, base: Any, origin: Any = None) -> Any:
