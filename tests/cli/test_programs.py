@@ -207,7 +207,7 @@ def test_rows_of_any_length_may_wait_in_memory() -> None:
 
 # --- compile -----------------------------------------------------------------------------------------------------
 def test_compile_shows_all_steps_in_order(path: str) -> None:
-    words = ("compile", "softmax", "--shape", "4x5000000")
+    words = ("compile", "softmax", "--shape", "4x50000000")
     title = "// ===== step {} of 2: softmax_{}, {} along x.1, one for each x.0; reads {}; writes {} ====="
     titles = [
         title.format(1, 0, "rows", "x", "buffer 0, buffer 1"),
@@ -223,7 +223,7 @@ def test_compile_shows_all_steps_in_order(path: str) -> None:
 
 
 def test_plans_of_steps_as_json() -> None:
-    found = json.loads(call("compile", "softmax", "--shape", "4x5000000", "--emit", "plan", "--json").stdout)
+    found = json.loads(call("compile", "softmax", "--shape", "4x50000000", "--emit", "plan", "--json").stdout)
     assert [(b["dtype"], b["dims"], b["bytes"]) for b in found["buffers"]] == [("f32", ["x.0"], 16)] * 2
     first, second = found["steps"]
     assert (first["name"], first["kept"], first["reduced"]) == ("softmax_0", ["x.0"], ["x.1"])

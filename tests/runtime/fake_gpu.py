@@ -136,6 +136,9 @@ class Tensor:
     def is_conj(self) -> bool:
         return False
 
+    def is_complex(self) -> bool:
+        return bool(np.iscomplexobj(self.a))
+
     def detach(self) -> Tensor:
         return self
 

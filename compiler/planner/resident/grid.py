@@ -73,7 +73,7 @@ def plan(task: Task, notes: Notes, *, by_columns: bool, cached: bool, asked: boo
 
     ``cached`` says whether the L2 cache holds a row. Where rows are ``asked`` to wait so, they do whatever it costs.
     """
-    if task.is_portable or writes_bits(task) or not waiting(task.program):
+    if task.is_portable or writes_bits(task) or not waiting_elements(task):
         return None
     found = _of_columns(task) if by_columns else _of_rows(task)
     found = _kept(task, found)
@@ -135,8 +135,8 @@ def _has_few_states(task: Task) -> bool:
 
 def _bytes(task: Task) -> int:
     """The bytes of the inputs that wait."""
-    own = [i for i in elements_of(task) if i in waiting(task.program)]
-    return task.geometry.n_kept * task.geometry.n_reduced * sum(task.operand_type(i).itemsize for i in own)
+    each = sum(task.operand_type(i).itemsize for i in waiting_elements(task))
+    return task.geometry.n_kept * task.geometry.n_reduced * each
 
 
 def _weights(task: Task) -> int:
@@ -181,6 +181,11 @@ def waiting(program: Program) -> frozenset[int]:
     return frozenset(i for i in range(len(program.inputs)) if sum(i in own for own in read) > 1)
 
 
+def waiting_elements(task: Task) -> list[int]:
+    """Those of the inputs that vary along the whole row: an array that is spread along it needs no place to wait."""
+    return [i for i in elements_of(task) if i in waiting(task.program)]
+
+
 def _below(e: Expr) -> tuple[Expr, ...]:
     """The operands that a walk computes anew: results of folds are known."""
     return () if e.op == "result" else e.args
@@ -188,8 +193,8 @@ def _below(e: Expr) -> tuple[Expr, ...]:
 
 def room(task: Task, plan: Plan, limit: int) -> int:
     """The accesses of a thread that wait in shared memory: as many as ``limit`` bytes of its CTA have room for."""
-    beside = plan.shared_bytes(sum(t.itemsize for t in task.program.states))
-    return min(MOST_HELD, (limit - beside) // (plan.threads * _access(task, plan)))
+    beside, each = plan.shared_bytes(sum(t.itemsize for t in task.program.states)), plan.threads * _access(task, plan)
+    return min(MOST_HELD, (limit - beside) // each) if each else 0
 
 
 def _in_registers(task: Task, plan: Plan) -> int:
@@ -205,8 +210,7 @@ def is_narrow(task: Task) -> bool:
 
 def _access(task: Task, plan: Plan) -> int:
     """The bytes of an access to all inputs that wait."""
-    own = [i for i in elements_of(task) if i in waiting(task.program)]
-    return plan.vector * sum(task.operand_type(i).itemsize for i in own)
+    return plan.vector * sum(task.operand_type(i).itemsize for i in waiting_elements(task))
 
 
 def overridden(task: Task, chosen: Plan, wanted: Mapping[str, str]) -> Plan:

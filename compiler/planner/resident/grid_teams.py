@@ -53,7 +53,7 @@ def plan(task: Task, notes: Notes, *, by_columns: bool, asked: bool = False) -> 
 
     Where rows are ``asked`` to wait so, they do whatever it costs.
     """
-    if task.is_portable or writes_bits(task) or not grid.waiting(task.program):
+    if task.is_portable or writes_bits(task) or not grid.waiting_elements(task):
         return None
     base = _strips(task) if by_columns else _rows(task)
     found = next(iter(_holding(task, base, MOST_PARTS)), None)

@@ -100,8 +100,9 @@ def test_rows_wait_where_they_are_asked_to() -> None:
         if place == "cut":
             assert len(plans) > 1, name
         else:
-            wanted = (place.removeprefix("cluster-"), 1 + place.startswith("cluster-"))
+            wanted = (place.removeprefix("cluster-").replace("teams", "grid"), 1 + place.startswith("cluster-"))
             assert (plans[0].resident, plans[0].cluster) == wanted, name
+            assert (plans[0].persistent > 0) == (place == "teams"), name
 
 
 def test_every_case_has_a_digest() -> None:
