@@ -103,7 +103,6 @@ EDITED = (
     _edited("atomic", "an atomic of the CTA's scope", GLOBAL, mutate.edit(r"relaxed\.gpu", "relaxed.cta"), r"atom", 1),
     _edited("argmax", "positions not stored", UNWRITTEN, mutate.drop(r"st\.shared", 1), r"ld\.shared"),
     _edited("argmax", "no barrier", EXPOSED, mutate.barrier(0), _SHARED),
-    _edited("exchanged block", "no barrier", EXPOSED, mutate.barrier(0), _SHARED),
     _edited("argmax", "a mask without the first lane", MASK, mutate.mask(_SHUFFLE, 0xFFFFFFFE, 3), _SHUFFLE),
     _edited("variance", "no barrier", EXPOSED, mutate.barrier(0), _SHARED),
     _edited("variance", "a state at half its place", ASTRAY, mutate.offset(r"st\.shared", 4), _SHARED),
@@ -204,8 +203,9 @@ BESIDE = (
     _in_few_ctas(_SIDES, "a state further stored", UNWRITTEN, mutate.offset(r"st\.global\.v4", 16, -1), _GLOBAL),
     _edited("sections of rows", "a state is not stored", UNWRITTEN, mutate.drop(r"st\.global\.b32", 0), _GLOBAL),
     _edited("sections of rows", "lanes without a place", MASK, mutate.mask(r"shfl\.sync", 0xFFFF, -1), _SHUFFLE),
+    _edited("exchanged block", "no barrier", EXPOSED, mutate.barrier(0), _SHARED),
 )  # fmt: skip
-"""Mistakes in persistent CTAs with side folds, which compute-sanitizer has not been run on yet."""
+"""Mistakes in side folds, sections and exchanged blocks, which compute-sanitizer has not been run on yet."""
 _GRID, _TEAMS = "rows of the grid", "teams of the grid"
 SHARED_BY_GRID = (
     _edited(_GRID, "nothing releases the states", GLOBAL, mutate.edit(r"atom\.release", "atom.relaxed"), _GLOBAL),

@@ -159,7 +159,8 @@ def mapping(task: Task, notes: Notes) -> Plan:
         return replace(found, lanes=1, warps=MAP_WARPS, warps_kept=1, held=MOST_OF_MAP)
     nbytes = found.vector * max(task.operand_type(i).itemsize for i in elements_of(task))
     held = min(MOST_OF_MAP, ceil(MAP_BYTES / min(nbytes, WIDEST)))
-    if task.geometry.n_kept == 1 and len(elements_of(task)) == len(spaces(task)):  # runs of memory, as wf.relu has
+    others = [space for i, space in enumerate(spaces(task)) if i not in elements_of(task)]
+    if task.geometry.n_kept == 1 and not any(others):  # whole arrays beside numbers, as in wf.relu
         return replace(found, lanes=WARP, warps=MAP_WARPS, warps_kept=1, held=held)
     return replace(found, lanes=MAP_LANES, warps=1, warps_kept=MAP_WARPS, held=held)
 
