@@ -32,6 +32,7 @@ from ..compiler.ir.combine import elements, fragment, width, with_shape
 from ..compiler.ir.dialect.base import element
 from ..compiler.ir.mlir import arith, ir, vector
 from ..compiler.ir.uniform_fragments import known
+from .expand_math import is_contracted
 from .math.arithmetic import Builder, intrinsic
 
 
@@ -47,9 +48,7 @@ def _run(module: Any) -> None:
 
 def _fma(op: Any) -> Any:
     """The instructions for a * b + c."""
-    operands = list(op.operands)
-    if "contract" in str(op.attributes["fastmath"]):
-        operands = _contracted(*operands)
+    operands = _contracted(*op.operands) if is_contracted(op) else list(op.operands)
     return arith.addf(*operands) if len(operands) == 2 else intrinsic(op.results[0].type, "llvm.fma", *operands)
 
 

@@ -48,9 +48,10 @@ from ..compiler.ir.attributes import target_of
 from ..compiler.ir.build import before, bytes_of, find, i32, kernel_module, replace
 from ..compiler.ir.combine import elements, fragment
 from ..compiler.ir.dialect.base import bool_attr, int_attr
-from ..compiler.ir.dialect.matrices import HALVES, LANES
+from ..compiler.ir.dialect.matrices import HALVES
 from ..compiler.ir.lane_exchange import lane_id
 from ..compiler.ir.mlir import arith, ir, llvm, nvvm
+from ..compiler.plan.plan import QUAD
 from .access.matrix_blocks import words_of
 
 ONES = {"f16": 0x3C003C00, "bf16": 0x3F803F80, "i8": 0x01010101}
@@ -68,7 +69,7 @@ def _run(module: Any) -> None:
             arch = target_of(kernel_module(op))
             if not arch.has_matrix_sums:
                 raise error("WF325", op=op.name, arch=arch.arch)
-            lanes = int_attr(op, "lanes") if "lanes" in op.attributes else LANES
+            lanes = int_attr(op, "lanes") if "lanes" in op.attributes else QUAD
             replace(op, [_sums(x, start, name, lanes)])
 
 
@@ -101,11 +102,11 @@ def _ones(element: str, lanes: int) -> Any:
     lanes l % 4. Where fewer lanes are summed, columns have zeros for the elements of all others.
     """
     ones = i32(ONES[element])
-    if lanes == LANES:
+    if lanes == QUAD:
         return ones
     lane, shift = lane_id(), i32(lanes.bit_length() - 1)
     taker = arith.shrui(arith.shrui(lane, i32(3)), shift)
-    holder = arith.shrui(arith.andi(lane, i32(LANES - 1)), shift)
+    holder = arith.shrui(arith.andi(lane, i32(QUAD - 1)), shift)
     return arith.select(arith.cmpi(arith.CmpIPredicate.eq, taker, holder), ones, i32(0))
 
 

@@ -88,10 +88,8 @@ def scratch(artifact: Artifact, geometry: Geometry, run: Launch) -> Scratch:
     offsets, nbytes = placed(cells, artifact.state)
     exchange, nbytes = placed(_exchanged(artifact, geometry, run), artifact.state, nbytes)
     counters = run.tiles if finish == "last_block" else 0
-    if waits:
-        counters = (
-            1 + run.tiles * len(artifact.state)
-        ) * artifact.plan.counter_words  # there are no more phases than values
+    if waits:  # there are no more phases than values
+        counters = (1 + run.tiles * len(artifact.state)) * artifact.plan.counter_words
     counters = 2 if artifact.plan.takes_side else counters  # tickets, and CTAs that are done
     return Scratch(nbytes, offsets, counters, exchange)
 

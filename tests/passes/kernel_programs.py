@@ -78,6 +78,14 @@ def layer_norm(t: DType = F32) -> Program:
     return Program("layer_norm", (t, F32, F32), (cast(y, t).expr, mean.expr))
 
 
+def three_phases() -> Program:
+    """Three folds, each of which needs the one before it, and an array that only the results read."""
+    x, z = operand(0), operand(1)
+    far = functions.maximum(x - greatest(x), -1.0)
+    mean = total(far) / count()
+    return Program("three", (F32, F32), ((far - mean + z).expr, total((far - mean) * (far - mean)).expr))
+
+
 def scaled(kept: Space) -> Program:
     """A program without a fold: x * w + k, with w along the row and k along another space."""
     x, w, k = operand(0), operand(1, F32, REDUCED), operand(2, F32, kept)

@@ -120,10 +120,6 @@ ENTRIES: Entries = {
             'leave out meet, or determinism="portable"',
         ),
         "WF436": ("meet=mma needs other extents: {key}={value}, expected {expected}", "set {key}, or leave out meet"),
-        "WF440": (
-            "fragments=matrix is for elements of 16 bits: the arrays of {name} have {types}",
-            "leave out fragments",
-        ),
         "WF438": (
             "fragments=matrix turns columns that lie side by side, eight at a time from boundaries of 16 bytes: no "
             "array of {name} has such",
@@ -132,6 +128,10 @@ ENTRIES: Entries = {
         "WF439": (
             "fragments=matrix needs other fields: {key}={value}, expected {expected}",
             "set {key}, or leave out fragments",
+        ),
+        "WF440": (
+            "fragments=matrix is for elements of 16 bits: the arrays of {name} have {types}",
+            "leave out fragments",
         ),
         "WF429": (
             "resident={resident}: rows that wait need {needed} bytes of shared memory a CTA: {arch} gives {limit}",

@@ -7,6 +7,7 @@ the elements of column l // 4 in the rows 2 * (l % 4) and the next one.
 
 from typing import Any
 
+from ...plan.plan import QUAD
 from ..mlir import ext, ir
 from .base import SHARED, Fold, bool_attr, check_index, check_pointer, check_result, coded, expect, power_of_two
 
@@ -14,8 +15,6 @@ BLOCKS = 4
 """The most blocks of an access."""
 HALVES, BYTES = ("f16", "bf16", "i16"), ("i8",)
 """The types of elements of 16 and of 8 bits."""
-LANES = 4
-"""The lanes that hold a row."""
 SUMS = {"f16": "f32", "bf16": "f32", "i8": "i32"}
 """The type of the sums of elements that a matrix unit adds."""
 
@@ -82,8 +81,8 @@ class MatrixReduceOp(Fold.Operation, name="matrix_reduce"):  # type: ignore[misc
         start = op.operands[1].type
         expect(start == op.results[0].type, op, f"a {op.results[0].type} as operand 1", start)
         if "lanes" in op.attributes:
-            lanes = power_of_two(op, "lanes", LANES)
-            expect(scalar == "i8" or lanes == LANES, op, f"{LANES} lanes for {t}", lanes)
+            lanes = power_of_two(op, "lanes", QUAD)
+            expect(scalar == "i8" or lanes == QUAD, op, f"{QUAD} lanes for {t}", lanes)
         if "unsigned" in op.attributes:
             bool_attr(op, "unsigned")
             expect(scalar == "i8", op, "unsigned for i8 alone", t)

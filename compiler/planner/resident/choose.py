@@ -367,8 +367,8 @@ def _waiting(task: Task, plan: Plan, found: Sequence[Access]) -> tuple[int, ...]
     if not plan.held or not task.program.reduces:
         return tuple(i for i in range(len(task.program.inputs)) if found[i] == "matrix")
     inputs, apart = len(task.program.inputs), ("uniform", "kept", "gathered", "number", *OF_BITS)
-    own = [i for i in elements_of(task) if i < inputs and found[i] not in apart]
-    return tuple(i for i in own if plan.resident != "grid" or i in grid.waiting(task.program))
+    own = grid.waiting_elements(task) if plan.resident == "grid" else elements_of(task)
+    return tuple(i for i in own if i < inputs and found[i] not in apart)
 
 
 def _launch(task: Task, plan: Plan) -> Launch:

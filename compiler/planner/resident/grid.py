@@ -101,7 +101,7 @@ def _slow(task: Task, plan: Plan, *, by_columns: bool, cached: bool) -> str:
     used = run.tiles * run.split * task.geometry.n_kept / (run.tiles * plan.slots) / ctas(task)
     if used < FILLED:
         return f"{used:.0%} of {ctas(task)} CTAs would have work"
-    nbytes = _bytes(task)
+    nbytes = bytes_of(task)
     least = _least(task, by_columns=by_columns)
     most = _most(task, by_columns=by_columns, cached=cached, is_full=used >= FULL)
     return "" if least <= nbytes <= most else f"{nbytes} bytes of all rows: {least} to {most} are faster so"
@@ -123,7 +123,7 @@ def _most(task: Task, *, by_columns: bool, cached: bool, is_full: bool) -> int:
     if by_columns:
         return MOST_OF_CHUNKS if is_full or not is_narrow(task) else MOST_OF_NARROW_COLUMNS
     weights = _weights(task)
-    if cached and weights <= FEW_WEIGHTS * _bytes(task):
+    if cached and weights <= FEW_WEIGHTS * bytes_of(task):
         return MOST_OF_CHUNKS
     return min(MOST, MOST_WEIGHTED - weights)
 
@@ -133,7 +133,7 @@ def _has_few_states(task: Task) -> bool:
     return sum(t.itemsize for t in task.program.states) <= FEW_STATES
 
 
-def _bytes(task: Task) -> int:
+def bytes_of(task: Task) -> int:
     """The bytes of the inputs that wait."""
     each = sum(task.operand_type(i).itemsize for i in waiting_elements(task))
     return task.geometry.n_kept * task.geometry.n_reduced * each
@@ -162,7 +162,7 @@ def _of_columns(task: Task) -> Plan:
 def _kept(task: Task, plan: Plan) -> Plan:
     """``plan`` with as many accesses in shared memory as there is room for, and of large arrays with more on chip."""
     limit = task.target.shared_per_cta
-    if _bytes(task) > ctas(task) * limit + CACHED and plan.fast == "reduced" and instructions(task.program) <= LIGHT:
+    if bytes_of(task) > ctas(task) * limit + CACHED and plan.fast == "reduced" and instructions(task.program) <= LIGHT:
         plan = replace(plan, in_registers=_in_registers(task, plan))
     return replace(plan, held=room(task, plan, limit))
 
@@ -183,7 +183,8 @@ def waiting(program: Program) -> frozenset[int]:
 
 def waiting_elements(task: Task) -> list[int]:
     """Those of the inputs that vary along the whole row: an array that is spread along it needs no place to wait."""
-    return [i for i in elements_of(task) if i in waiting(task.program)]
+    own = waiting(task.program)
+    return [i for i in elements_of(task) if i in own]
 
 
 def _below(e: Expr) -> tuple[Expr, ...]:

@@ -111,14 +111,13 @@ def _slow(task: Task, plan: Plan, *, by_columns: bool) -> str:
         return "wider elements were not measured"
     if not by_columns:
         return "rows whose elements follow each other are faster otherwise"
-    waiting = grid.waiting(task.program).intersection(rows)
     if REDUCED in task.program.input_spaces:
         return "weights along columns were not measured"
     again, narrow = len(task.program.reduces) > 1, grid.is_narrow(task)
     length = LENGTH if narrow else LENGTH_OF_WIDE
-    if len(waiting) < WAITING or task.geometry.n_reduced < length:
+    if len(grid.waiting_elements(task)) < WAITING or task.geometry.n_reduced < length:
         return "clusters hold columns of one array, and short ones, as fast"
-    nbytes = task.geometry.n_kept * task.geometry.n_reduced * sum(task.operand_type(i).itemsize for i in waiting)
+    nbytes = grid.bytes_of(task)
     heavy = narrow and grid.instructions(task.program) > grid.LIGHT
     least = LEAST_OF_PHASES if again and heavy else LEAST
     if nbytes < least:
@@ -160,7 +159,7 @@ def overridden(task: Task, chosen: Plan, wanted: Mapping[str, str]) -> Plan:
             a tile that needs more CTAs than run at a time, and for portable bits.
     """
     name = task.program.name
-    for key, only in (("cluster", 1),):
+    for key, only in (("cluster", 1), ("in_registers", 0)):
         if key in wanted and getattr(chosen, key) != only:
             raise error("WF425", name=name, key=key, value=getattr(chosen, key), only=only)
     found, room = replace(chosen, cluster=1), _room(task, chosen)

@@ -25,7 +25,7 @@ from .grid_teams import distribute_over_teams
 from .held_row import HeldRow
 from .row_accesses import RowAccesses, is_cut
 from .row_states import RowStates, branched
-from .values import Numbered, fetched_first
+from .values import Numbered
 from .walked_row import WalkedRow
 
 
@@ -154,15 +154,8 @@ def distribute_over_grid(kernel: Kernel) -> None:
     part, parts = (kernel.id(of(gpu.Dimension.y)) for of in (gpu.block_id, gpu.grid_dim))
     number, tiles = (kernel.id(of(gpu.Dimension.x)) for of in (gpu.block_id, gpu.grid_dim))
     row = GridRow.of(kernel, place, part)
-    values = row.slots.row.values
-    values.prepare(fetched_first(values))
     states = RowStates(kernel, tiles, parts, number, part, tile, place, together=True)
-    for phase in range(len(kernel.phases)):
-        with kernel.of(phase).reduce.location:
-            state = row.reduced(kernel.of(phase))
-        states.leave(phase, state)
-        states.wait(phase)
-        values.kept.update(states.published(phase))
+    states.fold(row.slots.row.values, row.reduced)
     row.store(arith.andi(place.owner, kernel.is_first(part)))
 
 

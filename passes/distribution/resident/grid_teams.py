@@ -22,7 +22,6 @@ from ..walk import Chunk
 from .held_row import HeldRow
 from .row_accesses import RowAccesses
 from .row_states import RowStates
-from .values import fetched_first
 from .walked_row import WalkedRow
 
 
@@ -43,15 +42,8 @@ def _take(kernel: Kernel, digits: Digits, tiles: Any, number: Any) -> None:
     tile, place = place_in_tile(Row.at(kernel, None), number, digits)
     place = replace(place, start=existing(kernel, place))
     row = _held(RowAccesses.of(kernel, place, {}, _own(kernel, part)))
-    values = row.row.values
-    values.prepare(fetched_first(values))
     states = RowStates(kernel, tiles, parts, number, part, tile, place, together=True)
-    for phase in range(len(kernel.phases)):
-        with kernel.of(phase).reduce.location:
-            state = unpack(row.reduced(kernel.of(phase)))
-        states.leave(phase, state)
-        states.wait(phase)
-        values.kept.update(states.published(phase))
+    states.fold(row.row.values, lambda phase: unpack(row.reduced(phase)))
     owner = arith.andi(place.owner, kernel.is_first(part))
     replace(row, row=replace(row.row, place=replace(place, owner=owner))).store()
 

@@ -15,6 +15,7 @@ from ..kernel import Kernel, load_attributes
 from ..meeting import meet_in_cta, meet_in_first_warp
 from ..place import Place, Tile
 from ..span import reduce_span, span_of
+from .values import Values, fetched_first
 
 Make = Callable[[], Sequence[Any]]
 """What writes the ops of a branch, and gives its values."""
@@ -62,6 +63,20 @@ class RowStates:
             self._count("fold.signal", number)
             return
         branched(self._count("fold.arrive", number, [i1]).results[0], [], combine)
+
+    def fold(self, values: Values, reduced: Callable[[Kernel], list[Any]]) -> None:
+        """Folds the row, phase after phase: what the phases leave is known of its ``values`` then.
+
+        ``reduced`` gives what the elements of the thread combine to in a phase.
+        """
+        values.prepare(fetched_first(values))
+        for number in range(len(self.kernel.phases)):
+            phase = self.kernel.of(number)
+            with phase.reduce.location:
+                state = reduced(phase)
+            self.leave(number, state)
+            self.wait(number)
+            values.kept.update(self.published(number))
 
     def wait(self, number: int) -> None:
         """Waits for the state of the row in phase ``number``."""
