@@ -14,9 +14,10 @@ from typing import Any
 from ..compiler.driver.artifact import Artifact, CompiledKernel
 from ..compiler.dtypes import DType
 from ..compiler.plan import tiles
+from ..compiler.plan.fields import IN_TILE
 from ..compiler.plan.launch import Launch, launch
 from ..compiler.plan.layout import layout_of
-from ..compiler.plan.plan import IN_TILE, ROWS_A_ROUND, Plan
+from ..compiler.plan.plan import ROWS_A_ROUND, Plan
 from ..compiler.program.analysis.atomic import operation
 from ..compiler.program.graph import Expr, MonoidGraph
 from ..compiler.space.geometry import Geometry

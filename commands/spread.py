@@ -16,9 +16,10 @@ from typing import get_args
 import numpy as np
 
 from ..compiler.errors import PlanError, error
+from ..compiler.plan.fields import Fast, Finish, Meeting
 from ..compiler.plan.ladder import RUNGS, expand
 from ..compiler.plan.launch import Launch
-from ..compiler.plan.plan import Fast, Finish, Meeting, Plan
+from ..compiler.plan.plan import Plan
 from ..compiler.program.analysis.atomic import exact
 from ..compiler.program.tracing import leaf_names
 from ..compiler.space.geometry import normalize_axes

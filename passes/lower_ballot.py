@@ -72,7 +72,7 @@ from ..compiler.ir.combine import elements
 from ..compiler.ir.dialect.base import str_attr
 from ..compiler.ir.lane_exchange import exchange, lane_id
 from ..compiler.ir.mlir import arith, nvvm
-from ..compiler.plan.plan import WORDS
+from ..compiler.plan.fields import WORDS
 from ..compiler.program.bit_arrays import WORD
 from ..compiler.target import WARP
 

@@ -17,7 +17,7 @@ from ..compiler.dtypes import DType
 from ..compiler.errors import error
 from ..compiler.ir.source_lines import with_lines
 from ..compiler.lazy import lazy
-from ..compiler.plan.plan import Determinism
+from ..compiler.plan.fields import Determinism
 from ..compiler.planner import choose as planner
 from ..compiler.planner.layouts.factored import launched
 from ..compiler.planner.repeats import taken_out

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ...compiler.dtypes import BIT
 from ...compiler.plan.abi import waiting_bytes
+from ...compiler.plan.fields import OF_BITS, Determinism
 from ...compiler.plan.layout import INTEGERS, layout_of
-from ...compiler.plan.plan import OF_BITS, Determinism, Plan
+from ...compiler.plan.plan import Plan
 from ...compiler.postorder import postorder
 from ...compiler.program.bit_arrays import WORD
 from ...compiler.program.graph import REDUCED, SECTION, SIDE, Expr

@@ -8,7 +8,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from ...compiler.plan.plan import Determinism
+from ...compiler.plan.fields import Determinism
 from ...compiler.program.arrays.trace import ArrayArg
 from ...compiler.program.gradients.keeping import Keep
 from ...runtime.programs.function import ArrayFunction

@@ -10,7 +10,7 @@ from math import prod
 from typing import Any, Protocol
 
 from ...compiler.dtypes import BIT, DType
-from ...compiler.plan.plan import Determinism
+from ...compiler.plan.fields import Determinism
 from ...compiler.program.array_program import ArrayProgram, View
 from ...compiler.program.arrays.trace import ArrayArg
 from ...compiler.program.axis_labels import array_labels, axis_labels

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...compiler.errors import ArgumentError, error
-from ...compiler.plan.plan import Determinism
+from ...compiler.plan.fields import Determinism
 from ...runtime.programs.function import ArrayFunction
 from . import operation
 from .program_request import ProgramRequest

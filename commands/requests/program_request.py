@@ -12,7 +12,7 @@ import numpy as np
 
 from ...compiler.dtypes import dtype
 from ...compiler.errors import error
-from ...compiler.plan.plan import Determinism
+from ...compiler.plan.fields import Determinism
 from ...compiler.program.array_program import ArrayProgram, Output
 from ...compiler.program.arrays.trace import ArrayArg
 from ...runtime.programs.arguments import Arguments, arguments_of

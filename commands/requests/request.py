@@ -9,7 +9,7 @@ from typing import Any
 
 from ...compiler.dtypes import DType, dtype
 from ...compiler.errors import error
-from ...compiler.plan.plan import Determinism
+from ...compiler.plan.fields import Determinism
 from ...runtime import api
 from ...runtime.prepare import Prepared
 from ..checking import random_inputs

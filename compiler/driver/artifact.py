@@ -8,8 +8,9 @@ from typing import Any
 
 from ..dtypes import DType
 from ..plan.abi import Facts, Param
+from ..plan.fields import Determinism
 from ..plan.kernels import Role, kernels
-from ..plan.plan import Determinism, Plan
+from ..plan.plan import Plan
 from ..program.graph import Program
 from ..target import Target
 

@@ -16,9 +16,10 @@ from typing import Any, get_args
 from ..dtypes import BOOL, DType
 from ..errors import PlanError
 from ..plan.abi import POINTERS, RARE, Facts, Param, params, waiting_bytes
+from ..plan.checks import check as check_plan
+from ..plan.fields import Access
 from ..plan.kernels import Outline, outlines
-from ..plan.plan import STATIC_SHARED, Access, Plan
-from ..plan.plan import check as check_plan
+from ..plan.plan import STATIC_SHARED, Plan
 from ..program.storage import parts
 from ..target import TARGETS
 from .artifact import Artifact, CompiledKernel

@@ -16,8 +16,9 @@ from .. import files
 from ..errors import error
 from ..plan.abi import Facts, Param
 from ..plan.abi import Role as ParamRole
+from ..plan.fields import Determinism
 from ..plan.kernels import Role
-from ..plan.plan import Determinism, Plan
+from ..plan.plan import Plan
 from . import checksummed_json
 from . import json_fields as read
 from .artifact import Artifact, CompiledKernel

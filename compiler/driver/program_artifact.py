@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..plan.plan import Determinism
+from ..plan.fields import Determinism
 from ..program.array_program import ArrayProgram
 from ..program.cuts.steps import Steps
 from .artifact import Artifact

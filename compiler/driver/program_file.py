@@ -10,7 +10,7 @@ import copyreg
 from typing import Any
 
 from .. import files
-from ..plan.plan import Determinism
+from ..plan.fields import Determinism
 from ..program.array_program import ArrayProgram, Bits, Output, Slice, Split, View
 from ..program.cuts.steps import Buffer, Operand, OperandKind, Step, Steps
 from ..program.graph import Expr, Program

@@ -7,7 +7,8 @@ from typing import Any, get_args
 
 from ..errors import WarpfoldError, error, near
 from ..plan.abi import RARE, Facts, Kernel
-from ..plan.plan import Access, Plan, expected_of, fits
+from ..plan.fields import Access, expected_of, fits
+from ..plan.plan import Plan
 from ..target import DEFAULT, Target, target
 from .locations import place_of
 from .mlir import ir

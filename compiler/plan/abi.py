@@ -14,10 +14,11 @@ from ..dtypes import DType
 from ..program.graph import ELEMENT, KEPT, REDUCED, SCALAR, Expr, MonoidGraph, Program, rewrite
 from ..space.geometry import Dim, Geometry
 from . import tiles
+from .fields import IN_TILE, Access
+from .fields import RARE as RARE_IN_PLANS
 from .launch import Launch
 from .layout import layout_of
-from .plan import IN_TILE, Access, Plan
-from .plan import RARE as RARE_IN_PLANS
+from .plan import Plan
 
 Role = Literal[
     "input", "output", "partial", "counter", "exchange", "n_kept", "n_reduced", "chunk", "count", "lag", "kept_size",

@@ -13,7 +13,8 @@ from typing import Literal, NamedTuple
 from ..program.graph import Program
 from ..target import WARP
 from .abi import Facts, Kernel, partial_program, second_program
-from .plan import Access, Plan
+from .fields import Access
+from .plan import Plan
 
 Role = Literal["init", "main", "second"]
 """``main`` reduces the inputs, ``second`` the partial states; ``init`` sets the partial states to the identity."""

@@ -1,82 +1,41 @@
 """The plan: how much of each axis every level of the machine owns, and how the levels combine their states.
 
-A kernel is compiled for a plan, so plans are frozen and hashable. ``layout.py`` derives from a plan which thread owns
-which element, and ``launch.py`` what one call adds to it.
+A kernel is compiled for a plan, so plans are frozen and hashable. ``fields.py`` has the values that its fields may
+have, and ``checks.py`` says which of them go together. ``layout.py`` derives from a plan which thread owns which
+element, and ``launch.py`` what one call adds to it.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from ..errors import error, near
-from ..target import WARP, Target
+from ..target import WARP
+from .fields import OWN_WALKS, RARE, Fast, Finish, Fragments, Meet, Meeting, Residency, Walk, Word, extent_of
 from .ladder import expand
 
-Axis = Literal["reduced", "kept"]
-Fast = Literal["reduced", "kept", "both"]
-Finish = Literal["cta", "last_block", "two_kernels", "atomic"]
-Meeting = Literal["shuffle", "serial", "interleaved", "sequential", "warp_sync", "unrolled"]
-Access = Literal[
-    "aligned", "shifted", "unaligned", "period", "staggered", "strided", "tile", "tile_strided", "whole", "uniform",
-    "kept", "gathered", "number", "bits", "bits_across", "bits_strided", "bits_transposed", "transposed", "exchanged",
-    "reversed", "side", "section", "matrix",
-]  # fmt: skip
-IN_TILE: tuple[Access, ...] = ("tile", "tile_strided")
-"""The accesses to elements that the CTA has copied into shared memory."""
-OF_BITS: tuple[Access, ...] = ("bits", "bits_across", "bits_strided", "bits_transposed")
-"""The accesses to elements that are bits of words: to all of an access at once, in one word or across two, to single
-ones, or to those of each row of a block."""
-TRANSPOSED: tuple[Access, ...] = ("transposed", "whole", "bits_transposed")
-"""The accesses to a block along its rows, where others are along its columns."""
-Walk = Literal["interleaved", "blocked", "period", "staggered", "runs", "padded", "whole"]
-OWN_WALKS: tuple[Walk, ...] = ("period", "staggered", "runs", "padded", "whole")
-"""Walks that serve only some arrays; the two others serve all."""
-Determinism = Literal["run", "portable", "none"]
-Residency = Literal["", "registers", "shared", "grid", "l2", "memory"]
-Word = Literal["", "shuffle", "ballot", "redux", "byte"]
-Meet = Literal["", "shuffle", "mma"]
-Fragments = Literal["", "words", "matrix"]
-WORDS = tuple(filter(None, get_args(Word)))
-"""The ways in which lanes make words of bits."""
 QUAD = 4
 """Lanes that have the elements of one row of a matrix."""
-MOST_HELD = 64
-"""The most accesses of a row that a thread keeps."""
-COUNTS = {"held": MOST_HELD, "in_registers": MOST_HELD, "persistent": 16}
-"""The largest values of fields that may be any number."""
-
 LINE_WORDS = 32
 """Words of 32 bits in a line of the L2 cache."""
 STATIC_SHARED = 48 * 1024
 """Bytes of shared memory that a kernel may declare on any target; a launch would have to ask for more."""
-LARGEST_CLUSTER = 8
-"""CTAs of a cluster that every device with clusters can hold; a launch would have to ask for more."""
 ROWS_A_ROUND = 8
 """Rows of a period that one round combines to one: there are few rounds, and a thread takes few states in each."""
 IN_WARPS: dict[str, Any] = {
     "fast": "reduced", "warps": 1, "cluster": 1, "cta": "shuffle", "exchange": "shared", "finish": "cta",
 }  # fmt: skip
 """The fields of a plan whose results belong to one warp each, or to some lanes of a warp."""
-THROUGH_A_TILE: dict[str, Any] = {"resident": "registers", "vector": 1, "cluster": 1}
-"""The fields of a plan whose rows are read again and go through a tile; columns may also wait there, in ``shared``."""
 MOST_STATES = 8
 """The most accesses to partial states that a thread has in flight in the second round."""
 MOST_LEFT = 32
 """The most states that a lane combines of its columns, those of the warps of a cluster."""
 TICKET = 16
 """Bytes of the flag that tells a CTA whether it is the last one, with its alignment."""
-TILE_UNIT, LARGEST_TILE = 1 << 10, 224 << 10
-"""Bytes of a tile beyond LARGEST are a multiple of the first, up to the second: an SM holds one CTA or two of them."""
-LARGEST = {
-    "vector": 16, "unroll": 32, "lanes": WARP, "warps": 32, "warps_kept": 32, "tile_bytes": 1 << 16,
-    "cluster": LARGEST_CLUSTER, "coarsening": 1 << 10, "overlap": 32,
-}  # fmt: skip
-"""The largest extents: a CTA has at most 32 warps, and an SM has room for three tiles."""
 STATIC_TILE = 1 << 15
 """Bytes of the largest tile in static shared memory: a larger one is of rows that are read again."""
-_NUMBERS = {str(n): n for n in (0, *(1 << k for k in range(17)))}
 
 
 @dataclass(frozen=True)
@@ -378,45 +337,10 @@ class Plan:
             if key not in known:
                 raise error("WF402", key=key, near=near(key, known), known=" ".join(known))
             if isinstance(getattr(self, key), int):
-                changes[key] = _extent(key, value)
+                changes[key] = extent_of(key, value)
             else:
                 changes[key] = value
         return replace(self, **changes)  # type: ignore[arg-type]
-
-
-def _extent(key: str, value: str) -> int:
-    """The extent that an option gives as ``value``; WF403 for what is none."""
-    found = int(value) if key in (*COUNTS, "tile_bytes") and value.isdecimal() else _NUMBERS.get(value, -1)
-    _check_extent(key, found, repr(value))
-    return found
-
-
-def _check_extent(key: str, extent: int, shown: object) -> None:
-    """WF403 for an extent that the field ``key`` cannot have."""
-    if not fits(key, extent):
-        raise error("WF403", key=key, value=shown, expected=expected_of(key))
-
-
-def fits(key: str, value: object) -> bool:
-    """Whether the field ``key`` of a plan may have this value, whatever values the other fields have."""
-    if key in COUNTS:
-        return type(value) is int and 0 <= value <= COUNTS[key]
-    if key == "tile_bytes" and type(value) is int and LARGEST[key] < value <= LARGEST_TILE:
-        return value % TILE_UNIT == 0
-    if key in LARGEST:
-        least = 0 if key in _MAY_BE_ZERO else 1
-        return type(value) is int and least <= value <= LARGEST[key] and not value & (value - 1)
-    return value in _CHOICES[key] if key in _CHOICES else isinstance(value, str)
-
-
-def expected_of(key: str) -> str:
-    """The values that the field ``key`` of a plan may have, in words."""
-    if key in COUNTS:
-        return f"a number from 0 to {COUNTS[key]}"
-    if key in LARGEST:
-        beyond = f", or a multiple of {TILE_UNIT} up to {LARGEST_TILE}" if key == "tile_bytes" else ""
-        return "0, or " * (key in _MAY_BE_ZERO) + f"a power of two from 1 to {LARGEST[key]}{beyond}"
-    return "one of " + " ".join(filter(None, _CHOICES[key])) if key in _CHOICES else "a name"
 
 
 @lru_cache(maxsize=4096)
@@ -432,107 +356,3 @@ def _along_kept(plan: Plan, width: int) -> Plan:
 
 _OF_STATES: dict[Walk, Walk] = {"staggered": "interleaved", "runs": "interleaved"}
 """The walks over states in place of those that only elements ask for."""
-_EXTENTS: dict[Walk, dict[str, Any]] = {
-    "period": {"fast": "kept", "lanes": 1, "warps": 1},
-    "staggered": {"fast": "kept", "lanes": 1, "warps_kept": 1},
-    "runs": {"fast": "reduced"},
-    "padded": {"fast": "kept", "lanes": 1, "warps": 1, "coarsening": 0, "finish": "cta"},
-    "whole": {"fast": "kept", "lanes": 1, "warps": 1, "coarsening": 0, "finish": "cta", "unroll": 1},
-}
-"""The fields that walks of their own prescribe."""
-_AT_LEAST_TWO: dict[Walk, tuple[str, ...]] = {
-    "staggered": ("vector", "warps"),
-    "padded": ("vector",),
-    "whole": ("vector",),
-}
-"""The extents that must be more than one."""
-_MAY_BE_ZERO = ("coarsening", "tile_bytes", "overlap")
-RARE = ("resident", "held", "in_registers", "word", "overlap", "meet", "fragments", "accesses", "persistent")
-"""The fields that are only shown, and only written in IR, where they are set."""
-_CHOICES = {
-    "fast": get_args(Fast),
-    "walk": get_args(Walk),
-    "cta": get_args(Meeting),
-    "exchange": ("shared", "global"),
-    "finish": get_args(Finish),
-    "resident": get_args(Residency),
-    "word": get_args(Word),
-    "meet": get_args(Meet),
-    "fragments": get_args(Fragments),
-    "accesses": ("", "single"),
-}
-
-
-def check(plan: Plan, target: Target, state_bytes: int, waiting_bytes: int = 0) -> None:
-    """Checks that the passes can serve ``plan``, for a state of ``state_bytes``, and that ``target`` can hold it.
-
-    ``waiting_bytes`` of shared memory hold the elements of rows that wait for the next phase.
-
-    Raises:
-        PlanError: WF403 for a bad value, WF404 for too many threads, WF405 for too much shared memory, WF406 for a
-            blocked walk with vectors along the reduced axis, WF411 for shuffles in global memory, WF412 for coarsening
-            where one CTA does all, WF413 for coarsening below an unrolled step, WF414 for a cluster on a target without
-            clusters, WF415 for extents that the walk cannot have, WF417 for a tile of results that CTAs or warps share,
-            WF428 for a tile of rows that are read again by more than single elements, WF429 for rows that need too much
-            shared memory to wait there.
-    """
-    _check_fields(plan)
-    if plan.threads > target.max_threads:
-        raise error("WF404", threads=plan.threads, limit=target.max_threads, arch=target.arch)
-    needed = plan.shared_bytes(state_bytes)
-    if needed > STATIC_SHARED:
-        raise error("WF405", needed=needed, limit=STATIC_SHARED, arch=target.arch)
-    if needed + waiting_bytes > target.shared_per_cta:
-        remedy = "lower held" if plan.resident == "grid" else "share a row among more CTAs (cluster)"
-        limit = target.shared_per_cta
-        raise error(
-            "WF429", resident=plan.resident, needed=needed + waiting_bytes, limit=limit, arch=target.arch, remedy=remedy
-        )
-    if plan.walk == "blocked" and plan.vector_reduced > 1:
-        raise error("WF406", vector=plan.vector)
-    if plan.cta == "shuffle" and plan.exchange == "global":
-        raise error("WF411")
-    if plan.coarsening and plan.finish == "cta":
-        raise error("WF412", coarsening=plan.coarsening)
-    if 0 < plan.coarsening < plan.unroll:
-        raise error("WF413", coarsening=plan.coarsening, unroll=plan.unroll)
-    if plan.cluster > 1 and not target.has_clusters:
-        raise error("WF414", cluster=plan.cluster, arch=target.arch)
-    if plan.tile_bytes and not (plan.resident or plan.lies_in_warps):
-        raise error("WF417", tile_bytes=plan.tile_bytes)
-    wanted = THROUGH_A_TILE | ({"resident": "shared"} if plan.fast == "kept" and plan.waits_in_tile else {})
-    if plan.tile_bytes and plan.resident and any(getattr(plan, k) != v for k, v in wanted.items()):
-        change = ",".join(f"{key}={value}" for key, value in THROUGH_A_TILE.items())
-        raise error("WF428", tile_bytes=plan.tile_bytes, change=change)
-    if plan != settled(plan):
-        changes = differing(plan, settled(plan))
-        raise error("WF415", walk=plan.walk, change=",".join(f"{key}={value}" for key, value in changes.items()))
-
-
-def settled(plan: Plan) -> Plan:
-    """``plan`` with the extents that its walk must have.
-
-    Along a period, all threads of a CTA follow each other; along staggered rows, all lanes of a warp do, and along a
-    run, all lanes that share a result. A thread that walks padded rows, or reads whole ones, shares no result.
-    """
-    if plan.walk not in _EXTENTS:
-        return plan
-    finish: Finish = "cta" if plan.finish == "cta" else "last_block"
-    found = replace(plan, cluster=1, cta="shuffle", exchange="shared", finish=finish)
-    found = replace(found, **_EXTENTS[plan.walk])
-    return replace(found, **{key: max(2, getattr(found, key)) for key in _AT_LEAST_TWO.get(plan.walk, ())})
-
-
-def differing(plan: Plan, other: Plan) -> dict[str, int | str]:
-    """The fields of ``other`` whose values differ from those of ``plan``."""
-    return {key: value for key, value in asdict(other).items() if value != getattr(plan, key)}
-
-
-def _check_fields(plan: Plan) -> None:
-    """Checks each field by itself; raises WF403."""
-    for key in _CHOICES:
-        if not fits(key, getattr(plan, key)):
-            raise error("WF403", key=key, value=repr(getattr(plan, key)), expected=expected_of(key))
-    for key in (*LARGEST, *COUNTS):
-        extent = getattr(plan, key)
-        _check_extent(key, extent, extent)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..plan.plan import Access
+from ..plan.fields import Access
 from ..space.geometry import Dim, Geometry
 from . import sittings
 from .table import threshold

@@ -18,10 +18,12 @@ from itertools import pairwise
 from ..dtypes import DType
 from ..plan import tiles
 from ..plan.abi import NUMBER_BITS, Facts
+from ..plan.checks import check
+from ..plan.fields import OWN_WALKS, Access, Axis
 from ..plan.kernels import second_of_both
 from ..plan.ladder import menu_of
 from ..plan.launch import Launch, cells_of, launch, pieces, shared, tiles_of, walks_once
-from ..plan.plan import OWN_WALKS, Access, Axis, Plan, check
+from ..plan.plan import Plan
 from ..space.geometry import Geometry
 from . import columns, few, options, walks
 from .alignment import least_stride

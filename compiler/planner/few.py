@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..dtypes import BIT
-from ..plan.plan import Axis, Plan
+from ..plan.fields import Axis
+from ..plan.plan import Plan
 from ..target import WARP
 from . import sittings
 from .alignment import LINE, WIDEST

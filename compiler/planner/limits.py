@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..plan.plan import STATIC_SHARED, Axis, Plan
+from ..plan.fields import Axis
+from ..plan.plan import STATIC_SHARED, Plan
 from . import sittings
 from .alignment import WIDEST
 from .powers_of_two import floor2, halvings

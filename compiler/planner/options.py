@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from ..errors import error
 from ..plan import tiles
+from ..plan.checks import check, differing, settled
+from ..plan.fields import OWN_WALKS, RARE, Access
 from ..plan.ladder import expand
-from ..plan.plan import IN_WARPS, OWN_WALKS, RARE, STATIC_TILE, Access, Plan, check, differing, settled
+from ..plan.plan import IN_WARPS, STATIC_TILE, Plan
 from ..program.analysis.atomic import adds, exact
 from . import matrix_sums, walks
 from .layouts import tiled

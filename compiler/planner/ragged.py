@@ -13,7 +13,8 @@ import numpy as np
 from ..errors import error
 from ..lazy import lazy
 from ..plan.abi import Facts
-from ..plan.plan import STATIC_SHARED, Plan, check
+from ..plan.checks import check
+from ..plan.plan import STATIC_SHARED, Plan
 from ..program.numeric import Array
 from ..space.geometry import Dim, Geometry
 from ..target import WARP

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..plan.fields import LARGEST_CLUSTER, OWN_WALKS
 from ..plan.launch import cells_of, grain, launch, shared, tiles_of, unrolled
-from ..plan.plan import LARGEST_CLUSTER, OWN_WALKS, Plan
+from ..plan.plan import Plan
 from ..program.analysis.atomic import exact
 from ..target import WARP
 from . import sittings

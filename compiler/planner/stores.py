@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..plan.plan import OWN_WALKS, Plan
+from ..plan.fields import OWN_WALKS
+from ..plan.plan import Plan
 from .alignment import WIDEST
 from .task import Task
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from ..dtypes import BIT, NUMBER, DType
 from ..lazy import lazy
 from ..plan.abi import Facts
+from ..plan.fields import Access, Determinism
 from ..plan.launch import Launch
-from ..plan.plan import Access, Determinism, Plan
+from ..plan.plan import Plan
 from ..program.analysis.atomic import operation
 from ..program.analysis.cost import lifted, operations
 from ..program.graph import MonoidGraph, Program

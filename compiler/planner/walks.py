@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ..errors import error
-from ..plan.plan import OWN_WALKS, Access, Plan, settled
+from ..plan.checks import settled
+from ..plan.fields import OWN_WALKS, Access
+from ..plan.plan import Plan
 from ..target import WARP
 from . import columns
 from .alignment import WIDEST

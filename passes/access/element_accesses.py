@@ -18,7 +18,7 @@ from ...compiler.ir.dialect.access import ELEMENT_ACCESS
 from ...compiler.ir.dialect.base import bool_attr, element, int_attr, str_attr
 from ...compiler.ir.lane_exchange import lane_id, of_lane
 from ...compiler.ir.mlir import arith, ir, llvm, nvvm, scf
-from ...compiler.plan.plan import OF_BITS
+from ...compiler.plan.fields import OF_BITS
 from ...compiler.program.bit_arrays import WORD as BITS_OF_WORD
 from .bits import begins_word, load_bits, place_in_word, store_bytes, store_word
 from .offsets import offset

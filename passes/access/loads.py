@@ -10,7 +10,7 @@ from ...compiler.ir.combine import backwards, fragment, splat, width
 from ...compiler.ir.dialect.access import ACCESS
 from ...compiler.ir.dialect.base import element, int_attr, str_attr
 from ...compiler.ir.mlir import arith, ir
-from ...compiler.plan.plan import OF_BITS
+from ...compiler.plan.fields import OF_BITS
 from .bits import load_bits, load_bits_across
 from .offsets import clamped, coordinates, is_of_tile, offset
 from .unaligned import copied, unaligned

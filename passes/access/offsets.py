@@ -8,7 +8,7 @@ from ...compiler.ir.build import integer
 from ...compiler.ir.dialect.access import ACCESS
 from ...compiler.ir.dialect.base import int_attr, str_attr
 from ...compiler.ir.mlir import arith, ir
-from ...compiler.plan.plan import IN_TILE
+from ...compiler.plan.fields import IN_TILE
 
 ELEMENTWISE = ("fold.load", "fold.element_load", "fold.element_store", "fold.hold")
 """The accesses to elements, by both indices."""

@@ -15,7 +15,8 @@ from ...compiler.ir.combine import single_op
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import ir
 from ...compiler.plan.abi import Facts
-from ...compiler.plan.plan import OF_BITS, Plan
+from ...compiler.plan.fields import OF_BITS
+from ...compiler.plan.plan import Plan
 from ...compiler.planner.alignment import WIDEST
 from .kernel import Kernel
 

@@ -11,7 +11,7 @@ from ...compiler.ir.build import bytes_of, memory_type
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, gpu, ir, scf
 from ...compiler.plan import tiles
-from ...compiler.plan.plan import IN_TILE
+from ...compiler.plan.fields import IN_TILE
 from .kernel import Kernel
 from .place import Place, first_place
 from .walk import ElementWalk

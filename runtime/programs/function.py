@@ -13,7 +13,7 @@ from operator import is_not
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 from ...compiler.errors import error
-from ...compiler.plan.plan import Determinism
+from ...compiler.plan.fields import Determinism
 from ...compiler.program.arrays.trace import ArrayArg
 from ...compiler.program.frames import caller, outermost, shown
 from ...compiler.program.monoid import Monoid

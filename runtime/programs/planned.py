@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...compiler.plan.plan import Determinism
+from ...compiler.plan.fields import Determinism
 from ...compiler.program.arrays.trace import ArrayArg
 from ...compiler.program.dtype_names import dtype
 from ...compiler.target import target

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ...compiler.driver.artifact import Artifact
 from ...compiler.dtypes import BIT, I32, U32, DType
 from ...compiler.errors import error
+from ...compiler.plan.fields import Determinism
 from ...compiler.plan.ladder import expand
-from ...compiler.plan.plan import Determinism
 from ...compiler.postorder import postorder
 from ...compiler.program.array_program import ArrayProgram, Output
 from ...compiler.program.array_program import View as ProgramView

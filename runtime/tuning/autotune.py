@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ...compiler.errors import WarpfoldError, error
-from ...compiler.plan.plan import Determinism
+from ...compiler.plan.fields import Determinism
 from ...compiler.planner import choose as planner
 from ...compiler.planner.task import Choice, Task
 from ...compiler.program.frames import outermost

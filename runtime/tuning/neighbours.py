@@ -8,8 +8,9 @@ from itertools import combinations, product
 from typing import Any, get_args
 
 from ...compiler.errors import WarpfoldError
+from ...compiler.plan.fields import Finish
 from ...compiler.plan.launch import grain
-from ...compiler.plan.plan import Finish, Plan
+from ...compiler.plan.plan import Plan
 from ...compiler.planner import choose as planner
 from ...compiler.planner.powers_of_two import ceil2
 from ...compiler.planner.task import Choice, Task

@@ -17,8 +17,10 @@ from ownership import (
 )
 from tiling import check_tile, results_of
 
+from warpfold.compiler.plan.checks import check
+from warpfold.compiler.plan.fields import LARGEST_CLUSTER
 from warpfold.compiler.plan.launch import cells_of, pieces, shared
-from warpfold.compiler.plan.plan import LARGEST_CLUSTER, Plan, check
+from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.planner.alignment import WIDEST
 from warpfold.compiler.planner.choose import INDEX_LIMIT
 from warpfold.compiler.planner.layouts.gapped_columns import as_read

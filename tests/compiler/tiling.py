@@ -7,7 +7,7 @@ from layouts import offsets_of
 
 from warpfold.compiler.plan import tiles
 from warpfold.compiler.plan.abi import Param, Role, value
-from warpfold.compiler.plan.plan import IN_TILE
+from warpfold.compiler.plan.fields import IN_TILE
 from warpfold.compiler.planner.alignment import WIDEST
 from warpfold.compiler.planner.task import Choice, Task
 

@@ -19,9 +19,9 @@ from warpfold.compiler.ir.elementwise import mlir_type
 from warpfold.compiler.ir.emit import scalars
 from warpfold.compiler.ir.mlir import gpu, ir
 from warpfold.compiler.plan.abi import partial_geometry, value
+from warpfold.compiler.plan.fields import Determinism
 from warpfold.compiler.plan.launch import cells_of
 from warpfold.compiler.plan.launch import launch as plan_launch
-from warpfold.compiler.plan.plan import Determinism
 from warpfold.compiler.planner import choose as planner
 from warpfold.compiler.planner.task import Choice, Task
 from warpfold.compiler.program.graph import SCALAR, Expr, Program

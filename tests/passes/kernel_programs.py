@@ -10,7 +10,7 @@ import numpy as np
 
 from warpfold.compiler.driver.compile import compile_program
 from warpfold.compiler.dtypes import F32, DType
-from warpfold.compiler.plan.plan import Determinism
+from warpfold.compiler.plan.fields import Determinism
 from warpfold.compiler.planner.choose import choose
 from warpfold.compiler.planner.task import Choice, Task
 from warpfold.compiler.program import functions

@@ -7,7 +7,7 @@ A *fragment* is what one thread holds of a tensor in one access: a scalar ``T``,
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...plan.plan import IN_TILE, WORDS
+from ...plan.fields import IN_TILE, WORDS
 from ...program.bit_arrays import BYTE
 from ...target import WARP
 from ..build import bytes_of, memory_type

@@ -11,9 +11,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...errors import error
+from ...plan.fields import Access, Axis
 from ...plan.ladder import expand
 from ...plan.launch import tiles_of
-from ...plan.plan import Access, Axis, Plan
+from ...plan.plan import Plan
 from ...space.geometry import Dim, Geometry, merged
 from ...target import WARP
 from .. import sittings

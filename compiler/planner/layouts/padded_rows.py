@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...plan.plan import Plan, settled
+from ...plan.checks import settled
+from ...plan.plan import Plan
 from ...target import WARP
 from .. import sittings
 from ..alignment import WIDEST

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...plan.checks import settled
 from ...plan.launch import period_rows
-from ...plan.plan import STATIC_SHARED, Plan, settled
+from ...plan.plan import STATIC_SHARED, Plan
 from ...target import WARP
 from .. import sittings
 from ..alignment import HALF, WIDEST

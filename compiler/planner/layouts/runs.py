@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...plan.fields import Access
 from ...plan.launch import pieces
-from ...plan.plan import Access, Plan
+from ...plan.plan import Plan
 from ...space.geometry import Geometry
 from ...target import WARP
 from .. import sittings

@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...plan import tiles
-from ...plan.plan import Access, Axis, Plan
+from ...plan.fields import Access, Axis
+from ...plan.plan import Plan
 from ...space.geometry import Geometry
 from ...target import WARP
 from .. import sittings

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...dtypes import BIT, NUMBER
-from ...plan.plan import Access
+from ...plan.fields import Access
 from ...program.graph import ELEMENT, KEPT, REDUCED, SECTION, SIDE, Space
 from ...space.geometry import Dim
 from .. import few, sittings

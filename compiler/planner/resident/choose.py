@@ -11,10 +11,12 @@ from dataclasses import replace
 from ...dtypes import BIT
 from ...errors import error
 from ...plan.abi import Facts, numberings, waiting_bytes
+from ...plan.checks import check
+from ...plan.fields import MOST_HELD, OF_BITS, Access, expected_of, fits
 from ...plan.ladder import expand
 from ...plan.launch import Launch, layers
 from ...plan.layout import layout_of
-from ...plan.plan import MOST_HELD, OF_BITS, Access, Plan, check, expected_of, fits
+from ...plan.plan import Plan
 from ...program.bit_arrays import BYTE, WORD
 from .. import sittings
 from ..options import named

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil
 
-from ...plan.plan import LARGEST_CLUSTER, MOST_HELD, Plan
+from ...plan.fields import LARGEST_CLUSTER, MOST_HELD
+from ...plan.plan import Plan
 from ...plan.tiles import SECTOR
 from ...program.graph import REDUCED
 from ...target import WARP

@@ -11,7 +11,8 @@ from dataclasses import replace
 from math import ceil
 
 from ...plan.abi import Facts
-from ...plan.plan import LARGEST_CLUSTER, MOST_HELD, Plan
+from ...plan.fields import LARGEST_CLUSTER, MOST_HELD
+from ...plan.plan import Plan
 from ...target import WARP
 from .. import sittings
 from ..alignment import WIDEST

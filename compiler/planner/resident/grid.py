@@ -7,9 +7,10 @@ from dataclasses import replace
 from math import ceil
 
 from ...errors import error
+from ...plan.fields import MOST_HELD
 from ...plan.launch import Launch
 from ...plan.layout import layout_of
-from ...plan.plan import MOST_HELD, Plan
+from ...plan.plan import Plan
 from ...postorder import postorder
 from ...program.analysis.cost import COST
 from ...program.graph import ELEMENT, REDUCED, Expr, Program, walk

@@ -8,9 +8,10 @@ from math import ceil
 from typing import Any
 
 from ...errors import error
+from ...plan.fields import MOST_HELD
 from ...plan.launch import Launch
 from ...plan.layout import layout_of
-from ...plan.plan import MOST_HELD, Plan
+from ...plan.plan import Plan
 from ...program.graph import REDUCED
 from ...target import WARP
 from .. import sittings

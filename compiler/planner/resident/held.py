@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...plan.abi import Facts
-from ...plan.plan import MOST_HELD, Plan
+from ...plan.fields import MOST_HELD
+from ...plan.plan import Plan
 from ...program.graph import REDUCED
 from .. import sittings
 from ..table import threshold

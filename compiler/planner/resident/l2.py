@@ -8,9 +8,10 @@ from math import ceil
 
 from ...dtypes import BIT
 from ...errors import error
+from ...plan.fields import LARGEST, MOST_HELD
 from ...plan.launch import Launch
 from ...plan.layout import layout_of
-from ...plan.plan import LARGEST, MOST_HELD, Plan
+from ...plan.plan import Plan
 from ...program.graph import REDUCED
 from ...target import WARP
 from .. import sittings

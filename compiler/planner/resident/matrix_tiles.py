@@ -14,9 +14,10 @@ from math import ceil
 
 from ...errors import error
 from ...plan.abi import HALF
+from ...plan.fields import MOST_HELD, Access
 from ...plan.ladder import expand
 from ...plan.matrix_tiles import COLUMNS, ROWS
-from ...plan.plan import MOST_HELD, QUAD, Access, Plan
+from ...plan.plan import QUAD, Plan
 from ...plan.tiles import SECTOR
 from ...target import WARP
 from .. import sittings

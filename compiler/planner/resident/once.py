@@ -5,7 +5,8 @@ A reduction of its own would need a map behind it that gathers, which takes 5 us
 
 from __future__ import annotations
 
-from ...plan.plan import LARGEST_CLUSTER, Plan
+from ...plan.fields import LARGEST_CLUSTER
+from ...plan.plan import Plan
 from ...program.graph import ELEMENT, REDUCED, walk
 from ...target import WARP
 from .. import sittings

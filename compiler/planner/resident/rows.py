@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil
 
-from ...plan.plan import LARGEST, Plan
+from ...plan.fields import LARGEST
+from ...plan.plan import Plan
 from ...program.bit_arrays import WORD
 from ...target import WARP
 from .. import sittings

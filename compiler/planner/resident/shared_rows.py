@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from math import ceil
 from typing import NamedTuple
 
-from ...plan.plan import LARGEST_CLUSTER, MOST_HELD, Plan
+from ...plan.fields import LARGEST_CLUSTER, MOST_HELD
+from ...plan.plan import Plan
 from ...program.graph import REDUCED
 from ...target import DEFAULT, WARP, Occupancy
 from .. import sittings

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil
 
+from ...plan.fields import COUNTS, OF_BITS
 from ...plan.ladder import expand
 from ...plan.launch import Launch
-from ...plan.plan import COUNTS, OF_BITS, Plan
+from ...plan.plan import Plan
 from ...program.graph import REDUCED
 from ...target import WARP
 from .. import sittings

@@ -13,8 +13,9 @@ from dataclasses import replace
 from math import ceil
 
 from ...plan import tiles
+from ...plan.fields import LARGEST, Access, Axis
 from ...plan.launch import Launch
-from ...plan.plan import LARGEST, STATIC_TILE, Access, Axis, Plan
+from ...plan.plan import STATIC_TILE, Plan
 from ...program.graph import REDUCED
 from ...target import WARP
 from .. import sittings

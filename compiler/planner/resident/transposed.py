@@ -17,7 +17,8 @@ from math import ceil
 
 from ...dtypes import BIT
 from ...plan import tiles
-from ...plan.plan import Access, Plan
+from ...plan.fields import Access
+from ...plan.plan import Plan
 from ...program.bit_arrays import BYTE
 from ...target import WARP
 from .. import sittings

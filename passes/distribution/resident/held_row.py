@@ -16,8 +16,8 @@ from ....compiler.ir.combine import pack, with_shape
 from ....compiler.ir.dialect.base import element, state_type
 from ....compiler.ir.mlir import arith, gpu, ir
 from ....compiler.ir.unrolled_loops import unrolled
+from ....compiler.plan.fields import TRANSPOSED
 from ....compiler.plan.layout import layout_of
-from ....compiler.plan.plan import TRANSPOSED
 from ....compiler.postorder import postorder
 from ..kernel import Kernel
 from ..reader import operands_of

@@ -12,8 +12,8 @@ from ....compiler.ir.build import address, bytes_of, memory_type
 from ....compiler.ir.combine import elements, fragment, splat, width, with_shape
 from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import arith, gpu, ir, llvm, scf, vector
+from ....compiler.plan.fields import IN_TILE, OF_BITS
 from ....compiler.plan.layout import layout_of
-from ....compiler.plan.plan import IN_TILE, OF_BITS
 from ....compiler.plan.tiles import SECTOR
 from ....compiler.postorder import postorder
 from ....compiler.program.bit_arrays import BYTE, WORD

@@ -12,7 +12,8 @@ from warpfold.compiler.ir import attributes
 from warpfold.compiler.ir.dialect import load
 from warpfold.compiler.ir.mlir import ir
 from warpfold.compiler.plan.abi import RARE, Facts
-from warpfold.compiler.plan.plan import LARGEST, Plan, expected_of
+from warpfold.compiler.plan.fields import LARGEST, expected_of
+from warpfold.compiler.plan.plan import Plan
 
 FACTS = Facts(1, 1, 32, ("strided",), store_vector=False)
 VALUES: dict[str, Any] = {attributes.PLAN: Plan(), attributes.FACTS: FACTS}

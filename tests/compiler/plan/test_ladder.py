@@ -8,8 +8,9 @@ import pytest
 from tasks import simple
 
 from warpfold.compiler.errors import PlanError
+from warpfold.compiler.plan.checks import check
 from warpfold.compiler.plan.ladder import MASK_RUNGS, PROGRAM_RUNGS, RUNGS, Rung, expand
-from warpfold.compiler.plan.plan import Plan, check
+from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.planner.choose import choose
 from warpfold.compiler.target import TARGETS
 

@@ -24,9 +24,10 @@ from ownership import (
     reduced_range,
 )
 
+from warpfold.compiler.plan.checks import settled
 from warpfold.compiler.plan.launch import Launch, cells_of, launch, period_rows, walks_once
 from warpfold.compiler.plan.layout import INTEGERS, layout_of
-from warpfold.compiler.plan.plan import Plan, settled
+from warpfold.compiler.plan.plan import Plan
 
 NEAR_BOUNDARIES = sorted({max(0, b + d) for b in (0, 8, 32, 64, 256, 1024, 2048) for d in (-1, 0, 1, 5)})
 HUGE = [2**31 - 1, 2**31, 2**31 + 5, 2**33 + 1]

@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from ownership import plans
 
 from warpfold.compiler.errors import PlanError
+from warpfold.compiler.plan.checks import check
+from warpfold.compiler.plan.fields import Walk
 from warpfold.compiler.plan.layout import layout_of
-from warpfold.compiler.plan.plan import STATIC_SHARED, Plan, Walk, check
+from warpfold.compiler.plan.plan import STATIC_SHARED, Plan
 from warpfold.compiler.target import DEFAULT, TARGETS
 
 

@@ -25,9 +25,11 @@ import warpfold as wf
 from warpfold.compiler.dtypes import F32, dtype
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.plan.abi import Facts
+from warpfold.compiler.plan.checks import check
+from warpfold.compiler.plan.fields import LARGEST_CLUSTER
 from warpfold.compiler.plan.ladder import RUNGS
 from warpfold.compiler.plan.launch import shared
-from warpfold.compiler.plan.plan import LARGEST_CLUSTER, Plan, check
+from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.planner.choose import INDEX_LIMIT, choose, facts
 from warpfold.compiler.planner.limits import CTA_THREADS
 from warpfold.compiler.planner.split import CLUSTER_BYTES_FROM, CLUSTER_BYTES_TO, CLUSTER_WARPS
