@@ -2,12 +2,14 @@
 
     python tests/runtime/torch_modules/transformer.py
 
-trains a larger one on a GPU, twice with PyTorch's modules and twice with ours, and prints losses, memory and times.
+trains a larger one on a GPU, twice with PyTorch's modules and twice with ours, and prints losses, memory and times: with
+batches so small that the host decides how long a step takes, and with larger ones, where the GPU does.
 """
 
 from __future__ import annotations
 
 import time
+from itertools import product
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -97,6 +99,7 @@ def losses(net: Any, tokens: Any, rate: float = 1e-3) -> list[float]:
 
 # --- on a GPU ----------------------------------------------------------------------------------------------------
 LARGE = Sizes(layers=4, width=1024, heads=16, vocabulary=32000, length=512, batch=8)
+LARGER = LARGE._replace(length=1024, batch=16)
 STEPS = 50
 PRECISIONS = ("bf16", "f32", "f32 with autocast to bf16")
 
@@ -139,12 +142,12 @@ def trained(ours: bool, precision: str, sizes: Sizes = LARGE, steps: int = STEPS
 
 def main() -> None:
     """Prints the table."""
-    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, {LARGE}, {STEPS} steps")
-    for precision in PRECISIONS:
+    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, {STEPS} steps")
+    for sizes, precision in product((LARGE, LARGER), PRECISIONS):
         turns = ("PyTorch", "warpfold", "PyTorch again", "warpfold again")
-        runs = {name: trained("warpfold" in name, precision) for name in turns}
+        runs = {name: trained("warpfold" in name, precision, sizes) for name in turns}
         first = runs["PyTorch"].losses
-        print(precision)
+        print(f"{precision}, {sizes.batch} x {sizes.length}")
         for name, run in runs.items():
             apart = max(abs(a - b) for a, b in zip(run.losses, first, strict=True))
             curve = " ".join(f"{run.losses[i]:.4f}" for i in (0, 9, 19, 29, 39, 49))
