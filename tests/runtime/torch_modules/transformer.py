@@ -2,8 +2,8 @@
 
     python tests/runtime/torch_modules/transformer.py
 
-trains a larger one on a GPU, twice with PyTorch's modules and twice with ours, and prints losses, memory and times: with
-batches so small that the host decides how long a step takes, and with larger ones, where the GPU does.
+trains a larger one on a GPU, twice with PyTorch's modules and twice with ours, and prints losses, memory and times:
+with batches so small that the host decides how long a step takes, and with larger ones, where the GPU does.
 """
 
 from __future__ import annotations
