@@ -12,6 +12,10 @@ from .errors import error, near
 
 WARP = 32
 KIB = 1024
+PORTABLE_CLUSTER = 8
+"""CTAs of a cluster that every device with clusters can hold."""
+LARGEST_CLUSTER = 16
+"""CTAs of a cluster that some devices hold, if a launch asks for more than PORTABLE_CLUSTER."""
 SHARED_UNIT = 128
 """Bytes of shared memory are given to CTAs in multiples of this."""
 REGISTER_UNIT = 8
@@ -48,7 +52,7 @@ class Target(NamedTuple):
         shared_per_sm: bytes of shared memory of one multiprocessor.
         reserved_shared: bytes of shared memory that each CTA takes beside those that it asks for.
         has_redux: ``redux.sync`` on 32-bit integers (sm_80 and newer).
-        has_clusters: thread block clusters (sm_90 and newer).
+        largest_cluster: CTAs of a thread block cluster at most; 1 where there are none (before sm_90).
         has_async_copies: ``cp.async`` from global to shared memory (sm_80 and newer).
     """
 
@@ -61,7 +65,7 @@ class Target(NamedTuple):
     shared_per_sm: int
     reserved_shared: int = 1024
     has_redux: bool = True
-    has_clusters: bool = False
+    largest_cluster: int = 1
     has_async_copies: bool = True
 
     @property
@@ -69,6 +73,11 @@ class Target(NamedTuple):
         """Compute capability (major, minor)."""
         number = int(self.arch.removeprefix("sm_").rstrip("af"))
         return number // 10, number % 10
+
+    @property
+    def has_clusters(self) -> bool:
+        """Whether there are thread block clusters."""
+        return self.largest_cluster > 1
 
     @property
     def has_cache_policies(self) -> bool:
@@ -121,9 +130,9 @@ TARGETS = {
         Target("sm_80", 70, 108, 2048, 32, 163 * KIB, 164 * KIB),
         Target("sm_86", 71, 84, 1536, 16, 99 * KIB, 100 * KIB),
         Target("sm_89", 78, 142, 1536, 24, 99 * KIB, 100 * KIB),
-        Target("sm_90a", 80, 132, 2048, 32, 227 * KIB, 228 * KIB, has_clusters=True),
-        Target("sm_100a", 86, 148, 2048, 32, 227 * KIB, 228 * KIB, has_clusters=True),
-        Target("sm_120", 87, 170, 1536, 24, 99 * KIB, 100 * KIB, has_clusters=True),
+        Target("sm_90a", 80, 132, 2048, 32, 227 * KIB, 228 * KIB, largest_cluster=LARGEST_CLUSTER),
+        Target("sm_100a", 86, 148, 2048, 32, 227 * KIB, 228 * KIB, largest_cluster=LARGEST_CLUSTER),
+        Target("sm_120", 87, 170, 1536, 24, 99 * KIB, 100 * KIB, largest_cluster=PORTABLE_CLUSTER),
     )
 }
 DEFAULT = TARGETS["sm_90a"]

@@ -61,8 +61,9 @@ def check(plan: Plan, target: Target, state_bytes: int, waiting_bytes: int = 0) 
         raise error("WF412", coarsening=plan.coarsening)
     if 0 < plan.coarsening < plan.unroll:
         raise error("WF413", coarsening=plan.coarsening, unroll=plan.unroll)
-    if plan.cluster > 1 and not target.has_clusters:
-        raise error("WF414", cluster=plan.cluster, arch=target.arch)
+    if plan.cluster > (most := target.largest_cluster):
+        has = f"clusters of up to {most}" if target.has_clusters else "no clusters of"
+        raise error("WF414", cluster=plan.cluster, arch=target.arch, has=has, most=most)
     if plan.tile_bytes and not (plan.resident or plan.lies_in_warps):
         raise error("WF417", tile_bytes=plan.tile_bytes)
     wanted = THROUGH_A_TILE | ({"resident": "shared"} if plan.fast == "kept" and plan.waits_in_tile else {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from ..errors import error
-from ..target import WARP
+from ..target import LARGEST_CLUSTER, WARP
 
 Axis = Literal["reduced", "kept"]
 Fast = Literal["reduced", "kept", "both"]
@@ -37,8 +37,6 @@ MOST_HELD = 64
 """The most accesses of a row that a thread keeps."""
 COUNTS = {"held": MOST_HELD, "in_registers": MOST_HELD, "persistent": 16}
 """The largest values of fields that may be any number."""
-LARGEST_CLUSTER = 8
-"""CTAs of a cluster that every device with clusters can hold; a launch would have to ask for more."""
 TILE_UNIT, LARGEST_TILE = 1 << 10, 224 << 10
 """Bytes of a tile beyond LARGEST are a multiple of the first, up to the second: an SM holds one CTA or two of them."""
 LARGEST = {

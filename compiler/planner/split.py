@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..plan.fields import LARGEST_CLUSTER, OWN_WALKS
+from ..plan.fields import OWN_WALKS
 from ..plan.launch import cells_of, grain, launch, shared, tiles_of, unrolled
 from ..plan.plan import Plan
 from ..program.analysis.atomic import exact
-from ..target import WARP
+from ..target import PORTABLE_CLUSTER, WARP
 from . import sittings
 from .alignment import WIDEST
 from .layouts.gapped_columns import as_read
@@ -51,7 +51,7 @@ CLUSTER_WARPS = threshold(16, "warps of a CTA", sittings.CLEAN_FLUSH)
 """A CTA of a cluster has these: an SM then reads its share of CLUSTER_BYTES_TO in one unrolled step."""
 LAST_CTA_STATES = threshold(1 << 15, "states", sittings.PERIODS)
 """The last CTA of a walk by periods reads at most these alone."""
-MOST_PARTS = 2**16 - LARGEST_CLUSTER
+MOST_PARTS = 2**16 - PORTABLE_CLUSTER
 """The most CTAs of a grid along its second dim, in whole clusters."""
 RESIDENT_OF_COLUMNS = threshold(
     (
@@ -69,16 +69,21 @@ RESIDENT_OF_COLUMNS = threshold(
 fewer CTAs, which take longer to meet."""
 
 
+def _most_parts(plan: Plan) -> int:
+    """The most CTAs along the second dim of a grid: whole clusters, of a plan that may have larger ones than others."""
+    return min(MOST_PARTS, 2**16 - plan.cluster)
+
+
 def clustered(task: Task, plan: Plan, notes: Notes) -> Plan:
     """``plan`` for a cluster a result, where that is faster than one CTA and than CTAs that meet in global memory."""
     g = task.geometry
     nbytes = g.n_reduced * task.itemsize
-    plain = task.ranks == (1, 1) and g.n_kept * LARGEST_CLUSTER <= task.machine
+    plain = task.ranks == (1, 1) and g.n_kept * PORTABLE_CLUSTER <= task.machine
     room = plain and CLUSTER_BYTES_FROM < nbytes <= CLUSTER_BYTES_TO
     if not room or not task.target.has_clusters or task.is_portable or not task.monoid.commutative:
         return plan
-    wide = replace(plan, warps=CLUSTER_WARPS, cluster=LARGEST_CLUSTER)
-    words = f"a cluster of {LARGEST_CLUSTER} CTAs reads {nbytes} bytes at once and meets in shared memory"
+    wide = replace(plan, warps=CLUSTER_WARPS, cluster=PORTABLE_CLUSTER)
+    words = f"a cluster of {PORTABLE_CLUSTER} CTAs reads {nbytes} bytes at once and meets in shared memory"
     notes.forget({"warps"})
     notes.because(f"{words}: {wide.threads} threads a CTA", "cluster", "finish", "parts", "lanes", "warps", "unroll")
     return wide
@@ -140,7 +145,7 @@ def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, it
     step = grain(plan, row or n_kept)
     accesses = -(-n_reduced // step)
     cells = max(1, cells_of(plan, n_kept, row))
-    most = min(MOST_PARTS, WORKSPACE // (cells * state_bytes) * plan.cluster)
+    most = min(_most_parts(plan), WORKSPACE // (cells * state_bytes) * plan.cluster)
     most = min(most, LAST_CTA_STATES // row) if plan.walk == "period" else most
     tiles = max(1, tiles_of(plan, n_kept, row))
     each, longest = _per_sm(plan, state_bytes)
@@ -179,7 +184,7 @@ def _in_full_waves(plan: Plan, wanted: int, tiles: int, resident: int, *, heavy:
 def coarsened(plan: Plan, n_reduced: int, row: int = 0) -> int:
     """CTAs along the reduced axis of a plan that coarsens, on any machine and for any state."""
     accesses = -(-n_reduced // grain(plan, row))
-    return max(1, min(MOST_PARTS, -(-accesses // plan.coarsening)))
+    return max(1, min(_most_parts(plan), -(-accesses // plan.coarsening)))
 
 
 def _per_sm(plan: Plan, state_bytes: int) -> tuple[int, int]:

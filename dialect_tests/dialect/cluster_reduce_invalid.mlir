@@ -87,11 +87,11 @@ func.func @one_cta(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: f
 // -----
 
 func.func @too_many_ctas(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: f32) {
-  // expected-error @below {{WF311: fold.cluster_reduce expects the attribute ctas to be a power of two up to 8, got 16}}
+  // expected-error @below {{WF311: fold.cluster_reduce expects the attribute ctas to be a power of two up to 16, got 32}}
   %made = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
   ^bb0(%a: f32, %b: f32):
     "fold.yield"(%a) : (f32) -> ()
-  }) {ctas = 16, rows = 4, slots = 1, lanes = 32, stride = 1, ordered = false}
+  }) {ctas = 32, rows = 4, slots = 1, lanes = 32, stride = 1, ordered = false}
     : (i32, i32, i32, i32, i1, f32) -> f32
   return
 }

@@ -16,6 +16,7 @@ from typing import Any
 from ...compiler.driver.artifact import Artifact, CompiledKernel
 from ...compiler.errors import WarpfoldError, error
 from ...compiler.plan.abi import waiting_bytes
+from ...compiler.target import PORTABLE_CLUSTER
 from ..view import Device
 from . import cuda_driver
 from .backend import closing
@@ -129,6 +130,9 @@ class CudaBackend(DeviceMemory):
         if shared := waiting_bytes(kernel.plan, kernel.facts, artifact.inputs):
             attribute = self._d.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             self._call("cuFuncSetAttribute", handle, attribute, shared)
+        if kernel.plan.cluster > PORTABLE_CLUSTER:
+            attribute = self._d.CUfunction_attribute.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+            self._call("cuFuncSetAttribute", handle, attribute, 1)
         return Function(int(handle), kernel)
 
     def _module(self, artifact: Artifact) -> Any:

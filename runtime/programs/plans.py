@@ -16,7 +16,7 @@ from ...compiler.plan.plan import Plan
 from ...compiler.planner import choose as planner
 from ...compiler.planner import few
 from ...compiler.planner.resident import once, sections, sides
-from ...compiler.planner.resident.choose import LITTLE_MORE, cuts, is_far, names_residency, owning
+from ...compiler.planner.resident.choose import LITTLE_MORE, cuts, is_far, meets_once, names_residency, owning
 from ...compiler.planner.task import Notes, Task
 from ...compiler.program.array_program import ArrayProgram, Fold, Layout
 from ...compiler.program.bit_arrays import WORD
@@ -246,7 +246,8 @@ class StepPlanner:
             again |= {(s.kept, s.reduced) for s, _ in owned if self._is_read_again(s, steps, long, far)}
             again |= {(s.kept, s.reduced) for s, _ in owned if self._gathers_many(s)} - gathers
             again = set() if names_residency(options) else again - walked
-            away = {(s.kept, s.reduced) for s, plan in owned if is_far(plan, options)}
+            once_met = {(s.kept, s.reduced) for s, plan in owned if meets_once(s.program, plan, options)}
+            away = {(s.kept, s.reduced) for s, plan in owned if is_far(plan, options)} | once_met
             away |= set() if names_residency(options) else walked
             fits = partial(self._is_served, long, far, turned)
             pairs = zip(steps.steps, tasks, strict=True)

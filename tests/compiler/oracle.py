@@ -18,7 +18,6 @@ from ownership import (
 from tiling import check_tile, results_of
 
 from warpfold.compiler.plan.checks import check
-from warpfold.compiler.plan.fields import LARGEST_CLUSTER
 from warpfold.compiler.plan.launch import cells_of, pieces, shared
 from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.planner.alignment import WIDEST
@@ -26,7 +25,7 @@ from warpfold.compiler.planner.choose import INDEX_LIMIT
 from warpfold.compiler.planner.layouts.gapped_columns import as_read
 from warpfold.compiler.planner.layouts.runs import as_rows
 from warpfold.compiler.planner.task import Choice, Task
-from warpfold.compiler.target import TARGETS
+from warpfold.compiler.target import PORTABLE_CLUSTER, TARGETS
 
 
 def check_choice(task: Task, choice: Choice) -> None:
@@ -134,7 +133,7 @@ def check_cluster(task: Task, plan: Plan) -> None:
         assert task.target.has_clusters
         assert task.determinism != "portable"
         assert task.monoid.commutative
-        assert (plan.fast, plan.cluster, plan.finish) == ("reduced", LARGEST_CLUSTER, "cta")
+        assert (plan.fast, plan.cluster, plan.finish) == ("reduced", PORTABLE_CLUSTER, "cta")
 
 
 def check_access(task: Task, choice: Choice) -> None:

@@ -54,7 +54,7 @@ def test_rows_that_begin_and_end_anywhere(columns: int, spare: int, begin: int, 
     vector = 16 // np.dtype(dtype).itemsize
     choice = _check((2, columns), 1, f"resident=grid,warps=1,{parts},vector={vector}", spare, begin, dtype)
     if begin:
-        assert choice.facts.access == ("strided",)
+        assert choice.facts.access == ("shifted",)
     if columns > 9000:
         assert choice.run.chunk > (choice.plan.held + choice.plan.in_registers) * 32 * vector
 

@@ -78,7 +78,10 @@ class FakeDriver:
     )
     CUstreamCaptureMode = SimpleNamespace(CU_STREAM_CAPTURE_MODE_RELAXED="relaxed")
     CUstream_flags = SimpleNamespace(CU_STREAM_NON_BLOCKING=1)
-    CUfunction_attribute = SimpleNamespace(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES="dynamic")
+    CUfunction_attribute = SimpleNamespace(
+        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES="dynamic",
+        CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED="clusters",
+    )
     CUjit_option = SimpleNamespace(
         CU_JIT_ERROR_LOG_BUFFER="log", CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES="size", CU_JIT_GENERATE_LINE_INFO="lines"
     )
@@ -251,8 +254,11 @@ class FakeDriver:
         return OK, len(self.functions)
 
     def cuFuncSetAttribute(self, function: int, attribute: str, value: int) -> Any:
-        assert attribute == "dynamic"
-        self.dynamic[function] = value
+        assert attribute in ("dynamic", "clusters")
+        if attribute == "dynamic":
+            self.dynamic[function] = value
+        else:
+            self.calls.append((attribute, (value,)))
         return (OK,)
 
     def cuGetProcAddress(self, name: bytes, since: int, flags: int) -> Any:

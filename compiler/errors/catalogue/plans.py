@@ -44,8 +44,8 @@ ENTRIES: Entries = {
             "lower unroll, or raise coarsening",
         ),
         "WF414": (
-            "the plan has cluster={cluster}: {arch} has no clusters of CTAs",
-            "set cluster=1, or compile for sm_90a or newer",
+            "the plan has cluster={cluster}: {arch} has {has} CTAs",
+            "set cluster={most}, or compile for sm_90a",
         ),
         "WF415": (
             "walk={walk} fixes how the threads of a CTA are laid out: the plan has other extents",

@@ -18,6 +18,7 @@ from ...plan.launch import Launch, layers
 from ...plan.layout import layout_of
 from ...plan.plan import Plan
 from ...program.bit_arrays import BYTE, WORD
+from ...program.graph import REDUCED, Program, walk
 from .. import sittings
 from ..options import named
 from ..powers_of_two import floor2
@@ -319,6 +320,21 @@ def is_far(plan: Plan | None, wanted: str = "") -> bool:
     return resident in ("grid", "l2")
 
 
+def meets_once(program: Program, plan: Plan | None, wanted: str = "") -> bool:
+    """Whether the CTAs of a cluster, which share rows by their ``plan`` and by options, should meet once.
+
+    Two folds that one monoid holds are one phase then: a meeting takes longer than the instructions that it saves. So
+    it is with exponentials relative to a maximum, and with variances beside weights, which make CTAs wait longer. Other
+    variances were not measured.
+    """
+    found = plan.with_options(wanted) if plan and wanted else plan
+    if found is None or found.cluster == 1 or found.resident != "shared" or found.fast != "reduced":
+        return False
+    exponential = any(e.op in ("exp", "exp2") for r in program.reduces for e in walk(r.args))
+    pays = exponential or REDUCED in program.input_spaces
+    return pays and not (program.gathered or program.side or program.section)
+
+
 def cuts(wanted: str) -> bool:
     """Whether options say that no row waits: folds and uses of their results are kernels of their own."""
     return expand(wanted).get("resident") == "none"
@@ -328,7 +344,9 @@ def _facts(task: Task, plan: Plan) -> Facts:
     """What the kernel must know of the arrays."""
     g, inputs = task.geometry, len(task.program.inputs)
     turns = plan.fragments == "matrix"
-    found = accesses(task, plan.fast, plan.vector, waits=plan.held > 0 and plan.resident != "grid" and not turns)
+    found = accesses(task, plan.fast, plan.vector, waits=plan.held > 0 and not turns)
+    if plan.resident == "grid":  # what does not wait is read in loops, which have no branches
+        found = tuple("strided" if kind == "unaligned" else kind for kind in found)
     if plan.accesses == "single":
         found = tuple("strided" if kind in AT_ONCE else kind for kind in found)
     if plan.tile_bytes:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil
 
-from ...plan.fields import LARGEST_CLUSTER, MOST_HELD
+from ...plan.fields import MOST_HELD
 from ...plan.plan import Plan
 from ...plan.tiles import SECTOR
 from ...program.graph import REDUCED
-from ...target import WARP
+from ...target import PORTABLE_CLUSTER, WARP
 from .. import sittings
 from ..alignment import LINE, WIDEST
 from ..few import widths
@@ -205,7 +205,7 @@ def overlaps(task: Task, plan: Plan) -> list[int]:
 
 def most_ctas(task: Task) -> int:
     """The most CTAs that share a column."""
-    return LARGEST_CLUSTER if task.target.has_clusters and not task.is_portable else 1
+    return PORTABLE_CLUSTER if task.target.has_clusters and not task.is_portable else 1
 
 
 def _are_lines(task: Task) -> bool:

@@ -11,9 +11,9 @@ from dataclasses import replace
 from math import ceil
 
 from ...plan.abi import Facts
-from ...plan.fields import LARGEST_CLUSTER, MOST_HELD
+from ...plan.fields import MOST_HELD
 from ...plan.plan import Plan
-from ...target import WARP
+from ...target import PORTABLE_CLUSTER, WARP
 from .. import sittings
 from ..alignment import WIDEST
 from ..few import PAIR
@@ -143,7 +143,7 @@ def _of_columns(task: Task) -> Plan | None:
     item = max(task.operand_type(i).itemsize for i in elements_of(task))
     lanes_kept = max(1, min(WARP, WIDTH // (item * vector)))
     found = Plan("kept", vector=vector, lanes=WARP // lanes_kept, warps=CTA_OF_ROW, resident="shared", held=1)
-    largest = LARGEST_CLUSTER if task.target.has_clusters else 1
+    largest = PORTABLE_CLUSTER if task.target.has_clusters else 1
     for cluster in (largest,) if task.is_huge else (1, largest):
         nbytes = n * lanes_kept * vector * _bytes_of_element(task)
         if nbytes <= cluster * COLUMN_BYTES and n <= MOST_HELD * found.positions * cluster:

@@ -23,6 +23,7 @@ from ..table import threshold
 from ..task import Notes, Task
 from . import columns
 from .accesses import accesses, elements_of, vector_of, writes_bits
+from .rows import count_of
 
 WARPS = threshold(16, "warps of a CTA", sittings.GRID_ROWS)
 """An SM has one CTA, which needs many bytes in flight."""
@@ -59,6 +60,10 @@ LEAST_WEIGHTED = threshold(8 << 20, "bytes of all rows", sittings.GRID_ROWS)
 """Of other rows with weights."""
 LEAST_OTHERS = threshold(16 << 20, "bytes of all rows", sittings.GRID_ROWS)
 """Of other rows without weights, and of columns of narrow elements."""
+LONG_ANYWHERE = threshold(15 << 20, "bytes of a row", sittings.LARGE_CLUSTERS)
+"""Of rows that begin anywhere: shorter ones are faster in the L2 cache."""
+LEAST_ANYWHERE = threshold(48 << 20, "bytes of all rows", sittings.LARGE_CLUSTERS)
+"""Of rows without weights that begin anywhere: groups of accesses at both ends of a walk have masks."""
 LEAST_COMPUTED = threshold(24 << 20, "bytes of all rows", sittings.GRID_ROWS)
 """Of other rows of narrow elements without weights, and of columns of wider elements."""
 FEW_STATES = threshold(8, "bytes of states", sittings.GRID_ROWS)
@@ -94,7 +99,10 @@ def _slow(task: Task, plan: Plan, *, by_columns: bool, cached: bool) -> str:
     if max(task.operand_type(i).itemsize for i in rows) > WORD:
         return "wider elements were not measured"
     found = accesses(task, plan.fast, plan.vector)
-    if any(found[i] != "aligned" for i in rows) or (by_columns and columns.vector_of(task) < plan.vector):
+    kinds, weighted = {found[i] for i in rows}, REDUCED in task.program.input_spaces
+    long = bytes_of(task) >= LONG_ANYWHERE * task.geometry.n_kept
+    anywhere = kinds == {"shifted"} and long and not (weighted and is_narrow(task))
+    if not (kinds == {"aligned"} or anywhere) or (by_columns and columns.vector_of(task) < plan.vector):
         return "rows that begin anywhere are faster otherwise"
     if by_columns and is_narrow(task) and not _has_few_states(task) and instructions(task.program) > LIGHT:
         return "narrow elements of columns compute for longer than a second read takes"
@@ -103,7 +111,7 @@ def _slow(task: Task, plan: Plan, *, by_columns: bool, cached: bool) -> str:
     if used < FILLED:
         return f"{used:.0%} of {ctas(task)} CTAs would have work"
     nbytes = bytes_of(task)
-    least = _least(task, by_columns=by_columns)
+    least = max(_least(task, by_columns=by_columns), LEAST_ANYWHERE if anywhere and not weighted else 0)
     most = _most(task, by_columns=by_columns, cached=cached, is_full=used >= FULL)
     return "" if least <= nbytes <= most else f"{nbytes} bytes of all rows: {least} to {most} are faster so"
 
@@ -163,7 +171,8 @@ def _of_columns(task: Task) -> Plan:
 def _kept(task: Task, plan: Plan) -> Plan:
     """``plan`` with as many accesses in shared memory as there is room for, and of large arrays with more on chip."""
     limit = task.target.shared_per_cta
-    if bytes_of(task) > ctas(task) * limit + CACHED and plan.fast == "reduced" and instructions(task.program) <= LIGHT:
+    large = bytes_of(task) > ctas(task) * limit + CACHED and instructions(task.program) <= LIGHT
+    if large and plan.fast == "reduced" and "shifted" not in accesses(task, plan.fast, plan.vector):
         plan = replace(plan, in_registers=_in_registers(task, plan))
     return replace(plan, held=room(task, plan, limit))
 
@@ -180,6 +189,12 @@ def waiting(program: Program) -> frozenset[int]:
     walks = [*(e.args for e in program.reduces), results]
     read = [{e.value for e in postorder(roots, _below) if e.op == "input"} for roots in walks]
     return frozenset(i for i in range(len(program.inputs)) if sum(i in own for own in read) > 1)
+
+
+def folded(program: Program) -> frozenset[int]:
+    """The inputs that folds read."""
+    read = {e.value for r in program.reduces for e in postorder(r.args, _below) if e.op == "input"}
+    return frozenset(i for i in range(len(program.inputs)) if i in read)
 
 
 def waiting_elements(task: Task) -> list[int]:
@@ -242,10 +257,15 @@ def ctas(task: Task) -> int:
     return task.sms
 
 
+def length_of(task: Task, plan: Plan) -> int:
+    """The elements that CTAs share of a row, with those before it where accesses begin there."""
+    return count_of(task, plan.vector) * plan.vector if plan.fast == "reduced" else max(1, task.geometry.n_reduced)
+
+
 def launch(task: Task, plan: Plan) -> Launch:
     """The grid: a CTA an SM, of which each tile of rows has equally many."""
-    g, span = task.geometry, layout_of(plan).span("reduced")
-    length, tiles = max(1, g.n_reduced), ceil(g.n_kept / plan.slots)
+    span = layout_of(plan).span("reduced")
+    length, tiles = length_of(task, plan), ceil(task.geometry.n_kept / plan.slots)
     parts = max(1, ctas(task) // max(1, tiles))
     chunk = ceil(ceil(length / parts) / span) * span
     return Launch(tiles, ceil(length / chunk), chunk)

@@ -147,7 +147,7 @@ def _most(task: Task, plan: Plan) -> int:
 
 def _parts(task: Task, plan: Plan) -> tuple[int, int]:
     """The CTAs that hold a tile, and the elements of a row that each has: nearly equally many."""
-    span, length = layout_of(plan).span("reduced"), max(1, task.geometry.n_reduced)
+    span, length = layout_of(plan).span("reduced"), grid.length_of(task, plan)
     chunk = ceil(length / ceil(length / (plan.held * span)) / span) * span
     return ceil(length / chunk), chunk
 

@@ -5,10 +5,9 @@ A reduction of its own would need a map behind it that gathers, which takes 5 us
 
 from __future__ import annotations
 
-from ...plan.fields import LARGEST_CLUSTER
 from ...plan.plan import Plan
 from ...program.graph import ELEMENT, REDUCED, walk
-from ...target import WARP
+from ...target import PORTABLE_CLUSTER, WARP
 from .. import sittings
 from ..alignment import WIDEST
 from ..powers_of_two import ceil2
@@ -50,7 +49,7 @@ def serves(task: Task) -> bool:
     if not program.gathered or not program.reduces or any(e.op == "gather" for e in walk(program.reduces)):
         return False
     own = [i for i, space in enumerate(program.input_spaces) if space == ELEMENT and i not in program.gathered]
-    few = g.n_kept * LARGEST_CLUSTER < LEAST_CTAS * task.machine
+    few = g.n_kept * PORTABLE_CLUSTER < LEAST_CTAS * task.machine
     if not own or few or not task.target.has_clusters or is_by_columns(task) or len(g.reduced) > 1:
         return False
     vector = vector_of(task, "reduced")
@@ -72,13 +71,13 @@ def _block(task: Task) -> tuple[int, int]:
     """The warps of a CTA, and the CTAs of a cluster."""
     rows, sms = task.geometry.n_kept, task.machine
     if rows < sms:
-        return (WIDE, 2) if 2 * rows >= FILLED * sms else (WARPS, LARGEST_CLUSTER)
+        return (WIDE, 2) if 2 * rows >= FILLED * sms else (WARPS, PORTABLE_CLUSTER)
     if rows < FEW * sms:
         return WARPS, 2
     if _widest(task) <= NARROW:
         return (WIDE if rows >= MANY * sms else WARPS), 1
     parts = ceil2(-(-task.geometry.n_reduced * _widest(task) // PART))
-    return WARPS, min(LARGEST_CLUSTER, max(CLUSTER, parts))
+    return WARPS, min(PORTABLE_CLUSTER, max(CLUSTER, parts))
 
 
 def _widest(task: Task) -> int:

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from math import ceil
 from typing import NamedTuple
 
-from ...plan.fields import LARGEST_CLUSTER, MOST_HELD
+from ...plan.fields import MOST_HELD
 from ...plan.plan import Plan
 from ...program.graph import REDUCED
-from ...target import DEFAULT, WARP, Occupancy
+from ...target import DEFAULT, PORTABLE_CLUSTER, WARP, Occupancy
 from .. import sittings
 from ..powers_of_two import ceil2, floor2
 from ..table import threshold
@@ -56,6 +56,14 @@ LEAST_OF_FEW = threshold(4, "CTAs of a cluster", sittings.FEW_LONG_ROWS)
 FEW_PART = threshold(32 * 1024, "bytes of a row in a CTA", sittings.FEW_LONG_ROWS)
 """From here on twice as many share such a row: an SM then has two CTAs."""
 
+FILLING_LARGE = threshold(60 << 20, "bytes of all rows", sittings.LARGE_CLUSTERS)
+"""From here on rows that only the largest clusters hold wait there. Few such clusters run at a time, so that fewer rows
+leave many SMs without work. Rows of elements that no loop walks, or with weights, are faster in the L2 cache."""
+LARGE_CTA_BYTES = threshold(100 * 1024, "bytes of a row in a CTA of the largest cluster", sittings.LARGE_CLUSTERS)
+"""The most: an SM holds two such CTAs."""
+WALKED = threshold(2, "bytes of an element", sittings.LARGE_CLUSTERS)
+"""Rows that begin anywhere are walked in a loop if their elements have no more."""
+
 
 class Block(NamedTuple):
     """A size of a CTA.
@@ -75,8 +83,9 @@ def plan(task: Task, vector: int, count: int, notes: Notes) -> Plan | None:
     """The plan of rows of ``count`` accesses of ``vector`` elements; None where they are too long for a cluster."""
     inputs = [i for i in elements_of(task) if i < len(task.program.inputs)]
     each = vector * sum(task.operand_type(i).itemsize for i in inputs)
-    largest = LARGEST_CLUSTER if task.target.has_clusters and not task.is_portable else 1
-    nbytes, in_cluster = count * each, IN_SECTIONS if task.program.section else IN_CLUSTER
+    nbytes = count * each
+    largest = _largest(task, vector, nbytes, len(inputs))
+    in_cluster = IN_SECTIONS if task.program.section else IN_CLUSTER
     if are_runs(task, vector):
         cluster = min(largest, ceil2(ceil(nbytes / RUNS_CTA_BYTES)))
         sizes = (RUNS_BLOCK if cluster == 1 else RUNS_BLOCK_OF_CLUSTER,)
@@ -92,10 +101,10 @@ def plan(task: Task, vector: int, count: int, notes: Notes) -> Plan | None:
             pair = cluster == 2 and len(inputs) > 1 and "shifted" not in accesses(task, "reduced", vector)
             warps = IN_PAIR if pair and not task.program.section else in_cluster
             block = _block(task, vector, count, cluster, each, (warps,))
-    few = min(largest, _few(task, nbytes))
+    few = min(largest, PORTABLE_CLUSTER, _few(task, nbytes))
     if few >= max(LEAST_OF_FEW, 2 * cluster) and not are_runs(task, vector):
         cluster, block = few, _block(task, vector, count, few, each, (IN_CLUSTER,))
-    most = PORTABLE_BYTES if task.is_portable else largest * (CTA_BYTES if largest > 1 else task.target.shared_per_cta)
+    most = _most(task, largest)
     if not inputs or block is None or block.nbytes > most:
         notes.rejected.append(("resident=shared", f"{nbytes} bytes of a row are too many for {cluster} CTA(s)"))
         return None
@@ -104,6 +113,33 @@ def plan(task: Task, vector: int, count: int, notes: Notes) -> Plan | None:
     ctas, limit = block.occupancy
     notes.because(f"an SM holds {ctas} CTA(s) of {block.plan.threads} threads, limited by {limit}", "warps")
     return block.plan
+
+
+def _most(task: Task, largest: int) -> int:
+    """The most bytes of a row that waits in clusters of up to ``largest`` CTAs."""
+    if task.is_portable:
+        return PORTABLE_BYTES
+    if largest == 1:
+        return task.target.shared_per_cta
+    return largest * (LARGE_CTA_BYTES if largest > PORTABLE_CLUSTER else CTA_BYTES)
+
+
+def _largest(task: Task, vector: int, nbytes: int, arrays: int) -> int:
+    """The CTAs of the largest cluster that may share a row of ``nbytes`` of so many arrays."""
+    if task.is_portable or not task.target.has_clusters:
+        return 1
+    if arrays > 1 or task.program.section or are_runs(task, vector):
+        return PORTABLE_CLUSTER
+    weighted, long = REDUCED in task.program.input_spaces, nbytes > PORTABLE_CLUSTER * CTA_BYTES
+    pays = (weighted and not long) or (long and not weighted and _fills(task, vector, nbytes))
+    return task.target.largest_cluster if pays else PORTABLE_CLUSTER
+
+
+def _fills(task: Task, vector: int, nbytes: int) -> bool:
+    """Whether rows of ``nbytes``, which smaller clusters do not hold, keep the largest ones at work."""
+    widest = max(task.operand_type(i).itemsize for i in elements_of(task))
+    wide = "shifted" in accesses(task, "reduced", vector) and widest > WALKED
+    return not wide and task.geometry.n_kept * nbytes >= FILLING_LARGE
 
 
 def _few(task: Task, nbytes: int) -> int:

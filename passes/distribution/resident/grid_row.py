@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ....compiler.ir.combine import clone_block, unpack, with_shape
+from ....compiler.ir.combine import unpack, with_shape
 from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import arith, gpu, llvm
 from ....compiler.plan.layout import layout_of
@@ -22,8 +22,8 @@ from ..kernel import Kernel
 from ..place import Place, existing, first_place
 from ..walk import Chunk
 from .grid_teams import distribute_over_teams
-from .held_row import HeldRow
-from .row_accesses import RowAccesses, is_cut
+from .held_row import HeldRow, joined
+from .row_accesses import RowAccesses, is_cut, is_shifted
 from .row_states import RowStates, branched
 from .values import Numbered
 from .walked_row import WalkedRow
@@ -136,14 +136,6 @@ class GridRow:
         self.slots.store_elements()
 
 
-def joined(phase: Kernel, states: Sequence[list[Any]]) -> list[Any]:
-    """The states of a thread, combined from the left."""
-    state, *others = states
-    for other in others:
-        state = clone_block(phase.combine.blocks[0], [*state, *other], phase.plan.vector_kept)
-    return state
-
-
 def distribute_over_grid(kernel: Kernel) -> None:
     """Writes the body of a kernel whose CTAs share rows all at once."""
     if kernel.plan.in_teams:
@@ -164,7 +156,8 @@ def _uses_registers(kernel: Kernel, part: Any) -> Any:
     own, length = kernel.number(_in_registers(kernel)), kernel.arg("chunk")
     end = arith.addi(arith.muli(part, length), own)
     at_most = arith.CmpIPredicate.sle
-    return arith.andi(arith.cmpi(at_most, own, length), arith.cmpi(at_most, end, kernel.arg("n_reduced")))
+    used = arith.andi(arith.cmpi(at_most, own, length), arith.cmpi(at_most, end, kernel.arg("n_reduced")))
+    return arith.andi(used, kernel.less(kernel.number(0), part)) if is_shifted(kernel) else used
 
 
 def _divided(kernel: Kernel, part: Any, used: Any) -> list[Chunk]:

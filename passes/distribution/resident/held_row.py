@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby, product
 from typing import Any, NamedTuple
 
-from ....compiler.ir.combine import pack, with_shape
+from ....compiler.ir.anchored import anchored
+from ....compiler.ir.combine import clone_block, pack, unpack, with_shape
 from ....compiler.ir.dialect.base import element, state_type
 from ....compiler.ir.mlir import arith, gpu, ir
 from ....compiler.ir.unrolled_loops import unrolled
@@ -27,6 +28,8 @@ from .row_accesses import RowAccesses, is_shifted, wide
 from .sections import store_sections
 from .values import Numbered
 
+ANCHORED = 32
+"""Elements in slots that are combined at once under one anchor: they wait in registers until it is known."""
 REPEATED = 3
 """From how many accesses on the same code is written once, in a loop, which a pass unrolls."""
 
@@ -188,8 +191,21 @@ class HeldRow:
         after = self._after(phase)
         counted = self.each(phase.sources, types, lambda row, j: row._counted(phase, j), after, masked=True)
         accesses = [pack(own) for own in counted]
-        attributes = {"elements": len(accesses) * plan.vector_reduced, "columns": plan.vector_kept}
-        return phase.stage("fold.block_reduce", [state], accesses, attributes).results[0]
+        count = self._together(phase)
+        groups = [accesses[j : j + count] for j in range(0, len(accesses), count)]
+
+        def reduced(group: list[Any]) -> Any:
+            attributes = {"elements": len(group) * plan.vector_reduced, "columns": plan.vector_kept}
+            return phase.stage("fold.block_reduce", [state], group, attributes).results[0]
+
+        first, *others = map(reduced, groups)
+        return pack(joined(phase, [unpack(s) for s in (first, *others)])) if others else first
+
+    def _together(self, phase: Kernel) -> int:
+        """The accesses that are combined at once: of an anchored monoid all their elements are in registers then."""
+        if phase.plan.resident != "shared" or anchored(phase.combine) is None:
+            return len(self.starts)
+        return max(1, ANCHORED // phase.plan.vector)
 
     def _counted(self, phase: Kernel, j: int) -> list[Any]:
         """What access ``j`` contributes, with the identity in place of what is not the row's."""
@@ -321,6 +337,14 @@ class HeldRow:
 def _first_known(ends: Sequence[Any], found: Container[Any], known: Container[Any]) -> list[Any]:
     """The values in ``found`` from which ``ends`` are made; those in ``known`` are there anyway."""
     return [v for v in postorder(ends, lambda v: () if v in found else operands_of(v), known) if v in found]
+
+
+def joined(phase: Kernel, states: Sequence[list[Any]]) -> list[Any]:
+    """The states of a thread, combined from the left."""
+    state, *others = states
+    for other in others:
+        state = clone_block(phase.combine.blocks[0], [*state, *other], phase.plan.vector_kept)
+    return state
 
 
 Make = Callable[[HeldRow, int], Sequence[Any]]

@@ -25,6 +25,9 @@ from ..walk import Chunk, chunk_of
 from .row_tiles import buffers_of, row_offset
 from .values import Values
 
+READ_BESIDE = ("shifted", "unaligned")
+"""Accesses that may read elements beside the row."""
+
 
 @dataclass(frozen=True, eq=False)
 class RowAccesses:
@@ -39,6 +42,7 @@ class RowAccesses:
             or whose single elements lie side by side. The others are then at constant distances.
         reused: the inputs in whose tiles results are going to lie.
         hinted: the pointers to the elements of rows, where the L2 cache is told how long to keep them.
+        readable: how many elements of an input can be read beside the row, where a loop needs to know it before.
     """
 
     kernel: Kernel
@@ -49,6 +53,7 @@ class RowAccesses:
     starts: Mapping[int, Any]
     reused: Sequence[int]
     hinted: Mapping[tuple[str, int], Any] = field(default_factory=dict)
+    readable: Mapping[int, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -96,6 +101,16 @@ class RowAccesses:
         }
         return replace(self, hinted=found)
 
+    def before_loops(self) -> RowAccesses:
+        """The same accesses in loops: what they can read beside the row is known before."""
+        kinds = enumerate(self.kernel.facts.access)
+        return replace(self, readable={i: _readable(self.kernel, i) for i, kind in kinds if kind in READ_BESIDE})
+
+    def _after_layout(self, operand: int) -> list[Any]:
+        """The operands of a load that follow those of its layout."""
+        found = self.readable.get(operand)
+        return _after_layout(self.kernel, operand) if found is None else [found]
+
     def pointer(self, role: str, number: int) -> Any:
         """The pointer to an input or an output."""
         return self.hinted.get((role, number)) or self.kernel.arg(role, number)
@@ -114,7 +129,7 @@ class RowAccesses:
         else:
             attributes = load_attributes(kernel.facts.kept_rank, kernel.facts.reduced_rank, kernel.plan.fast, access)
             at, bounds = [self.pointer("input", operand), self.place.start, r], [self.chunk.first, self.chunk.limit]
-            layout = layout_of_operand(kernel, operand) + _after_layout(kernel, operand)
+            layout = layout_of_operand(kernel, operand) + self._after_layout(operand)
         if whole and access != "unaligned":
             return kernel.make("fold.load", t, [*at, *layout], attributes, kernel.plan.vector)
         operands = [*at, *bounds, *layout]
@@ -377,7 +392,7 @@ def _transposed(rows: Sequence[Any]) -> list[Any]:
 
 def _after_layout(kernel: Kernel, operand: int) -> list[Any]:
     """The operands of an element load that follow those of its layout."""
-    return [_readable(kernel, operand)] if kernel.facts.access[operand] in ("shifted", "unaligned") else []
+    return [_readable(kernel, operand)] if kernel.facts.access[operand] in READ_BESIDE else []
 
 
 def _readable(kernel: Kernel, operand: int) -> Any:
@@ -413,7 +428,7 @@ def is_cut(kernel: Kernel) -> bool:
 
 def _earlier(kernel: Kernel, chunk: Chunk, lead: Any) -> Chunk:
     """The elements that a CTA owns of a row that CTAs share, where all accesses begin ``lead`` elements early."""
-    if kernel.phases and kernel.plan.cluster == 1 and kernel.plan.resident != "l2":
+    if kernel.phases and kernel.plan.cluster == 1 and not kernel.plan.is_far:
         return chunk
     first = arith.subi(chunk.first, lead)
     limit = arith.minsi(arith.addi(first, chunk.length), kernel.arg("n_reduced"))

@@ -39,7 +39,7 @@ class WalkedRow:
         """The row of a thread."""
         plan, first, limit = row.kernel.plan, row.chunk.first, row.chunk.limit
         end = end_in_range(row.kernel, row.place, first, limit, plan.vector_reduced)
-        return cls(row, Span(row.begin, end, first, layout_of(plan).step), plan.unroll)
+        return cls(row.before_loops(), Span(row.begin, end, first, layout_of(plan).step), plan.unroll)
 
     @classmethod
     def in_slots(cls, row: RowAccesses) -> WalkedRow:

@@ -110,7 +110,7 @@ def test_a_tile_has_a_power_of_two_of_bytes_or_of_units(value: str) -> None:
         ),
         ({"coarsening": 2, "unroll": 4, "finish": "atomic"}, "WF413: .* coarsening=2 is less than unroll=4"),
         ({"cluster": 3}, "WF403: plan field cluster cannot be 3: expected a power of two"),
-        ({"cluster": 16}, "WF403: plan field cluster cannot be 16: expected a power of two from 1 to 8"),
+        ({"cluster": 32}, "WF403: plan field cluster cannot be 32: expected a power of two from 1 to 16"),
         ({"walk": "period"}, "(?s)WF415: .* has other extents.*set fast=kept,lanes=1, or walk=interleaved"),
         ({"walk": "period", "fast": "kept", "lanes": 1, "finish": "atomic"}, "(?s)WF415: .*set finish=last_block"),
         ({"tile_bytes": 1000}, "WF403: plan field tile_bytes cannot be 1000: expected 0, or a power of two"),
@@ -172,6 +172,14 @@ def test_a_cluster_needs_a_target_that_has_them(target: Any) -> None:
         check(plan, target, 8)
     check(replace(plan, cluster=1), target, 8)
     return None
+
+
+def test_large_clusters_need_a_target_that_has_them() -> None:
+    plan = Plan(warps=4, cluster=16)
+    check(plan, TARGETS["sm_90a"], 8)
+    with pytest.raises(PlanError, match="WF414: the plan has cluster=16: sm_120 has clusters of up to 8 CTAs") as e:
+        check(plan, TARGETS["sm_120"], 8)
+    assert "set cluster=8, or compile for sm_90a" in str(e.value)
 
 
 def test_the_first_cta_of_a_cluster_holds_the_states_of_all_its_warps() -> None:

@@ -26,7 +26,6 @@ from warpfold.compiler.dtypes import F32, dtype
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.plan.abi import Facts
 from warpfold.compiler.plan.checks import check
-from warpfold.compiler.plan.fields import LARGEST_CLUSTER
 from warpfold.compiler.plan.ladder import RUNGS
 from warpfold.compiler.plan.launch import shared
 from warpfold.compiler.plan.plan import Plan
@@ -35,7 +34,7 @@ from warpfold.compiler.planner.limits import CTA_THREADS
 from warpfold.compiler.planner.split import CLUSTER_BYTES_FROM, CLUSTER_BYTES_TO, CLUSTER_WARPS
 from warpfold.compiler.planner.task import Choice, Task
 from warpfold.compiler.space.geometry import Dim
-from warpfold.compiler.target import DEFAULT, TARGETS, WARP
+from warpfold.compiler.target import DEFAULT, PORTABLE_CLUSTER, TARGETS, WARP
 
 MANY = 1 << 20
 """Results, of which each thread has some of its own."""
@@ -238,7 +237,7 @@ def test_a_cluster_reads_what_is_too_long_for_a_cta_where_the_target_has_them(ar
         (CLUSTER_BYTES_TO + 4, False),
     ):
         chosen = within and target.has_clusters
-        assert plan(nbytes).cluster == (LARGEST_CLUSTER if chosen else 1)
+        assert plan(nbytes).cluster == (PORTABLE_CLUSTER if chosen else 1)
         alone = 2 * CTA_THREADS // WARP if nbytes == CLUSTER_BYTES_FROM else CTA_THREADS // WARP
         assert plan(nbytes).warps == (CLUSTER_WARPS if chosen else alone)
         assert plan(nbytes, determinism="portable").cluster == 1
@@ -246,9 +245,9 @@ def test_a_cluster_reads_what_is_too_long_for_a_cta_where_the_target_has_them(ar
 
 
 def test_clusters_are_for_results_so_few_that_all_clusters_are_resident() -> None:
-    most = DEFAULT.sms // LARGEST_CLUSTER
+    most = DEFAULT.sms // PORTABLE_CLUSTER
     clusters = [choose(simple("sum", (n, CLUSTER_BYTES_TO // 4), (1,))).plan.cluster for n in (1, most, most + 1)]
-    assert clusters == [LARGEST_CLUSTER, LARGEST_CLUSTER, 1]
+    assert clusters == [PORTABLE_CLUSTER, PORTABLE_CLUSTER, 1]
 
 
 @pytest.mark.parametrize("what", ["sum", "var", "powers"])

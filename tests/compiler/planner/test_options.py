@@ -161,7 +161,7 @@ def test_bools_products_and_floats_have_no_atomic() -> None:
         ("cta=butterfly", "WF403: plan field cta cannot be 'butterfly': expected one of shuffle serial interleaved"),
         ("exchange=local", "WF403: plan field exchange cannot be 'local': expected one of shared global"),
         ("coarsening=3", "WF403: plan field coarsening cannot be '3': expected 0, or a power of two from 1 to 1024"),
-        ("cluster=16", "WF403: plan field cluster cannot be '16': expected a power of two from 1 to 8"),
+        ("cluster=32", "WF403: plan field cluster cannot be '32': expected a power of two from 1 to 16"),
         ("simpel", "WF410: no plan is called 'simpel' .did you mean simple..: expected one of serial simple"),
         ("exchange=global", "WF411: cta=shuffle exchanges registers"),
         ("coarsening=2,finish=cta", "WF412: coarsening=2 says when more CTAs share a result"),

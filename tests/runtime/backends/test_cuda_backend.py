@@ -75,6 +75,15 @@ def test_rows_that_wait_get_dynamic_shared_memory(driver: FakeDriver, backend: C
     assert driver.launches[-1].shared == nbytes
 
 
+@pytest.mark.parametrize(("cluster", "asks"), [(8, False), (16, True)])
+def test_large_clusters_are_asked_for(driver: FakeDriver, backend: CudaBackend, cluster: int, asks: bool) -> None:
+    driver.layout, plain = NARROW, artifact()
+    backend.launch(
+        replace(plain, kernels=(replace(plain.main, plan=Plan(cluster=cluster)),)), [call(1, 2, 3, 4, 5, 6)], 0
+    )
+    assert ("clusters" in driver.names()) == asks
+
+
 def test_no_launch_for_no_elements(driver: FakeDriver, backend: CudaBackend) -> None:
     backend.launch(artifact(), [], 0)
     assert driver.names() == []

@@ -10,6 +10,7 @@ import pytest
 from made import batch_norm, layer_norm, softmax
 
 import warpfold as wf
+from warpfold.runtime.prepare import artifact
 from warpfold.runtime.programs.plans import PreparedProgram
 
 
@@ -39,6 +40,20 @@ def test_few_channels_have_many_ctas(shape: tuple[int, ...], dtype: str) -> None
     for own in _prepared(wf.batch_norm, shape, dtype=dtype, training=True).steps:
         run = own.prepared.choice.run
         assert run.tiles * run.split >= 128
+
+
+@pytest.mark.parametrize(("columns", "phases"), [(12288, 2), (65536, 1)])
+def test_a_cluster_meets_once(columns: int, phases: int) -> None:
+    for program, more in ((softmax, ()), (layer_norm, ((columns,), (columns,)))):
+        (step,) = _prepared(program, (1000, columns), *more).steps
+        assert (len(step.prepared.program.reduces), step.prepared.choice.plan.cluster > 1) == (phases, phases == 1)
+
+
+def test_a_bias_that_begins_anywhere_is_read_by_code_without_a_loop() -> None:
+    (step,) = _prepared(wf.program(lambda x, b: softmax(x + b)), (600, 40001), (40001,), dtype="bf16").steps
+    assert step.prepared.choice.facts.access[1] == "unaligned"
+    assert not step.prepared.choice.facts.walked
+    assert artifact(step.prepared)
 
 
 def test_buffers_do_not_overlap() -> None:

@@ -90,7 +90,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
         "WF426: resident=registers: a row has 400000 bytes: a thread would keep 98 accesses, at most 64\n.*\n"
         ".*give the row more threads",
     ),
-    "a cluster that is too large": (lambda x: wf.softmax(x, plan="cluster=16"), "WF403: plan field cluster cannot be "),
+    "a cluster that is too large": (lambda x: wf.softmax(x, plan="cluster=32"), "WF403: plan field cluster cannot be "),
     "out of another shape": (lambda x: wf.softmax(x, out=x[:5]), r"WF108: out has shape \(5, 50\): expected \(6, 50\)"),
     "out of another type": (lambda x: wf.softmax(x, out=x.astype(np.float64)), "WF109"),
     "out over a part of the input": (

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ....plan.fields import LARGEST_CLUSTER
+from ....target import LARGEST_CLUSTER
 from ...mlir import ext
 from ..base import (
     GLOBAL,

@@ -98,6 +98,19 @@ def test_columns_are_shared_if_they_are_read_by_whole_accesses() -> None:
         assert (asked.resident, asked.fast) == ("grid", "kept")
 
 
+def test_long_rows_that_begin_anywhere_are_shared() -> None:
+    for rows, columns, waits in (
+        (1, 16 * M - 1, True),
+        (2, 8 * M - 1, True),
+        (1, 11 * M - 1, False),
+        (16, M - 1, False),
+    ):
+        x = _long((rows, columns))
+        assert _is_shared(_scaled(), [x, x]) == waits
+    found = _choice(_scaled(), (1, 16 * M - 1))
+    assert (found.plan.in_registers, found.facts.access) == (0, ("shifted",))
+
+
 def test_weights_count_with_the_rows() -> None:
     for columns, waits in ((8 * M, True), (12 * M, False)):
         x, w = _long((2, columns)), _long((1, columns))

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from warpfold.compiler.dtypes import F16, F32, DType
 from warpfold.compiler.planner.choose import choose
 from warpfold.compiler.planner.task import Choice
 from warpfold.compiler.target import TARGETS
@@ -16,10 +17,11 @@ sys.path.insert(0, str(Path(__file__).parents[3] / "passes"))
 from kernel_programs import layer_norm, softmax, task_of
 
 
-def _choice(columns: int, arch: str, *, weights: bool, rows: int = 1000) -> Choice:
-    x = np.lib.stride_tricks.as_strided(np.zeros(4, np.float32), (rows, columns), (columns * 4, 4))
-    w = np.lib.stride_tricks.as_strided(x, (1, columns), (0, 4))
-    program, arrays = (layer_norm(), [x, w, w, x]) if weights else (softmax(), [x, x])
+def _choice(columns: int, arch: str, *, weights: bool, rows: int = 1000, t: DType = F32) -> Choice:
+    item = t.itemsize
+    x = np.lib.stride_tricks.as_strided(np.zeros(4, t.numpy), (rows, columns), (columns * item, item))
+    w = np.lib.stride_tricks.as_strided(x, (1, columns), (0, item))
+    program, arrays = (layer_norm(), [x, w, w, x]) if weights else (softmax(t), [x, x])
     return choose(task_of(program, arrays, (0,), TARGETS[arch]))
 
 
@@ -61,3 +63,30 @@ def test_the_most_ctas_of_an_sm_then_the_most_threads(
 def test_as_many_ctas_share_one_of_few_rows_as_it_has_sms(rows: int, columns: int, weights: bool, cluster: int) -> None:
     assert _choice(columns, "sm_90a", weights=weights, rows=rows).plan.cluster == cluster
     assert _choice(columns, "sm_80", weights=weights, rows=rows).plan.cluster == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "kibibytes", "weights", "arch", "cluster"),
+    [
+        (1000, 512, False, "sm_90a", 8),  # an SM holds three CTAs
+        (1000, 700, False, "sm_90a", 8),
+        (1000, 900, False, "sm_90a", 16),
+        (1000, 512, True, "sm_120", 8),
+        (1000, 512, True, "sm_90a", 16),
+        (1000, 1024, True, "sm_90a", 1),  # in the L2 cache
+        (60, 1024, False, "sm_90a", 16),
+        (59, 1024, False, "sm_90a", 1),
+        (1000, 1600, False, "sm_90a", 16),
+        (1000, 1601, False, "sm_90a", 1),
+    ],
+)
+def test_large_clusters_share_what_smaller_ones_hold_badly(
+    rows: int, kibibytes: int, weights: bool, arch: str, cluster: int
+) -> None:
+    assert _choice(kibibytes * 256, arch, weights=weights, rows=rows).plan.cluster == cluster
+
+
+def test_large_clusters_hold_no_words_that_begin_anywhere() -> None:
+    """Their accesses have masks each; halves are walked in a loop."""
+    found = [_choice(1024 * 1024 // t.itemsize - 1, "sm_90a", weights=False, t=t).plan for t in (F32, F16)]
+    assert [p.cluster for p in found] == [1, 16]
