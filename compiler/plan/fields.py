@@ -31,6 +31,7 @@ Residency = Literal["", "registers", "shared", "grid", "l2", "memory"]
 Word = Literal["", "shuffle", "ballot", "redux", "byte"]
 Meet = Literal["", "shuffle", "mma"]
 Fragments = Literal["", "words", "matrix"]
+Reads = Literal["", "ahead"]
 WORDS = tuple(filter(None, get_args(Word)))
 """The ways in which lanes make words of bits."""
 MOST_HELD = 64
@@ -46,7 +47,7 @@ LARGEST = {
 """The largest extents: a CTA has at most 32 warps, and an SM has room for three tiles."""
 _NUMBERS = {str(n): n for n in (0, *(1 << k for k in range(17)))}
 _MAY_BE_ZERO = ("coarsening", "tile_bytes", "overlap")
-RARE = ("resident", "held", "in_registers", "word", "overlap", "meet", "fragments", "accesses", "persistent")
+RARE = ("resident", "held", "in_registers", "word", "overlap", "meet", "fragments", "accesses", "persistent", "reads")
 """The fields that are only shown, and only written in IR, where they are set."""
 CHOICES = {
     "fast": get_args(Fast),
@@ -59,6 +60,7 @@ CHOICES = {
     "meet": get_args(Meet),
     "fragments": get_args(Fragments),
     "accesses": ("", "single"),
+    "reads": get_args(Reads),
 }
 
 

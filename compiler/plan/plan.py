@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from ..errors import error, near
 from ..target import WARP
-from .fields import OWN_WALKS, RARE, Fast, Finish, Fragments, Meet, Meeting, Residency, Walk, Word, extent_of
+from .fields import OWN_WALKS, RARE, Fast, Finish, Fragments, Meet, Meeting, Reads, Residency, Walk, Word, extent_of
 from .ladder import expand
 
 QUAD = 4
@@ -105,6 +105,8 @@ class Plan:
             registers, and ``stmatrix`` on the way back. So columns have plans of rows: QUAD lanes share a column.
         accesses: ``single`` where a thread reads and writes each element of an access by an instruction of its own,
             which is for teaching; empty where it takes as few as it can.
+        reads: ``ahead`` where a thread reads what only results need, such as weights, before the first phase, and keeps
+            it in registers: its latency passes while that of the row does. Empty where it reads when it needs.
     """
 
     fast: Fast = "reduced"
@@ -130,6 +132,7 @@ class Plan:
     fragments: Fragments = ""
     accesses: Literal["", "single"] = ""
     persistent: int = 0
+    reads: Reads = ""
 
     @property
     def lanes_summed(self) -> int:

@@ -25,6 +25,7 @@ from ..powers_of_two import floor2
 from ..table import Sitting, threshold
 from ..task import Choice, Notes, Task
 from . import (
+    ahead,
     columns,
     few,
     grid,
@@ -72,6 +73,8 @@ def choose(task: Task, wanted: str = "") -> Choice:
         plan = _overridden(task, plan, wanted, notes)
     elif task.program.reduces:
         notes.rejected += _other_residencies(task, plan)
+    if "reads" not in expand(wanted):
+        plan = ahead.reading(task, plan, notes)
     if plan.walk != "blocked":
         _check_rows_of_words(task)
     facts = _facts(task, plan)
@@ -166,6 +169,7 @@ def _check_served(task: Task, plan: Plan) -> None:
         "resident": ("registers", "shared", "grid", "l2", "memory"),
     }
     served["walk"] = ("interleaved", "blocked") if transposed.fits(task, plan) else ("interleaved",)
+    served["reads"] = ("", "ahead") if ahead.serves(task, plan) else ("",)
     served["overlap"] = (0, *columns.overlaps(task, plan))
     for key, values in served.items():
         value = getattr(plan, key)

@@ -88,6 +88,8 @@ class HeldRow:
         found = cls(row, tuple(starts), tuple({} for _ in starts), slots, tile=tile)
         if kernel.plan.exchanges:
             found.exchange()
+        if kernel.plan.reads == "ahead":
+            found.read_ahead()
         return found
 
     def exchange(self) -> None:
@@ -175,6 +177,12 @@ class HeldRow:
         values = replace(self.row.values, kept=dict(self.row.values.kept))
         row = replace(self.row, values=values)
         return replace(self, row=row, fragments=tuple(map(dict, self.fragments)), whole=whole)
+
+    def read_ahead(self) -> None:
+        """Reads all inputs, those of the first phase before others, so that their latencies overlap."""
+        kernel = self.row.kernel
+        for v, j in product(self.inputs_of([*kernel.sources, *kernel.results]), range(len(self.starts))):
+            self.fragment(v, j)
 
     def begin_phase(self) -> None:
         """Forgets what is to be computed again."""

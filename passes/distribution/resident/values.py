@@ -162,12 +162,13 @@ def _is_tensor(v: Any) -> bool:
 def fetched_first(values: Values) -> list[Any]:
     """The elements of rows that indices choose, in a kernel that writes rows: they are read before anything is written.
 
-    So a result may take the place of the array.
+    So a result may take the place of the array. A plan that reads ahead reads them first in every kernel, and with them
+    all that has a value for each row.
     """
-    kernel = values.kernel
+    kernel, ahead = values.kernel, values.kernel.plan.reads == "ahead"
     state = {v for phase in kernel.phases for v in phase.reduced}
-    if not (state and any(map(values.varies, kernel.results))):
+    if not (state and (ahead or any(map(values.varies, kernel.results)))):
         return []
     needed = postorder(kernel.results, operands_of, state)
-    gathers = [v for v in needed if not isinstance(v, ir.BlockArgument) and v.owner.name == "fold.gather"]
-    return [v for v in gathers if not values.varies(v) and state.isdisjoint(postorder([v], operands_of))]
+    fetched = [v for v in needed if (ahead if isinstance(v, ir.BlockArgument) else v.owner.name == "fold.gather")]
+    return [v for v in fetched if not values.varies(v) and state.isdisjoint(postorder([v], operands_of))]
