@@ -5,10 +5,12 @@ from __future__ import annotations
 from math import prod
 
 from ..compiler.errors import error
+from ..compiler.plan.abi import waiting_bytes
 from ..runtime.prepare import Prepared
 from . import levels, terminal
 from .plan_cost import finish_words, launch_words, least_time
 from .programs.explain import explain as explain_program
+from .programs.explain import fragments
 from .programs.explain_gradient import explain_gradient
 from .requests.program_request import ProgramRequest
 from .requests.request import Request
@@ -40,6 +42,7 @@ def explain(request: Request | ProgramRequest, arch: str, *, gradient: bool = Fa
     terminal.table(levels.COLUMNS, levels.lines(ready), levels.SPARE)
     terminal.show()
     terminal.facts(_cost(request, ready))
+    terminal.section("fragments", fragments(ready.choice.plan))
     terminal.section("why", [f"- {r}" for r in ready.choice.reasons])
     terminal.section("rejected", [f"- {what}: {why}" for what, why in ready.choice.rejected])
     terminal.show()
@@ -56,13 +59,14 @@ def _cost(request: Request, ready: Prepared) -> list[tuple[str, object]]:
     read = prod(shape) * sum(t.itemsize for t in types)
     written = ready.task.geometry.n_kept * sum(o.dtype.itemsize for o in program.outputs)
     state = sum(t.itemsize for t in program.monoid.state)
+    shared = plan.shared_bytes(state) + waiting_bytes(plan, ready.choice.facts, program.inputs, run)
     partial = ready.geometry.n_kept * plan.parts(run.split) * state if plan.finish != "cta" else 0
     found: list[tuple[str, object]] = [
         ("must move", f"{terminal.size(read)} in, {terminal.size(written)} out"),
         ("at the least", least_time(read + written, ready.target.arch)),
         ("finish", finish_words(plan)),
         ("launch", launch_words(ready)),
-        ("shared memory", f"{terminal.size(plan.shared_bytes(state))} a CTA"),
+        ("shared memory", f"{terminal.size(shared)} a CTA"),
     ]  # fmt: skip
     if after := ready.geometry.after:
         found.insert(4, ("", f"then {after.n_kept:,} CTA(s) of {plan.threads} threads, one a result"))

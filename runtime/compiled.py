@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from ..compiler.driver import artifact_file
 from ..compiler.driver.artifact import Artifact
-from ..compiler.errors import error
+from ..compiler.errors import PlanError, error
 from ..compiler.plan import tiles
 from ..compiler.plan.abi import Facts
 from ..compiler.plan.kernels import first_of_both
@@ -21,7 +22,7 @@ from ..compiler.planner.layouts.gapped_columns import as_read
 from ..compiler.planner.split import ctas
 from ..compiler.planner.task import Task
 from ..compiler.program.frames import outermost, shown
-from ..compiler.program.graph import KEPT, Expr, Program
+from ..compiler.program.graph import ELEMENT, KEPT, Expr, Program
 from ..compiler.space.geometry import Geometry, collapse, normalize_axes
 from ..compiler.target import target
 from .arrays.torch_compile import opaque
@@ -156,6 +157,8 @@ class Compiled:
         backend: Backend = arrays.backend
         addresses = tuple(s.address for s in (*inputs, *outputs))
         task = Task(stand_in, geometry, addresses, target(a.arch), backend.sms, a.determinism)
+        if a.plan.resident:
+            return geometry, self._fit_tile(task)
         if a.plan.tile_bytes and not tiles.units(a.plan, geometry, a.inputs):
             words = f"results whose elements lie in one run of memory of {a.plan.tile_bytes} bytes at most"
             raise self._mismatch(words, "another plan")
@@ -178,6 +181,22 @@ class Compiled:
         parts = ctas(plan, geometry.n_kept, shared(plan, geometry), task.machine, state, task.itemsize, row)
         return geometry, planner.launch_of(plan, geometry, parts, a.inputs, row)
 
+    def _fit_tile(self, task: Task) -> Launch:
+        """The launch where elements wait in a tile, though they are read once; WF123 if the kernel does not serve them.
+
+        The stand-in program folds: elements wait for folds alone.
+        """
+        a = self.artifact
+        elements = tuple(Expr("input", (), t, ELEMENT, i) for i, t in enumerate(a.inputs))
+        folds = tuple(Expr("reduce", elements, t, KEPT, i) for i, t in enumerate(a.outputs))
+        try:
+            choice = planner.choose(replace(task, program=Program(a.name, a.inputs, folds)), plan_words(a.plan))
+        except PlanError:
+            choice = None
+        if choice is None or choice.plan != a.plan or not serves(a.main.facts, choice.facts):
+            raise self._mismatch(words_of(a.main.facts), "another plan")
+        return choice.run
+
     def _mismatch(self, expected: str, found: str) -> Exception:
         return error("WF123", name=self.artifact.name, expected=expected, found=found)
 
@@ -191,7 +210,7 @@ def words_of(f: Facts) -> str:
     results = ", results at one stride" if f.flat else ", results side by side" if f.store_vector else ""
     rows = f", {f.block[0]} elements of each of {f.block[1]} results in a block" if f.block else ""
     rows += ", gaps between rows" * f.gapped + ", runs in pieces" * f.pieces
-    rows += ", few elements a result" * f.places
+    rows += ", few elements a result" * f.places + ", rows that fill the accesses of all threads" * f.full
     return f"{ranks}, {f.index_bits}-bit offsets, {', '.join(f.access)} access{results}{rows}"
 
 
@@ -201,12 +220,13 @@ _AS_WELL = (("shifted", "aligned"), ("tile_strided", "tile"))
 
 def serves(own: Facts, needed: Facts) -> bool:
     """Whether a kernel compiled for the facts ``own`` serves arrays with the facts ``needed``."""
-    access = zip(own.access, needed.access, strict=True)
+    access, stores = (zip(of(own), of(needed), strict=True) for of in (attrgetter("access"), attrgetter("stores")))
     return (
         own.kept_rank >= needed.kept_rank
         and own.reduced_rank >= needed.reduced_rank
         and own.index_bits >= needed.index_bits
-        and all(a in (b, "strided") or (a, b) in _AS_WELL for a, b in access)
+        and all(a in (b, "strided") or (a, b) in _AS_WELL for a, b in (*access, *stores))
+        and (not own.full or needed.full)
         and (not own.store_vector or needed.store_vector)
         and (not own.flat or needed.flat or needed.kept_rank == 1)
         and (own.by_row or not needed.by_row)

@@ -27,7 +27,7 @@ from ..plan.plan import Plan
 from ..space.geometry import Geometry
 from . import columns, few, options, walks
 from .alignment import least_stride
-from .layouts import blocks, factored, padded_rows, runs, tiled
+from .layouts import blocks, crowded_columns, factored, padded_rows, runs, tiled
 from .layouts.gapped_columns import as_read
 from .layouts.periods import periodic
 from .layouts.staggered_columns import are_better, staggered
@@ -58,7 +58,7 @@ def choose(task: Task, wanted: str = "", *, split: bool = True) -> Choice:
     asks, wanted = menu_of(wanted)
     if asks and few.serves(task):
         task = replace(task, few=True)
-    if task.program.reads_again:
+    if task.program.reads_again or options.ask_for_blocks(wanted):
         from .resident.choose import choose as choose_resident  # not imported for one reduction
 
         return choose_resident(task, wanted)
@@ -120,9 +120,10 @@ def _own_plan(task: Task, notes: Notes) -> Plan:
         return _ordinary_plan(task, notes)
     if task.few and not few.walks(task, _fast(task, Notes())):
         return _ordinary_plan(task, notes)
-    found = None if task.few else blocks.plan(task, notes) or padded_rows.plan(task, notes) or tiled.plan(task, notes)
-    if found is not None:
-        return found
+    own = () if task.few else (crowded_columns.plan, blocks.plan, padded_rows.plan, tiled.plan)
+    for plan_of in own:
+        if found := plan_of(task, notes):
+            return found
     plan = _ordinary_plan(task, notes)
     if plan.fast == "reduced":
         return runs.plan(task, plan, notes)

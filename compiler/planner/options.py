@@ -55,6 +55,11 @@ def named(options: str) -> set[str]:
     return {key.strip() for key, equals, _ in (item.partition("=") for item in options.split(",")) if equals}
 
 
+def ask_for_blocks(options: str) -> bool:
+    """Whether options ask for a tile that warps read in turned blocks: elements that are read once wait there, too."""
+    return expand(options).get("fragments") == "matrix"
+
+
 def _changed(task: Task, plan: Plan, options: str, notes: Notes) -> Plan:
     """``plan`` with ``options`` in it; fields that they do not set give way."""
     named_fields = named(options)

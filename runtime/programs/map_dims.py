@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ...compiler.dtypes import BIT
+from ...compiler.planner.options import ask_for_blocks
 from ...compiler.planner.resident import matrix_tiles, transposed
 from ...compiler.planner.resident.accesses import has_bits, writes_bits
 from ...compiler.planner.resident.maps import rows_apart, turns
@@ -51,7 +52,7 @@ class MapDims:
         if writes_bits(task):
             return step.reduced
         inside = self._inside_of_input(step)
-        if inside and (matrix_tiles.asked(options) or (not options and fits(step, inside, matrix_tiles.pays))):
+        if inside and (ask_for_blocks(options) or (not options and fits(step, inside, matrix_tiles.pays))):
             return inside
         if turns(task):
             return step.kept

@@ -14,6 +14,7 @@ from kernel_harness import place
 from numpy.testing import assert_array_equal
 
 import warpfold as wf
+from warpfold.compiler.errors import ArgumentError
 from warpfold.compiler.target import TARGETS
 from warpfold.runtime.emulator import Memory, sanitize
 from warpfold.runtime.emulator.profiler import Profiler
@@ -105,6 +106,35 @@ def test_views_with_gaps_and_several_dims_are_served(t: Any) -> None:
         expected = (wide - wide.mean(axis, keepdims=True)) / np.sqrt(wide.var(axis, keepdims=True) + 1e-5)
         found = run(standardised, np.ascontiguousarray(v), w, axis=axis, plan="fragments=matrix")
         np.testing.assert_allclose(found.astype(float), expected * w.astype(float), rtol=0.02, atol=0.02)
+
+
+@pytest.mark.parametrize("shape", [(64, 72), (100, 40)])
+def test_teams_of_ctas_have_the_bits_of_words(shape: tuple[int, int]) -> None:
+    x = numbers(shape)
+    teams = "resident=grid,persistent=2,warps=1,warps_kept=2"
+    found = run(wf.softmax, x, axis=0, plan=f"fragments=matrix,{teams}")
+    assert_array_equal(bits(found), bits(run(wf.softmax, x, axis=0, plan=f"fast=reduced,vector=8,lanes=4,{teams}")))
+
+
+@pytest.mark.parametrize("extents", ["warps=1,warps_kept=2", "warps=2,warps_kept=1", "warps=1,warps_kept=1,cluster=2"])
+@pytest.mark.parametrize("t", [np.float16, BF16, np.int16])
+def test_reductions_read_turned_tiles(t: Any, extents: str, profiler: Profiler) -> None:
+    x = (numbers((3, 100, 24), np.int16) % 2).astype(t)
+    for f, expected in ((wf.sum, x.astype(int).sum(1)), (wf.max, x.max(1))):
+        assert_array_equal(run(f, x, axis=1, plan=f"fragments=matrix,{extents}").astype(int), expected.astype(int))
+    some = np.arange(24) % 3 > 0
+    found = run(wf.sum, x, axis=1, where=np.broadcast_to(some, x.shape), plan=f"fragments=matrix,{extents}")
+    assert_array_equal(found.astype(int), np.where(some, x.astype(int), 0).sum(1))
+    assert all(p.bank_conflicts == 0 for p in profiler.profiles)
+
+
+def test_a_compiled_reduction_serves_other_columns() -> None:
+    x = (numbers((64, 72), np.int16) % 8).astype(np.float16)
+    compiled = wf.compile("sum", (64, 64), "float16", axis=0, plan="fragments=matrix")
+    assert_array_equal(compiled(x, device="emulator"), x.sum(0))
+    for other in (x[:60], x[:, :60]):
+        with pytest.raises(ArgumentError, match="WF123"):
+            compiled(other, device="emulator")
 
 
 @pytest.mark.parametrize("extents", EXTENTS)

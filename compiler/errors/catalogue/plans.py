@@ -133,6 +133,10 @@ ENTRIES: Entries = {
             "fragments=matrix is for elements of 16 bits: the arrays of {name} have {types}",
             "leave out fragments",
         ),
+        "WF441": (
+            "fragments=matrix gives a lane elements from several places of a row: {name} needs {needs} of its elements",
+            "leave out fragments",
+        ),
         "WF429": (
             "resident={resident}: rows that wait need {needed} bytes of shared memory a CTA: {arch} gives {limit}",
             "{remedy}, or choose resident=memory",

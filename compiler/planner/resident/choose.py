@@ -20,7 +20,7 @@ from ...plan.plan import Plan
 from ...program.bit_arrays import BYTE, WORD
 from ...program.graph import REDUCED, Program, walk
 from .. import sittings
-from ..options import named
+from ..options import ask_for_blocks, named
 from ..powers_of_two import floor2
 from ..table import Sitting, threshold
 from ..task import Choice, Notes, Task
@@ -230,7 +230,7 @@ def owning(task: Task, notes: Notes, wanted: str = "") -> Plan | None:
 
     Where ``wanted`` names a residency, rows of any length have a plan to put it in.
     """
-    if matrix_tiles.asked(wanted):
+    if ask_for_blocks(wanted):
         return matrix_tiles.plan(task, notes)
     by_columns = is_by_columns(task) and not writes_bits(task)
     if task.few and not names_residency(wanted):
@@ -239,6 +239,8 @@ def owning(task: Task, notes: Notes, wanted: str = "") -> Plan | None:
         return once.plan(task, notes)
     if task.is_portable:
         found = rows.portable_plan(task, notes, by_columns=by_columns)
+    elif by_columns and not wanted and matrix_tiles.holds(task):
+        found = matrix_tiles.plan(task, notes)
     else:
         found = _tiled(task, notes, wanted, by_columns=by_columns)
         if found:
@@ -276,7 +278,7 @@ def mapping(task: Task, notes: Notes, wanted: str = "") -> Plan:
     """The plan of a program without a fold."""
     if task.few:
         return few.mapping(task, notes)
-    if matrix_tiles.asked(wanted) or (not wanted and matrix_tiles.pays(task)):
+    if ask_for_blocks(wanted) or (not wanted and matrix_tiles.pays(task)):
         return matrix_tiles.plan(task, notes)
     blocks = transposed.plan(task)
     if blocks and transposed.fits(task, blocks.with_options(wanted)):
@@ -311,7 +313,7 @@ def _of_columns(task: Task, notes: Notes, wanted: str) -> Plan | None:
 
 def names_residency(wanted: str) -> bool:
     """Whether options say where rows wait."""
-    named_fields = {"resident", "held"} | ({"fragments"} if matrix_tiles.asked(wanted) else set())
+    named_fields = {"resident", "held"} | ({"fragments"} if ask_for_blocks(wanted) else set())
     return not named_fields.isdisjoint(expand(wanted)) and not cuts(wanted)
 
 

@@ -35,6 +35,15 @@ THREADS = threshold(256, "threads of a CTA", sittings.RESIDENT_ROWS)
 keep more than KEPT_OF_SEVERAL elements."""
 KEPT_OF_SEVERAL = threshold(96, "elements of several arrays that a thread keeps", sittings.GRADIENTS)
 """Beyond, a CTA has twice THREADS."""
+OF_SEVERAL = threshold(1.75, "accesses of a thread for each element of an access", sittings.SHORT_COLUMNS)
+"""Lanes share a short column only if fewer of them would make more, where phases have SEVERAL values in their states:
+what is computed for a column then takes as long as reading some of its elements."""
+OF_FEW = threshold(0.875, "accesses of a thread for each element of an access", sittings.SHORT_COLUMNS)
+"""The same where they have fewer."""
+SEVERAL = threshold(3, "values of all states", sittings.SHORT_COLUMNS)
+"""From here on they are several."""
+FILLING = threshold(64, "threads per SM", sittings.SHORT_COLUMNS)
+"""More lanes share a column where there are not so many."""
 LEAST = threshold(8, "accesses of a thread", sittings.RESIDENT_ROWS)
 """More warps share a column only if each makes this many accesses."""
 NARROW = threshold(2, "bytes of an element", sittings.RESIDENT_COLUMNS)
@@ -181,8 +190,12 @@ def _kept(task: Task, notes: Notes) -> Plan | None:
         warps *= 2
     while warps > 1 and _held(n, lanes_kept, warps * WARP // 2, cluster) <= LEAST:
         warps //= 2
+    if warps == cluster == 1 and not (task.program.side or task.program.section):
+        lanes_kept = _beside(task, lanes_kept, vector)
     held = _held(n, lanes_kept, warps * WARP, cluster)
     notes.because(f"{warps} warp(s) of a CTA keep {held} access(es) of a row each", "held", "warps")
+    if lanes_kept * vector > task.geometry.columns:
+        notes.because(f"{WARP // lanes_kept} lane(s) share a short column, and others have further ones", "lanes")
     found = Plan(
         "kept", "interleaved", vector, 1, WARP // lanes_kept, warps, max(1, 4 // warps), cluster=cluster,
         resident="registers", held=held,
@@ -219,6 +232,26 @@ def _are_lines(task: Task) -> bool:
 def _lanes_kept(task: Task, columns: int, vector: int) -> int:
     """The lanes beside each other that read the columns of a tile, or all columns if they are fewer."""
     return max(1, min(WARP, columns // vector, ceil2(ceil(task.geometry.columns / vector))))
+
+
+def _beside(task: Task, lanes_kept: int, vector: int) -> int:
+    """The lanes beside each other of a warp that keeps short columns: ``lanes_kept``, or more that have further ones.
+
+    Lanes that share a column each compute what is computed for it, and combine their states of all columns of an
+    access. So they are few, but read whole sectors, and fill the machine.
+    """
+    g, rows, inputs = task.geometry, elements_of(task), len(task.program.inputs)
+    item, arrays = max(task.operand_type(i).itemsize for i in rows), sum(i < inputs for i in rows)
+    most = vector * (OF_SEVERAL if len(task.program.states) >= SEVERAL else OF_FEW)
+    while lanes_kept < WARP:
+        lanes = WARP // lanes_kept // 2
+        each = ceil(g.n_reduced / lanes)
+        kept = each <= most and (arrays == 1 or each * vector * arrays <= KEPT_OF_SEVERAL)
+        whole = lanes * g.columns * item >= SECTOR
+        if not kept or not whole or g.n_kept // vector * lanes < FILLING * task.machine:
+            break
+        lanes_kept *= 2
+    return lanes_kept
 
 
 def _held(n: int, lanes_kept: int, threads: int, cluster: int) -> int:

@@ -163,7 +163,8 @@ def overridden(task: Task, chosen: Plan, wanted: Mapping[str, str]) -> Plan:
     for key, only in (("cluster", 1), ("in_registers", 0)):
         if key in wanted and getattr(chosen, key) != only:
             raise error("WF425", name=name, key=key, value=getattr(chosen, key), only=only)
-    found, room = replace(chosen, cluster=1), _room(task, chosen)
+    found = replace(chosen, cluster=1)
+    room = _room(task, found)
     if "held" not in wanted:
         plans = [p for most in (MOST_PARTS, _most(task, found)) for p in _holding(task, found, most)]
         found = plans[0] if plans else replace(found, held=room)
@@ -171,7 +172,9 @@ def overridden(task: Task, chosen: Plan, wanted: Mapping[str, str]) -> Plan:
         raise error("WF403", key="held", value=found.held, expected=f"a number up to {room}")
     if not found.held:
         raise error("WF403", key="held", value=found.held, expected=f"a number from 1 to {MOST_HELD}")
-    parts = _parts(task, found)[0]
+    parts, chunk = _parts(task, found)
+    if found.fragments == "matrix":  # whose threads make all accesses that they hold
+        found = replace(found, held=chunk // layout_of(found).span("reduced"))
     if parts > _most(task, found) or task.is_portable:
         raise error("WF437", name=name, needed=f"{parts} parts of a tile", ctas=_most(task, found))
     return found

@@ -14,15 +14,14 @@ from math import ceil
 
 from ...errors import error
 from ...plan.abi import HALF
-from ...plan.fields import MOST_HELD, Access
-from ...plan.ladder import expand
+from ...plan.fields import LARGEST, MOST_HELD, Access
 from ...plan.matrix_tiles import COLUMNS, ROWS
 from ...plan.plan import QUAD, Plan
 from ...plan.tiles import SECTOR
 from ...target import WARP
 from .. import sittings
 from ..alignment import WIDEST
-from ..powers_of_two import ceil2
+from ..powers_of_two import ceil2, floor2
 from ..table import threshold
 from ..task import Notes, Task
 from . import columns
@@ -46,6 +45,19 @@ LEAST = threshold(64, "elements of a row, or of a column", sittings.MATRICES)
 sectors, or rows of an array are FAR_APART."""
 LARGE = threshold(1 << 25, "elements of an array", sittings.MATRICES)
 """Smaller ones are in the L2 cache in part, and blocks of threads transpose them as fast."""
+HELD = threshold(4, "accesses of a thread", sittings.TURNED_COLUMNS)
+"""More warps share a column only if each makes this many."""
+SEVERAL = threshold(3, "values of all states", sittings.TURNED_COLUMNS)
+"""From here on columns wait in turned tiles: a thread with one column computes once what a thread with the eight of an
+access computes for each, for as many elements of each."""
+COLUMN = threshold((33, 512), "elements of a column", sittings.TURNED_COLUMNS)
+"""Only of such columns: shorter ones leave accesses empty, and longer ones are as fast by words."""
+FILLED = threshold(0.75, "part of the rows of a tile", sittings.TURNED_COLUMNS)
+"""Only if so many exist."""
+LEAST_COLUMNS = threshold(16, "columns beside each other", sittings.TURNED_COLUMNS)
+"""Only of so many at least, which fill a sector, and of whole tiles."""
+LEAST_ELEMENTS = threshold(1 << 22, "elements of an array", sittings.TURNED_COLUMNS)
+"""Only in arrays of so many."""
 WARPS = THREADS // WARP
 
 
@@ -60,27 +72,40 @@ def pays(task: Task) -> bool:
     return [found[i] for i in rows] == ["matrix", "aligned"] and _tile_of_map(task) != TILE_OF_MAP
 
 
-def asked(wanted: str) -> bool:
-    """Whether options ask for turned blocks."""
-    return expand(wanted).get("fragments") == "matrix"
+def holds(task: Task) -> bool:
+    """Whether columns of one array, which are read again, are to wait in a tile that is turned."""
+    g, rows, program = task.geometry, elements_of(task), task.program
+    if task.is_portable or has_bits(task) or program.side or program.section or len(program.states) < SEVERAL:
+        return False
+    if len(rows) != 2 or across(task) != rows or not COLUMN[0] <= g.n_reduced <= COLUMN[1]:
+        return False
+    if g.columns < LEAST_COLUMNS or g.columns % (COLUMNS * _beside(task)):
+        return False
+    return g.n_reduced >= FILLED * ROWS * ceil(g.n_reduced / ROWS) and g.n_kept * g.n_reduced >= LEAST_ELEMENTS
 
 
 def plan(task: Task, notes: Notes) -> Plan:
     """The plan of columns whose tile is read in turned blocks, whether or not the arrays have such."""
     notes.because("warps read the tile in blocks of 8x8 elements, turned: four lanes share a column", "fragments")
-    beside = max(1, ceil2(ceil(task.geometry.n_kept / COLUMNS)))
     found = Plan("reduced", "interleaved", VECTOR, 1, QUAD, resident="shared", fragments="matrix")
     if not task.program.reduces:
         warps, most, held = _tile_of_map(task)
         warps = min(warps, ceil2(ceil(task.geometry.n_reduced / ROWS)))
+        beside = max(1, ceil2(ceil(task.geometry.n_kept / COLUMNS)))
         return replace(found, warps=warps, warps_kept=min(beside, most), held=held)
     own, inputs = across(task), len(task.program.inputs)
     arrays = max(sum(i < inputs for i in own), sum(i >= inputs for i in own))  # results lie where inputs did
-    of_tile = min(beside, WIDTH // WIDEST)
+    of_tile = _beside(task)
     cluster = min(ceil2(ceil(task.geometry.n_reduced * of_tile * WIDEST * arrays / TILE)), columns.most_ctas(task))
     steps = ceil(task.geometry.n_reduced / cluster / ROWS)
-    warps = min(max(1, WARPS // of_tile, ceil2(ceil(steps / MOST_HELD))), ceil2(steps))
+    shared = min(WARPS // of_tile, floor2(max(1, steps // HELD)))
+    warps = min(max(1, shared, ceil2(ceil(steps / MOST_HELD))), LARGEST["warps"] // of_tile)
     return replace(found, warps=warps, warps_kept=of_tile, cluster=cluster, held=ceil(steps / warps))
+
+
+def _beside(task: Task) -> int:
+    """The warps beside each other of columns that are read again, as far as columns lie side by side."""
+    return min(WIDTH // WIDEST, max(1, floor2(task.geometry.columns // COLUMNS)))
 
 
 def _tile_of_map(task: Task) -> tuple[int, int, int]:
@@ -110,12 +135,17 @@ def check(task: Task, plan: Plan) -> None:
 
     Raises:
         PlanError: WF440 for arrays of other elements than halves, WF438 for arrays without whole accesses along the
-            kept axis, WF439 for other fields that the plan would have to have.
+            kept axis, WF439 for other fields that the plan would have to have, WF441 for a reduction that needs the
+            order or the numbers of its elements.
     """
     if plan.fragments != "matrix":
         return
-    for key, expected in (("fast", "reduced"), ("lanes", QUAD), ("vector", VECTOR), ("resident", "shared"),
-                          ("tile_bytes", 0), ("walk", "interleaved"), ("persistent", 0), ("accesses", "")):  # fmt: skip
+    ordered = not all(m.commutative for m in task.program.monoids)
+    if not task.program.reads_again and (ordered or task.program.uses_index):
+        raise error("WF441", name=task.program.name, needs="the order" if ordered else "the numbers")
+    alone = () if plan.in_teams else (("resident", "shared"), ("persistent", 0))
+    for key, expected in (("fast", "reduced"), ("lanes", QUAD), ("vector", VECTOR), *alone,
+                          ("tile_bytes", 0), ("walk", "interleaved"), ("accesses", "")):  # fmt: skip
         if getattr(plan, key) != expected:
             raise error("WF439", key=key, value=getattr(plan, key), expected=expected or "none")
     own = turned(task, accesses(task, "reduced", VECTOR, waits=False))

@@ -46,6 +46,8 @@ def _take(kernel: Kernel, digits: Digits, tiles: Any, number: Any) -> None:
     states.fold(row.row.values, lambda phase: unpack(row.reduced(phase)))
     owner = arith.andi(place.owner, kernel.is_first(part))
     replace(row, row=replace(row.row, place=replace(place, owner=owner))).store()
+    if kernel.plan.fragments == "matrix":
+        gpu.barrier()  # warps have read what other threads copied, before these copy the next tile
 
 
 def _held(accesses: RowAccesses) -> HeldRow | WalkedRow:
@@ -53,7 +55,9 @@ def _held(accesses: RowAccesses) -> HeldRow | WalkedRow:
 
     Straight-line code reads slots faster than a loop where no access needs a mask.
     """
-    return HeldRow.of(accesses) if accesses.kernel.facts.full else WalkedRow.in_slots(accesses)
+    kernel = accesses.kernel
+    straight = kernel.facts.full or kernel.plan.fragments == "matrix"
+    return HeldRow.of(accesses) if straight else WalkedRow.in_slots(accesses)
 
 
 def _own(kernel: Kernel, part: Any) -> Chunk:

@@ -90,6 +90,15 @@ def test_other_sizes_are_served_as_far_as_the_plan_goes() -> None:
             found(other.astype(np.float32))
 
 
+def test_threads_that_make_all_accesses_serve_no_shorter_rows() -> None:
+    """Rows of 60 elements have the plan of rows of 64, whose kernel asks for no bounds."""
+    found = wf.softmax.compile(((64, 64), "f32"), axis=0)
+    x = RNG.normal(size=(64, 64)).astype(np.float32)
+    np.testing.assert_allclose(found(x), softmax_numpy(x.T).T, rtol=1e-6)
+    with pytest.raises(ArgumentError, match=r"WF123: .* rows that fill the accesses of all threads"):
+        found(x[:60])
+
+
 @pytest.mark.parametrize(
     ("arrays", "text"),
     [

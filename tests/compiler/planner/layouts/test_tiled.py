@@ -122,7 +122,7 @@ def test_small_middle_axes_are_reduced_from_a_copy(n: int, inner: int) -> None:
 def test_other_middle_axes_are_not() -> None:
     assert not copies(middle(5, 32))  # vectors along the kept axis are aligned,
     assert not copies(middle(5, 2 * WIDEST // 4))
-    assert copies(middle(15, WIDEST // 4))  # but too few of them
+    assert not copies(middle(15, WIDEST // 4))  # though lanes lie along the rows where there are few of them,
     assert not copies(middle(tiled.MIDDLE_BYTES // (4 * 7) + 1, 7))  # the rows of one index are too many bytes
     assert copies(middle(tiled.MIDDLE_BYTES // (4 * 7) - 1, 7))
 

@@ -94,3 +94,21 @@ def test_halves_that_wait_in_shared_memory_have_the_softmax_of_floats(rows: int)
     found = wf.softmax(x, axis=0, device="emulator")
     assert "resident=shared" in wf.softmax.explain(x, axis=0)
     np.testing.assert_allclose(found.astype(np.float64), e / e.sum(0), rtol=2e-3, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("f", "shape", "dtype", "lanes", "held"),
+    [
+        (wf.standardize, (1 << 16, 16, 8), "bf16", 2, 8),  # a lane alone would read half sectors
+        (wf.standardize, (1 << 16, 16, 16), "bf16", 2, 8),
+        (wf.standardize, (1 << 16, 4, 64), "bf16", 1, 4),
+        (wf.standardize, (1 << 16, 16, 8), "f32", 4, 4),
+        (wf.softmax, (1 << 16, 16, 8), "bf16", 4, 4),
+        (wf.softmax, (1 << 16, 16, 8), "f32", 8, 2),
+        (wf.softmax, (1 << 12, 100, 8), "bf16", 16, 7),
+        (wf.standardize, (1 << 8, 16, 8), "bf16", 32, 1),  # a small array
+    ],
+)
+def test_few_lanes_share_a_short_column(f: Any, shape: tuple[int, ...], dtype: str, lanes: int, held: int) -> None:
+    (plan,) = f.compile((shape, dtype), axis=1).plans
+    assert (plan.fast, plan.resident, plan.lanes, plan.held) == ("kept", "registers", lanes, held)

@@ -18,6 +18,13 @@ from warpfold.compiler.planner.task import Choice
 TURNED = "fragments=matrix"
 
 
+@wf.monoid(identity=(1, 0), commutative=False, lift=lambda x: (1 - 2 * (x & 1), x))
+def affine(a: Any, b: Any) -> Any:
+    """The composition of x -> k x + d, the left one first."""
+    (k, d), (m, e) = a, b
+    return k * m, d * m + e
+
+
 @wf.program
 def turned(x: Any) -> Any:
     return x.mT + 0
@@ -94,11 +101,56 @@ def test_other_arrays_and_fields_are_refused(f: Any, x: Any, plan: str, how: dic
         choice_of(f, x, plan=plan, **how)
 
 
-def test_a_reduction_reads_its_elements_once() -> None:
-    x = halves(64, 64)
-    with pytest.raises(PlanError, match=re.escape("WF427: sum reads each element once")):
-        wf.sum(x, axis=0, plan=TURNED, device="emulator")
-    assert not wf.sum(x, axis=0, plan="fragments=words", device="emulator").any()
+def test_elements_of_a_reduction_wait_in_a_tile_if_options_ask_for_it() -> None:
+    found = wf.compile("sum", (64, 64), "float16", axis=0, plan=TURNED)
+    assert (found.plan.resident, found.plan.lanes, found.artifact.main.facts.access) == ("shared", 4, ("matrix",))
+    assert not wf.compile("sum", (64, 64), "float16", axis=0, plan="fragments=words").plan.resident
+
+
+@pytest.mark.parametrize(
+    ("f", "text"),
+    [
+        (lambda x: wf.argmax(x, axis=0, plan=TURNED), "WF441: .* argmax needs the numbers of its elements"),
+        (
+            lambda x: wf.reduce(x.astype("i2"), affine, axis=0, plan=TURNED),
+            "WF441: .* affine needs the order of its elements",
+        ),
+        (lambda x: wf.sum(x, axis=1, plan=TURNED), "WF438: .*: no array of sum has such"),
+        (lambda x: wf.sum(x, axis=0, plan="resident=shared"), "WF427: sum reads each element once"),
+    ],
+)
+def test_other_reductions_are_refused(f: Any, text: str) -> None:
+    with pytest.raises(PlanError, match=text):
+        f(halves(64, 64))
+
+
+def test_more_warps_than_a_cta_has_are_not_chosen() -> None:
+    with pytest.raises(PlanError, match=r"WF426: .* 2000000 bytes"):
+        choice_of(wf.softmax, large(1_000_000, 512), axis=0)
+
+
+@pytest.mark.parametrize(
+    ("shape", "extents"),
+    [
+        ((4096, 64, 32), (1, 4, 2)),
+        ((4096, 128, 16), (1, 2, 4)),
+        ((4096, 256, 64), (2, 4, 4)),
+        ((512, 512, 64), (2, 4, 8)),
+        ((4096, 32, 64), None),  # one access, of which words have no more
+        ((4096, 68, 32), None),  # a third access is nearly empty
+        ((1024, 1024, 64), None),  # words are as fast
+        ((4096, 128, 40), None),  # rows are no whole tiles
+        ((4096, 128, 8), None),  # rows fill no sector
+        ((64, 128, 64), None),  # a small array
+    ],
+)
+def test_columns_with_several_values_in_their_states_wait_in_turned_tiles(shape: Any, extents: Any) -> None:
+    plan = choice_of(wf.standardize, large(*shape), plan="", axis=1).plan
+    assert (plan.fragments == "matrix") == (extents is not None)
+    if extents:
+        assert (plan.warps, plan.warps_kept, plan.held) == extents
+    assert not choice_of(wf.softmax, large(*shape), plan="", axis=1).plan.fragments
+    assert not choice_of(wf.standardize, large(*shape, t="f4"), plan="", axis=1).plan.fragments
 
 
 def test_explain_draws_the_lanes_of_an_access() -> None:

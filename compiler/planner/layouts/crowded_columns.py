@@ -1,0 +1,53 @@
+"""Crowded columns: rows of a middle axis so short that several lie in a line. Lanes lie along many of them.
+
+A lane with a column of its own reads rows that are far apart, and a warp then touches many lines for few bytes each. So
+lanes lie along the reduced axis: an access of a warp is some rows of each of several indices of the outer dims, which
+follow each other in memory, and shuffles combine what its lanes have read.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from ...plan.plan import Plan
+from ...target import WARP
+from .. import sittings
+from ..alignment import WIDEST
+from ..limits import CTA_THREADS
+from ..powers_of_two import ceil2
+from ..table import threshold
+from ..task import FILLING_WARPS, Notes, Task
+
+ROW_BYTES = threshold(63, "bytes of a row", sittings.SHORT_COLUMNS)
+"""Up to here rows are crowded."""
+ITEMS = threshold((2, 4), "bytes of an element", sittings.SHORT_COLUMNS)
+"""Only of these: bytes are combined word by word in blocks."""
+ROWS = threshold((4, 256), "rows", sittings.SHORT_COLUMNS)
+"""Not of fewer, and not of more."""
+LANES = threshold(8, "lanes along the rows", sittings.SHORT_COLUMNS)
+"""The most, or half as many as there are rows."""
+UNROLL = threshold(4, "accesses in flight", sittings.SHORT_COLUMNS)
+"""The most, or all of a lane."""
+
+
+def plan(task: Task, notes: Notes) -> Plan | None:
+    """A plan whose lanes lie along short rows of a middle axis; None where others are faster, or serve alone."""
+    g, vector = task.geometry, WIDEST // task.itemsize
+    least, most = ROWS
+    if len(g.kept) < 2 or task.itemsize not in ITEMS or not least <= g.n_reduced <= most or task.is_portable:
+        return None
+    simple = task.state_registers == 1 and not task.has_long_combine and not task.program.uses_index
+    if not simple or not task.monoid.commutative or g.columns * task.itemsize > ROW_BYTES:
+        return None
+    lanes = min(LANES, ceil2(g.n_reduced) // 2)
+    threads = g.n_kept // vector * lanes
+    dense = all(len(g.reduced) == 1 and g.reduced[0].strides[i] == g.columns for i in range(len(task.program.inputs)))
+    if not dense or len({t.itemsize for t in task.program.inputs}) > 1:
+        return None
+    if g.columns % vector or not task.is_aligned("kept", vector) or threads < FILLING_WARPS * task.machine * WARP:
+        return None
+    unroll = min(UNROLL, ceil2(ceil(g.n_reduced / lanes)))
+    words = f"{lanes} lanes lie along rows of {g.columns * task.itemsize} bytes, and so read what follows each other"
+    notes.because(words, "fast", "vector", "lanes", "warps", "unroll")
+    notes.rejected.append(("lanes=1", "each access of a warp would touch a line for each lane"))
+    return Plan("kept", "interleaved", vector, unroll, lanes, 1, CTA_THREADS // WARP)

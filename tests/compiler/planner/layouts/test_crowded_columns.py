@@ -1,0 +1,42 @@
+"""Crowded columns: lanes lie along short rows of a middle axis, and where they do not."""
+
+from __future__ import annotations
+
+import pytest
+from tasks import simple
+
+from warpfold.compiler.planner.choose import choose
+
+
+@pytest.mark.parametrize(
+    ("shape", "t", "lanes", "unroll"),
+    [
+        ((1 << 18, 16, 8), "bf16", 8, 2),
+        ((1 << 18, 8, 24), "bf16", 4, 2),
+        ((1 << 18, 4, 16), "bf16", 2, 2),
+        ((1 << 18, 20, 8), "bf16", 8, 4),
+        ((1 << 18, 250, 8), "bf16", 8, 4),
+        ((1 << 18, 16, 8), "f32", 8, 2),
+    ],
+)
+def test_lanes_lie_along_short_rows(shape: tuple[int, ...], t: str, lanes: int, unroll: int) -> None:
+    plan = choose(simple("sum", shape, (1,), t)).plan
+    assert (plan.fast, plan.walk, plan.vector * (4 if t == "f32" else 2)) == ("kept", "interleaved", 16)
+    assert (plan.lanes, plan.unroll, plan.warps, plan.warps_kept) == (lanes, unroll, 1, 8)
+
+
+@pytest.mark.parametrize(
+    ("what", "shape", "t"),
+    [
+        ("sum", (1 << 18, 16, 32), "bf16"),  # rows of 64 bytes
+        ("sum", (1 << 18, 300, 8), "bf16"),  # more rows
+        ("sum", (1 << 8, 16, 8), "bf16"),  # a small array
+        ("sum", (1 << 18, 16, 12), "bf16"),  # rows are no whole accesses
+        ("sum", (1 << 18, 16, 16), "i8"),
+        ("var", (1 << 18, 16, 8), "bf16"),
+        ("argmax", (1 << 18, 16, 8), "bf16"),
+    ],
+)
+def test_others_are_read_otherwise(what: str, shape: tuple[int, ...], t: str) -> None:
+    plan = choose(simple(what, shape, (1,), t)).plan
+    assert (plan.lanes, plan.warps_kept) != (8, 8)
