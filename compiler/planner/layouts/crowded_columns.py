@@ -21,7 +21,7 @@ from ..task import FILLING_WARPS, Notes, Task
 ROW_BYTES = threshold(63, "bytes of a row", sittings.SHORT_COLUMNS)
 """Up to here rows are crowded."""
 ITEMS = threshold((2, 4), "bytes of an element", sittings.SHORT_COLUMNS)
-"""Only of these: bytes are combined word by word in blocks."""
+"""Only of floats of these: bytes are combined word by word in blocks."""
 ROWS = threshold((4, 256), "rows", sittings.SHORT_COLUMNS)
 """Not of fewer, and not of more."""
 LANES = threshold(8, "lanes along the rows", sittings.SHORT_COLUMNS)
@@ -42,7 +42,7 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     lanes = min(LANES, ceil2(g.n_reduced) // 2)
     threads = g.n_kept // vector * lanes
     dense = all(len(g.reduced) == 1 and g.reduced[0].strides[i] == g.columns for i in range(len(task.program.inputs)))
-    if not dense or len({t.itemsize for t in task.program.inputs}) > 1:
+    if not dense or len({t.itemsize for t in task.program.inputs}) > 1 or not task.program.inputs[0].is_float:
         return None
     if g.columns % vector or not task.is_aligned("kept", vector) or threads < FILLING_WARPS * task.machine * WARP:
         return None
