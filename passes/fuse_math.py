@@ -28,7 +28,7 @@ from typing import Any
 
 from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.build import before, find_each, replace, word_type
-from ..compiler.ir.combine import elements, fragment, width, with_shape
+from ..compiler.ir.combine import interleaved, width, with_shape
 from ..compiler.ir.dialect.base import element
 from ..compiler.ir.mlir import arith, ir, vector
 from ..compiler.ir.uniform_fragments import known
@@ -72,8 +72,8 @@ def _widened(op: Any) -> None:
         return
     b = Builder(with_shape(element(t), width(words.type)))
     halves = arith.shli(words, b.integer(16)), arith.andi(words, b.integer(-1 << 16))
-    low, high = (elements(b.value(v)) for v in halves)
-    replace(op, [fragment([e for pair in zip(low, high, strict=True) for e in pair])])
+    low, high = (b.value(v) for v in halves)
+    replace(op, [interleaved(low, high)])
 
 
 def _words(x: Any) -> Any:
