@@ -56,14 +56,17 @@ func.func @thread(%begin: i32, %end: i32, %x: vector<2xf32>) -> f32 {
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial, reduce
 from typing import Any
 
 from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.anchored import Anchored, anchored
-from ..compiler.ir.build import before, find, replace
+from ..compiler.ir.build import before, find, i32, replace
 from ..compiler.ir.combine import clone_block, combine, horizontal, pack, splat, tree, unpack, width
+from ..compiler.ir.dialect.base import element
 from ..compiler.ir.uniform_fragments import independent, uniform
+from ..compiler.ir.unrolled_loops import REPEATED, unrolled
 from .access.blocks import lower_reduce
 from .access.thread_loop import combines_lanes, walked
 from .words.byte_reductions import lower as lower_bytes
@@ -94,7 +97,7 @@ def _lower(op: Any) -> None:
         join = shared.join if shared else partial(_joined, found, region)
 
         def step(state: list[Any], starts: list[Any]) -> list[Any]:
-            fragments = [_scalars(clone_block(body.blocks[0], [start], 1), even) for start in starts]
+            fragments = _fragments(body.blocks[0], starts, even)
             return reduce(join, [[f] for f in fragments] if "chain" in op.attributes else [fragments], state)
 
         state = walked(op, shared.first() if shared else _scalars(unpack(init), even), step)
@@ -105,6 +108,19 @@ def _lower(op: Any) -> None:
         else:
             state = [splat(v, lanes) for v in state]
         return replace(op, [pack(state)])
+
+
+def _fragments(block: Any, starts: Sequence[Any], even: set[int]) -> list[list[Any]]:
+    """What the accesses at ``starts`` give; of several they are written once, in a loop that is unrolled later."""
+
+    def turn(_: Any, own: Sequence[Any], so_far: Sequence[Any]) -> tuple[list[Any], Sequence[Any]]:
+        return _scalars(clone_block(block, own, 1), even), so_far
+
+    if len(starts) < REPEATED:
+        return [turn(None, [start], ())[0] for start in starts]
+    given = [x.type for v in list(block.operations)[-1].operands for x in unpack(v)]
+    types = [element(t) if k in even else t for k, t in enumerate(given)]
+    return unrolled([[start] for start in starts], types, turn, [i32(0), i32(len(starts)), i32(1)])[0]
 
 
 def _joined(found: Anchored | None, region: Any, state: list[Any], fragments: list[list[Any]]) -> list[Any]:

@@ -14,6 +14,9 @@ from .mlir import ir, llvm, scf
 UNROLLED = "fold.unrolled"
 """The attribute of such a loop: the number of its turns, which are known at compile time."""
 
+REPEATED = 3
+"""From how many accesses on the same code is written once, in a loop, which a pass unrolls."""
+
 Turn = Callable[[Any, Sequence[Any], Sequence[Any]], tuple[Sequence[Any], Sequence[Any]]]
 """Writes a turn: by its number, its own values and those carried, it gives what it makes, and what it carries on."""
 
@@ -46,6 +49,9 @@ def unrolled(
     with ir.InsertionPoint(loop.body):
         given, own = list(loop.inner_iter_args)[:first], list(loop.inner_iter_args)[first:]
         made, on = turn(loop.induction_variable, own[:n], given)
+        for v in made:
+            if isinstance(v, ir.OpResult) and v.owner.name == "arith.constant" and _block_of(v) == loop.body:
+                v.owner.move_before(loop.operation)  # the same in all turns, and known to be
         scf.YieldOp([*on, *own[n : count * n], *own[:n], *own[count * n + k :], *made])
     if len(loop.body.operations) == 1:  # MLIR does not unroll a loop without ops
         loop.operation.erase()

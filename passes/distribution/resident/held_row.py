@@ -16,7 +16,7 @@ from ....compiler.ir.anchored import anchored
 from ....compiler.ir.combine import clone_block, pack, unpack, with_shape
 from ....compiler.ir.dialect.base import element, state_type
 from ....compiler.ir.mlir import arith, gpu, ir
-from ....compiler.ir.unrolled_loops import unrolled
+from ....compiler.ir.unrolled_loops import REPEATED, unrolled
 from ....compiler.plan.fields import TRANSPOSED
 from ....compiler.plan.layout import layout_of
 from ....compiler.postorder import postorder
@@ -30,8 +30,6 @@ from .values import Numbered
 
 ANCHORED = 32
 """Elements in slots that are combined at once under one anchor: they wait in registers until it is known."""
-REPEATED = 3
-"""From how many accesses on the same code is written once, in a loop, which a pass unrolls."""
 
 
 class Turn(NamedTuple):
