@@ -21,7 +21,7 @@ from ...compiler.ir.mlir import arith, ir, llvm, nvvm, scf
 from ...compiler.plan.fields import OF_BITS
 from ...compiler.program.bit_arrays import WORD as BITS_OF_WORD
 from .bits import begins_word, load_bits, place_in_word, store_bytes, store_word
-from .offsets import offset
+from .offsets import offset, offsets
 from .unaligned import ALIGNED, WORD, WORDS, taken_out, words_around, words_of
 
 LOAD, STORE = 5, 7
@@ -159,7 +159,7 @@ def _apart(op: Any) -> list[Any]:
         high = arith.subi(behind, integer(index, 1))
         indices = [arith.addi(reduced, integer(index, j)) if j else reduced for j in range(width(t))]
         own = [arith.minsi(arith.maxsi(r, low), high) for r in indices] if width(t) > 1 else indices
-        return [single(offset(op, kept, r, LOAD), element(t)) for r in own]
+        return [single(at, element(t)) for at in offsets(op, kept, own, LOAD)]
 
     some = arith.cmpi(arith.CmpIPredicate.slt, low, behind)
     return _if_else(some, [element(t)] * width(t), read, lambda: [_zeros(element(t))] * width(t))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...compiler.ir.build import integer
@@ -52,21 +53,34 @@ def _reciprocal(size: Any) -> Any:
 
 def offset(op: Any, kept: Any, reduced: Any, fixed: int) -> Any:
     """The offset, in elements, of (kept, reduced) by the layout operands of ``op``, which follow ``fixed`` others."""
+    return next(offsets(op, kept, [reduced], fixed))
+
+
+def offsets(op: Any, kept: Any, reduced: Sequence[Any], fixed: int) -> Iterator[Any]:
+    """The offsets of elements with one index along the kept axis, whose part is computed once; each when it is asked."""
     kept_rank, reduced_rank = int_attr(op, "kept_rank"), int_attr(op, "reduced_rank")
     layout = list(op.operands)[fixed:]
-    sizes = max(0, kept_rank - 1) + max(0, reduced_rank - 1)
-    places = coordinates(kept, layout[: max(0, kept_rank - 1)], kept_rank)
-    places += coordinates(reduced, layout[max(0, kept_rank - 1) : sizes], reduced_rank)
+    split, sizes = max(0, kept_rank - 1), max(0, kept_rank - 1) + max(0, reduced_rank - 1)
     strides = layout[sizes : sizes + kept_rank + reduced_rank]
     if op.name in ELEMENTWISE and str_attr(op, "access", ACCESS) in SIDE_BY_SIDE:
         inner = kept_rank if str_attr(op, "axis", ("kept", "reduced")) == "kept" else kept_rank + reduced_rank
         strides[inner - 1] = None  # contiguous: the stride is 1
     # The origin of a tile comes first, since it is the same in all steps.
-    total = arith.subi(integer(kept.type, 0), layout[-1]) if is_of_tile(op) else None
+    of_kept = arith.subi(integer(kept.type, 0), layout[-1]) if is_of_tile(op) else None
+    places = coordinates(kept, layout[:split], kept_rank)
+    for k, r in enumerate(reduced):
+        own = coordinates(r, layout[split:sizes], reduced_rank)
+        of_kept = of_kept if k else _moved(of_kept, places, strides[:kept_rank])
+        total = _moved(of_kept, own, strides[kept_rank:])
+        yield integer(kept.type, 0) if total is None else total
+
+
+def _moved(total: Any, places: Sequence[Any], strides: Sequence[Any]) -> Any:
+    """``total``, none at first, and the products of places with strides, of which None stands for 1."""
     for place, stride in zip(places, strides, strict=True):
         moved = place if stride is None else arith.muli(place, stride)
         total = moved if total is None else arith.addi(total, moved)
-    return integer(kept.type, 0) if total is None else total
+    return total
 
 
 def is_of_tile(op: Any) -> bool:
