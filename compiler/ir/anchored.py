@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial, reduce
-from typing import Any
+from functools import lru_cache, partial, reduce
+from typing import Any, NamedTuple
 
 from ..postorder import postorder
 from ..program.analysis.anchors import Term, sums_of
 from ..program.analysis.formulas import Read, needed
 from .build import i32
 from .combine import clone, combine, splat, tree, width
-from .combine_reader import made_by
+from .combine_reader import KEPT, Combine, Formula
 from .dialect.base import element
 from .mlir import arith, ir, math
 from .uniform_fragments import known
@@ -31,19 +31,13 @@ class Anchored:
         linear: whether sums seen from elsewhere are products with sums, so that parts of them may be seen one by one.
     """
 
-    def __init__(self, block: Any, made: list[Any], terms: dict[int, list[Term]], read: Read) -> None:
-        self.sums = tuple(sorted(terms))
-        self.anchors = tuple(k for k in range(len(made)) if k not in terms)
-        self._made, self._terms = made, terms
-        arguments, count = list(block.arguments), len(made)
-        self._left, self._right = arguments[:count], arguments[count:]
-        ends = self.anchor_of(made)
-        self._joining = _ops(block, needed(ends, set(), read))
-        self._picks = _is_pick(ends, self.anchor_of(self._left), self.anchor_of(self._right))
-        factors = [v for k in self.sums for term in terms[k] for v in term]
-        self._moving = _ops(block, needed(factors, set(ends), read))
-        with_sum = _products_with(factors, set(self.sums_of(arguments)), read)
-        self.linear = all(not with_sum.isdisjoint(term) for k in self.sums for term in terms[k])
+    def __init__(self, combine: Combine, parts: Parts) -> None:
+        values, count = combine.values, len(combine.formula.made)
+        self.anchors, self.sums, self.linear, self._picks = parts.anchors, parts.sums, parts.linear, parts.picks
+        self._left, self._right = values[:count], values[count : 2 * count]
+        self._made = [values[k] for k in combine.formula.made]
+        self._terms = {k: [tuple(values[v] for v in term) for term in terms] for k, terms in parts.terms}
+        self._joining, self._moving = (_ops(values, own) for own in (parts.joining, parts.moving))
 
     def anchor_of(self, state: Sequence[Any]) -> list[Any]:
         """The values of a state that are its anchor."""
@@ -120,9 +114,9 @@ class Anchored:
 
 def anchored(region: Any) -> Anchored | None:
     """The combine ``region``, split; None if its monoid is not anchored."""
-    made, read = made_by(region)
-    terms = sums_of(made, read)
-    return Anchored(region.blocks[0], made, terms, read) if terms else None
+    combine = Combine.of(region)
+    parts = _parts(combine.formula)
+    return Anchored(combine, parts) if parts else None
 
 
 def plus(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
@@ -142,13 +136,55 @@ def met(region: Any, left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
     return found.pair(left, right) if found else combine(region, left, right)
 
 
-# --- reading the IR -------------------------------------------------------------------------------------------------
-def _ops(block: Any, wanted: set[Any]) -> list[Any]:
-    """The ops of ``block``, in order, that make the ``wanted`` values."""
-    return [o for o in (o.operation for o in block.operations) if any(r in wanted for r in o.results)]
+# --- the parts of a combine -----------------------------------------------------------------------------------------
+class Parts(NamedTuple):
+    """What is anchor and what is sum in a formula.
+
+    Attributes:
+        anchors, sums, linear: as in ``Anchored``.
+        terms: the terms of each sum.
+        joining, moving: the nodes that join anchors, and those that move a state's sums to another anchor.
+        picks: whether the anchor of a combined state is always the anchor of one of the two states.
+    """
+
+    anchors: tuple[int, ...]
+    sums: tuple[int, ...]
+    linear: bool
+    terms: tuple[tuple[int, tuple[Term, ...]], ...]
+    joining: tuple[int, ...]
+    moving: tuple[int, ...]
+    picks: bool
 
 
-def _products_with(factors: Sequence[Any], sums: set[Any], read: Read) -> set[Any]:
+@lru_cache(KEPT)
+def _parts(formula: Formula) -> Parts | None:
+    """The parts of a formula; None if its monoid is not anchored."""
+    made, read, count = formula.made, formula.read, len(formula.made)
+    terms = sums_of(made, read)
+    if not terms:
+        return None
+    sums, anchors = tuple(sorted(terms)), tuple(k for k in range(count) if k not in terms)
+    ends = [made[k] for k in anchors]
+    factors = [v for k in sums for term in terms[k] for v in term]
+    with_sum = _products_with(factors, {s + side for s in sums for side in (0, count)}, read)
+    return Parts(
+        anchors,
+        sums,
+        all(not with_sum.isdisjoint(term) for k in sums for term in terms[k]),
+        tuple((k, tuple(own)) for k, own in terms.items()),
+        tuple(sorted(needed(ends, set(), read))),
+        tuple(sorted(needed(factors, set(ends), read))),
+        _is_pick(ends, {k + side for k in anchors for side in (0, count)}, read),
+    )
+
+
+def _ops(values: Sequence[Any], numbers: Sequence[int]) -> list[Any]:
+    """The ops, in order, that make the values of these numbers."""
+    made = (values[k].owner for k in numbers)
+    return list(dict.fromkeys(op.operation for op in made))
+
+
+def _products_with(factors: Sequence[int], sums: set[int], read: Read) -> set[int]:
     """The sums among the ``factors``, and the products that have one as a factor."""
     found = set(sums)
     for v in postorder(factors, lambda v: read(v).args if read(v).op == "mul" else ()):
@@ -157,12 +193,12 @@ def _products_with(factors: Sequence[Any], sums: set[Any], read: Read) -> set[An
     return found
 
 
-def _is_pick(ends: Sequence[Any], left: Sequence[Any], right: Sequence[Any]) -> bool:
-    """Whether the anchor of a combined state is always the anchor of one of the two states."""
+def _is_pick(ends: Sequence[int], anchors: set[int], read: Read) -> bool:
+    """Whether the anchor of a combined state is always one of the two ``anchors``."""
     if len(ends) != 1:
         return False
-    op = ends[0].owner.operation
-    return op.name in _PICKS and {*list(op.operands)[-2:]} == {*left, *right}
+    node = read(ends[0])
+    return node.op.split(" ", 1)[0] in _PICKS and {*node.args[-2:]} == anchors
 
 
 _PICKS = ("arith.select", *(f"arith.{which}{kind}" for which in ("max", "min") for kind in ("imumf", "si", "ui")))

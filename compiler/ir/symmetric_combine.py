@@ -8,41 +8,46 @@ NaN for all payloads, and its minimum and maximum order the two zeros.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
-from .combine import unpack
+from .combine_reader import KEPT, Combine, Formula
 
 COMMUTATIVE = frozenset(
-    f"arith.{name}"
-    for name in (
-        "addi", "muli", "andi", "ori", "xori", "maxsi", "maxui", "minsi", "minui",
-        "addf", "mulf", "maximumf", "minimumf", "maxnumf", "minnumf",
+    ("add", "mul")
+    + tuple(
+        f"arith.{name}"
+        for name in (
+            "andi", "ori", "xori", "maxsi", "maxui", "minsi", "minui", "maximumf", "minimumf", "maxnumf", "minnumf",
+        )
     )
 )  # fmt: skip
 
 
 def is_symmetric(region: Any) -> bool:
     """Whether the combine ``region`` gives the same bits for (a, b) and (b, a)."""
-    (block,) = region.blocks
-    arguments = list(block.arguments)
-    half, numbers = len(arguments) // 2, dict[Any, int]()
-    exchanged = arguments[half:] + arguments[:half]
-    return _yielded(block, arguments, numbers) == _yielded(block, exchanged, numbers)
+    return _is_symmetric(Combine.of(region).formula)
 
 
-def _yielded(block: Any, arguments: list[Any], numbers: dict[Any, int]) -> list[Any]:
-    """A number for each expression that a block yields, if its arguments come in this order.
+@lru_cache(KEPT)
+def _is_symmetric(formula: Formula) -> bool:
+    half, numbers = len(formula.made), dict[Any, int]()
+    arguments = range(2 * half)
+    exchanged = [*arguments[half:], *arguments[:half]]
+    return _yielded(formula, arguments, numbers) == _yielded(formula, exchanged, numbers)
+
+
+def _yielded(formula: Formula, arguments: Sequence[int], numbers: dict[Any, int]) -> list[int]:
+    """A number for each expression that a combine yields, if its arguments come in this order.
 
     Equal expressions have one number, which ``numbers`` remembers.
     """
-    found: dict[Any, Any] = {a: -1 - k for k, a in enumerate(arguments)}
-    *ops, last = [o.operation for o in block.operations]
-    for op in ops:
-        operands = [found.get(v, v) for v in op.operands]
-        if op.name in COMMUTATIVE:
-            operands.sort(key=str)
-        attributes = frozenset((name, str(value)) for name, value in op.attributes.items())
-        for k, result in enumerate(op.results):
-            key = (op.name, k, str(result.type), attributes, tuple(operands))
-            found[result] = numbers.setdefault(key, len(numbers))
-    return [found.get(x, x) for v in last.operands for x in unpack(v)]
+    found: list[int] = []
+    for node in formula.nodes:
+        operands = [found[v] for v in node.args]
+        if node.op.split(" ", 1)[0] in COMMUTATIVE:
+            operands.sort()
+        argument = -1 - arguments[node.number] if node.op == "param" else 0
+        found.append(argument or numbers.setdefault((node.op, tuple(operands)), len(numbers)))
+    return [found[v] for v in formula.made]

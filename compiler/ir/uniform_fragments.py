@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from ..postorder import postorder
 from ..program.analysis import formulas
 from .combine import width
-from .combine_reader import made_by
+from .combine_reader import KEPT, Combine, Formula
 from .mlir import arith, ir
 
 Maker = Callable[[], Any]
@@ -101,5 +102,9 @@ def _number(v: Any, sources: Sequence[float | None]) -> float | None:
 
 def independent(region: Any, values: set[int]) -> set[int]:
     """``formulas.independent`` for a combine in the IR."""
-    made, read = made_by(region)
-    return formulas.independent(made, values, read)
+    return set(_independent(Combine.of(region).formula, frozenset(values)))
+
+
+@lru_cache(KEPT)
+def _independent(formula: Formula, values: frozenset[int]) -> frozenset[int]:
+    return frozenset(formulas.independent(formula.made, set(values), formula.read))
