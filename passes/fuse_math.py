@@ -67,13 +67,13 @@ def _widened(op: Any) -> None:
     A bf16 is the upper half of the f32 with the same value.
     """
     (x,), t = op.operands, op.results[0].type
-    words = _words(x) if str(element(x.type)) == "bf16" and str(element(t)) == "f32" else None
+    halves = isinstance(element(x.type), ir.BF16Type) and isinstance(element(t), ir.F32Type)
+    words = _words(x) if halves else None
     if words is None:
         return
     b = Builder(with_shape(element(t), width(words.type)))
-    halves = arith.shli(words, b.integer(16)), arith.andi(words, b.integer(-1 << 16))
-    low, high = (b.value(v) for v in halves)
-    replace(op, [interleaved(low, high)])
+    low, high = arith.shli(words, b.integer(16)), arith.andi(words, b.integer(-1 << 16))
+    replace(op, [interleaved(b.value(low), b.value(high))])
 
 
 def _words(x: Any) -> Any:

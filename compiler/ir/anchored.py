@@ -17,7 +17,7 @@ from .mlir import arith, ir, math
 from .uniform_fragments import known
 from .unrolled_loops import unrolled
 
-MANY = 8
+MANY = 4
 """From how many states on the code that moves one to an anchor is written once, in a loop that is unrolled."""
 FEW = 3
 """States that are joined pair by pair if that is less: of a pair only one is seen from elsewhere."""

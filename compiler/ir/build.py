@@ -104,7 +104,12 @@ def i32(value: int) -> Any:
 
 def memory_type(t: Any) -> Any:
     """The type that stores a scalar of type ``t`` in memory: an i1 takes a byte."""
-    return ir.IntegerType.get_signless(8) if str(t) == "i1" else t
+    return ir.IntegerType.get_signless(8) if _is_truth(t) else t
+
+
+def _is_truth(t: Any) -> bool:
+    """Whether a scalar type is i1."""
+    return isinstance(t, ir.IntegerType) and t.width == 1
 
 
 def bytes_of(t: Any) -> int:
@@ -127,7 +132,7 @@ def from_memory(x: Any, t: Any) -> Any:
 def to_memory(x: Any) -> Any:
     """``x`` in the type that memory stores."""
     scalar = x.type.element_type if isinstance(x.type, ir.VectorType) else x.type
-    if str(scalar) != "i1":
+    if not _is_truth(scalar):
         return x
     width = x.type.shape[0] if isinstance(x.type, ir.VectorType) else 1
     return arith.extui(with_shape(memory_type(scalar), width), x)

@@ -99,9 +99,10 @@ def _clone_scalars(ops: Sequence[Any], mapping: dict[Any, Any]) -> None:
     """Clones ops on single elements: only the operands change."""
     for op in ops:
         new = op.clone().operation
+        operands = new.operands
         for i, v in enumerate(op.operands):
             if v in mapping:
-                new.operands[i] = mapping[v]
+                operands[i] = mapping[v]
         mapping.update(zip(op.results, new.results, strict=True))
 
 

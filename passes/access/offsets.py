@@ -57,7 +57,7 @@ def offset(op: Any, kept: Any, reduced: Any, fixed: int) -> Any:
 
 
 def offsets(op: Any, kept: Any, reduced: Sequence[Any], fixed: int) -> Iterator[Any]:
-    """The offsets of elements with one index along the kept axis, whose part is computed once; each when it is asked."""
+    """The offsets of elements with one index along the kept axis, whose part is computed once; each when asked."""
     kept_rank, reduced_rank = int_attr(op, "kept_rank"), int_attr(op, "reduced_rank")
     layout = list(op.operands)[fixed:]
     split, sizes = max(0, kept_rank - 1), max(0, kept_rank - 1) + max(0, reduced_rank - 1)

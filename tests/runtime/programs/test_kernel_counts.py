@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,17 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 from program_calls import LARGE, PRACTICE, RANDOM, kernels, planned
+from program_kernels import Call, gradient, whole
 
 import warpfold as wf
-from warpfold.compiler.driver.compile import compile_program
+from warpfold.compiler.driver.compile import compile_program, session
+from warpfold.compiler.driver.pipeline import lowered, op_names
+from warpfold.compiler.dtypes import BF16, F32
 from warpfold.compiler.ir import build
+from warpfold.compiler.ir.emit import emit
+from warpfold.compiler.plan.kernels import kernels as kernels_of
 from warpfold.passes import steps
 
 MOST = {
@@ -31,6 +38,19 @@ WALKS = 11
 """Walks through the IR of one kernel, each of which takes time for every op."""
 PTX_BYTES = 100_000
 """The most PTX of a call in practice: compiling takes 0.5 to 0.8 ms of CPU time for each KB, and 120 ms is the goal."""
+
+LONG, IMAGES = whole((4, 2**20), BF16), whole((2, 10, 999, 1001), BF16)
+LONG_ROW, SINGLE = whole(LONG.shape[1:], BF16), whole(LONG.shape, F32)
+SLOW = {
+    "rows of the grid": (
+        Call("", "add_layer_norm", {"x": LONG, "residual": LONG, "weight": LONG_ROW, "bias": LONG_ROW}, 2),
+        5_700, 5_700, 10_500,
+    ),
+    "exponentials": (Call("", "softmax", {"x": SINGLE}), 4_400, 3_800, 6_200),
+    "cut chunks in the L2 cache": (Call("", "instance_norm", {"x": IMAGES}), 4_500, 6_200, 8_100),
+}  # fmt: skip
+"""Gradients whose kernels take longest to compile. For each: the ops that our passes make at most, which cost Python's
+time, those that LLVM is given, and the instructions that it selects, 4 us each."""
 
 
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
@@ -80,3 +100,18 @@ def test_calls_in_practice_compile_in_few_walks_to_little_ptx(name: str, monkeyp
         assert walks[0] <= WALKS
         nbytes += len(made.ptx)
     assert nbytes <= PTX_BYTES
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_the_largest_kernels_have_few_ops(name: str) -> None:
+    call, *most = SLOW[name]
+    ready = gradient(call)[0].prepared
+    choice, lowering = ready.choice, steps(ready.target, ready.choice.plan)
+    labels = [label for label, _ in lowering]
+    with session():
+        module = emit([k for _, k in kernels_of(ready.program, choice.facts, choice.plan)], ready.target)
+        parts = [lowering[: labels.index(label)] for label in ("unroll-loops", "ptx")]
+        counts = [sum(op_names(lowered(part, module)).values()) for part in parts]
+    made = compile_program(ready.program, choice.facts, choice.plan, ready.target, lowering)
+    counts.append(len(re.findall(r"^\t(?!\.)", made.ptx, re.MULTILINE)))
+    assert all(count <= limit for count, limit in zip(counts, most, strict=True)), (counts, most)
