@@ -100,6 +100,11 @@ class Target(NamedTuple):
         return self.capability >= (8, 0) and self.ptx >= 70
 
     @property
+    def has_float_pairs(self) -> bool:
+        """Whether an instruction adds or multiplies two f32 (``add.f32x2``: sm_100 and PTX 8.6)."""
+        return self.capability >= (10, 0) and self.ptx >= 86
+
+    @property
     def max_threads(self) -> int:
         """Threads a CTA may have."""
         return 1024

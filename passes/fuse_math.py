@@ -27,13 +27,15 @@ from __future__ import annotations
 from typing import Any
 
 from ..compiler.driver.pipeline import Pass
+from ..compiler.ir.attributes import target_of
 from ..compiler.ir.build import before, find_each, replace, word_type
-from ..compiler.ir.combine import interleaved, width, with_shape
+from ..compiler.ir.combine import elements, fragment, interleaved, width, with_shape
 from ..compiler.ir.dialect.base import element
 from ..compiler.ir.mlir import arith, ir, vector
 from ..compiler.ir.uniform_fragments import known
 from .expand_math import is_contracted
 from .math.arithmetic import Builder, intrinsic
+from .math.module_symbols import module_around
 
 
 def _run(module: Any) -> None:
@@ -67,13 +69,17 @@ def _widened(op: Any) -> None:
     A bf16 is the upper half of the f32 with the same value.
     """
     (x,), t = op.operands, op.results[0].type
-    halves = isinstance(element(x.type), ir.BF16Type) and isinstance(element(t), ir.F32Type)
-    words = _words(x) if halves else None
+    is_half = isinstance(element(x.type), ir.BF16Type) and isinstance(element(t), ir.F32Type)
+    words = _words(x) if is_half else None
     if words is None:
         return
     b = Builder(with_shape(element(t), width(words.type)))
-    low, high = arith.shli(words, b.integer(16)), arith.andi(words, b.integer(-1 << 16))
-    replace(op, [interleaved(b.value(low), b.value(high))])
+    halves = arith.shli(words, b.integer(16)), arith.andi(words, b.integer(-1 << 16))
+    low, high = map(b.value, halves)
+    if target_of(module_around(op)).has_float_pairs:  # LLVM finds pairs in elements, and not behind a shuffle
+        replace(op, [fragment([e for pair in zip(elements(low), elements(high), strict=True) for e in pair])])
+    else:
+        replace(op, [interleaved(low, high)])
 
 
 def _words(x: Any) -> Any:

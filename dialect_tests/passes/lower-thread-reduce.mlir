@@ -1,7 +1,7 @@
 // The register stage: the lowering of fold.thread_reduce. A loop runs the body `unroll` times a step, so that as many
 // loads are in flight, and combines their values as a tree: rounding errors grow with the logarithm, and the order is kept.
 
-// RUN: warpfold-opt %s --pass-pipeline='builtin.module(lower-thread-reduce,canonicalize,cse)' | FileCheck %s
+// RUN: warpfold-opt %s --pass-pipeline='builtin.module(lower-thread-reduce,unroll-loops,canonicalize,cse)' | FileCheck %s
 
 // Four accesses in flight, 256 elements apart: a loop step is 1024.
 // CHECK-LABEL: func.func @four_in_flight

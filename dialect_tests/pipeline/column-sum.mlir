@@ -5,7 +5,7 @@
 // RUN: warpfold-opt %s | FileCheck %s --check-prefix=PROGRAM
 // RUN: warpfold-opt %s --pass-pipeline='%{through:distribute},canonicalize,cse' | FileCheck %s --check-prefix=DISTRIBUTE
 // RUN: warpfold-opt %s --pass-pipeline='%{through:lower-global-access},canonicalize,cse' | FileCheck %s --check-prefix=ACCESS
-// RUN: warpfold-opt %s --pass-pipeline='%{through:lower-thread-reduce},canonicalize,cse' | FileCheck %s --check-prefix=THREAD
+// RUN: warpfold-opt %s --pass-pipeline='%{through:lower-thread-reduce},unroll-loops,canonicalize,cse' | FileCheck %s --check-prefix=THREAD
 // RUN: warpfold-opt %s --pass-pipeline='%{through:lower-shared-store},canonicalize,cse' | FileCheck %s --check-prefix=STORE
 // RUN: warpfold-opt %s --pass-pipeline='%{through:lower-interwarp-accumulate},canonicalize,cse' | FileCheck %s --check-prefix=ACCUMULATE
 // RUN: warpfold-opt %s --pass-pipeline='%{ptx}' | %{lines} > %t.ptx
