@@ -56,7 +56,7 @@ func.func @thread(%begin: i32, %end: i32, %x: vector<2xf32>) -> f32 {
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from functools import partial, reduce
 from typing import Any
 
@@ -64,6 +64,7 @@ from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.anchored import Anchored, anchored
 from ..compiler.ir.build import before, find, i32, replace
 from ..compiler.ir.combine import clone_block, combine, horizontal, pack, splat, tree, unpack, width
+from ..compiler.ir.combine_reader import Combine, Formula
 from ..compiler.ir.dialect.base import element
 from ..compiler.ir.uniform_fragments import independent, uniform
 from ..compiler.ir.unrolled_loops import REPEATED, unrolled
@@ -87,12 +88,13 @@ def _lower(op: Any) -> None:
     init = op.operands[2]
     body, region = op.regions
     with before(op):
-        lanes, even = width(unpack(init)[0].type), _even(op)
+        lanes = width(unpack(init)[0].type)
         if "summed" in op.attributes:
             return replace(op, [lower_sums(op)])
         if state := lower_bytes(op) or lower_extremes(op) or lower_argmin(op):
             return replace(op, state)
-        found = anchored(region)
+        read = Combine.of(region)
+        even, found = _even(op, read.formula), anchored(read)
         shared = SharedAnchor(op, found) if found and found.linear and combines_lanes(op) else None
         join = shared.join if shared else partial(_joined, found, region)
 
@@ -110,7 +112,7 @@ def _lower(op: Any) -> None:
         return replace(op, [pack(state)])
 
 
-def _fragments(block: Any, starts: Sequence[Any], even: set[int]) -> list[list[Any]]:
+def _fragments(block: Any, starts: Sequence[Any], even: Set[int]) -> list[list[Any]]:
     """What the accesses at ``starts`` give; of several they are written once, in a loop that is unrolled later."""
 
     def turn(_: Any, own: Sequence[Any], so_far: Sequence[Any]) -> tuple[list[Any], Sequence[Any]]:
@@ -130,15 +132,15 @@ def _joined(found: Anchored | None, region: Any, state: list[Any], fragments: li
     return combine(region, state, tree(region, [partial(list, f) for f in fragments]))
 
 
-def _even(op: Any) -> set[int]:
+def _even(op: Any, formula: Formula) -> frozenset[int]:
     """The indices of the values of the state that are equal in all elements of the fragments, and stay so."""
-    body, region = op.regions
-    values = [x for v in list(body.blocks[0].operations)[-1].operands for x in unpack(v)]
+    values = [x for v in list(op.regions[0].blocks[0].operations)[-1].operands for x in unpack(v)]
     pairs = zip(unpack(op.operands[2]), values, strict=True)
-    return independent(region, {k for k, pair in enumerate(pairs) if all(uniform(v) is not None for v in pair)})
+    alike = (k for k, pair in enumerate(pairs) if all(uniform(v) is not None for v in pair))
+    return independent(formula, frozenset(alike))
 
 
-def _scalars(state: list[Any], even: set[int]) -> list[Any]:
+def _scalars(state: list[Any], even: Set[int]) -> list[Any]:
     """The state with a scalar in place of each value whose index is in ``even``."""
     makers = [uniform(v) if k in even else None for k, v in enumerate(state)]
     return [v if make is None else make() for v, make in zip(state, makers, strict=True)]

@@ -112,9 +112,8 @@ class Anchored:
         return [reduce(_plus, own, total) for own, total in zip(terms, totals, strict=True)]
 
 
-def anchored(region: Any) -> Anchored | None:
-    """The combine ``region``, split; None if its monoid is not anchored."""
-    combine = Combine.of(region)
+def anchored(combine: Combine) -> Anchored | None:
+    """A combine, split; None if its monoid is not anchored."""
     parts = _parts(combine.formula)
     return Anchored(combine, parts) if parts else None
 
@@ -126,13 +125,13 @@ def plus(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
 
 def joined(region: Any, states: Sequence[Callable[[], Sequence[Any]]]) -> list[Any]:
     """``tree``, but that the states of an anchored monoid come together at once."""
-    found = anchored(region) if len(states) > 1 else None
+    found = anchored(Combine.of(region)) if len(states) > 1 else None
     return found.joined([list(make()) for make in states]) if found else tree(region, states)
 
 
 def met(region: Any, left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
     """``combine``, or what is less for the two states of an anchored monoid."""
-    found = anchored(region)
+    found = anchored(Combine.of(region))
     return found.pair(left, right) if found else combine(region, left, right)
 
 

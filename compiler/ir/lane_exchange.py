@@ -13,6 +13,7 @@ from ..target import WARP
 from .anchored import anchored, plus
 from .build import i32, word_type
 from .combine import Join, combine, elements, fragment
+from .combine_reader import Combine
 from .mlir import arith, gpu, ir, scf
 from .symmetric_combine import is_symmetric
 
@@ -48,11 +49,9 @@ def butterfly(region: Any, state: Sequence[Any], lanes: int, stride: int, *, ord
     A combine with math functions that expand to long code goes into a loop over the steps, so that it is compiled
     once. Lanes of an anchored monoid first agree on an anchor, then add their sums relative to it.
     """
-    distances, ordered = (
-        [stride << step for step in range(lanes.bit_length() - 1)],
-        ordered and not is_symmetric(region),
-    )
-    found = anchored(region) if distances else None
+    distances, read = [stride << step for step in range(lanes.bit_length() - 1)], Combine.of(region)
+    ordered = ordered and not is_symmetric(read.formula)
+    found = anchored(read) if distances else None
     if found is not None:
         anchor = found.anchor_of(state)
         for distance in distances:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from .combine_reader import KEPT, Combine, Formula
+from .combine_reader import KEPT, Formula
 
 COMMUTATIVE = frozenset(
     ("add", "mul")
@@ -25,13 +25,9 @@ COMMUTATIVE = frozenset(
 )  # fmt: skip
 
 
-def is_symmetric(region: Any) -> bool:
-    """Whether the combine ``region`` gives the same bits for (a, b) and (b, a)."""
-    return _is_symmetric(Combine.of(region).formula)
-
-
 @lru_cache(KEPT)
-def _is_symmetric(formula: Formula) -> bool:
+def is_symmetric(formula: Formula) -> bool:
+    """Whether a combine gives the same bits for (a, b) and (b, a)."""
     half, numbers = len(formula.made), dict[Any, int]()
     arguments = range(2 * half)
     exchanged = [*arguments[half:], *arguments[:half]]

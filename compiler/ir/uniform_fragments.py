@@ -9,7 +9,7 @@ from typing import Any
 from ..postorder import postorder
 from ..program.analysis import formulas
 from .combine import width
-from .combine_reader import KEPT, Combine, Formula
+from .combine_reader import KEPT, Formula
 from .mlir import arith, ir
 
 Maker = Callable[[], Any]
@@ -100,11 +100,7 @@ def _number(v: Any, sources: Sequence[float | None]) -> float | None:
     return None
 
 
-def independent(region: Any, values: set[int]) -> set[int]:
-    """``formulas.independent`` for a combine in the IR."""
-    return set(_independent(Combine.of(region).formula, frozenset(values)))
-
-
 @lru_cache(KEPT)
-def _independent(formula: Formula, values: frozenset[int]) -> frozenset[int]:
+def independent(formula: Formula, values: frozenset[int]) -> frozenset[int]:
+    """``formulas.independent`` for a combine in the IR."""
     return frozenset(formulas.independent(formula.made, set(values), formula.read))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from warpfold.compiler.ir.combine_reader import Combine
 from warpfold.compiler.ir.dialect import load
 from warpfold.compiler.ir.mlir import ir
 from warpfold.compiler.ir.uniform_fragments import independent, uniform
@@ -86,4 +87,4 @@ def test_a_value_is_independent_if_all_its_operands_are(asked: set[int], expecte
         %c = arith.addf %d, %l : f32"""
         module = ir.Module.parse(stage(body))
         op = module.body.operations[0].regions[0].blocks[0].operations[0].operation
-        assert independent(op.regions[1], asked) == expected
+        assert independent(Combine.of(op.regions[1]).formula, frozenset(asked)) == expected
