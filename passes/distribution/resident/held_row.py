@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ....compiler.ir.anchored import anchored
 from ....compiler.ir.combine import clone_block, pack, unpack, with_shape
+from ....compiler.ir.combine_reader import Combine
 from ....compiler.ir.dialect.base import element, state_type
 from ....compiler.ir.mlir import arith, gpu, ir
 from ....compiler.ir.unrolled_loops import REPEATED, unrolled
@@ -209,7 +210,7 @@ class HeldRow:
 
     def _together(self, phase: Kernel) -> int:
         """The accesses that are combined at once: of an anchored monoid all their elements are in registers then."""
-        if phase.plan.resident != "shared" or anchored(phase.combine) is None:
+        if phase.plan.resident != "shared" or anchored(Combine.of(phase.combine)) is None:
             return len(self.starts)
         return max(1, ANCHORED // phase.plan.vector)
 
