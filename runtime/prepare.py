@@ -26,6 +26,7 @@ from ..compiler.program.closures import captured, is_own
 from ..compiler.program.fold import HUGE
 from ..compiler.program.graph import Program
 from ..compiler.program.monoid import Monoid
+from ..compiler.program.rewrites.approximations import of_reduction
 from ..compiler.program.rewrites.narrowing import narrowed
 from ..compiler.program.spelling import irreducible
 from ..compiler.program.tracing import Nan, Traced
@@ -110,13 +111,17 @@ class Prepared:
 @lru_cache(maxsize=4096)
 def _trace(
     what: What, arrays: tuple[DType, ...], params: Params, masked: bool, nan: Nan, wide: bool, huge: bool,
-    _outside: tuple[object, ...],
+    portable: bool, _outside: tuple[object, ...],
 ) -> tuple[Traced, Traced]:  # fmt: skip
-    """The program of a function, and a variant with a narrower state for at most ``most`` elements a result."""
+    """The program of a function, and a variant with a narrower state for at most ``most`` elements a result.
+
+    Exponentials of halves are approximate, unless bits are ``portable``.
+    """
     function = function_of(what)
     bound = given(function, params, len(arrays) - masked)
     found = trace_function(function, arrays, bound, masked=masked, nan=nan, wide=wide, huge=huge)
     warn_of_broken_laws(found.used)
+    found = found if portable else replace(found, program=of_reduction(found.program))
     program, most = narrowed(found.program)
     return found, replace(found, program=program, most=found.most if most is None else most)
 
@@ -140,8 +145,8 @@ def traced(request: Request, arrays: tuple[DType, ...], shape: tuple[int, ...]) 
     if not hashable(request.what):
         raise irreducible(request.what)
     n_reduced = prod(shape[a] for a in request.axes)
-    size = (n_reduced >= MANY, n_reduced >= HUGE)
-    found, narrow = _trace(request.what, arrays, request.params, request.masked, request.nan, *size, request.outside)
+    how = (request.nan, n_reduced >= MANY, n_reduced >= HUGE, request.determinism == "portable")
+    found, narrow = _trace(request.what, arrays, request.params, request.masked, *how, request.outside)
     found = narrow if narrow.most is None or n_reduced <= narrow.most else found
     kept = tuple(n for a, n in enumerate(shape) if a not in request.axes)
     if n_reduced == 0 and 0 not in kept and not found.program.monoid.has_identity:

@@ -1563,6 +1563,14 @@ def test_exponentials_of_halves() -> None:
         assert {how: "ex2.approx.ftz.f32" in k.ptx for how, (k,) in kernels.items()} == {"run": True, "portable": False}
 
 
+def test_exponentials_of_halves_in_reductions() -> None:
+    for kind in HALVES:
+        x = (4 * normal(4, 400)).astype(kind)
+        exact = np.log(np.exp(x.astype(F64)).sum(1)).astype(kind)
+        for how in ("run", "portable"):
+            assert (wf.logsumexp(x, axis=1, determinism=how) == exact).all()
+
+
 def test_empty_rows_of_built_in_programs() -> None:
     for function in (softmax, layer_norm, rms_norm, on_emulator("standardize")):
         assert function(normal(3, 0)).shape == (3, 0)

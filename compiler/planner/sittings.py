@@ -86,3 +86,4 @@ GRID_ROWS = Sitting("2026-11-26", "9b2ca9c0", "Rows in the shared memory of the 
 GRID_TEAMS = Sitting("2026-11-26", "9b2ca9c0", "Teams of CTAs that take tiles in turn")
 LARGE_CLUSTERS = Sitting("2026-11-26", "77189401", "One meeting of a cluster, and clusters of 16 CTAs")
 READ_AHEAD = Sitting("2026-11-26", "766ca880", "Few rows: what is read ahead")
+SHORT_ROWS = Sitting("2026-11-26", "9669fc5f", "Short rows that are read again")

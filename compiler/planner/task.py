@@ -17,7 +17,7 @@ from ..plan.launch import Launch
 from ..plan.plan import Plan
 from ..program.analysis.atomic import operation
 from ..program.analysis.cost import lifted, operations
-from ..program.graph import MonoidGraph, Program
+from ..program.graph import MonoidGraph, Program, walk
 from ..space.geometry import Geometry
 from ..target import Target
 from . import alignment, sittings
@@ -201,6 +201,11 @@ class Task:
     def has_very_long_combine(self) -> bool:
         """Whether a combine takes VERY_LONG_COMBINE instructions or more."""
         return self.combine_cost >= VERY_LONG_COMBINE
+
+    @lazy
+    def approximates(self) -> bool:
+        """Whether a combine computes approximate functions."""
+        return any(e.value == "fast" for e in walk(self.monoid.combine))
 
     @lazy
     def adds_bytes(self) -> bool:

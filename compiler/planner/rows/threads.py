@@ -51,6 +51,13 @@ THREADS_OF_VERY_LONG_PAIRS = Table(
     ACCESSES, "threads", sittings.ANCHORED, ((15, 1), (47, 2), (126, 4), (300, 8), (600, 16), (4096, WARP))
 )
 """Rows of 2-byte elements of very long combines."""
+THREADS_OF_APPROXIMATED_PAIRS = Table(
+    ACCESSES,
+    "threads",
+    sittings.SHORT_ROWS,
+    ((15, 1), (47, 2), (90, 4), (200, 8), (320, 16), (700, WARP), (4096, FOUR_WARPS)),
+)
+"""Rows of 2-byte elements of combines with approximate exponentials, which take half the instructions."""
 THREADS_OF_VERY_LONG_DOUBLES = Table(
     ACCESSES, "threads", sittings.ANCHORED, ((15, 1), (31, 2), (63, 4), (512, 8), (4096, WARP))
 )
@@ -176,6 +183,8 @@ def _is_long(task: Task, vector: int) -> bool:
 
 def _table(task: Task, vector: int) -> Table[int]:
     """The table for aligned rows, and for rows of long combines."""
+    if task.approximates and task.itemsize == 2:
+        return THREADS_OF_APPROXIMATED_PAIRS
     if task.has_very_long_combine and task.itemsize in _VERY_LONG:
         return _VERY_LONG[task.itemsize]
     if task.has_long_combine:

@@ -1,8 +1,8 @@
 """Approximate exponentials where elements have 16 bits or fewer.
 
 An exponential of f32 takes 14 instructions, and the GPU's own approximation of 2^x one. Its relative error, 2^-22, is
-far below the last bit of a half, so elements of halves show no difference. A softmax of halves is then bound by the
-memory, and not by instructions.
+far below the last bit of a half, so elements of halves show no difference. A softmax or a logsumexp of halves is then
+bound by the memory, and not by instructions.
 
 The emulator has the approximation bit for bit (``runtime/emulator/numerics/exponential.py``). NVIDIA does not promise
 these bits for all GPUs, so portable programs keep the exponential of instructions that round correctly.
@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from ...dtypes import BOOL, F32
 from ..array_program import ArrayProgram, Fold
-from ..graph import SCALAR, Expr, MonoidGraph, walk
+from ..graph import SCALAR, Expr, MonoidGraph, Program, walk
 
 BITS = 16
 """Exponentials are approximate where all elements that they depend on have this many bits or fewer."""
@@ -23,14 +23,26 @@ BITS = 16
 
 def approximated(program: ArrayProgram) -> ArrayProgram:
     """``program`` with approximate exponentials of values that are made of elements of ``BITS`` bits or fewer."""
-    widths = _widths(program.roots)
-    found: dict[str, Expr] = {}
-    for e in walk(program.roots):
+    found = _found(program.roots)
+    outputs = tuple(o._replace(expr=found[o.expr.digest]) for o in program.outputs)
+    return replace(program, outputs=outputs)
+
+
+def of_reduction(program: Program) -> Program:
+    """A reduction with approximate exponentials, as in ``approximated``."""
+    found = _found(program.outputs)
+    outputs = tuple(found[o.digest] for o in program.outputs)
+    return program if outputs == program.outputs else replace(program, outputs=outputs)
+
+
+def _found(roots: Sequence[Expr]) -> dict[str, Expr]:
+    """What takes the place of each node, by its digest."""
+    widths, found = _widths(roots), dict[str, Expr]()
+    for e in walk(tuple(roots)):
         args = tuple(found[a.digest] for a in e.args)
         value = _approximate(e) if 0 < widths[e.digest] <= BITS else e.value
         found[e.digest] = e if (args, value) == (e.args, e.value) else replace(e, args=args, value=value)
-    outputs = tuple(o._replace(expr=found[o.expr.digest]) for o in program.outputs)
-    return replace(program, outputs=outputs)
+    return found
 
 
 def _widths(roots: Sequence[Expr]) -> dict[str, int]:
@@ -46,6 +58,8 @@ def _approximate(e: Expr) -> object:
     """The value of a node that computes an approximation, if it computes an exponential."""
     if isinstance(e.value, Fold):
         return replace(e.value, monoid=_combine(e.value.monoid))
+    if isinstance(e.value, MonoidGraph):
+        return _combine(e.value)
     return "fast" if e.op in ("exp", "exp2") and e.dtype == F32 else e.value
 
 

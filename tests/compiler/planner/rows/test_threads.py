@@ -18,6 +18,7 @@ from warpfold.compiler.planner.rows.threads import (
     FOUR_THREADS_OF_SHIFTED,
     FOUR_WARPS_OF_SHIFTED,
     ONE_THREAD_OF_SHIFTED,
+    THREADS_OF_APPROXIMATED_PAIRS,
     THREADS_OF_LONG_ACCESSES,
     THREADS_OF_LONG_COMBINES,
     THREADS_OF_SHIFTED_DOUBLES,
@@ -71,6 +72,12 @@ def test_rows_of_longer_combines_have_threads_of_their_own(t: str) -> None:
     ):
         found = [plan(int(n) * wide, t, "logsumexp") for n in (most, most + 1)]
         assert [p.positions for p in found] == [threads, above]
+
+
+def test_rows_of_approximate_exponentials_have_threads_of_their_own() -> None:
+    for (most, threads), (_, above) in pairwise(THREADS_OF_APPROXIMATED_PAIRS.rows):
+        found = [plan_for("logsumexp", (MANY, int(8 * n)), "bf16", axis=1) for n in (most, most + 1)]
+        assert [p.choice.plan.positions for p in found] == [threads, above]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import warpfold as wf
+from warpfold.runtime.api import plan_for
+from warpfold.runtime.prepare import artifact
 
 BF16 = ml_dtypes.bfloat16
 RNG = np.random.default_rng(3)
@@ -55,6 +57,15 @@ def test_the_combine_of_an_online_fold_is_approximate() -> None:
     targets = np.zeros(2, np.int64)
     assert approximations(wf.cross_entropy, array((2, 1 << 20), BF16), targets) > 0
     assert approximations(wf.cross_entropy, array((2, 1 << 20), np.float32), targets) == 0
+
+
+@pytest.mark.parametrize(
+    ("t", "determinism", "expected"),
+    [(BF16, "run", True), (np.float16, "none", True), (BF16, "portable", False), (np.float32, "run", False)],
+)
+def test_so_are_those_of_a_reduction(t: Any, determinism: Any, expected: bool) -> None:
+    found = artifact(plan_for("logsumexp", (8, 300), np.dtype(t).name, axis=1, determinism=determinism))
+    assert ("ex2.approx.ftz.f32" in found.ptx) == expected
 
 
 @pytest.mark.parametrize("t", [BF16, np.float16])
