@@ -8,6 +8,7 @@ from math import ceil
 from ...plan.fields import LARGEST
 from ...plan.plan import Plan
 from ...program.bit_arrays import WORD
+from ...program.graph import REDUCED
 from ...target import WARP
 from .. import sittings
 from ..alignment import WIDEST
@@ -21,6 +22,14 @@ HELD = threshold(6, "accesses of a row that a thread keeps", sittings.RESIDENT_R
 """A row gets as few threads, a power of two, as keep it in this many accesses each."""
 IN_A_WARP = threshold(128, "accesses of a row", sittings.RESIDENT_ROWS)
 """Up to here rows of the widest accesses have up to a warp of threads each: its threads need no barrier."""
+KEPT_IN_A_WARP = threshold(3, "accesses of a row that a thread keeps", sittings.SHORT_ROWS)
+"""Such a row gets as few threads as keep it in this many accesses each: what a row costs is then paid by fewer."""
+SIDE_BY_SIDE = threshold(4, "threads of a row", sittings.SHORT_ROWS)
+"""The least for that: fewer threads read less than 64 bytes side by side."""
+NEARLY = threshold(2 / 3, "times as many lanes", sittings.SHORT_ROWS)
+"""Rows of an odd number of accesses that fill so many lanes have one for each access."""
+READ_ALONE = threshold(24, "elements of a row", sittings.SHORT_ROWS)
+"""Up to here a thread reads a row by single elements if nothing is written for each of them."""
 NARROW_RUNS = threshold(2, "bytes of an element", sittings.GROUPED_ROWS)
 """Rows in runs of such elements, each read singly, do not wait in shared memory or in the L2 cache: they are cut."""
 WALKING = threshold(512, "threads of a row in a CTA", sittings.RESIDENT_ROWS)
@@ -97,11 +106,35 @@ def _threads(task: Task, count: int) -> int:
     vector = vector_of(task, "reduced")
     wide = max(task.operand_type(i).itemsize for i in elements_of(task)) * vector >= WIDEST
     aligned = "shifted" not in accesses(task, "reduced", vector) and wide
-    threads = min(WARP, ceil2(count)) if aligned and count <= IN_A_WARP else ceil2(ceil(count / HELD))
-    if not task.is_portable and count > WARP:
+    in_a_warp = aligned and count <= IN_A_WARP
+    if in_a_warp:
+        threads = min(WARP, ceil2(count))
+        if _shares_what_rows_cost(task, count):
+            threads = min(threads, max(SIDE_BY_SIDE, ceil2(ceil(count / KEPT_IN_A_WARP))))
+    else:
+        threads = 1 if is_read_alone(task) else ceil2(ceil(count / HELD))
+    if not task.is_portable and (in_a_warp or count > WARP):
         while threads < min(ROW_THREADS, count) and task.geometry.n_kept * threads < FILLING * task.machine:
             threads *= 2
     return max(min(threads, ROW_THREADS), lanes_of_word(task, vector))
+
+
+def _shares_what_rows_cost(task: Task, count: int) -> bool:
+    """Whether lanes of a row of ``count`` accesses keep several each: what a row costs is then paid by fewer.
+
+    Rows of several arrays are bound by memory. So are rows that nearly fill as many lanes and are no whole sectors: an
+    access of a part of such a row reads sectors that the next one needs again.
+    """
+    inputs = sum(i < len(task.program.inputs) for i in elements_of(task))
+    nearly = count % 2 == 1 and count >= NEARLY * ceil2(count)
+    return inputs == 1 and not nearly and not task.is_portable
+
+
+def is_read_alone(task: Task) -> bool:
+    """Whether each thread reads a short row of its own by single elements, and no result has elements of rows."""
+    g, writes = task.geometry, any(o.space & REDUCED for o in task.program.outputs)
+    fills = g.n_kept >= FILLING * task.machine
+    return not (task.is_portable or writes) and g.n_reduced <= READ_ALONE and fills
 
 
 def lanes_of_word(task: Task, vector: int) -> int:

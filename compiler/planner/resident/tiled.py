@@ -25,6 +25,7 @@ from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Notes, Task
 from . import banks, columns, held
+from . import rows as rows_in_place
 from .accesses import accesses, across_rows, elements_of
 
 HELD = threshold(40, "elements of a row that a thread keeps", sittings.TILED_ROWS)
@@ -34,8 +35,8 @@ HELD_APART = threshold(16, "elements of a row that a thread keeps", sittings.GRO
 WARPS_KEPT = threshold((4, 2, 8, 1, 16), "warps of a CTA, in the order of choice", sittings.TILED_ROWS)
 """Warps with rows of their own: the first number by which lanes wait least."""
 MOST_WAITS = threshold(3, "words of one bank that a warp asks for at a time", sittings.TILED_ROWS)
-"""Rows that do not lie alike in all arrays, or whose elements lie apart, have no more lanes than this asks for: more
-lanes would cost more than they wait."""
+"""Rows of narrow elements, those that do not lie alike in all arrays, and those whose elements lie apart have no more
+lanes than this asks for: more lanes would cost more than they wait."""
 WORK = threshold(64, "elements of a thread", sittings.TILED_ROWS)
 """A thread works on as many rows, one after another, as have so many elements of its own, if a tile holds them."""
 WORK_APART = threshold(32, "elements of a thread", sittings.GROUPED_ROWS)
@@ -107,6 +108,8 @@ def pays(task: Task, *, by_columns: bool = False) -> bool:
         return False
     if by_columns:
         return columns.vector_of(task) * wide < WIDEST
+    if rows_in_place.is_read_alone(task):
+        return False
     found = accesses(task, "reduced", WIDEST // wide)
     across = _across(task)
     aligned = all(found[i] == "aligned" for i in rows if i not in across)
@@ -138,7 +141,7 @@ def plan(task: Task, notes: Notes) -> Plan | None:
 def _plan(task: Task, own: tiles.Groups) -> Plan | None:
     """A plan with few threads a row, and the least tile for that; None where no tile is large enough.
 
-    Where rows are dense and alike in all arrays, lanes do not wait for each other at the banks.
+    Where rows of wide elements are dense and alike in all arrays, lanes do not wait for each other at the banks.
     """
     n, apart = task.geometry.n_reduced, own.rows > 1
     threads = ceil2(ceil(n / HELD))
@@ -149,15 +152,15 @@ def _plan(task: Task, own: tiles.Groups) -> Plan | None:
     if threads > WARP:
         return (_waiting(task, own) if apart else None) or _tiled(task, own, _shape(n, fast, WARP, threads // WARP, 1))
     threads = max(threads, min(WARP, ceil2(ceil(n / HELD_APART)))) if apart else threads
-    alike = len({(u.stride, task.operand_type(i).itemsize) for i, u in own.units.items()}) == 1
-    most = 1 if alike and fast == "reduced" else MOST_WAITS
+    sizes = {(u.stride, task.operand_type(i).itemsize) for i, u in own.units.items()}
+    free = fast == "reduced" and len(sizes) == 1 and max(item for _, item in sizes) > columns.NARROW
     for lanes in (threads << k for k in range((WARP // threads).bit_length())):
         in_turn = apart and lanes == WARP  # warps take the rows of a group in turn
         most_kept = max(1, own.rows // 2) if in_turn else max(WARPS_KEPT)
         shapes = (_shape(n, fast, lanes, 1, kept) for kept in WARPS_KEPT if kept <= most_kept)
         plans = [plan for shape in shapes if (plan := _tiled(task, own, shape))]
         waiting = [_most_waits(task, own, plan) for plan in plans]
-        if plans and min(waiting) <= most:
+        if plans and min(waiting) <= (1 if free else MOST_WAITS):
             return plans[waiting.index(min(waiting))]
     return (_waiting(task, own) or _large(task, own)) if apart else None
 

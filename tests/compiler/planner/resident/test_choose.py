@@ -18,9 +18,9 @@ from warpfold.compiler.planner.task import Notes
 from warpfold.compiler.target import TARGETS
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "passes"))
-from kernel_programs import layer_norm, scaled, softmax, task_of
+from kernel_programs import layer_norm, operand, scaled, softmax, task_of, total
 
-from warpfold.compiler.program.graph import KEPT
+from warpfold.compiler.program.graph import KEPT, Program
 
 
 def _plan(rows: int, columns: int, kept: int = 0, arch: str = "sm_90a", pitch: int = 0) -> object:
@@ -30,11 +30,29 @@ def _plan(rows: int, columns: int, kept: int = 0, arch: str = "sm_90a", pitch: i
 
 @pytest.mark.parametrize(
     ("columns", "lanes", "warps", "held"),
-    [(16, 4, 1, 1), (64, 16, 1, 1), (128, 32, 1, 1), (512, 32, 1, 4), (1024, 32, 2, 4), (4096, 32, 8, 4)],
+    [
+        (16, 4, 1, 1),
+        (24, 4, 1, 2),
+        (64, 8, 1, 2),
+        (96, 8, 1, 3),
+        (128, 16, 1, 2),
+        (512, 32, 1, 4),
+        (1024, 32, 2, 4),
+        (4096, 32, 8, 4),
+    ],
 )
 def test_a_row_gets_the_threads_that_keep_it_in_few_accesses(columns: int, lanes: int, warps: int, held: int) -> None:
     plan = _plan(1 << 16, columns)
     assert (plan.lanes, plan.warps, plan.held, plan.cluster) == (lanes, warps, held, 1)
+
+
+def test_some_rows_have_a_lane_for_each_access() -> None:
+    assert [_plan(1 << 16, 4 * n).lanes for n in (7, 9, 11)] == [8, 4, 16]
+    x = np.lib.stride_tricks.as_strided(np.zeros(4, np.float32), (1 << 16, 64), (256, 4))
+    added = Program("added", (F32, F32), ((operand(0) / total(operand(1))).expr,))
+    assert choose(task_of(added, [x, x, x], (0,))).plan.lanes == 16  # two arrays
+    portable = choose(task_of(softmax(), [x, x], (0,), determinism="portable")).plan
+    assert portable.lanes == 16
 
 
 def test_few_rows_get_more_threads_each() -> None:
