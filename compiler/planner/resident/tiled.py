@@ -34,6 +34,12 @@ HELD_APART = threshold(16, "elements of a row that a thread keeps", sittings.GRO
 """The same where rows are in groups, in which their elements lie apart."""
 WARPS_KEPT = threshold((4, 2, 8, 1, 16), "warps of a CTA, in the order of choice", sittings.TILED_ROWS)
 """Warps with rows of their own: the first number by which lanes wait least."""
+WARPS_READING = threshold((2, 4, 8, 1, 16), "warps of a CTA, in the order of choice", sittings.SHORT_ROWS)
+"""The same where nothing is written for elements of rows, of which a warp has several."""
+LEAST_TILE = threshold(4 << 10, "bytes of a tile", sittings.SHORT_ROWS)
+"""The least: an SM holds 32 CTAs."""
+READ_TILES = threshold((8 << 10, 16 << 10), "bytes of a tile", sittings.SHORT_ROWS)
+"""The sizes where nothing is written for elements of rows: a thread works on one row, and more CTAs read at a time."""
 MOST_WAITS = threshold(3, "words of one bank that a warp asks for at a time", sittings.TILED_ROWS)
 """Rows of narrow elements, those that do not lie alike in all arrays, and those whose elements lie apart have no more
 lanes than this asks for: more lanes would cost more than they wait."""
@@ -154,10 +160,13 @@ def _plan(task: Task, own: tiles.Groups) -> Plan | None:
     threads = max(threads, min(WARP, ceil2(ceil(n / HELD_APART)))) if apart else threads
     sizes = {(u.stride, task.operand_type(i).itemsize) for i, u in own.units.items()}
     free = fast == "reduced" and len(sizes) == 1 and max(item for _, item in sizes) > columns.NARROW
+    reads = _only_reads(task) and not apart
+    fasts: tuple[Axis, ...] = (fast, "reduced") if reads else (fast,)
     for lanes in (threads << k for k in range((WARP // threads).bit_length())):
+        order = WARPS_READING if reads and lanes < WARP else WARPS_KEPT
         in_turn = apart and lanes == WARP  # warps take the rows of a group in turn
         most_kept = max(1, own.rows // 2) if in_turn else max(WARPS_KEPT)
-        shapes = (_shape(n, fast, lanes, 1, kept) for kept in WARPS_KEPT if kept <= most_kept)
+        shapes = (_shape(n, f, lanes, 1, kept) for f in fasts for kept in order if kept <= most_kept)
         plans = [plan for shape in shapes if (plan := _tiled(task, own, shape))]
         waiting = [_most_waits(task, own, plan) for plan in plans]
         if plans and min(waiting) <= (1 if free else MOST_WAITS):
@@ -209,6 +218,11 @@ def _room(task: Task, plan: Plan) -> int:
     return task.target.shared_per_cta - plan.shared_bytes(sum(t.itemsize for t in task.program.states))
 
 
+def _only_reads(task: Task) -> bool:
+    """Whether no result has elements of rows."""
+    return not any(o.space & REDUCED for o in task.program.outputs)
+
+
 def _has_values_of_rows(task: Task) -> bool:
     """Whether a result has one value a row: lanes of neighbouring rows write these at once."""
     return any(o.space & REDUCED == 0 for o in task.program.outputs)
@@ -230,7 +244,10 @@ def _tiled(task: Task, own: tiles.Groups, plan: Plan) -> Plan | None:
 
     It has twice the bytes where three groups fit these, and but one the least.
     """
-    plans = [replace(plan, tile_bytes=1 << k) for k in range(STATIC_TILE.bit_length())]
+    sizes: Sequence[int] = [LEAST_TILE << k for k in range((STATIC_TILE // LEAST_TILE).bit_length())]
+    if _only_reads(task) and own.rows == 1 and plan.warps == 1:
+        sizes = READ_TILES
+    plans = [replace(plan, tile_bytes=size) for size in sizes]
     rounds = [_rounds(task, own, p) for p in plans]
     wanted = min(_wanted(task, plan, apart=own.rows > 1), rounds[-1])
     if not wanted:
@@ -245,6 +262,8 @@ def _tiled(task: Task, own: tiles.Groups, plan: Plan) -> Plan | None:
 def _wanted(task: Task, plan: Plan, *, apart: bool) -> int:
     """The rows on which a thread works, one after another, if a tile holds them; ``apart`` if they are in groups."""
     if plan.lanes == WARP and plan.held >= WHOLE_WARP:
+        return 1
+    if _only_reads(task) and not apart:
         return 1
     if _has_values_of_rows(task):
         return max(2, min(WORK_WITH_VALUES // plan.held, MOST_ROUNDS))

@@ -149,6 +149,25 @@ def test_rows_of_halves_have_few_lanes_rather_than_none_that_waits(columns: int,
     assert _choice(MANY, columns).plan.lanes == lanes
 
 
+@pytest.mark.parametrize(
+    ("n", "dtype", "tile", "fast", "lanes", "kept"),
+    [
+        (23, np.float32, 0, "reduced", 1, 4), (25, np.float32, 8, "kept", 1, 2), (127, np.float32, 16, "reduced", 4, 4),
+        (201, np.float16, 8, "kept", 8, 2), (1001, np.float16, 8, "kept", 32, 4),
+    ],
+)  # fmt: skip
+def test_rows_of_which_nothing_is_written(n: int, dtype: Any, tile: int, fast: str, lanes: int, kept: int) -> None:
+    """A thread reads a short one where it is; of longer ones a small tile holds one for each thread."""
+    x = cast(operand(0, F16 if dtype == np.float16 else F32), F32)
+    deviation = Program("deviation", (F16 if dtype == np.float16 else F32,), (total(abs(x - total(x))).expr,))
+    plan = choose(task_of(deviation, [_rows(MANY, n, dtype), np.zeros((MANY, 1), np.float32)], (0,))).plan
+    assert (plan.tile_bytes >> 10, plan.fast, plan.lanes, plan.warps_kept) == (tile, fast, lanes, kept)
+
+
+def test_a_tile_holds_enough_rows_of_two_elements() -> None:
+    assert _choice(MANY, 2).plan.tile_bytes == tiled.LEAST_TILE
+
+
 def test_lanes_wait_where_rows_lie_a_multiple_of_all_banks_apart() -> None:
     plan = _choice(MANY, 33, np.float32).plan
     assert (plan.lanes, _waits(plan, 33, 4), _waits(plan, 32, 4)) == (1, 1, 32)
