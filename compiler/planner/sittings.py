@@ -87,3 +87,4 @@ GRID_TEAMS = Sitting("2026-11-26", "9b2ca9c0", "Teams of CTAs that take tiles in
 LARGE_CLUSTERS = Sitting("2026-11-26", "77189401", "One meeting of a cluster, and clusters of 16 CTAs")
 READ_AHEAD = Sitting("2026-11-26", "766ca880", "Few rows: what is read ahead")
 SHORT_ROWS = Sitting("2026-11-26", "9669fc5f", "Short rows that are read again")
+WIDE_ROWS = Sitting("2026-11-26", "a3261b09", "Rows of one SM each")

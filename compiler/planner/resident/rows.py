@@ -39,6 +39,12 @@ CTA_THREADS = threshold(128, "threads of a CTA", sittings.RESIDENT_ROWS)
 MOST_WARPS = LARGEST["warps"]
 FILLING = threshold(256, "threads per SM", sittings.RESIDENT_ROWS)
 """Rows that do not give the machine this many threads get more threads each."""
+WIDE = threshold(512, "threads of a row in a CTA", sittings.WIDE_ROWS)
+"""So many keep a longer row in registers, where a CTA of its own has an SM, and few SMs are without one."""
+WIDE_ROWS = threshold(0.75, "rows per SM", sittings.WIDE_ROWS)
+"""From here to one row per SM. Fewer rows have several SMs each, and so clusters."""
+SOME_ROWS = threshold(0.35, "rows per SM", sittings.WIDE_ROWS)
+"""From here on if a thread keeps HELD accesses at most: clusters gain less, and meet through other SMs."""
 
 
 def plan(task: Task, notes: Notes) -> Plan | None:
@@ -47,6 +53,8 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     count = count_of(task, vector)
     if count <= ROW_THREADS * MOST:
         return _kept(vector, count, _threads(task, count), notes)
+    if _has_an_sm(task, vector, count):
+        return _kept(vector, count, WIDE, notes)
     each = ceil(count / ROW_THREADS)
     notes.rejected.append(("resident=registers", f"{each} accesses in each of {ROW_THREADS} threads: at most {MOST}"))
     return shared_rows.plan(task, vector, count, notes)
@@ -135,6 +143,16 @@ def is_read_alone(task: Task) -> bool:
     g, writes = task.geometry, any(o.space & REDUCED for o in task.program.outputs)
     fills = g.n_kept >= FILLING * task.machine
     return not (task.is_portable or writes) and g.n_reduced <= READ_ALONE and fills
+
+
+def _has_an_sm(task: Task, vector: int, count: int) -> bool:
+    """Whether each row of ``count`` accesses has an SM for WIDE threads, and is of one array, in aligned accesses."""
+    least, most = (SOME_ROWS, HELD) if count <= WIDE * HELD else (WIDE_ROWS, MOST)
+    alone = least * task.machine <= task.geometry.n_kept <= task.machine and count <= WIDE * most
+    if not alone or task.is_portable or sum(i < len(task.program.inputs) for i in elements_of(task)) != 1:
+        return False
+    found = accesses(task, "reduced", vector)
+    return all(found[i] == "aligned" for i in elements_of(task))
 
 
 def lanes_of_word(task: Task, vector: int) -> int:

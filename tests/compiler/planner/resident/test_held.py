@@ -67,3 +67,20 @@ def test_a_plan_may_name_what_its_row_needs_or_what_it_has(asked: int) -> None:
     assert _choice(1000, 20_001, f"warps=8,held={asked}").plan.held == 56
     with pytest.raises(PlanError, match=r"WF424: the threads of a row keep 10 access\(es\) each, and held=11 asks"):
         _choice(1000, 20_001, "warps=8,held=11")
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "wide"),
+    [
+        (132, 32_768, True),
+        (64, 32_768, False),  # two SMs a row
+        (64, 24_576, True),  # of few accesses a thread
+        (32, 24_576, False),
+        (133, 24_576, False),  # an SM has two rows
+        (132, 24_577, False),  # rows that begin anywhere
+        (132, 40_960, False),
+    ],
+)
+def test_rows_of_one_sm_each_wait_in_the_registers_of_a_wide_cta(rows: int, columns: int, wide: bool) -> None:
+    plan = _choice(rows, columns).plan
+    assert ((plan.resident, plan.positions, plan.cluster) == ("registers", 512, 1)) == wide
