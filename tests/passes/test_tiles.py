@@ -373,7 +373,7 @@ def test_words_with_64_bit_offsets(t: type[Any], monkeypatch: pytest.MonkeyPatch
         np.testing.assert_array_equal(found.astype(float), summed(values, 1))
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from(TYPES), st.lists(st.integers(1, 12), min_size=1, max_size=4), st.data(),
     st.sampled_from([512, 1024, 4096]), st.sampled_from(PLANS), st.integers(0, 15), st.sampled_from([0, *VECTORS]),

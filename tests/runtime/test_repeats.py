@@ -82,7 +82,7 @@ def axes_of(draw: st.DrawFn, rank: int) -> tuple[int, ...]:
     return tuple(a for a in range(rank) if draw(st.booleans()))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(st.data(), st.sampled_from(sorted(REFERENCE)))
 def test_any_array_expanded_anywhere(data: st.DataObject, what: str) -> None:
     x = data.draw(expanded(np.float64 if what in ("mean", "var") else np.int64))

@@ -61,7 +61,7 @@ def together(options: list[str]) -> str:
     return ",".join([*names, *(f"{key}={value}" for key, value in fields.items())])
 
 
-@settings(max_examples=1000)
+@settings(max_examples=500)
 @given(tasks())
 def test_every_plan_fits_and_owns_every_element_once(task: Task) -> None:
     choice = choose(task)
@@ -77,7 +77,7 @@ def test_options_for_teaching_are_never_chosen(task: Task) -> None:
     assert (plan.cta, plan.exchange, plan.coarsening) == ("shuffle", "shared", 0)
 
 
-@settings(max_examples=700)
+@settings(max_examples=350)
 @given(tasks(), st.lists(st.sampled_from(OPTIONS), min_size=1, max_size=2))
 def test_options_give_a_plan_that_holds_or_an_error(task: Task, options: list[str]) -> None:
     try:

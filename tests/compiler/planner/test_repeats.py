@@ -36,7 +36,7 @@ def expanded(g: Geometry, inputs: int) -> tuple[np.ndarray, np.ndarray]:
     return out[order], elements[order]
 
 
-@settings(max_examples=1200, deadline=None)
+@settings(max_examples=600, deadline=None)
 @given(layouts(SIZES), st.booleans(), st.booleans(), st.booleans())
 def test_every_result_gets_its_elements(layout: Layout, ordered: bool, indexed: bool, one: bool) -> None:
     if one:
@@ -60,7 +60,7 @@ def test_every_result_gets_its_elements(layout: Layout, ordered: bool, indexed: 
         assert np.array_equal(elements, found)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(layouts(SIZES), st.booleans())
 def test_no_reduced_dim_has_stride_zero(layout: Layout, ordered: bool) -> None:
     g, inputs = taken(layout, ordered=ordered), len(layout.inputs)
