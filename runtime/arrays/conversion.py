@@ -156,7 +156,7 @@ def check_apart(outputs: Sequence[View]) -> None:
     for position, v in enumerate(outputs):
         for other, w in enumerate(outputs[:position]):
             if share(v, w):
-                raise error("WF132", position=position, other=other)
+                raise error("WF132", result=f"out {position}", other=f"out {other}")
 
 
 def _why_read_only(out: object) -> str:

@@ -8,11 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from ...compiler.errors import ArgumentError, WarpfoldError, error
 from ...compiler.program.arrays.random import checked
 from ...compiler.program.library.programs.table import FUNCTIONS
 from ...compiler.program.signatures import parameters
 from ...compiler.program.symbols import is_array
+from ..arrays.conversion import view
+from ..arrays.overlap import share
 from . import autocast
+from .arguments import is_real_array
 from .function import ArrayFunction, known_to_autocast, program
 from .torch_graphs import ENTRIES, are_traced, entry_of, labelled, op_in_graphs
 
@@ -66,7 +70,12 @@ class UpdatingFunction(ArrayFunction[..., Any]):
             given = dict(zip(names, xs, strict=False)) | how
             if out is None and are_traced((*given.values(),)):
                 return traced(*xs, **how)
-            return entry(*xs, out=out if any(map(is_array, given.values())) else _updated(given, out), **how)
+            if any(map(is_array, given.values())):
+                return entry(*xs, out=out, **how)
+            try:
+                return entry(*xs, out=_updated(given, out), **how)
+            except ArgumentError as e:
+                raise _named(e, given) from None
 
         def traced(*xs: Any, **how: Any) -> Any:
             """In graphs of PyTorch an op makes new statistics of copies, and they are copied back."""
@@ -92,6 +101,19 @@ def _updated(given: Mapping[str, Any], out: Any) -> Any:
         return out
     rest = (None,) * (3 + (given.get("keep") is not None)) if out is None else out
     return (*running, *rest)
+
+
+def _named(e: WarpfoldError, given: Mapping[str, Any]) -> WarpfoldError:
+    """The error of running statistics that share memory, with the names of the arguments; any other as it is."""
+    if e.code not in ("WF132", "WF186") or not given.get("training"):
+        return e
+    views = {name: view(x) for name, x in given.items() if is_real_array(x)}
+    reason = e.message.partition(": ")[2]
+    for name in reversed([name for name in RUNNING if name in views]):
+        for other, v in views.items():
+            if other != name and share(views[name], v):
+                return error(e.code, result=name, other=other, reason=reason)
+    return e
 
 
 def _public(function: Callable[..., Any]) -> ArrayFunction[..., Any]:

@@ -126,7 +126,7 @@ def check_overlaps(operands: Operands, prepared: PreparedProgram) -> frozenset[t
             if i in operands.numbers or not share(result, v):
                 continue
             if not (_are_same(result, v) and _in_place(prepared, o, i)):
-                raise error("WF186", position=i, reason=_why_not(result, v))
+                raise error("WF186", result="out", other=f"input {i}", reason=_why_not(result, v))
             found.add((o, i))
     return frozenset(found)
 

@@ -58,7 +58,7 @@ ENTRIES: Entries = {
         "WF129": ("a shape has whole sizes of at least 0, got {shape}", "write (4096, 1024), or pass x.shape"),
         "WF130": ("cannot reduce with {kind}: expected {expected}", "{remedy}"),
         "WF131": ("plan is text, got a {kind}", "write plan='key=value,key=value'"),
-        "WF132": ("out {position} shares memory with out {other}", "pass an array of its own for each result"),
+        "WF132": ("{result} shares memory with {other}", "pass an array of its own for each result"),
         "WF133": ("{name} has no identity: where= may leave a result without elements", "{remedy}"),
         "WF134": ("{name} of no elements has no value: all elements of a result are NaN", "test for that first"),
         "WF135": ("the input of {name} holds NaN", "leave nan='raise' away, or reduce with nan='ignore'"),
@@ -154,7 +154,7 @@ ENTRIES: Entries = {
             "copy arrays whose axes are in another order or have gaps, so that fewer dims are left",
         ),
         "WF186": (
-            "out shares memory with input {position}: {reason}",
+            "{result} shares memory with {other}: {reason}",
             "pass an array of its own, or all of an input from which the result is computed element by element",
         ),
         "WF187": (

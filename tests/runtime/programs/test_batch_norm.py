@@ -80,10 +80,10 @@ def test_without_training_they_stay() -> None:
 @pytest.mark.parametrize(
     ("arrays", "text"),
     [
-        (lambda a: (a[:6], a[:6]), "WF132: out 1 shares memory with out 0"),
-        (lambda a: (a[:6], a[1:7]), "WF132: out 1 shares memory with out 0"),
-        (lambda a: (a[:6], a[6:12], a[6:12]), "WF186: out shares memory with input 3: what is there is needed"),
-        (lambda a: (a[:6], a[6:12], a[5:11]), "WF186: out shares memory with input [23]: "),
+        (lambda a: (a[:6], a[:6]), "WF132: running_var shares memory with running_mean"),
+        (lambda a: (a[:6], a[1:7]), "WF132: running_var shares memory with running_mean"),
+        (lambda a: (a[:6], a[6:12], a[6:12]), "WF186: running_var shares memory with weight: what is there is needed"),
+        (lambda a: (a[:6], a[6:12], a[5:11]), "WF186: running_var shares memory with weight: "),
     ],
     ids=["each other", "in part", "a weight", "a part of a weight"],
 )
