@@ -48,6 +48,9 @@ class SymBits(SymArray):
     def in_memory(self) -> Expr:
         return self.expr
 
+    def alike(self, expr: Expr) -> SymBits:
+        return SymBits(super().alike(expr), flat=self.flat)
+
 
 def pack(mask: Any, *, flat: bool = False) -> Any:
     """The truth values of ``mask`` as bits, 32 in each word: an eighth of the memory.

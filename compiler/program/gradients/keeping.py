@@ -20,7 +20,7 @@ from ..analysis.cost import COST
 from ..array_program import Fold
 from ..arrays.broadcasting import along
 from ..arrays.dims import Axes, Dims, dims_of
-from ..arrays.packing import pack, unpack
+from ..arrays.packing import SymBits, pack, unpack
 from ..arrays.sym_array import SymArray
 from ..bit_arrays import words_shape
 from ..cuts.vertex_cut import vertex_cut
@@ -49,6 +49,7 @@ class Keep(NamedTuple):
         result: the number of the result of the function that it is; None for one that the forward returns beside.
         axes: those of the value.
         dtype, shape: type and sizes of the array that is kept, in this tracing.
+        flat: how the bits of a predicate are numbered, see ``pack``.
     """
 
     node: Expr
@@ -56,6 +57,7 @@ class Keep(NamedTuple):
     axes: Axes
     dtype: DType
     shape: tuple[int, ...]
+    flat: bool = True
 
     @property
     def as_bits(self) -> bool:
@@ -70,12 +72,12 @@ class Keep(NamedTuple):
     def array(self, dims: Dims) -> SymArray:
         """The array that the forward returns."""
         own = SymArray(self.node, self.axes, dims)
-        return pack(own, flat=True) if self.as_bits else own
+        return pack(own, flat=self.flat) if self.as_bits else own
 
     def read(self, kept: SymArray, dims: Dims) -> Expr:
         """The value, read from the array that was kept."""
         if self.as_bits:
-            kept = unpack(kept, SymArray(self.node, self.axes, dims).shape, flat=True)
+            kept = unpack(kept, SymArray(self.node, self.axes, dims).shape, flat=self.flat)
         return cast(SymArray(along(kept, self.axes), self.axes, dims, kept.dtype), self.node.dtype).expr
 
 
@@ -85,7 +87,7 @@ def chosen(roots: Sequence[Expr], late: Collection[str], results: Mapping[int, S
     Args:
         roots: the gradients.
         late: the digests of the nodes below them that the forward does not know.
-        results: the results of the function that are floats, by their numbers.
+        results: the results of the function that are floats or bits, by their numbers.
         dims: the dims of the tracing.
     """
     known = [e for e in walk(tuple(roots)) if e.digest not in late]
@@ -120,6 +122,8 @@ def chosen(roots: Sequence[Expr], late: Collection[str], results: Mapping[int, S
 def _keep(e: Expr, results: Mapping[int, SymArray], number: int | None, dims: Dims, *, as_bits: bool) -> Keep:
     if number is not None:
         own = results[number]
+        if isinstance(own, SymBits):
+            return Keep(e, number, own.axes, U32, words_shape(own.sizes, flat=own.flat), own.flat)
         return Keep(e, number, own.axes, own.dtype, own.sizes)
     own = SymArray(e, dims_of(e.space), dims)
     if as_bits:
@@ -145,7 +149,7 @@ def _memory(e: Expr, result: SymArray | None, as_bits: bool) -> int:
     """The bits that move if a value is kept: those of an input and of a result are written anyway."""
     if e.op == "input" or result is not None:
         t = e.dtype if result is None else result.dtype
-        return t.itemsize * BYTE * _elements(e.space)
+        return t.nbytes(BYTE * _elements(e.space))
     return 2 * _elements(e.space) * (1 if as_bits and e.dtype == BOOL else e.dtype.itemsize * BYTE)
 
 

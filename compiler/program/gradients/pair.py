@@ -7,6 +7,7 @@ from inspect import Parameter
 from typing import Any
 
 from ..arrays.dims import bits
+from ..arrays.packing import SymBits
 from ..arrays.sym_array import SymArray
 from ..arrays.types import computed, has_gradient
 from ..graph import Expr, rewrite, walk
@@ -24,12 +25,12 @@ def kept_of(function: Callable[..., Any], results: int, wrt: Sequence[str] | Non
     dims = found[0].dims
     roots = [named(x.expr, dims) for x in found]
     unknown = [e.digest for e in walk(tuple(roots)) if e.op == "gradient"]
-    floats = {
+    known = {
         i: r.alike(named(r.expr, dims))
         for i, r in enumerate(values)
-        if isinstance(r, SymArray) and has_gradient(r.dtype)
+        if isinstance(r, SymBits) or (isinstance(r, SymArray) and has_gradient(r.dtype))
     }
-    return chosen(roots, dependent(roots, unknown), floats, dims)
+    return chosen(roots, dependent(roots, unknown), known, dims)
 
 
 def keeping(function: Callable[..., Any], results: int, wrt: Sequence[str] | None) -> Callable[..., Any]:

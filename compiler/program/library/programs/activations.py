@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from ...arrays import namespace as xp
 from ...arrays.packing import truths
-from ...functions import maximum
 from .masks import with_kept
 from .operands import Array
 
@@ -26,7 +25,9 @@ def relu(x: Array, *, keep: str | None = None) -> Array | dict[str, Array]:
     Raises:
         ArgumentError: WF138 for another ``keep``.
     """
-    return with_kept(maximum(x, 0), passes(x), keep)
+    # One predicate is the value's, the bits' and the gradient's: the gradient of a maximum needs two, and halves at 0.
+    mask = passes(x)
+    return with_kept(xp.where(mask, x, 0), mask, keep)
 
 
 def relu_backward(dy: Array, bits: Array) -> Array:

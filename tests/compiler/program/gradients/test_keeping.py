@@ -60,6 +60,22 @@ def test_what_is_kept_gives_the_same_gradient(name: str) -> None:
         np.testing.assert_array_equal(found, right)
 
 
+@pytest.mark.parametrize("flat", [True, False])
+def test_bits_that_are_a_result_are_the_ones_kept(flat: bool) -> None:
+    """Of a ReLU, whose gradient at 0 is 0 and passes at NaN, and of bits of rows."""
+    x = np.stack([X[0], np.where(X[0] > 0, 0, np.nan), -X[1]])
+
+    def of_rows(x: Any) -> Any:
+        mask = ~(x <= 0)
+        return wf.where(mask, x, 0), wf.pack(mask)
+
+    gradient = wf.vjp((lambda x: wf.relu(x, keep="bits")) if flat else of_rows, results=2)
+    value, kept = gradient.forward(x)
+    assert len(kept.values) == 1
+    assert kept.values[0] is value[1]
+    np.testing.assert_array_equal(gradient.backward(x + 1, None, kept), np.where(x <= 0, 0, x + 1))
+
+
 def test_the_backward_does_not_make_again_what_was_kept() -> None:
     """A changed statistic changes the gradient, and the argument that a result stands for is not read."""
     gradient = wf.vjp(lambda x: wf.rms_norm(x, axis=0))
