@@ -131,7 +131,7 @@ def dtype(spec: object) -> DType:
 
         try:
             name = np.dtype(spec).name  # type: ignore[call-overload]
-        except TypeError:
+        except (TypeError, ValueError):
             name = repr(spec).removeprefix("torch.")
     found = BY_NAME.get(str(name))
     if found is None:

@@ -21,15 +21,17 @@ from ...compiler.errors import Location, WarpfoldError, error, near
 from ...compiler.program.fold import count_of
 from ...compiler.program.library import reductions
 from ...compiler.program.monoid import Monoid
-from ...compiler.program.public_names import PROGRAMS
+from ...compiler.program.public_names import COMPOSITIONS, ELEMENTWISE, PROGRAMS
 from ...compiler.program.signatures import keywords, positional, variadic
 from ...compiler.program.tracing import trace
-from ...runtime.programs import library
+from ...runtime.programs import elementwise, library
 from ...runtime.programs.function import ArrayFunction
 
 What = str | Monoid | Callable[..., Any] | ArrayFunction[..., Any]
 TRAIL = 8
 """Greatest number of user's lines in an error: a recursion has a thousand."""
+ELEMENTWISE_NAMES = (*ELEMENTWISE, *COMPOSITIONS)
+"""Elementwise functions, which are programs without a fold."""
 _PACKAGE = Path(__file__).resolve().parents[2]
 
 
@@ -46,8 +48,10 @@ def operation(text: str) -> What:
         return _of_file(path, os.fsencode(name).decode(errors="surrogateescape"))  # as UTF-8 in any locale
     if text in reductions.FUNCTIONS:
         return text
+    if text in ELEMENTWISE_NAMES:
+        return ArrayFunction(elementwise.OF_ARRAYS[text])
     if text not in PROGRAMS:
-        known = (*reductions.FUNCTIONS, *PROGRAMS)
+        known = (*reductions.FUNCTIONS, *PROGRAMS, *ELEMENTWISE_NAMES)
         raise error("WF801", name=text, near=near(text, known), known=" ".join(known))
     program: ArrayFunction[..., Any] = getattr(library, text)
     return program

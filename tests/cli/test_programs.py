@@ -124,6 +124,16 @@ def test_parameters_and_arrays_by_name() -> None:
     assert "softmax of x bf16 3x8, where bool 3x8" in call("run", "softmax", *masked, *ON).stdout
 
 
+def test_an_elementwise_function_has_a_name(tmp_path: Path) -> None:
+    words = ("--shape", "3x20", "--param", "low=-0.5", "--param", "high=0.5", "--param", "keep=bits", "--seed", "1")
+    shown = call("run", "clip", *words, "--output", tmp_path / "found.npz", *ON).stdout
+    assert "clip of x f32 3x20 with low=-0.5, high=0.5, keep=bits" in shown
+    with np.load(tmp_path / "found.npz") as saved:
+        assert np.abs(saved["output"]).max() == 0.5
+        assert saved["bits"].shape == (2,)
+    assert "WF105: no rule for elements of type" in fails("run", "bitcast", "--shape", "8")  # its type is no array
+
+
 def test_a_number_is_an_argument_of_the_kernel(path: str) -> None:
     text = call("run", f"{path}:scaled", "--shape", "3x8", "--shape", "scalar", *ON).stdout
     assert "scaled of x f32 3x8, t f32 scalar" in text
