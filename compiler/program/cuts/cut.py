@@ -66,7 +66,7 @@ def cut(
         crossing.insert(0, found)
     pairs = zip(groups, crossing, strict=True)
     steps = [step_of(program, g, found, buffers) for g, found in pairs if g.phases or g.written]
-    return Steps(named(program.name, [*buffers.steps, *steps]), tuple(buffers.all))
+    return Steps(named(program.name, [*buffers.steps(), *steps]), tuple(buffers.all))
 
 
 def rewritten(program: ArrayProgram, owns: Owns, far: Owns, *, portable: bool) -> ArrayProgram:

@@ -28,13 +28,13 @@ class Buffers:
     Attributes:
         program: the program.
         all: the buffers.
-        steps: steps that write counts, numbers of elements and costly values of rows for other steps.
-        costly: the digests of these values.
+        before: counts, numbers of elements and costly values of rows for other steps, by the dims along which they lie.
+        costly: the digests of the costly values.
     """
 
     program: ArrayProgram
     all: list[Buffer] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
+    before: dict[Space, list[Written]] = field(default_factory=dict)
     costly: set[str] = field(default_factory=set)
     _numbers: dict[str, int] = field(default_factory=dict)
 
@@ -64,12 +64,23 @@ class Buffers:
         return found
 
     def filled(self, e: Expr) -> Operand:
-        """The buffer of a value that depends on no fold, such as a count, which a step of its own writes before."""
-        if e.digest not in self._numbers:
-            group = Group(SCALAR, e.space, written=self.written(e))
-            self.steps.append(step_of(self.program, group, (), self))
+        """The buffer of a value that depends on no fold, such as a count, which a step before the others writes."""
+        if written := self.written(e):
+            self.before.setdefault(e.space, []).extend(written)
             self.costly |= {e.digest} if e.args else set()
         return self.operand(e)
+
+    def steps(self) -> list[Step]:
+        """The steps that write what is needed before: one for all values along the same dims.
+
+        A value may read those along fewer dims, which are written earlier.
+        """
+        found: list[Step] = []
+        while self.before:
+            space = max(self.before, key=int.bit_count)
+            group = Group(SCALAR, space, written=self.before.pop(space))
+            found.insert(0, step_of(self.program, group, (), self))
+        return found
 
 
 def step_of(program: ArrayProgram, group: Group, crossing: Sequence[Expr], buffers: Buffers) -> Step:
@@ -114,7 +125,8 @@ class _Translation:
 
     def __init__(self, program: ArrayProgram, group: Group, crossing: frozenset[str], buffers: Buffers) -> None:
         self.program, self.group, self.buffers, self.crossing = program, group, buffers, crossing
-        self.before = _before(group) | buffers.costly
+        own = {w.value.digest for w in group.written if w.operand.kind == "buffer"}
+        self.before = (_before(group) | buffers.costly) - own
         self.inputs: dict[Operand, DType] = {}
         self.made: dict[str, Expr] = {}
         nodes = list(postorder(group.roots, self._operands))
