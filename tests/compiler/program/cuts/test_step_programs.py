@@ -96,3 +96,12 @@ def test_a_costly_value_of_rows_is_computed_by_one_step() -> None:
     first, *others = cut(m.program(), lambda *_: False).steps
     assert [s.inputs.count(first.outputs[0]) for s in others] == [1, 1]
     assert [any(e.op == "sqrt" for e in walk(s.program.outputs)) for s in (first, *others)] == [True, False, False]
+
+
+def test_costly_values_along_the_same_dims_are_computed_by_one_step() -> None:
+    m = Maker((0, 1), (0,), (0,))
+    for i in (1, 2):
+        m.write(m.fold([1], SUM, m.op("mul", m.array(0), m.op("sqrt", m.array(i))))[0], (0,))
+    first, *others = cut(m.program(), lambda *_: False).steps
+    assert [sum(e.op == "sqrt" for e in walk(s.program.outputs)) for s in (first, *others)] == [2, 0]
+    assert set(first.outputs) < set(others[0].inputs)
