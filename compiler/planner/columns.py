@@ -88,8 +88,6 @@ ADDED_IN_FLIGHT_OF_MANY = threshold(2, "accesses in flight", sittings.FIFTEEN_TH
 NARROW_ARRAYS = threshold(2, "bytes of an element", sittings.GRADIENTS)
 """Where each element is made of such ones of several arrays, a thread holds as many states as of one register each:
 narrower accesses would be of less than 8 bytes."""
-VALUES_OF_COLUMNS = threshold(4, "arrays along columns", sittings.GRADIENTS)
-"""Only beside so many at most: a thread has their values in registers, too."""
 
 # --- elements that take much work ---
 HEAVY_BYTES = threshold(1 << 24, "bytes of an array", sittings.HEAVY_COLUMNS)
@@ -140,14 +138,12 @@ def registers(task: Task) -> int:
 
 
 def _reads_narrow_arrays(task: Task) -> bool:
-    """Whether each element is made of narrow ones of several arrays, and of few values of its column."""
-    g, inputs = task.geometry, task.program.inputs
-    along_kept, along_reduced = (
-        [any(d.strides[i] for d in own) for i in range(len(inputs))] for own in (g.kept, g.reduced)
-    )
-    arrays = [t for t, kept, reduced in zip(inputs, along_kept, along_reduced, strict=True) if kept and reduced]
-    values = sum(kept and not reduced for kept, reduced in zip(along_kept, along_reduced, strict=True))
-    return len(arrays) > 1 and all(t.itemsize <= NARROW_ARRAYS for t in arrays) and values <= VALUES_OF_COLUMNS
+    """Whether each element is made of narrow ones of several arrays."""
+    g = task.geometry
+    dims = (g.kept, g.reduced)
+    inputs = range(len(task.program.inputs))
+    arrays = [i for i in inputs if all(any(d.strides[i] for d in own) for own in dims)]
+    return len(arrays) > 1 and all(task.program.inputs[i].itemsize <= NARROW_ARRAYS for i in arrays)
 
 
 def is_short(task: Task, vector: int) -> bool:

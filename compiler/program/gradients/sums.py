@@ -7,7 +7,7 @@ sums of a row that need no other one come first: all that a norm's gradient sums
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 
 from ..array_program import Fold
@@ -26,10 +26,11 @@ def total(x: Sym, over: Space) -> Sym | None:
     if not e.space & over:
         return x * cast(Sym(Expr("count", (), x.dtype, SCALAR, over)), x.dtype)
     if e.op == "mul":
-        for factor, rest in (e.args, e.args[::-1]):
-            if not factor.space & over:
-                found = total(Sym(rest), over)
-                return None if found is None else Sym(factor) * found
+        factors = list(_factors(e))
+        out = [Sym(f) for f in factors if not f.space & over]
+        if out:
+            found = total(reduce(operator.mul, (Sym(f) for f in factors if f.space & over)), over)
+            return None if found is None else reduce(operator.mul, out) * found
     if e.op == "neg":
         found = total(Sym(e.args[0]), over)
         return None if found is None else -found
@@ -39,6 +40,15 @@ def total(x: Sym, over: Space) -> Sym | None:
         return None
     (found,) = folded(SUM.typed(x.dtype), [x], e.space & over)
     return total(found, over & ~e.space)
+
+
+def _factors(e: Expr) -> Iterator[Expr]:
+    """The factors of a product, and of products in it."""
+    if e.op == "mul":
+        for a in e.args:
+            yield from _factors(a)
+    else:
+        yield e
 
 
 def _combined(op: str, a: Sym | None, b: Sym | None) -> Sym | None:

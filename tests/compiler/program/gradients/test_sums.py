@@ -36,3 +36,13 @@ def test_the_sum_of_deviations_is_not_computed() -> None:
 def test_a_gradient_that_does_not_vary_is_multiplied_by_the_count() -> None:
     assert_agrees(lambda x, w: wf.sum(x + w, axis=(0, 1)) * wf.sum(w, axis=0), X, X[0])
     assert not [e for e in traced(backward(lambda x, w: wf.sum(x + w)), np.ones(()), X, X[0]).folds if e.space]
+
+
+def test_factors_of_a_column_leave_its_sum_from_inside_of_products() -> None:
+    """Of both gradients one sum of products is left, and each is that times the other factor."""
+
+    def scaled(x: Any, w: Any, v: Any) -> Any:
+        return x * w * v
+
+    assert_agrees(scaled, X, X[1], X[2])
+    (_,) = traced(backward(scaled, 1, ("w", "v")), X, X, X[1], X[2]).folds
