@@ -125,8 +125,8 @@ class _Translation:
 
     def __init__(self, program: ArrayProgram, group: Group, crossing: frozenset[str], buffers: Buffers) -> None:
         self.program, self.group, self.buffers, self.crossing = program, group, buffers, crossing
-        own = {w.value.digest for w in group.written if w.operand.kind == "buffer"}
-        self.before = (_before(group) | buffers.costly) - own
+        made_here = {w.value.digest for w in group.written if w.operand.kind == "buffer"}
+        self.before = (_before(group) | buffers.costly) - made_here
         self.inputs: dict[Operand, DType] = {}
         self.made: dict[str, Expr] = {}
         nodes = list(postorder(group.roots, self._operands))
