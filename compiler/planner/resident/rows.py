@@ -27,7 +27,7 @@ KEPT_IN_A_WARP = threshold(3, "accesses of a row that a thread keeps", sittings.
 SIDE_BY_SIDE = threshold(4, "threads of a row", sittings.SHORT_ROWS)
 """The least for that: fewer threads read less than 64 bytes side by side."""
 NEARLY = threshold(2 / 3, "times as many lanes", sittings.SHORT_ROWS)
-"""Rows of an odd number of accesses that fill so many lanes have one for each access."""
+"""Lanes of a row of an odd number of accesses that would fill so many keep two each, if there are eight or more."""
 READ_ALONE = threshold(24, "elements of a row", sittings.SHORT_ROWS)
 """Up to here a thread reads a row by single elements if nothing is written for each of them."""
 NARROW_RUNS = threshold(2, "bytes of an element", sittings.GROUPED_ROWS)
@@ -117,8 +117,8 @@ def _threads(task: Task, count: int) -> int:
     in_a_warp = aligned and count <= IN_A_WARP
     if in_a_warp:
         threads = min(WARP, ceil2(count))
-        if _shares_what_rows_cost(task, count):
-            threads = min(threads, max(SIDE_BY_SIDE, ceil2(ceil(count / KEPT_IN_A_WARP))))
+        if len([i for i in elements_of(task) if i < len(task.program.inputs)]) == 1 and not task.is_portable:
+            threads = min(threads, _sharing(count))
     else:
         threads = 1 if is_read_alone(task) else ceil2(ceil(count / HELD))
     if not task.is_portable and (in_a_warp or count > WARP):
@@ -127,15 +127,15 @@ def _threads(task: Task, count: int) -> int:
     return max(min(threads, ROW_THREADS), lanes_of_word(task, vector))
 
 
-def _shares_what_rows_cost(task: Task, count: int) -> bool:
-    """Whether lanes of a row of ``count`` accesses keep several each: what a row costs is then paid by fewer.
+def _sharing(count: int) -> int:
+    """The lanes of a row of ``count`` accesses of one array that keep several each, so that fewer pay what a row costs.
 
-    Rows of several arrays are bound by memory. So are rows that nearly fill as many lanes and are no whole sectors: an
-    access of a part of such a row reads sectors that the next one needs again.
+    Rows of several arrays are bound by memory. Of rows that nearly fill as many lanes and are no whole sectors, an
+    access of a few lanes reads sectors that the next one needs again: these have twice as many.
     """
-    inputs = sum(i < len(task.program.inputs) for i in elements_of(task))
-    nearly = count % 2 == 1 and count >= NEARLY * ceil2(count)
-    return inputs == 1 and not nearly and not task.is_portable
+    if count % 2 and count >= NEARLY * ceil2(count):
+        return max(2 * SIDE_BY_SIDE, ceil2(count) // 2)
+    return max(SIDE_BY_SIDE, ceil2(ceil(count / KEPT_IN_A_WARP)))
 
 
 def is_read_alone(task: Task) -> bool:

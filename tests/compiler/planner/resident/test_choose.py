@@ -47,7 +47,7 @@ def test_a_row_gets_the_threads_that_keep_it_in_few_accesses(columns: int, lanes
 
 
 def test_some_rows_have_a_lane_for_each_access() -> None:
-    assert [_plan(1 << 16, 4 * n).lanes for n in (7, 9, 11)] == [8, 4, 16]
+    assert [_plan(1 << 16, 4 * n).lanes for n in (7, 9, 11, 23)] == [8, 4, 8, 16]
     x = np.lib.stride_tricks.as_strided(np.zeros(4, np.float32), (1 << 16, 64), (256, 4))
     added = Program("added", (F32, F32), ((operand(0) / total(operand(1))).expr,))
     assert choose(task_of(added, [x, x, x], (0,))).plan.lanes == 16  # two arrays
