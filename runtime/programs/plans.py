@@ -234,11 +234,10 @@ class StepPlanner:
                 self.alone |= alone
                 self.whole |= whole
                 continue
-            owned = [
-                (step, owning(task, Notes(), options))
-                for step, task in zip(steps.steps, tasks, strict=True)
-                if step.program.reduces and step.program.reads_again
+            rows = [
+                (s, t) for s, t in zip(steps.steps, tasks, strict=True) if s.program.reduces and s.program.reads_again
             ]
+            owned = [(step, owning(task, Notes(), options)) for step, task in rows]
             again = {(s.kept, s.reduced) for s, plan in owned if cuts(options) or plan is None}
             again |= {(s.kept, s.reduced) for s, plan in owned if self._folds_once(s, plan, steps, long, far)}
             gathers = {(s.kept, s.reduced) for s, t in zip(steps.steps, tasks, strict=True) if once.serves(t)}
@@ -246,8 +245,10 @@ class StepPlanner:
             again |= {(s.kept, s.reduced) for s, _ in owned if self._is_read_again(s, steps, long, far)}
             again |= {(s.kept, s.reduced) for s, _ in owned if self._gathers_many(s)} - gathers
             again = set() if names_residency(options) else again - walked
-            once_met = {(s.kept, s.reduced) for s, plan in owned if meets_once(s.program, plan, options)}
-            away = {(s.kept, s.reduced) for s, plan in owned if is_far(plan, options)} | once_met
+            planned = [(s, t, plan) for (s, t), (_, plan) in zip(rows, owned, strict=True)]
+            away = {
+                (s.kept, s.reduced) for s, t, plan in planned if is_far(plan, options) or meets_once(t, plan, options)
+            }
             away |= set() if names_residency(options) else walked
             fits = partial(self._is_served, long, far, turned)
             pairs = zip(steps.steps, tasks, strict=True)

@@ -18,7 +18,7 @@ from ...plan.launch import Launch, layers
 from ...plan.layout import layout_of
 from ...plan.plan import Plan
 from ...program.bit_arrays import BYTE, WORD
-from ...program.graph import REDUCED, Program, walk
+from ...program.graph import walk
 from .. import sittings
 from ..options import ask_for_blocks, named
 from ..powers_of_two import floor2
@@ -326,19 +326,22 @@ def is_far(plan: Plan | None, wanted: str = "") -> bool:
     return resident in ("grid", "l2")
 
 
-def meets_once(program: Program, plan: Plan | None, wanted: str = "") -> bool:
+def meets_once(task: Task, plan: Plan | None, wanted: str = "") -> bool:
     """Whether the CTAs of a cluster, which share rows by their ``plan`` and by options, should meet once.
 
     Two folds that one monoid holds are one phase then: a meeting takes longer than the instructions that it saves. So
-    it is with exponentials relative to a maximum, and with variances beside weights, which make CTAs wait longer. Other
-    variances were not measured.
+    it is with exponentials relative to a maximum, and with variances of one array of aligned rows: where a loop walks a
+    row, or masks cut it, a variance in one pass takes longer. Other variances were not measured.
     """
-    found = plan.with_options(wanted) if plan and wanted else plan
+    found, program = plan.with_options(wanted) if plan and wanted else plan, task.program
     if found is None or found.cluster == 1 or found.resident != "shared" or found.fast != "reduced":
         return False
-    exponential = any(e.op in ("exp", "exp2") for r in program.reduces for e in walk(r.args))
-    pays = exponential or REDUCED in program.input_spaces
-    return pays and not (program.gathered or program.side or program.section)
+    if program.gathered or program.side or program.section:
+        return False
+    if any(e.op in ("exp", "exp2") for r in program.reduces for e in walk(r.args)):
+        return True
+    own = [i for i in elements_of(task) if i < len(program.inputs)]
+    return len(own) == len(task.geometry.reduced) == 1 and accesses(task, "reduced", found.vector)[own[0]] == "aligned"
 
 
 def cuts(wanted: str) -> bool:

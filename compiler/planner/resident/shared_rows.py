@@ -56,13 +56,14 @@ LEAST_OF_FEW = threshold(4, "CTAs of a cluster", sittings.FEW_LONG_ROWS)
 FEW_PART = threshold(32 * 1024, "bytes of a row in a CTA", sittings.FEW_LONG_ROWS)
 """From here on twice as many share such a row: an SM then has two CTAs."""
 
-FILLING_LARGE = threshold(60 << 20, "bytes of all rows", sittings.LARGE_CLUSTERS)
+FILLING_LARGE = threshold(32 << 20, "bytes of all rows", sittings.LARGE_CLUSTERS)
 """From here on rows that only the largest clusters hold wait there. Few such clusters run at a time, so that fewer rows
 leave many SMs without work. Rows of elements that no loop walks, or with weights, are faster in the L2 cache."""
 LARGE_CTA_BYTES = threshold(100 * 1024, "bytes of a row in a CTA of the largest cluster", sittings.LARGE_CLUSTERS)
 """The most: an SM holds two such CTAs."""
 WALKED = threshold(2, "bytes of an element", sittings.LARGE_CLUSTERS)
-"""Rows that begin anywhere are walked in a loop if their elements have no more."""
+"""Rows that begin anywhere are walked in a loop if their elements have no more. Rows of wider ones with weights have
+at most WEIGHTED_PART in each CTA of the largest clusters."""
 
 
 class Block(NamedTuple):
@@ -130,16 +131,15 @@ def _largest(task: Task, vector: int, nbytes: int, arrays: int) -> int:
         return 1
     if arrays > 1 or task.program.section or are_runs(task, vector):
         return PORTABLE_CLUSTER
-    weighted, long = REDUCED in task.program.input_spaces, nbytes > PORTABLE_CLUSTER * CTA_BYTES
-    pays = (weighted and not long) or (long and not weighted and _fills(task, vector, nbytes))
+    long = nbytes > PORTABLE_CLUSTER * CTA_BYTES
+    wide = max(task.operand_type(i).itemsize for i in elements_of(task)) > WALKED
+    shifted = "shifted" in accesses(task, "reduced", vector)
+    if REDUCED in task.program.input_spaces:
+        few_bytes = nbytes <= task.target.largest_cluster * WEIGHTED_PART
+        pays = not (long or shifted) and (few_bytes or not wide)
+    else:
+        pays = long and not (wide and shifted) and task.geometry.n_kept * nbytes >= FILLING_LARGE
     return task.target.largest_cluster if pays else PORTABLE_CLUSTER
-
-
-def _fills(task: Task, vector: int, nbytes: int) -> bool:
-    """Whether rows of ``nbytes``, which smaller clusters do not hold, keep the largest ones at work."""
-    widest = max(task.operand_type(i).itemsize for i in elements_of(task))
-    wide = "shifted" in accesses(task, "reduced", vector) and widest > WALKED
-    return not wide and task.geometry.n_kept * nbytes >= FILLING_LARGE
 
 
 def _few(task: Task, nbytes: int) -> int:

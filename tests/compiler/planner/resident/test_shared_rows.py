@@ -74,8 +74,9 @@ def test_as_many_ctas_share_one_of_few_rows_as_it_has_sms(rows: int, columns: in
         (1000, 512, True, "sm_120", 8),
         (1000, 512, True, "sm_90a", 16),
         (1000, 1024, True, "sm_90a", 1),  # in the L2 cache
-        (60, 1024, False, "sm_90a", 16),
-        (59, 1024, False, "sm_90a", 1),
+        (1000, 700, True, "sm_90a", 8),
+        (32, 1024, False, "sm_90a", 16),
+        (31, 1024, False, "sm_90a", 1),
         (1000, 1600, False, "sm_90a", 16),
         (1000, 1601, False, "sm_90a", 1),
     ],
