@@ -330,8 +330,8 @@ def meets_once(task: Task, plan: Plan | None, wanted: str = "") -> bool:
     """Whether the CTAs of a cluster, which share rows by their ``plan`` and by options, should meet once.
 
     Two folds that one monoid holds are one phase then: a meeting takes longer than the instructions that it saves. So
-    it is with exponentials relative to a maximum, and with variances of one array of aligned rows: where a loop walks a
-    row, or masks cut it, a variance in one pass takes longer. Other variances were not measured.
+    it is with exponentials relative to a maximum, and with variances of one large array of aligned rows: of small
+    ones, and where a loop walks a row or masks cut it, a variance in one pass takes longer. Others were not measured.
     """
     found, program = plan.with_options(wanted) if plan and wanted else plan, task.program
     if found is None or found.cluster == 1 or found.resident != "shared" or found.fast != "reduced":
@@ -341,6 +341,8 @@ def meets_once(task: Task, plan: Plan | None, wanted: str = "") -> bool:
     if any(e.op in ("exp", "exp2") for r in program.reduces for e in walk(r.args)):
         return True
     own = [i for i in elements_of(task) if i < len(program.inputs)]
+    if task.geometry.n_kept * task.geometry.n_reduced < held.LARGE:
+        return False
     return len(own) == len(task.geometry.reduced) == 1 and accesses(task, "reduced", found.vector)[own[0]] == "aligned"
 
 
@@ -353,7 +355,8 @@ def _facts(task: Task, plan: Plan) -> Facts:
     """What the kernel must know of the arrays."""
     g, inputs = task.geometry, len(task.program.inputs)
     turns = plan.fragments == "matrix"
-    found = accesses(task, plan.fast, plan.vector, waits=plan.held > 0 and not turns)
+    anywhere = plan.resident != "grid" or grid.are_whole(task, plan)
+    found = accesses(task, plan.fast, plan.vector, waits=plan.held > 0 and anywhere and not turns)
     if plan.resident == "grid":  # what does not wait is read in loops, which have no branches
         found = tuple("strided" if kind == "unaligned" else kind for kind in found)
     if plan.accesses == "single":

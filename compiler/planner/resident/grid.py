@@ -101,7 +101,7 @@ def _slow(task: Task, plan: Plan, *, by_columns: bool, cached: bool) -> str:
     found = accesses(task, plan.fast, plan.vector)
     kinds, weighted = {found[i] for i in rows}, REDUCED in task.program.input_spaces
     long = bytes_of(task) >= LONG_ANYWHERE * task.geometry.n_kept
-    anywhere = kinds == {"shifted"} and long and not (weighted and is_narrow(task))
+    anywhere = kinds == {"shifted"} and long and are_whole(task, plan) and not (weighted and is_narrow(task))
     if not (kinds == {"aligned"} or anywhere) or (by_columns and columns.vector_of(task) < plan.vector):
         return "rows that begin anywhere are faster otherwise"
     if by_columns and is_narrow(task) and not _has_few_states(task) and instructions(task.program) > LIGHT:
@@ -189,6 +189,15 @@ def waiting(program: Program) -> frozenset[int]:
     walks = [*(e.args for e in program.reduces), results]
     read = [{e.value for e in postorder(roots, _below) if e.op == "input"} for roots in walks]
     return frozenset(i for i in range(len(program.inputs)) if sum(i in own for own in read) > 1)
+
+
+def are_whole(task: Task, plan: Plan) -> bool:
+    """Whether all arrays with elements of rows have accesses of WIDEST bytes.
+
+    On an H100 copies of fewer that the end of a row cuts, and that tell the L2 cache what to keep, were refused as an
+    illegal instruction.
+    """
+    return all(plan.vector * task.operand_type(i).itemsize >= WIDEST for i in elements_of(task))
 
 
 def folded(program: Program) -> frozenset[int]:

@@ -62,8 +62,9 @@ leave many SMs without work. Rows of elements that no loop walks, or with weight
 LARGE_CTA_BYTES = threshold(100 * 1024, "bytes of a row in a CTA of the largest cluster", sittings.LARGE_CLUSTERS)
 """The most: an SM holds two such CTAs."""
 WALKED = threshold(2, "bytes of an element", sittings.LARGE_CLUSTERS)
-"""Rows that begin anywhere are walked in a loop if their elements have no more. Rows of wider ones with weights have
-at most WEIGHTED_PART in each CTA of the largest clusters."""
+"""Rows that begin anywhere are walked in a loop if their elements have no more."""
+LIGHT_WEIGHTS = threshold(4, "bytes of weights for an element of a row", sittings.LARGE_CLUSTERS)
+"""Rows with more have at most WEIGHTED_PART in each CTA of the largest clusters."""
 
 
 class Block(NamedTuple):
@@ -132,14 +133,20 @@ def _largest(task: Task, vector: int, nbytes: int, arrays: int) -> int:
     if arrays > 1 or task.program.section or are_runs(task, vector):
         return PORTABLE_CLUSTER
     long = nbytes > PORTABLE_CLUSTER * CTA_BYTES
-    wide = max(task.operand_type(i).itemsize for i in elements_of(task)) > WALKED
     shifted = "shifted" in accesses(task, "reduced", vector)
-    if REDUCED in task.program.input_spaces:
-        few_bytes = nbytes <= task.target.largest_cluster * WEIGHTED_PART
-        pays = not (long or shifted) and (few_bytes or not wide)
+    if weights := _weights(task):
+        light = nbytes <= task.target.largest_cluster * WEIGHTED_PART or weights <= LIGHT_WEIGHTS
+        pays = light and not (long or shifted)
     else:
+        wide = max(task.operand_type(i).itemsize for i in elements_of(task)) > WALKED
         pays = long and not (wide and shifted) and task.geometry.n_kept * nbytes >= FILLING_LARGE
     return task.target.largest_cluster if pays else PORTABLE_CLUSTER
+
+
+def _weights(task: Task) -> int:
+    """The bytes of weights for an element of a row."""
+    inputs = zip(task.program.inputs, task.program.input_spaces, strict=True)
+    return sum(t.itemsize for t, space in inputs if space == REDUCED)
 
 
 def _few(task: Task, nbytes: int) -> int:
