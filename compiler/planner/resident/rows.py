@@ -12,11 +12,12 @@ from ...program.graph import REDUCED
 from ...target import WARP
 from .. import sittings
 from ..alignment import WIDEST
+from ..layouts.tiled import WORD as WORD_BYTES
 from ..powers_of_two import ceil2
-from ..table import threshold
+from ..table import Table, threshold
 from ..task import Notes, Task
 from . import shared_rows
-from .accesses import MOST, ROW_THREADS, accesses, elements_of, vector_of, writes_bits
+from .accesses import MOST, ROW_THREADS, accesses, elements_of, has_bits, vector_of, writes_bits
 
 HELD = threshold(6, "accesses of a row that a thread keeps", sittings.RESIDENT_ROWS)
 """A row gets as few threads, a power of two, as keep it in this many accesses each."""
@@ -45,11 +46,19 @@ WIDE_ROWS = threshold(0.75, "rows per SM", sittings.WIDE_ROWS)
 """From here to one row per SM. Fewer rows have several SMs each, and so clusters."""
 SOME_ROWS = threshold(0.35, "rows per SM", sittings.WIDE_ROWS)
 """From here on if a thread keeps HELD accesses at most: clusters gain less, and meet through other SMs."""
+SINGLY_FROM = threshold(1500, "elements of a row", sittings.SINGLY)
+"""From here on rows of words that begin anywhere are read by single elements, which no end cuts, where two arrays
+are read and one is written: with more arrays a thread lacks the registers."""
+SINGLY = Table("elements of a row", "threads of a row", sittings.SINGLY, ((2048, 128), (8192, 256)))
+"""The threads that share such a row; longer ones are read by accesses of several elements."""
 
 
 def plan(task: Task, notes: Notes) -> Plan | None:
     """The plan of rows that wait on chip; None where they are too long for a cluster."""
     vector = vector_of(task, "reduced")
+    threads = _reading_singly(task, vector)
+    if threads:
+        return _kept(1, task.geometry.n_reduced, threads, notes)
     count = count_of(task, vector)
     if count <= ROW_THREADS * MOST:
         return _kept(vector, count, _threads(task, count), notes)
@@ -58,6 +67,17 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     each = ceil(count / ROW_THREADS)
     notes.rejected.append(("resident=registers", f"{each} accesses in each of {ROW_THREADS} threads: at most {MOST}"))
     return shared_rows.plan(task, vector, count, notes)
+
+
+def _reading_singly(task: Task, vector: int) -> int:
+    """The threads of a row whose accesses are of single words, since longer ones are cut at both ends; else 0."""
+    own, inputs, n = elements_of(task), len(task.program.inputs), task.geometry.n_reduced
+    words = all(task.operand_type(i).itemsize == WORD_BYTES for i in own) and not has_bits(task)
+    two_to_one = [i < inputs for i in own] == [True, True, False] and not task.few and not task.is_portable
+    if not words or not two_to_one or n < SINGLY_FROM or "shifted" not in accesses(task, "reduced", vector):
+        return 0
+    threads = SINGLY.at(n) or 0
+    return threads if task.geometry.n_kept * threads >= FILLING * task.machine else 0
 
 
 def _kept(vector: int, count: int, threads: int, notes: Notes) -> Plan:

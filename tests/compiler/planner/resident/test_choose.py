@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import warpfold as wf
 from warpfold.compiler.dtypes import F16, F32, DType
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.planner.choose import choose
@@ -57,6 +58,26 @@ def test_some_rows_have_a_lane_for_each_access() -> None:
 
 def test_few_rows_get_more_threads_each() -> None:
     assert _plan(64, 1024).held < _plan(1 << 16, 1024).held
+
+
+@pytest.mark.parametrize(
+    ("shape", "t", "arrays", "expected"),
+    [
+        ((10000, 2047), "f32", 2, (1, 4)),
+        ((10000, 4095), "f32", 2, (1, 8)),
+        ((10000, 4096), "f32", 2, (4, 8)),  # no access is cut
+        ((10000, 4095), "f32", 1, (4, 8)),
+        ((10000, 4095), "f64", 2, (2, 8)),
+        ((50, 4095), "f32", 2, (4, 8)),  # too few rows to fill the machine so
+    ],
+)
+def test_rows_of_two_arrays_of_words_that_begin_anywhere_are_read_singly(
+    shape: tuple[int, int], t: str, arrays: int, expected: tuple[int, int]
+) -> None:
+    function = wf.vjp(wf.softmax) if arrays == 2 else wf.softmax
+    (step,) = function._planned(((shape, t),) * arrays, {}, "sm_90a").prepared.steps
+    plan = step.prepared.choice.plan
+    assert (plan.vector, plan.warps) == expected
 
 
 def test_the_ctas_of_a_cluster_share_a_long_row() -> None:
