@@ -41,7 +41,7 @@ gpu.module @device {
 
 ```mlir after
 gpu.module @device {
-  llvm.mlir.global external @held_0() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<0 x i8>
+  llvm.mlir.global external @held_0() {addr_space = 3 : i32, alignment = 128 : i64} : !llvm.array<0 x i8>
   func.func @wait(%x: !llvm.ptr<1>, %row: i32, %begin: i32, %first: i32, %end: i32, %thread: i32, %n: i32, %one: i32)
       -> vector<4xf32> {
     %shared = llvm.mlir.addressof @held_0 : !llvm.ptr<3>

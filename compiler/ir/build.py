@@ -214,13 +214,16 @@ def shared_buffer(op: Any, name: str, elements: int, t: Any) -> Any:
 
 
 def dynamic_shared(op: Any) -> Any:
-    """The address of the dynamic shared memory of the kernel of ``op``, whose size comes with the launch."""
+    """The address of the dynamic shared memory of the kernel of ``op``, whose size comes with the launch.
+
+    It begins at a line. A ``cp.async`` of a warp whose target begins between sectors asks the L2 cache for each twice.
+    """
     body, symbol = kernel_module(op).regions[0].blocks[0], "held_0"
     names = {ir.StringAttr(o.operation.attributes["sym_name"]).value for o in find_globals(body)}
     if symbol not in names:
         with ir.InsertionPoint.at_block_begin(body):
             linkage = ir.Attribute.parse("#llvm.linkage<external>")
-            llvm.GlobalOp(ir.Type.parse("!llvm.array<0 x i8>"), symbol, linkage, addr_space=3, alignment=16)
+            llvm.GlobalOp(ir.Type.parse("!llvm.array<0 x i8>"), symbol, linkage, addr_space=3, alignment=128)
     return llvm.AddressOfOp(ir.Type.parse("!llvm.ptr<3>"), ir.FlatSymbolRefAttr.get(symbol)).result
 
 

@@ -4,7 +4,7 @@
 
 gpu.module @device {
   // The launch says how large it is.
-  // CHECK: llvm.mlir.global external @held_0() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<0 x i8>
+  // CHECK: llvm.mlir.global external @held_0() {addr_space = 3 : i32, alignment = 128 : i64} : !llvm.array<0 x i8>
 
   // Two inputs in a CTA of 32 threads. The slots of the second one lie behind those of the first, 2 * 32 * 16 bytes.
   // CHECK-LABEL: func.func @two_inputs
