@@ -4,6 +4,9 @@ Upstream has no such accesses, so they become inline PTX: of 16, 8 or 4 bytes, a
 all on targets without cache policies, stay as they are. Loads and asynchronous copies of ``whole_lines``, also of 2
 bytes, have no policy: they say that the cache is to read 128 bytes.
 
+A copy with a policy that fills the end of its bytes with zeros has an address that ``ptxas`` cannot take apart. Of one
+that is a uniform register and another, ``ptxas`` 13.0 and 13.5 make an instruction that GPUs of sm_90 refuse to run.
+
 Read once and not again:
 
 ```mlir before
@@ -89,15 +92,27 @@ def _hint(op: Any, accesses: list[Any]) -> None:
         made = f"createpolicy.fractional.L2::{str_attr(op, 'policy', POLICIES)}.b64 $0, 1.0;"
         word = ir.IntegerType.get_signless(64)
         policy = llvm.inline_asm(word, [], made, "=l")
+        zero = _opaque_zero() if any(map(_fills, accesses)) else None
     for access in accesses:
         with before(access):
             if access.name == "llvm.load":
                 replace(access, [_load(access, "L2::cache_hint", policy)])
             elif access.name == COPY:
-                replace(access, _copy(access, "L2::cache_hint", policy))
+                replace(access, _copy(access, "L2::cache_hint", policy, zero=zero if _fills(access) else None))
             else:
                 _store(access, policy)
                 replace(access, [])
+
+
+def _fills(access: Any) -> bool:
+    """Whether an access is a copy with a number of bytes to read, behind which zeros follow."""
+    return bool(access.name == COPY and len(access.operands) > 2)
+
+
+def _opaque_zero() -> Any:
+    """A zero that neither LLVM nor ``ptxas`` knows: a grid has fewer than 2^16 CTAs along z."""
+    text = "{ mov.u32 $0, %nctaid.z; shr.b32 $0, $0, 16; }"
+    return llvm.inline_asm(ir.IntegerType.get_signless(32), [], text, "=r")
 
 
 def _load(access: Any, hint: str, *policy: Any) -> Any:
@@ -138,10 +153,12 @@ def _store(access: Any, policy: Any) -> None:
     llvm.inline_asm(None, [where, *words, policy], text, constraints, has_side_effects=True)
 
 
-def _copy(access: Any, hint: str, *policy: Any) -> list[Any]:
+def _copy(access: Any, hint: str, *policy: Any, zero: Any = None) -> list[Any]:
     """Makes a copy to shared memory with a hint, which may have a policy; it has no results."""
     operands, nbytes = list(access.operands), _bytes(access)
     to = llvm.ptrtoint(ir.IntegerType.get_signless(32), operands[0])
+    if zero is not None:
+        to = llvm.xor(to, zero)
     cache = "cg" if nbytes == 16 else "ca"
     last = [*operands[2:], *policy]
     names = "".join(f", ${2 + i}" for i in range(len(last)))

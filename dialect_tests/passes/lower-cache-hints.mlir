@@ -70,11 +70,14 @@ func.func @copies_of_whole_lines(%x: !llvm.ptr<1>, %to: !llvm.ptr<3>, %bytes: i3
   return
 }
 
-// Copies of what is read once have a policy.
+// Copies of what is read once have a policy. One with a count of bytes has an address that ptxas cannot take apart.
 // CHECK-LABEL: func.func @copies_with_a_policy
 func.func @copies_with_a_policy(%x: !llvm.ptr<1>, %to: !llvm.ptr<3>, %bytes: i32) {
   // CHECK: %[[POLICY:.*]] = llvm.inline_asm "createpolicy.fractional.L2::evict_first.b64 $0, 1.0;"
-  // CHECK: llvm.inline_asm has_side_effects "cp.async.cg.shared.global.L2::cache_hint [$0], [$1], 16, $2, $3;", "r,l,r,l" %{{.*}}, %{{.*}}, %{{.*}}, %[[POLICY]]
+  // CHECK: %[[ZERO:.*]] = llvm.inline_asm "{ mov.u32 $0, %nctaid.z; shr.b32 $0, $0, 16; }", "=r"
+  // CHECK: %[[ADDRESS:.*]] = llvm.ptrtoint %arg1
+  // CHECK: %[[TO:.*]] = llvm.xor %[[ADDRESS]], %[[ZERO]]
+  // CHECK: llvm.inline_asm has_side_effects "cp.async.cg.shared.global.L2::cache_hint [$0], [$1], 16, $2, $3;", "r,l,r,l" %[[TO]], %{{.*}}, %{{.*}}, %[[POLICY]]
   // CHECK: llvm.inline_asm has_side_effects "cp.async.ca.shared.global.L2::cache_hint [$0], [$1], 4, $2;", "r,l,l"
   %h = "fold.cached"(%x) {policy = "evict_first"} : (!llvm.ptr<1>) -> !llvm.ptr<1>
   nvvm.cp.async.shared.global %to, %h, 16, cache = cg, %bytes : !llvm.ptr<3>, !llvm.ptr<1>, i32
