@@ -20,10 +20,14 @@ from ..task import FILLING_WARPS, Notes, Task
 
 ROW_BYTES = threshold(63, "bytes of a row", sittings.SHORT_COLUMNS)
 """Up to here rows are crowded."""
-ITEMS = threshold((2, 4), "bytes of an element", sittings.SHORT_COLUMNS)
-"""Only of floats of these: bytes are combined word by word in blocks."""
-ROWS = threshold((4, 256), "rows", sittings.SHORT_COLUMNS)
-"""Not of fewer, and not of more."""
+LEAST_ITEM = threshold({True: 2, False: 4}, "bytes of an element, by whether it is a float", sittings.SHORT_COLUMNS)
+"""Narrower ones are as fast otherwise: bytes are combined word by word."""
+LEAST_ROW_BYTES = threshold({2: 16, 4: 16, 8: 32}, "bytes of a row, by bytes of an element", sittings.SHORT_COLUMNS)
+"""Shorter rows are as fast otherwise."""
+LEAST_ROWS = threshold(4, "rows", sittings.SHORT_COLUMNS)
+"""Not of fewer."""
+MOST_ROWS = threshold({2: 256, 4: 100, 8: 100}, "rows, by bytes of an element", sittings.SHORT_COLUMNS)
+"""Nor of more."""
 LANES = threshold(8, "lanes along the rows", sittings.SHORT_COLUMNS)
 """The most, or half as many as there are rows."""
 UNROLL = threshold(4, "accesses in flight", sittings.SHORT_COLUMNS)
@@ -32,17 +36,20 @@ UNROLL = threshold(4, "accesses in flight", sittings.SHORT_COLUMNS)
 
 def plan(task: Task, notes: Notes) -> Plan | None:
     """A plan whose lanes lie along short rows of a middle axis; None where others are faster, or serve alone."""
-    g, vector = task.geometry, WIDEST // task.itemsize
-    least, most = ROWS
-    if len(g.kept) < 2 or task.itemsize not in ITEMS or not least <= g.n_reduced <= most or task.is_portable:
+    g, vector, inputs = task.geometry, WIDEST // task.itemsize, task.program.inputs
+    narrow = any(t.itemsize < LEAST_ITEM[t.is_float] for t in inputs)
+    some = LEAST_ROWS <= g.n_reduced <= MOST_ROWS.get(task.itemsize, 0)
+    if len(g.kept) < 2 or narrow or not some or task.is_portable:
         return None
-    simple = task.state_registers == 1 and not task.has_long_combine and not task.program.uses_index
-    if not simple or not task.monoid.commutative or g.columns * task.itemsize > ROW_BYTES:
+    simple = len(task.monoid.state) == 1 and not task.has_long_combine and not task.program.uses_index
+    if not simple or not task.monoid.commutative:
+        return None
+    if not LEAST_ROW_BYTES[task.itemsize] <= g.columns * task.itemsize <= ROW_BYTES:
         return None
     lanes = min(LANES, ceil2(g.n_reduced) // 2)
     threads = g.n_kept // vector * lanes
-    dense = all(len(g.reduced) == 1 and g.reduced[0].strides[i] == g.columns for i in range(len(task.program.inputs)))
-    if not dense or len({t.itemsize for t in task.program.inputs}) > 1 or not task.program.inputs[0].is_float:
+    dense = all(len(g.reduced) == 1 and g.reduced[0].strides[i] == g.columns for i in range(len(inputs)))
+    if not dense or len({t.itemsize for t in inputs}) > 1:
         return None
     if g.columns % vector or not task.is_aligned("kept", vector) or threads < FILLING_WARPS * task.machine * WARP:
         return None

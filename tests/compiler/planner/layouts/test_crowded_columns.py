@@ -17,11 +17,13 @@ from warpfold.compiler.planner.choose import choose
         ((1 << 18, 20, 8), "bf16", 8, 4),
         ((1 << 18, 250, 8), "bf16", 8, 4),
         ((1 << 18, 16, 8), "f32", 8, 2),
+        ((1 << 18, 16, 8), "i32", 8, 2),
+        ((1 << 18, 64, 4), "f64", 8, 4),
     ],
 )
 def test_lanes_lie_along_short_rows(shape: tuple[int, ...], t: str, lanes: int, unroll: int) -> None:
     plan = choose(simple("sum", shape, (1,), t)).plan
-    assert (plan.fast, plan.walk, plan.vector * (4 if t == "f32" else 2)) == ("kept", "interleaved", 16)
+    assert (plan.fast, plan.walk, plan.vector * int(t.lstrip("bif")) // 8) == ("kept", "interleaved", 16)
     assert (plan.lanes, plan.unroll, plan.warps, plan.warps_kept) == (lanes, unroll, 1, 8)
 
 
@@ -33,6 +35,9 @@ def test_lanes_lie_along_short_rows(shape: tuple[int, ...], t: str, lanes: int, 
         ("sum", (1 << 8, 16, 8), "bf16"),  # a small array
         ("sum", (1 << 18, 16, 12), "bf16"),  # rows are no whole accesses
         ("sum", (1 << 18, 16, 16), "i8"),
+        ("sum", (1 << 18, 16, 8), "i16"),
+        ("sum", (1 << 18, 101, 4), "f64"),
+        ("sum", (1 << 18, 16, 2), "f64"),  # rows of one access
         ("var", (1 << 18, 16, 8), "bf16"),
         ("argmax", (1 << 18, 16, 8), "bf16"),
     ],
