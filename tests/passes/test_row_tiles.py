@@ -15,6 +15,7 @@ from kernel_programs import layer_norm, operand, placed, run, softmax, task_of, 
 from warpfold.compiler.dtypes import F16, F32, F64
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.planner.choose import choose
+from warpfold.compiler.planner.resident.tiled import MOST_WAITS
 from warpfold.compiler.program.graph import Program
 from warpfold.compiler.program.values import cast
 from warpfold.runtime.emulator.profiler import Profiler
@@ -198,16 +199,17 @@ def test_arrays_of_several_types_have_parts_of_the_tile(shape: tuple[int, int], 
         *((n, t) for n in (36, 63, 65, 77, 100, 127, 254, 255, 1000, 1001) for t in (np.float16, np.float32)),
     ],
 )
-def test_no_two_lanes_wait_for_a_bank(columns: int, dtype: Any) -> None:
-    """Where no lane is without a row."""
+def test_lanes_wait_for_no_bank_or_few_words_of_one(columns: int, dtype: Any) -> None:
+    """Where no lane is without a row: rows of narrow elements have few lanes, at the cost of some waits."""
     two = _filled(2, columns, 0, dtype)[0]
     plan = choose(task_of(softmax(TYPES[dtype]), [two, two], (0,)), "tile_bytes=32768").plan
     x, _ = _filled(2 * plan.slots, columns, columns % 3, dtype)
     y, tool = np.empty_like(x), Profiler()
     assert run(softmax(TYPES[dtype]), [x], [y], tool=tool, plan="tile_bytes=32768").plan == plan
     (profile,) = tool.profiles
+    waits = 0 if np.dtype(dtype).itemsize >= 4 else MOST_WAITS - 1
     assert profile.shared
-    assert profile.bank_conflicts == 0
+    assert profile.bank_conflicts <= waits * sum(banks.ideal for banks in profile.shared.values())
 
 
 def test_rows_that_do_not_follow_each_other_have_no_tile() -> None:
