@@ -194,8 +194,8 @@ def waiting(program: Program) -> frozenset[int]:
 def are_whole(task: Task, plan: Plan) -> bool:
     """Whether all arrays with elements of rows have accesses of WIDEST bytes.
 
-    On an H100 copies of fewer that the end of a row cuts, and that tell the L2 cache what to keep, were refused as an
-    illegal instruction.
+    Copies of fewer bytes, which the end of a row cuts inside a word, were not measured: they are inputs of narrow
+    elements beside wider ones, such as masks.
     """
     return all(plan.vector * task.operand_type(i).itemsize >= WIDEST for i in elements_of(task))
 
