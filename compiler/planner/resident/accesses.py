@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 
 from ...dtypes import BIT, NUMBER
 from ...plan.fields import Access
-from ...program.graph import ELEMENT, KEPT, REDUCED, SECTION, SIDE, Space
+from ...postorder import postorder
+from ...program.graph import ELEMENT, KEPT, REDUCED, SECTION, SIDE, Expr, Space
 from ...space.geometry import Dim
 from .. import few, sittings
 from ..alignment import WIDEST
@@ -36,6 +37,12 @@ def spaces(task: Task) -> tuple[Space, ...]:
     """The space of each input, then of each output."""
     outputs = (ELEMENT if o.space & REDUCED else o.space or KEPT for o in task.program.outputs)
     return (*task.program.input_spaces, *outputs)
+
+
+def inputs_of(roots: Sequence[Expr]) -> set[int]:
+    """The inputs of which values are made, where the results of folds are known."""
+    nodes = postorder(roots, lambda e: () if e.op == "result" else e.args)
+    return {e.value for e in nodes if e.op == "input"}  # type: ignore[misc]
 
 
 def elements_of(task: Task) -> list[int]:

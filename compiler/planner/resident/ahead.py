@@ -12,10 +12,11 @@ from math import ceil
 
 from ...dtypes import NUMBER
 from ...plan.plan import Plan
-from ...program.graph import REDUCED, Expr, walk
+from ...program.graph import REDUCED
 from .. import sittings
 from ..table import threshold
 from ..task import Notes, Task
+from .accesses import inputs_of
 
 CTAS = threshold(2, "CTAs per SM", sittings.READ_AHEAD)
 """Up to here rows are few."""
@@ -44,13 +45,8 @@ def serves(task: Task, plan: Plan) -> bool:
 
 def _late(task: Task) -> list[int]:
     """The arrays that results need, but no fold: weights, and classes with what is gathered by them."""
-    folded, needed = (_inputs(ends) for ends in (task.program.reduces, task.program.outputs))
-    return [i for i in sorted(needed - folded) if task.operand_type(i) != NUMBER]
-
-
-def _inputs(ends: tuple[Expr, ...]) -> set[int]:
-    """The inputs of which values are made."""
-    return {e.value for e in walk(ends) if e.op == "input"}  # type: ignore[misc]
+    folded = inputs_of([a for r in task.program.reduces for a in r.args])
+    return [i for i in sorted(inputs_of(task.program.outputs) - folded) if task.operand_type(i) != NUMBER]
 
 
 def _is_along_rows(task: Task, operand: int) -> bool:

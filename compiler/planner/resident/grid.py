@@ -11,9 +11,8 @@ from ...plan.fields import MOST_HELD
 from ...plan.launch import Launch
 from ...plan.layout import layout_of
 from ...plan.plan import Plan
-from ...postorder import postorder
 from ...program.analysis.cost import COST
-from ...program.graph import ELEMENT, REDUCED, Expr, Program, walk
+from ...program.graph import ELEMENT, REDUCED, Program, walk
 from ...target import WARP
 from .. import sittings
 from ..alignment import WIDEST
@@ -22,7 +21,7 @@ from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Notes, Task
 from . import columns
-from .accesses import accesses, elements_of, vector_of, writes_bits
+from .accesses import accesses, elements_of, inputs_of, vector_of, writes_bits
 from .rows import count_of
 
 WARPS = threshold(16, "warps of a CTA", sittings.GRID_ROWS)
@@ -187,7 +186,7 @@ def waiting(program: Program) -> frozenset[int]:
     """The inputs that several walks along a row read."""
     results = tuple(o for o in program.outputs if o.space & REDUCED)
     walks = [*(e.args for e in program.reduces), results]
-    read = [{e.value for e in postorder(roots, _below) if e.op == "input"} for roots in walks]
+    read = [inputs_of(roots) for roots in walks]
     return frozenset(i for i in range(len(program.inputs)) if sum(i in own for own in read) > 1)
 
 
@@ -200,21 +199,10 @@ def are_whole(task: Task, plan: Plan) -> bool:
     return all(plan.vector * task.operand_type(i).itemsize >= WIDEST for i in elements_of(task))
 
 
-def folded(program: Program) -> frozenset[int]:
-    """The inputs that folds read."""
-    read = {e.value for r in program.reduces for e in postorder(r.args, _below) if e.op == "input"}
-    return frozenset(i for i in range(len(program.inputs)) if i in read)
-
-
 def waiting_elements(task: Task) -> list[int]:
     """Those of the inputs that vary along the whole row: an array that is spread along it needs no place to wait."""
     own = waiting(task.program)
     return [i for i in elements_of(task) if i in own]
-
-
-def _below(e: Expr) -> tuple[Expr, ...]:
-    """The operands that a walk computes anew: results of folds are known."""
-    return () if e.op == "result" else e.args
 
 
 def room(task: Task, plan: Plan, limit: int) -> int:

@@ -11,7 +11,8 @@ from ...program.graph import REDUCED
 from .. import sittings
 from ..table import threshold
 from ..task import Task
-from . import grid, rows
+from . import rows
+from .accesses import inputs_of
 
 WALKED = threshold(2, "bytes of an element", sittings.WALKED_SLOTS)
 """Rows of one large array that begin anywhere and wait in shared memory are walked in a loop if their elements have no
@@ -30,7 +31,7 @@ def for_any_length(task: Task, plan: Plan, facts: Facts) -> tuple[Plan, Facts]:
     """``plan`` and its ``facts`` as they are for rows of any length, if such a kernel is no slower; else both."""
     if plan.resident != "shared" or [facts.access[i] for i in facts.waiting] != ["shifted"]:
         return plan, facts
-    if any(facts.access[i] == "unaligned" for i in grid.folded(task.program)):
+    if any(facts.access[i] == "unaligned" for r in task.program.reduces for i in inputs_of(r.args)):
         return plan, facts  # which takes branches, and the loop of a fold has none
     (item,) = (task.program.inputs[i].itemsize for i in facts.waiting)
     large, weighted = task.geometry.n_kept * task.geometry.n_reduced >= LARGE, REDUCED in task.program.input_spaces
