@@ -9,7 +9,9 @@ from ...compiler.planner.task import Notes
 from ...compiler.program.cuts.cut import cut
 from ...compiler.program.cuts.steps import Step
 from ...compiler.target import target
-from ...runtime.programs.plans import Machine, PreparedProgram, StepPlanner
+from ...runtime.programs.machine import Machine
+from ...runtime.programs.plans import PreparedProgram
+from ...runtime.programs.step_tasks import StepTasks
 from ..requests.program_request import ProgramRequest
 
 Rows = tuple[tuple[int, ...], tuple[int, ...]]
@@ -31,10 +33,10 @@ class CutRows(NamedTuple):
 def cut_rows(request: ProgramRequest, prepared: PreparedProgram, arch: str) -> dict[Rows, CutRows]:
     """The rows that are cut: of the steps that there were if a CTA owned every row, those that are there no more."""
     machine = Machine(target(arch), target(arch).sms)
-    planner = StepPlanner(prepared.program, *request.specs, machine, request.determinism)
-    whole = cut(prepared.program, lambda *_: True, planner.order)
+    tasks = StepTasks(prepared.program, *request.specs, machine, request.determinism)
+    whole = cut(prepared.program, lambda *_: True, tasks.order)
     found = {}
-    for step, task in zip(whole.steps, planner.tasks(whole), strict=True):
+    for step, task in zip(whole.steps, tasks.of(whole), strict=True):
         rows = step.kept, step.reduced
         if not _owns(step) or rows in owned(prepared):
             continue

@@ -31,8 +31,9 @@ from ..prepare import Prepared, artifact
 from ..tuned_plans import words as plan_words
 from ..view import ArraySpec
 from . import run, traces
+from .machine import Machine
 from .planned import Planned
-from .plans import Machine, PreparedProgram, PreparedStep, StepPlanner, asked_of
+from .plans import PreparedProgram, PreparedStep, StepPlanner, asked_of
 
 if TYPE_CHECKING:
     from ...compiler.driver.pipeline import Stage
@@ -147,7 +148,7 @@ class CompiledProgram:
         machine = Machine(target(a.kernels[0].arch), backend.sms)
         asks, options = menu_of(a.plan)
         own = StepPlanner(a.program, arrays, outputs, machine, a.determinism, few=asks)
-        tasks, asked = own.tasks(a.steps), asked_of(a.steps, options)
+        tasks, asked = own.tasks.of(a.steps), asked_of(a.steps, options)
         plans = [self._choice(*each) for each in zip(tasks, a.kernels, asked, strict=True)]
         ready = [Prepared(Traced(t.program, (), 0), t, c) for t, c in zip(tasks, plans, strict=True)]
         return own.planned(a.steps, ready)

@@ -12,7 +12,8 @@ from ...compiler.target import target
 from ..arrays import conversion
 from ..view import ArraySpec, contiguous, dense
 from .arguments import Arguments
-from .plans import Machine, PreparedProgram, prepare_program
+from .machine import Machine
+from .plans import PreparedProgram, prepare_program
 from .run import result_kinds
 from .traces import Traces, names_of
 

@@ -28,7 +28,8 @@ from ..calls.operands import Operands
 from ..execute import bound, collect
 from ..prepare import artifact
 from ..view import ArraySpec, View
-from .plans import Machine, PreparedProgram, PreparedStep, prepare_program
+from .machine import Machine
+from .plans import PreparedProgram, PreparedStep, prepare_program
 
 if TYPE_CHECKING:
     from ..backends.launch_buffers import PackedLaunch

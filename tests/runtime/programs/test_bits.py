@@ -315,7 +315,7 @@ def test_rows_that_fill_words_are_one() -> None:
 
 
 def test_rows_that_share_words_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("warpfold.runtime.programs.plans.WORD", 4)
+    monkeypatch.setattr("warpfold.runtime.programs.row_cuts.WORD", 4)
     with pytest.raises(
         PlanError, match=r"WF431: rows of relu do not begin at words of bits: their bits are \[128, 100"
     ):
