@@ -13,7 +13,6 @@ FIXED = {
     "HALF",
     "FOUR_WARPS",
     "NUMBERS",
-    "INDEX_LIMIT",
     "HUGE",
     "MOST_PARTS",
     "MOST_DIMS",

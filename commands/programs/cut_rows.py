@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...compiler.planner.resident.choose import cuts, owning
+from ...compiler.planner.resident.asked import cuts
+from ...compiler.planner.resident.residency import owning
 from ...compiler.planner.task import Notes
 from ...compiler.program.cuts.cut import cut
 from ...compiler.program.cuts.steps import Step

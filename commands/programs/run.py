@@ -10,7 +10,7 @@ import numpy as np
 
 from ...compiler.errors import error
 from ...compiler.laws.check import warn_thoroughly
-from ...compiler.planner.resident.choose import is_far
+from ...compiler.planner.resident.residency import is_far
 from ...compiler.program.array_program import ArrayProgram, Fold
 from ...compiler.program.cuts.cut import rewritten
 from ...compiler.program.graph import Expr

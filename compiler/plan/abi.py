@@ -40,6 +40,8 @@ HALF = 2
 """Bytes of an element of a block that a warp turns."""
 NUMBER_BITS = 24
 """Bits of a word that an 8-bit element leaves to its number."""
+INDEX_LIMIT = 2**31 - 2**24
+"""Offsets below this fit 32-bit arithmetic with room for one step past the end."""
 
 
 RARE = (

@@ -17,7 +17,7 @@ from itertools import pairwise
 
 from ..dtypes import DType
 from ..plan import tiles
-from ..plan.abi import NUMBER_BITS, Facts
+from ..plan.abi import INDEX_LIMIT, NUMBER_BITS, Facts
 from ..plan.checks import check
 from ..plan.fields import OWN_WALKS, Access, Axis
 from ..plan.kernels import second_of_both
@@ -40,8 +40,6 @@ from .task import PORTABLE_SMS, Choice, Notes, Task
 
 NUMBERS = 1 << NUMBER_BITS
 """Elements of a result whose numbers fit a word beside a byte."""
-INDEX_LIMIT = 2**31 - 2**24
-"""Offsets below this fit 32-bit arithmetic with room for one step past the end."""
 
 
 def choose(task: Task, wanted: str = "", *, split: bool = True) -> Choice:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import error
 from ..lazy import lazy
-from ..plan.abi import Facts
+from ..plan.abi import INDEX_LIMIT, Facts
 from ..plan.checks import check
 from ..plan.plan import STATIC_SHARED, Plan
 from ..program.numeric import Array
@@ -20,7 +20,6 @@ from ..space.geometry import Dim, Geometry
 from ..target import WARP
 from . import choose as planner
 from . import sittings
-from .choose import INDEX_LIMIT
 from .limits import CTA_THREADS
 from .powers_of_two import ceil2
 from .table import Sitting, threshold

@@ -11,7 +11,9 @@ from ...compiler.plan.fields import Determinism
 from ...compiler.plan.ladder import expand, menu_of
 from ...compiler.planner import choose as planner
 from ...compiler.planner.resident import once
-from ...compiler.planner.resident.choose import cuts, is_far, meets_once, names_residency, owning
+from ...compiler.planner.resident.asked import cuts, names_residency
+from ...compiler.planner.resident.meetings import meets_once
+from ...compiler.planner.resident.residency import is_far, owning
 from ...compiler.planner.task import Notes, Task
 from ...compiler.program.array_program import ArrayProgram
 from ...compiler.program.cuts.steps import Step, Steps

@@ -7,7 +7,8 @@ from math import prod
 
 from ...compiler.plan.plan import Plan
 from ...compiler.planner.resident import sections, sides
-from ...compiler.planner.resident.choose import LITTLE_MORE, cuts, owning
+from ...compiler.planner.resident.asked import cuts
+from ...compiler.planner.resident.residency import LITTLE_MORE, owning
 from ...compiler.planner.task import Notes, Task
 from ...compiler.program.cuts.steps import Step, Steps
 from ...compiler.program.graph import REDUCED

@@ -19,7 +19,7 @@ from .steps import Operand
 Owns = Callable[[tuple[int, ...], tuple[int, ...]], bool]
 """Whether a CTA or a cluster may own the elements of each result, given the kept and the reduced dims.
 
-The planner decides: ``owning`` in ``compiler/planner/resident/choose.py``.
+The planner decides: ``owning`` in ``compiler/planner/resident/residency.py``.
 """
 
 Splits = Callable[[tuple[int, ...], tuple[int, ...], tuple[int, ...]], bool]

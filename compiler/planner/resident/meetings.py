@@ -1,0 +1,31 @@
+"""How often the CTAs of a cluster meet that share a row."""
+
+from __future__ import annotations
+
+from ...plan.plan import Plan
+from ...program.graph import walk
+from ..task import Task
+from . import (
+    held,
+)
+from .accesses import accesses, elements_of
+
+
+def meets_once(task: Task, plan: Plan | None, wanted: str = "") -> bool:
+    """Whether the CTAs of a cluster, which share rows by their ``plan`` and by options, should meet once.
+
+    Two folds that one monoid holds are one phase then: a meeting takes longer than the instructions that it saves. So
+    it is with exponentials relative to a maximum, and with variances of one large array of aligned rows: of small
+    ones, and where a loop walks a row or masks cut it, a variance in one pass takes longer. Others were not measured.
+    """
+    found, program = plan.with_options(wanted) if plan and wanted else plan, task.program
+    if found is None or found.cluster == 1 or found.resident != "shared" or found.fast != "reduced":
+        return False
+    if program.gathered or program.side or program.section:
+        return False
+    if any(e.op in ("exp", "exp2") for r in program.reduces for e in walk(r.args)):
+        return True
+    own = [i for i in elements_of(task) if i < len(program.inputs)]
+    if task.geometry.n_kept * task.geometry.n_reduced < held.LARGE:
+        return False
+    return len(own) == len(task.geometry.reduced) == 1 and accesses(task, "reduced", found.vector)[own[0]] == "aligned"

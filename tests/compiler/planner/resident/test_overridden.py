@@ -1,0 +1,74 @@
+"""Options of plans by which rows are read again: those that they have, and refusals of others."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from warpfold.compiler.errors import PlanError
+from warpfold.compiler.planner.choose import choose
+from warpfold.compiler.program.graph import KEPT
+from warpfold.compiler.target import TARGETS
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "passes"))
+from kernel_programs import scaled, softmax, task_of
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ("held=0", "WF403: .*held cannot be 0: expected a number from 1 to 64"),
+        ("cluster=2", "WF425: .*cluster=2 is for other"),
+    ],
+)
+def test_chunks_have_accesses_and_no_clusters(asked: str, message: str) -> None:
+    x = np.zeros((4, 1024), np.float32)
+    with pytest.raises(PlanError, match=message):
+        choose(task_of(softmax(), [x, x], (0,), TARGETS["sm_90a"]), f"resident=l2,{asked}")
+
+
+def test_the_accesses_that_threads_keep_follow_from_the_row() -> None:
+    x = np.zeros((4, 1024), np.float32)
+    task = task_of(softmax(), [x, x], (0,))
+    assert choose(task, "lanes=32,warps=1").plan.held == 8
+    with pytest.raises(PlanError, match=r"WF424: the threads of a row keep 8 access\(es\) each, and held=4 asks"):
+        choose(task, "lanes=32,warps=1,held=4")
+
+
+@pytest.mark.parametrize(
+    ("asked", "key", "only"),
+    [("finish=atomic", "finish=atomic", "cta"), ("walk=blocked", "walk=blocked", "interleaved"),
+     ("fast=both", "fast=both", "reduced or kept"), ("resident=", "resident=", "registers or shared or .* or memory"),
+     ("coarsening=4,finish=last_block", "coarsening=4", "0")],
+)  # fmt: skip
+def test_fields_that_rows_that_are_read_again_do_not_have(asked: str, key: str, only: str) -> None:
+    x = np.zeros((4, 1024), np.float32)
+    with pytest.raises(PlanError, match=rf"WF425: .* owns each: {key} is for other programs\n.*or set {only}"):
+        choose(task_of(softmax(), [x, x], (0,), TARGETS["sm_90a"]), asked)
+
+
+def test_a_residency_that_there_is_not() -> None:
+    x = np.zeros((4, 1024), np.float32)
+    with pytest.raises(PlanError, match=r"WF403: plan field resident cannot be 'sharde': expected one of .*shared"):
+        choose(task_of(softmax(), [x, x], (0,), TARGETS["sm_90a"]), "resident=sharde")
+
+
+def test_rows_of_any_length_are_walked_in_memory_if_asked_for() -> None:
+    x = np.lib.stride_tricks.as_strided(np.zeros(4, np.float32), (4, 1 << 22), (4 << 22, 4))
+    plan = choose(task_of(softmax(), [x, x], (0,), TARGETS["sm_90a"]), "resident=memory").plan
+    assert (plan.resident, plan.held, plan.unroll) == ("memory", 0, 4)
+    text = "WF426: resident=registers: a row has 16777216 bytes: a thread would keep 4096 accesses, at most 64"
+    with pytest.raises(PlanError, match=text):
+        choose(task_of(softmax(), [x, x], (0,), TARGETS["sm_90a"]), "resident=registers")
+
+
+@pytest.mark.parametrize("asked", ["resident=memory", "cluster=2"])
+def test_a_program_without_a_fold_has_no_rows_that_wait(asked: str) -> None:
+    x = np.zeros((4, 1024), np.float32)
+    task = task_of(scaled(KEPT), [x, x[:1], x[:, :1], x], (0,))
+    assert choose(task, "lanes=8,held=4").plan.held == 4
+    with pytest.raises(PlanError, match=f"WF427: scaled reads each element once, so that no row waits: {asked}"):
+        choose(task, asked)
