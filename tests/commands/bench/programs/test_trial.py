@@ -54,6 +54,15 @@ def test_warpfold_passes_the_check(name: str) -> None:
     assert right, f"off by {error}"
 
 
+def test_a_trial_waits_until_the_driver_has_cleared_what_pytorch_gives_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    held, waited = [6_000_000_000], []
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda: held[0])
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: held.__setitem__(0, 2_000_000_000))
+    monkeypatch.setattr("time.sleep", waited.append)
+    trial(case("softmax.f32.7x40"), "cpu")
+    assert waited == [pytest.approx(0.02)]
+
+
 def test_a_copy_moves_as_many_bytes_as_the_case() -> None:
     this = trial(case("softmax.f32.7x40"), "cpu")
     assert this.copy is not None
