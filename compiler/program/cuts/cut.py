@@ -15,7 +15,9 @@ from ..graph import Expr, Space
 from ..rewrites.approximations import approximated
 from ..rewrites.online import online
 from ..rewrites.two_pass import two_pass
-from .phases import Along, Group, Owns, Splits, above_results, folds_below, grouped
+from .grouped import grouped
+from .groups import Group, Owns, Splits, above_results, folds_below
+from .maps import Along
 from .step_programs import Buffers, named, step_of
 from .steps import Steps
 from .vertex_cut import vertex_cut

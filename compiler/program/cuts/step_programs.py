@@ -17,7 +17,7 @@ from ..array_program import ArrayProgram, Fold
 from ..graph import ELEMENT, KEPT, REDUCED, SCALAR, SECTION, SIDE, Expr, Program, Space, union
 from ..storage import parts
 from ..tracing import product
-from .phases import Group, Written, above_results
+from .groups import Group, Written, above_results
 from .steps import Buffer, Operand, Step
 
 

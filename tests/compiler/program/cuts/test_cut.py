@@ -14,7 +14,7 @@ from warpfold.commands.checking.array_values import evaluate
 from warpfold.compiler.dtypes import F32, F64
 from warpfold.compiler.program.array_program import ArrayProgram
 from warpfold.compiler.program.cuts.cut import cut
-from warpfold.compiler.program.cuts.phases import Owns
+from warpfold.compiler.program.cuts.groups import Owns
 from warpfold.compiler.program.cuts.steps import Buffer, Operand, Steps
 from warpfold.compiler.program.graph import ELEMENT, KEPT, REDUCED
 from warpfold.compiler.program.library.monoids import MAX, SUM

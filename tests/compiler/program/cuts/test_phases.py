@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.compiler.program.made_programs import Maker, softmax
-from warpfold.compiler.program.cuts.phases import grouped
+from warpfold.compiler.program.cuts.grouped import grouped
 from warpfold.compiler.program.library.monoids import MAX, SUM
 
 
