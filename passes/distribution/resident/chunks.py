@@ -15,7 +15,8 @@ from ..place import Digits, Place, Tile, place_in_tile
 from ..row import Row
 from ..walk import Chunk
 from .held_row import HeldRow
-from .row_accesses import RowAccesses, is_cut, is_shifted
+from .row_accesses import RowAccesses, is_cut
+from .row_starts import is_shifted
 from .row_states import Make, RowStates, branched
 
 

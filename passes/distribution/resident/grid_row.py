@@ -23,8 +23,10 @@ from ..place import Place, existing, first_place
 from ..walk import Chunk
 from .grid_teams import distribute_over_teams
 from .held_row import HeldRow, joined
-from .row_accesses import RowAccesses, is_cut, is_shifted
+from .row_accesses import RowAccesses, is_cut
+from .row_starts import is_shifted
 from .row_states import RowStates, branched
+from .row_stores import store_rows
 from .values import Numbered
 from .walked_row import WalkedRow
 
@@ -129,7 +131,7 @@ class GridRow:
         """
         row = self.again.row
         rows, elements = row.values.apart()
-        replace(row, place=replace(row.place, owner=owner)).store_rows(rows)
+        store_rows(replace(row, place=replace(row.place, owner=owner)), rows)
         row.values.prepare([result for _, result in elements])
         self.again.store_elements()
         self.kept.store(elements)

@@ -25,8 +25,12 @@ from ..kernel import Kernel
 from ..reader import operands_of
 from .exchange import exchanged
 from .matrix_tile import MatrixTile
-from .row_accesses import RowAccesses, is_shifted, wide
+from .row_accesses import RowAccesses, wide
+from .row_slots import hold
+from .row_starts import is_shifted
+from .row_stores import store_elements, store_rows
 from .sections import store_sections
+from .transposed_blocks import load_transposed, store_transposed
 from .values import Numbered
 
 ANCHORED = 32
@@ -76,7 +80,7 @@ class HeldRow:
         slots = {
             i: tile.hold(i)
             if tile and kernel.facts.access[i] == "matrix"
-            else row.hold(i, element(kernel.inputs[i].type))
+            else hold(row, i, element(kernel.inputs[i].type))
             for i in kernel.facts.waiting
             if kernel.plan.waits_in_slots
         }
@@ -139,7 +143,7 @@ class HeldRow:
     def _load(self, operand: int, t: Any, j: int) -> Any:
         """The elements of an input in access ``j``: those that wait, or those in memory."""
         if self.row.kernel.facts.access[operand] in TRANSPOSED:
-            found = self.row.load_transposed(operand, t)
+            found = load_transposed(self.row, operand, t)
             for known, value in zip(self.fragments, found, strict=True):
                 known[self.row.kernel.inputs[operand]] = value
             return found[j]
@@ -230,7 +234,7 @@ class HeldRow:
                 self.fragment(self.row.kernel.inputs[operand], j)
             gpu.barrier()  # all threads have read what they need of the tiles in which results are going to lie
         rows, elements = self.row.values.apart()
-        self.row.store_rows(rows)
+        store_rows(self.row, rows)
         self.store_elements(elements)
 
     def store_elements(self, elements: Numbered) -> None:
@@ -260,7 +264,7 @@ class HeldRow:
         if self.tile and kernel.facts.stores[number] == "matrix":
             self.tile.put(number, value, self._number(j))
         else:
-            self.row.store(number, value, self.starts[j], whole=self.is_whole(j))
+            store_elements(self.row, number, value, self.starts[j], whole=self.is_whole(j))
 
     def _number(self, j: int) -> Any:
         """The number of access ``j`` among those of the thread, as a value of the kernel."""
@@ -335,10 +339,10 @@ class HeldRow:
         made = [(number, [self.fragment(result, j) for j in range(len(self.starts))]) for number, result in results]
         for number, values in made:
             if self.row.kernel.facts.stores[number] in TRANSPOSED:
-                self.row.store_transposed(number, values)
+                store_transposed(self.row, number, values)
                 continue
             for j, (r, value) in enumerate(zip(self.starts, values, strict=True)):
-                self.row.store(number, value, r, whole=self.is_whole(j))
+                store_elements(self.row, number, value, r, whole=self.is_whole(j))
 
 
 def _first_known(ends: Sequence[Any], found: Container[Any], known: Container[Any]) -> list[Any]:

@@ -33,7 +33,9 @@ from ..reader import Reader
 from ..row import Row
 from .held_row import HeldRow
 from .phases import fold_phases
-from .row_accesses import RowAccesses, is_shifted, wide
+from .row_accesses import RowAccesses, wide
+from .row_slots import hold
+from .row_starts import is_shifted
 
 COLUMNS = 8
 """Lanes along the columns of a slice: neighbours read whole sectors."""
@@ -124,7 +126,7 @@ class SideFolds:
         slots, start = dict[int, Any](), 0
         for operand in kernel.facts.waiting:
             t = element(kernel.inputs[operand].type)
-            slots[operand] = accesses.hold(operand, t, start=start)
+            slots[operand] = hold(accesses, operand, t, start=start)
             start += plan.held * plan.threads * plan.vector * bytes_of(memory_type(t))
         return slots
 

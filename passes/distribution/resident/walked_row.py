@@ -15,7 +15,10 @@ from ....compiler.ir.mlir import arith, ir
 from ....compiler.plan.layout import layout_of
 from ..kernel import Kernel
 from ..span import Span, end_in_range, reduce_span
-from .row_accesses import RowAccesses, is_shifted, wide
+from .row_accesses import RowAccesses, wide
+from .row_slots import alternating, hold
+from .row_starts import is_shifted
+from .row_stores import store_elements, store_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +48,7 @@ class WalkedRow:
     def in_slots(cls, row: RowAccesses) -> WalkedRow:
         """The row of a thread whose accesses wait in shared memory."""
         kernel = row.kernel
-        slots = {i: row.hold(i, element(kernel.inputs[i].type), walked=True) for i in kernel.facts.waiting}
+        slots = {i: hold(row, i, element(kernel.inputs[i].type), walked=True) for i in kernel.facts.waiting}
         span = Span(row.begin, row.chunk.limit, row.chunk.first, layout_of(kernel.plan).step)
         return cls(row, span, kernel.plan.unroll, slots)
 
@@ -73,13 +76,13 @@ class WalkedRow:
             r = arith.select(kernel.less(r, self.span.end), r, begin)
         number = arith.shrui(arith.subi(r, begin), kernel.number(step.bit_length() - 1))
         how = {"threads": kernel.plan.threads}
-        how |= {k: v for k, v in self.row.alternating(operand).items() if k == "pitch"}
+        how |= {k: v for k, v in alternating(self.row, operand).items() if k == "pitch"}
         return kernel.make("fold.held", t, [self.slots[operand], number], how, kernel.plan.vector)
 
     def store(self) -> None:
         """Writes the results."""
         rows, _ = self.row.values.apart()
-        self.row.store_rows(rows)
+        store_rows(self.row, rows)
         self.store_elements()
 
     def store_elements(self) -> None:
@@ -98,5 +101,5 @@ class WalkedRow:
             known: dict[Any, Any] = {}
             made = [(number, self._fragment(result, r, known)) for number, result in elements]
             for number, value in made:
-                self.row.store(number, value, r, whole=False)
+                store_elements(self.row, number, value, r, whole=False)
             ir.Operation.create("fold.yield", [], [])
