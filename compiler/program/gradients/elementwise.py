@@ -1,7 +1,7 @@
 """The adjoint of each elementwise operation: what an operand gains from the gradient of the result.
 
 Where a function has no derivative, its rule takes what PyTorch takes: 0 for ``abs`` at 0, half for each of two equal
-operands of ``maximum`` and ``minimum``, 0 for functions with steps.
+operands of ``maximum`` and ``minimum``, all for what equals a bound of ``clip``, 0 for functions with steps.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..compositions import BOUND
 from ..functions import cos, cosh, exp, isnan, log, rsqrt, sin, sinh, where
 from ..symbols import Sym, constant, node
 
@@ -40,7 +41,10 @@ def _of_power(g: Sym, z: Sym, x: Sym, y: Sym) -> Parts:
 
 
 def _of_extreme(g: Sym, z: Sym, x: Sym, y: Sym) -> Parts:
-    """All of it to the operand that was taken, half to each of two equal ones."""
+    """All of it to the operand that was taken, half to each of two equal ones; none to NaN that ``y`` bounds."""
+    if z.expr.value == BOUND:
+        inside, beyond = (x >= y, x < y) if z.expr.op == "max" else (x <= y, x > y)
+        return where(inside, g, 0.0), where(beyond, g, 0.0)
     half = g * 0.5
     taken, other = (x == z) | isnan(x), (y == z) | isnan(y)
     return where(taken, where(other, half, g), 0.0), where(other, where(taken, half, g), 0.0)

@@ -44,6 +44,7 @@ PAIRS: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...]]]
     "leaky_relu": (wf.leaky_relu, F.leaky_relu, (X,)),
     "sigmoid": (wf.sigmoid, torch.sigmoid, (X,)),
     "clip": (lambda x: wf.clip(x, -0.5, 0.5), lambda x: torch.clip(x, -0.5, 0.5), (X,)),
+    "bounds that are met": (wf.clip, torch.clip, (X.round(), X.flip(1).round(), X.flip(0).round())),
     "sum": (lambda x: wf.sum(x, axis=1), lambda x: x.sum(1), (X,)),
     "a mask": (lambda x: wf.sum(x, axis=1, where=X > 0), lambda x: (x * (X > 0)).sum(1), (X,)),
     "mean of all": (wf.mean, torch.mean, (X,)),

@@ -49,6 +49,8 @@ def test_what_is_taken_where_there_is_no_derivative() -> None:
     assert derived(wf.abs, [one], [zero]) == [0.0]
     assert derived(wf.maximum, [one], [two, two]) == [0.5, 0.5]
     assert derived(wf.minimum, [one], [two, zero]) == [0.0, 1.0]
+    assert derived(wf.clip, [one], [two, two, two]) == [1.0, 0.0, 0.0]
+    assert derived(lambda x: wf.clip(x, -1.0, 1.0), [one], [np.full(1, math.nan)]) == [0.0]
     assert derived(lambda x: x**2.5, [one], [zero]) == [0.0]
     assert derived(lambda x, y: x**y, [one], [zero, two]) == [0.0, 0.0]
     assert derived(lambda x: wf.where(x > 0, x, 0.0), [one], [zero]) == [0.0]
