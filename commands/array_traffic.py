@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..compiler.dtypes import BIT, dtype
-from ..runtime.emulator.profiler import Profile
+from ..runtime.emulator.counters import Profile
 from ..runtime.programs.plans import PreparedProgram
 from . import terminal
 from .emulated import Watched, Work

@@ -25,7 +25,7 @@ from .requests import inputs
 from .requests.request import Request
 
 if TYPE_CHECKING:
-    from ..runtime.emulator.profiler import Profile
+    from ..runtime.emulator.counters import Profile
 
 T = TypeVar("T")
 LAUNCHES, SECONDS = 21, 1.0
@@ -179,7 +179,7 @@ class Ground:
 
 def counts_of(profiles: Sequence[Profile], elements: int) -> Counts:
     """The counts of all launches of a rung."""
-    from ..runtime.emulator.profiler import total
+    from ..runtime.emulator.counters import total
 
     seen = total(profiles)
     loads = seen.traffic("global load")

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ..compiler.errors import Location
-from ..runtime.emulator.profiler import CLASSES, Line, Profile, Profiler, total
+from ..runtime.emulator.counters import Line, Profile, total
+from ..runtime.emulator.instruction_classes import CLASSES
+from ..runtime.emulator.profiler import Profiler
 from ..runtime.emulator.ptx.demangle import demangle
 from ..runtime.emulator.traffic import SECTOR
 from ..runtime.prepare import Prepared, artifact

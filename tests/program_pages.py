@@ -17,7 +17,8 @@ from access_picture import Line, Panel, Seen, drawn, run_under, watched
 from walk_pages import Case, ones, rows, stretch
 
 import warpfold as wf
-from warpfold.runtime.emulator.profiler import Profiler, total
+from warpfold.runtime.emulator.counters import total
+from warpfold.runtime.emulator.profiler import Profiler
 
 PAGE = Path(__file__).parent.parent / "docs" / "programs.md"
 FOLDER = PAGE.with_suffix("")

@@ -26,7 +26,8 @@ from warpfold.compiler.program.tracing import program
 from warpfold.compiler.space.geometry import collapse
 from warpfold.compiler.target import DEFAULT
 from warpfold.runtime import api
-from warpfold.runtime.emulator.profiler import Profiler, total
+from warpfold.runtime.emulator.counters import total
+from warpfold.runtime.emulator.profiler import Profiler
 
 FOLDER = Path(__file__).parent.parent / "docs" / "walks"
 

@@ -17,7 +17,8 @@ from ...compiler.plan.ladder import MASK_RUNGS, PROGRAM_RUNGS, Rung
 from ...compiler.postorder import postorder
 from ...runtime.backends.emulator_backend import EmulatorBackend
 from ...runtime.backends.select import backend_for
-from ...runtime.emulator.profiler import Profiler, total
+from ...runtime.emulator.counters import total
+from ...runtime.emulator.profiler import Profiler
 from ...runtime.emulator.traffic import SECTOR
 from ...runtime.programs.run import operands_of
 from .. import array_traffic, terminal

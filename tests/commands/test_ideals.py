@@ -11,7 +11,8 @@ from warpfold.commands.ideals import ideals
 from warpfold.commands.profile import metrics
 from warpfold.commands.requests.request import Request
 from warpfold.compiler.plan.ladder import RUNGS
-from warpfold.runtime.emulator.profiler import Profile, Profiler
+from warpfold.runtime.emulator.counters import Profile
+from warpfold.runtime.emulator.profiler import Profiler
 from warpfold.runtime.prepare import Prepared, artifact
 
 NARROW = ("20000x3 0", "5000x20 0")

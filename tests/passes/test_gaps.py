@@ -7,7 +7,8 @@ from arrays import laid, numbers
 
 import warpfold as wf
 from warpfold.compiler.driver.artifact import Artifact
-from warpfold.runtime.emulator.profiler import Profiler, total
+from warpfold.runtime.emulator.counters import total
+from warpfold.runtime.emulator.profiler import Profiler
 
 
 def test_several_kept_dims(artifacts: list[Artifact]) -> None:

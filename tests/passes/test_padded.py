@@ -12,7 +12,8 @@ import pytest
 from arrays import numbers, placed
 
 import warpfold as wf
-from warpfold.runtime.emulator.profiler import Profiler, total
+from warpfold.runtime.emulator.counters import total
+from warpfold.runtime.emulator.profiler import Profiler
 
 PLAN = "walk=padded,unroll=2"
 TYPES = [

@@ -11,7 +11,8 @@ from arrays import numbers, placed
 import warpfold as wf
 from warpfold.compiler.plan.tiles import SECTOR
 from warpfold.runtime.api import plan_for
-from warpfold.runtime.emulator.profiler import Profiler, total
+from warpfold.runtime.emulator.counters import total
+from warpfold.runtime.emulator.profiler import Profiler
 
 PLAN = "fast=kept,lanes=1,warps=1,finish=cta"
 

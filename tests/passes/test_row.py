@@ -15,7 +15,8 @@ import warpfold as wf
 from warpfold.compiler.driver.artifact import Artifact
 from warpfold.compiler.plan.abi import Facts
 from warpfold.runtime.compiled import serves
-from warpfold.runtime.emulator.profiler import Profiler, total
+from warpfold.runtime.emulator.counters import total
+from warpfold.runtime.emulator.profiler import Profiler
 
 
 @pytest.mark.parametrize("finish", ["cta", "last_block,coarsening=4", "two_kernels,coarsening=4"])

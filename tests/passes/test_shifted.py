@@ -14,7 +14,8 @@ from arrays import accesses, placed
 import warpfold as wf
 from warpfold.compiler.driver.artifact import Artifact
 from warpfold.compiler.planner.alignment import WIDEST
-from warpfold.runtime.emulator.profiler import Profiler, total
+from warpfold.runtime.emulator.counters import total
+from warpfold.runtime.emulator.profiler import Profiler
 
 LENGTHS = range(2, 71)
 """A row of one element is no row to the planner, and read as such."""

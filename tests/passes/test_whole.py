@@ -7,7 +7,8 @@ import pytest
 from arrays import numbers, placed
 
 import warpfold as wf
-from warpfold.runtime.emulator.profiler import Profiler, total
+from warpfold.runtime.emulator.counters import total
+from warpfold.runtime.emulator.profiler import Profiler
 
 
 @pytest.mark.parametrize("rows", [1 << 10, (1 << 10) + 5])

@@ -15,7 +15,8 @@ from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.planner.columns import SEVERAL_REGISTERS
 from warpfold.runtime import api
 from warpfold.runtime.backends.emulator_backend import emulator
-from warpfold.runtime.emulator.profiler import Profile, Profiler
+from warpfold.runtime.emulator.counters import Profile
+from warpfold.runtime.emulator.profiler import Profiler
 from warpfold.runtime.emulator.traffic import SECTOR
 
 SMALL = 1 << 16

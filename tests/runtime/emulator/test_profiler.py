@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from warpfold.runtime import emulator
 from warpfold.runtime.emulator import traffic
-from warpfold.runtime.emulator.profiler import Profile, class_of, profile, total
+from warpfold.runtime.emulator.counters import Profile, total
+from warpfold.runtime.emulator.instruction_classes import class_of
+from warpfold.runtime.emulator.profiler import profile
 
 from .emulator_harness import DATA, HEADER, module
 

@@ -8,7 +8,8 @@ import pytest
 from warpfold.commands.requests.inputs import aligned
 from warpfold.runtime.arrays.conversion import view
 from warpfold.runtime.backends.emulator_backend import EmulatorBackend
-from warpfold.runtime.emulator.profiler import Profiler, total
+from warpfold.runtime.emulator.counters import total
+from warpfold.runtime.emulator.profiler import Profiler
 from warpfold.runtime.ptxas import assemble, find_ptxas
 from warpfold.runtime.tuning.bandwidth_kernels import EMPTY, READINGS, STEADY, Reading, artifact
 
