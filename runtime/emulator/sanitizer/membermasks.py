@@ -36,7 +36,7 @@ class Membermasks:
         if isinstance(member, Imm) and int(member.value) & _FULL == _FULL and lanes.whole:
             self.mask = None
             if barrier:
-                self.order.warps_meet(lanes.warps)
+                self.order.barriers.warps_meet(lanes.warps)
             return
         if isinstance(member, Reg):
             masks = lanes.rows(np.asarray(machine.read(lanes, member.index)))
@@ -60,9 +60,9 @@ class Membermasks:
 
     def _meet(self, lanes: Threads, named: Array, whole: Array) -> None:
         if whole.any():
-            self.order.warps_meet(lanes.warps[whole])
+            self.order.barriers.warps_meet(lanes.warps[whole])
         if not whole.all():
-            self.order.lanes_meet(lanes.warps[~whole], named[~whole] & lanes.present[~whole][:, :, None])
+            self.order.barriers.lanes_meet(lanes.warps[~whole], named[~whole] & lanes.present[~whole][:, :, None])
 
     def shuffle(self, ins: Instruction, lanes: Threads, source: Array, inside: Array) -> None:
         """Checks that every lane reads from a lane that takes part."""

@@ -49,7 +49,7 @@ class Races:
 
     def touch(self, touch: Touch, piece: Piece) -> None:
         """Compares an access with those before it, and records it."""
-        time, home, ins = self.order.tick(), piece.home, touch.access.ins
+        time, home, ins = self.order.times.tick(), piece.home, touch.access.ins
         verb = verb_of(touch.access)
         strong = strength(ins, verb)
         self.told[time] = ins, strong
@@ -61,15 +61,15 @@ class Races:
             self._begin(home)
         event = self._event(touch, piece, threads, self.symbols.numbers(threads), time)
         if home is None:
-            self.order.exited.touches(threads, time)
+            self.order.times.exited.touches(threads, time)
         self._look(event, self.cells_of(home, touch.access.size))
         key = ("shared", 0) if home is None else ("global", home.address)
-        if strong.level or (verb != "read" and key in self.order.homes):
+        if strong.level or (verb != "read" and key in self.order.memory.homes):
             index = np.broadcast_to(piece.index, threads.shape) * touch.access.size
             if ins.opcode in ("atom", "red"):
                 self.updates.append((key, threads, index, event))
             else:
-                self.order.synchronise(*key, threads, index, strong, verb)
+                self.order.memory.synchronise(*key, threads, index, strong, verb)
         if home is None and self.machine.launch.cluster_size > 1:
             self.lifetime.touch(event, self.cells_of(home, touch.access.size).size)
 
@@ -82,11 +82,11 @@ class Races:
             at = (order[:, None] * event.wide + np.arange(event.wide)).reshape(-1)
             cells = self.cells_of(event.home, event.access.size)
             cells.write[event.cells[at]] = stamp(event.time, event.numbers)[at]
-        self.order.synchronise(*key, threads[order], index[order], event.strong, "updated")
+        self.order.memory.synchronise(*key, threads[order], index[order], event.strong, "updated")
 
     def issue(self, touch: Touch, piece: Piece) -> None:
         """Compares an asynchronous copy, which may write from now on, with the accesses before it."""
-        home, ins, time = piece.home, touch.access.ins, self.order.tick()
+        home, ins, time = piece.home, touch.access.ins, self.order.times.tick()
         if home is not None and home not in self.cells:
             return
         self.told[time] = ins, strength(ins, "written")
@@ -170,7 +170,7 @@ class Races:
 
     def _all_known(self, event: Event, latest: int) -> bool:
         """Whether all threads know what was done up to ``latest``, as in shared memory after a barrier."""
-        return event.home is None and self.order.size == 1 and latest <= self.order.floor
+        return event.home is None and self.order.times.size == 1 and latest <= self.order.times.floor
 
     def _compare_all(self, event: Event, cells: AccessHistory) -> None:
         """Compares a write with the writes and reads in the history."""
@@ -235,7 +235,7 @@ class Races:
         for time in np.unique(time_of(before[found])):
             strong = self.told[int(time)][1]
             same = np.flatnonzero(found & (time_of(before) == time))
-            far = self.order.apart(thread_of(by[same]), thread_of(before[same]))
+            far = self.order.times.apart(thread_of(by[same]), thread_of(before[same]))
             found[same] = far <= strong.level
         return found
 
@@ -249,7 +249,7 @@ class Races:
         level = min(event.strong.level, strong.level)
         if not level:
             return np.zeros(some.size, bool)
-        allowed = self.order.distance(event.threads[some], others) <= level
+        allowed = self.order.times.distance(event.threads[some], others) <= level
         if event.verb == "written" and over and not (event.strong.code | strong.code) & ATOMIC:
             allowed &= event.unchanged(some)
         if event.strong.code & strong.code & VOLATILE:
@@ -261,7 +261,7 @@ class Races:
         """Reports lanes of an instruction that write the same cell, unless atomically or, in a warp, the same value."""
         winners = thread_of(cells.write[event.cells[some]])
         if event.verb == "updated":
-            fine = self.order.distance(event.threads[some], winners) <= event.strong.level
+            fine = self.order.times.distance(event.threads[some], winners) <= event.strong.level
         else:
             fine = (winners >> 5 == event.numbers[some] >> 5) & event.agreed(some)
         self._each(event, some, winners, event.access.ins, ~fine, False)
@@ -301,7 +301,7 @@ class Races:
         if kind == "cluster-race":
             return f"a barrier of the cluster (barrier.cluster.arrive.release, wait.acquire) {between} is missing"
         if number // self.symbols.per_cta == other // self.symbols.per_cta:
-            if self.order.exited.early(other):
+            if self.order.times.exited.early(other):
                 return f"the thread of line {there.line} ended and met no barrier {between}"
             return f"a barrier (bar.sync) {between} is missing"
         strong = [s for s in (strength(x, _VERB.get(x.opcode, "read")) for x in (ins, there)) if s.level]

@@ -93,7 +93,7 @@ class Sanitizer(Tool):
         """Makes what threads know releasable, and acquires what they have read."""
         threads = numbers(lanes, mask)
         if threads.size:
-            self.order.fence(threads, level_of(ins.mods, 1 if ins.mods[:1] == ("proxy",) else 3))
+            self.order.memory.fence(threads, level_of(ins.mods, 1 if ins.mods[:1] == ("proxy",) else 3))
 
     def gathered(self, machine: Machine, block: Block, lanes: Threads) -> None:
         """Checks the membermask of a warp-wide instruction."""
@@ -106,27 +106,27 @@ class Sanitizer(Tool):
     def arrive(self, machine: Machine, block: Block, lanes: Threads, number: int) -> None:
         """Notes threads that arrive at a barrier of their CTA."""
         self.barriers.arrive(machine, block, lanes, number)
-        self.order.arrive(block, lanes, number)
+        self.order.barriers.arrive(block, lanes, number)
 
     def release(self, machine: Machine, number: int, ctas: Array, sets: list[tuple[Threads, Block]]) -> None:
         """Checks a complete barrier for divergence, and orders the threads that met there."""
         self.barriers.release(machine, number, ctas)
-        self.order.release(number, ctas, sets)
+        self.order.barriers.release(number, ctas, sets)
 
     def cluster_arrive(self, machine: Machine, block: Block, lanes: Threads) -> None:
         """Notes threads that arrive at the barrier of their cluster."""
         self.barriers.cluster_arrive(machine, block, lanes)
-        self.order.cluster_arrive(block, lanes)
+        self.order.barriers.cluster_arrive(block, lanes)
 
     def cluster_release(self, machine: Machine, block: Block, lanes: Threads) -> None:  # noqa: ARG002
         """Checks the barrier of a cluster for divergence, and orders the threads that met there."""
         self.barriers.cluster_release(machine, lanes)
-        self.order.cluster_release(lanes)
+        self.order.barriers.cluster_release(lanes)
 
     def exit(self, machine: Machine, lanes: Threads) -> None:
         """Notes threads that exit; the shared memory of a CTA ends with its last thread."""
         self.barriers.exit(lanes)
-        self.order.exit(lanes)
+        self.order.barriers.exit(lanes)
         if machine.launch.cluster_size > 1:
             self.races.lifetime.exit(lanes)
 

@@ -29,7 +29,7 @@ class SharedLifetime:
         away = np.flatnonzero(target != event.threads // self.symbols.per_cta)
         if not away.size:
             return
-        early = away[self.order.phase[event.threads[away]] == 0]
+        early = away[self.order.times.phase[event.threads[away]] == 0]
         if early.size:
             self._report(event, int(early[0]), "has begun: a barrier of the cluster before it is missing")
         alive = np.asarray(self.machine.alive.reshape(self.machine.count, -1).any(axis=1))

@@ -1,0 +1,189 @@
+"""What the threads of a batch learn through memory: fences, releases, acquires, and barriers behind them.
+
+A fence makes everything that its thread knows releasable, by later strong writes of the thread itself and of the
+threads that it then meets at a barrier. What a thread read before a fence becomes known at its next fence, or at the
+next fence of a thread that it meets: fences are cumulative. The scopes of the release and of the acquire must both
+include the other thread. See ``releases.py``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .fences import Fenced
+from .known_times import KnownTimes
+from .memory_model import Strength
+from .releases import Log, Part, Release, Table
+
+if TYPE_CHECKING:
+    from ..ptx.types import Array
+
+_LATER = np.iinfo(np.int32).max
+
+
+class ThroughMemory:
+    """What has been released in the launch, and acquired by the threads of a batch.
+
+    Attributes:
+        homes: where in memory something was released.
+        acquired, read: by thread, the number in ``table`` of what it has acquired, and of what it has read since its
+            last fence.
+    """
+
+    def __init__(self, times: KnownTimes) -> None:
+        self.times = times
+        self.table = Table(times.size)
+        self.logs: dict[tuple[str, int, int], Log] = {}
+        self.homes: set[tuple[str, int]] = set()
+
+    def batch(self) -> None:
+        """Begins a batch, whose threads know nothing yet."""
+        self.acquired = np.zeros(self.times.total, np.int64)
+        self.read = np.zeros(self.times.total, np.int64)
+        self.fences: dict[int, Fenced] = {}
+
+    @property
+    def is_used(self) -> bool:
+        """Whether a thread can have learned something through memory."""
+        return bool(self.logs or self.fences)
+
+    def knows(self, threads: Array, others: Array, times: Array, found: Array) -> Array:
+        """``found``, and whether the other ``threads`` have acquired what ``others`` did at ``times``."""
+        own = self.times
+        rest = np.flatnonzero(~found & (self.acquired[threads] > 0))
+        numbers = self.acquired[threads[rest]]
+        for number in np.unique(numbers):
+            at = rest[numbers == number]
+            clock, who = self.table.clock(int(number)), others[at]
+            met = np.maximum(clock.of(own.cta_key(who // own.per_cta)), clock.of(own.warp_key(who)))
+            found[at] |= times[at] <= np.maximum(own.exited.within(who, met), clock.of(who))
+        return found
+
+    def to_share(self, rows: Array) -> Array:
+        """Which rows of threads have learned different things through memory, and so can learn from each other."""
+        out = np.zeros(rows.shape[0], bool)
+        for held in (self.acquired, self.read, *(f.acquired for f in self.fences.values())):
+            some = held[rows]
+            out |= some.max(axis=1) != some.min(axis=1)
+        for fenced in self.fences.values():
+            out |= fenced.own[rows].any(axis=1)
+        return out
+
+    def share(self, threads: Array, into: Array | None = None) -> None:
+        """Lets ``into`` (by default ``threads``) learn what any of ``threads`` acquired, read or fenced."""
+        into = threads if into is None else into
+        for held in (self.acquired, self.read, *(f.acquired for f in self.fences.values())):
+            some = np.unique(held[threads])
+            if some[-1]:
+                union = self.table.join(*(int(n) for n in some))
+                held[into] = union if into is threads else [self.table.join(union, int(n)) for n in held[into]]
+        for fenced in self.fences.values():
+            if not fenced.own[threads].any():
+                continue
+            warps = (threads >> 5) % self.times.warps
+            row = fenced.known(threads).max(axis=0)
+            least = np.full(self.times.warps, _LATER, np.int32)
+            np.minimum.at(least, warps, fenced.own[threads])
+            row = np.maximum(row, np.where(least < _LATER, least, 0))
+            fenced.at[into] = fenced.put(np.maximum(fenced.known(into), row))
+
+    def share_in(self, ctas: Array) -> None:
+        """Joins, for each of these CTAs, what all its threads have learned through memory; ``share`` for many CTAs."""
+        shape = self.times.machine.count, self.times.per_cta
+        alive = self.times.machine.alive.reshape(shape)[ctas]
+        for held in (self.acquired, self.read, *(f.acquired for f in self.fences.values())):
+            if not held.any():
+                continue
+            some = np.where(alive, held.reshape(shape)[ctas], 0)
+            most = some.max(axis=1)
+            least = np.where(some > 0, some, _LATER).min(axis=1)
+            for k in np.flatnonzero((most > 0) & (least < most)):
+                most[k] = self.table.join(*(int(n) for n in np.unique(some[k])))
+            into = most > 0
+            held.reshape(shape)[ctas[into]] = most[into, None]
+        warps = self.times.machine.count, self.times.warps, 32
+        for fenced in self.fences.values():
+            own = fenced.own.reshape(shape)[ctas].any(axis=1)
+            some = ctas[own]
+            if not some.size:
+                continue
+            least = np.where(alive[own].reshape(-1, *warps[1:]), fenced.own.reshape(warps)[some], _LATER).min(axis=2)
+            at = fenced.at.reshape(warps)[some]
+            each = fenced.rows[at.max(axis=2)] if self.times.lanes is None else fenced.rows[at].max(axis=2)
+            rows = np.maximum(each.max(axis=1), np.where(least < _LATER, least, 0))
+            fenced.at.reshape(shape)[some] = fenced.put(rows)[:, None]
+
+    def fence(self, threads: Array, level: int) -> None:
+        """Threads pass a fence of scope ``level``: they acquire what they read, and make what they know releasable."""
+        now = self.times.tick()
+        if self.read[threads].any():
+            for thread in threads[self.read[threads] > 0]:
+                narrow = self.table.at_level(int(self.read[thread]), level)
+                self.acquired[thread] = self.table.join(int(self.acquired[thread]), narrow)
+        fenced = self.fences.get(level)
+        if fenced is None:
+            fenced = self.fences[level] = Fenced(self.times.total, self.times.warps)
+        fenced.own[threads] = now
+        warps, which = np.unique(threads >> 5, return_inverse=True)
+        fenced.at[threads] = fenced.put(self.times.known[warps])[which]
+        fenced.acquired[threads] = self.acquired[threads]
+
+    def synchronise(
+        self, space: str, home: int, threads: Array, addresses: Array, strength: Strength, verb: str
+    ) -> None:
+        """Threads access one location each: updates what they release and acquire, and which release sequences end."""
+        if not self.logs and not strength.releases and not (strength.level and self.fences and verb != "read"):
+            return
+        releases = verb != "read" and strength.level > 0
+        if not strength.releases and not self._any_fenced(threads):
+            releases = False
+        if not releases:
+            keys = {k[2] for k in self.logs if k[:2] == (space, home)}
+            if not keys:
+                return
+            pick = np.isin(addresses, np.fromiter(keys, np.int64))
+            threads, addresses = threads[pick], addresses[pick]
+        for thread, address in zip(threads.tolist(), addresses.tolist(), strict=True):
+            self._one((space, home, address), thread, strength, verb, releases)
+
+    def _any_fenced(self, threads: Array) -> bool:
+        return any(bool(f.own[threads].any() or f.at[threads].any()) for f in self.fences.values())
+
+    def _one(self, key: tuple[str, int, int], thread: int, strength: Strength, verb: str, releases: bool) -> None:
+        log = self.logs.get(key)
+        if log is not None and verb != "written" and strength.level:
+            part = Part(log, int(self.times.positions[thread // self.times.per_cta]), strength.level)
+            number = self.table.one(part)
+            if strength.acquires:
+                self.acquired[thread] = self.table.join(int(self.acquired[thread]), number)
+            else:
+                self.read[thread] = self.table.join(int(self.read[thread]), number)
+        if verb == "read":
+            return
+        if verb == "written":
+            self.logs.pop(key, None)
+            log = None
+        if releases:
+            made = self._releases(thread, strength)
+            if made:
+                log = self.logs.setdefault(key, Log())
+                self.homes.add(key[:2])
+                log.add(made)
+
+    def _releases(self, thread: int, strength: Strength) -> list[Release]:
+        """The releases by a strong write of a thread: of all that it knows, or of what fences made releasable."""
+        order = int(self.times.positions[thread // self.times.per_cta])
+        if strength.releases:  # this includes what fences made releasable
+            row = self.times.known[thread >> 5]
+            return [self._release(thread, order, strength.level, row, self.times.now, int(self.acquired[thread]))]
+        out = []
+        for level, fenced in self.fences.items():
+            if fenced.own[thread] or fenced.at[thread]:
+                row, own, known = fenced.known(thread), int(fenced.own[thread]), int(fenced.acquired[thread])
+                out.append(self._release(thread, order, min(level, strength.level), row, own, known))
+        return out
+
+    def _release(self, thread: int, order: int, level: int, row: Array, own: int, known: int) -> Release:
+        return Release(order, level, *self.times.told(thread, row, own), known)
