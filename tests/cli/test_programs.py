@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from command_line import call, fails
 
 import warpfold as wf
-from warpfold.cli import cli
 from warpfold.commands.requests.choose import request_of
 
 FILE = """
@@ -49,32 +48,11 @@ ON = ("--device", "emulator")
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        yield
-
-
 @pytest.fixture
 def path(tmp_path: Path) -> str:
     file = tmp_path / "own.py"
     file.write_text(FILE)
     return str(file)
-
-
-def call(*words: str | Path, code: int = 0) -> Result:
-    """Runs the command in this process; an internal error propagates."""
-    result = CliRunner().invoke(cli, [str(w) for w in words], prog_name="warpfold", catch_exceptions=False)
-    assert result.exit_code == code, result.output
-    return result
-
-
-def fails(*words: str | Path) -> str:
-    """The message of a request that is refused."""
-    result = call(*words, code=2)
-    assert result.stdout == ""
-    return result.stderr
 
 
 def softmax(x: Any, axis: int = -1) -> Any:
