@@ -73,7 +73,7 @@ def _verdict(result: Array, check: reference.Check) -> str:
         share = f" ({check.relative:.2g} of the greatest result)" if check.error else ""
         said = f"error {check.error:.3g}{share}, {within} the allowed {check.allowed:.3g}"
     if check.unknown:
-        said += f"; nothing can be said of {check.unknown} element(s) whose partial results overflow their type"
+        said += f"; nothing can be said of {check.unknown} element(s), which rounding or an overflow may change"
     if check.passed:
         return f"passed: {said}"
     place = check.worst or 0

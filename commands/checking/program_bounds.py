@@ -20,7 +20,7 @@ from ...compiler.program.graph import Expr, walk
 from ...compiler.program.numeric import Array
 from ...compiler.program.storage import encoded_value
 from . import running_error
-from .array_values import Values
+from .array_values import Values, packed
 from .evaluate import Tree
 from .running_error import Analysis, Error, Known
 
@@ -110,6 +110,10 @@ class _Bounds(Values):
 
     def _result(self, output: Output) -> Known:
         t, e = output.dtype, output.expr
+        if t == BIT:
+            error = self._placed(e, output).error
+            unsure = None if error is None else packed(error > 0, flat=output.flat)
+            return Known(self.result(output), unsure=unsure)
         if t.is_float and t.bits == 8 and (source := encoded_value(e, t)) is not None:
             value, most = self._placed(source, output), running_error.HUGE[t.name]
             kept = Known(np.clip(value.value, -most, most), value.error)  # the conversion saturates

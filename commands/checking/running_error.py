@@ -80,10 +80,16 @@ def tiny(t: DType) -> float:
 
 @dataclass(frozen=True)
 class Known:
-    """A value, and a bound on its distance from a device's value."""
+    """A value, and a bound on its distance from a device's value.
+
+    Attributes:
+        value, error: the elements, and their bounds.
+        unsure: of words of truth values the bits that a device may have otherwise, since rounding decides them.
+    """
 
     value: Array
     error: Error = None
+    unsure: Array | None = None
 
     def __getitem__(self, key: Any) -> Known:
         return Known(self.value[key], None if self.error is None else self.error[key])

@@ -124,6 +124,20 @@ def test_a_result_relative_to_a_maximum_of_one_pass_has_bounds() -> None:
     assert (known.error < 1e-5 * known.value.max()).all()
 
 
+@pytest.mark.parametrize("sure", [True, False])
+def test_bits_that_rounding_decides_may_be_otherwise(sure: bool) -> None:
+    """The last word of each row has bits that belong to no element, and these are zero."""
+    program = traced(lambda x: wf.pack(wf.exp(x) > (1.5 if sure else wf.exp(x))), X)
+    (known,) = bounded(program, [X], lambda _: DEEP, random=True)
+    assert reference.compare(known.value, known, program.outputs[0].stored).passed
+    for bit, passes in ((0, not sure), (7, not sure), (8, False)):
+        flipped = known.value.copy()
+        flipped[2, -1] ^= np.uint32(1 << bit)
+        check = reference.compare(flipped, known, program.outputs[0].stored)
+        assert check.passed is passes
+        assert check.unknown == passes
+
+
 @pytest.mark.parametrize("dtype", [F8E4M3FN, F8E5M2])
 def test_8_bit_floats_may_be_off_by_their_own_rounding(dtype: Any) -> None:
     x = np.concatenate([X * 50, X * 1e-3, X[:1] * 1e5])
