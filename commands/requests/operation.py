@@ -44,6 +44,7 @@ def operation(text: str) -> What:
         TraceError: WF805 for a file that cannot be imported.
     """
     path, _, name = text.rpartition(":") if ".py:" in text else (text, "", "")
+    path = path.removesuffix(":")  # file.py::name, as pytest writes it
     if path.endswith(".py"):
         return _of_file(path, os.fsencode(name).decode(errors="surrogateescape"))  # as UTF-8 in any locale
     if text in reductions.FUNCTIONS:
@@ -52,7 +53,7 @@ def operation(text: str) -> What:
         return ArrayFunction(elementwise.OF_ARRAYS[text])
     if text not in PROGRAMS:
         known = (*reductions.FUNCTIONS, *PROGRAMS, *ELEMENTWISE_NAMES)
-        raise error("WF801", name=text, near=near(text, known), known=" ".join(known))
+        raise error("WF801", name=text, known=near(text, known) or f": expected one of {' '.join(known)}")
     program: ArrayFunction[..., Any] = getattr(library, text)
     return program
 

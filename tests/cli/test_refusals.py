@@ -30,8 +30,10 @@ from warpfold.runtime.backends import cuda_backend
         ),
         (
             ("run", "summ"),
-            "WF801: no reduction or program is called 'summ' (did you mean sum or nansum?): expected one of sum prod",
+            "WF801: no reduction or program is called 'summ' (did you mean sum or nansum?)\n  help: for one of your own",
         ),
+        (("run", "zzz"), "WF801: no reduction or program is called 'zzz': expected one of sum prod min"),
+        (("run", "nofile.py::rows"), "WF804: cannot read nofile.py: "),  # as pytest writes it
         (("run", "sum", "--shape", "4by4"), "WF802: '4by4' is not a shape\n  help: write whole sizes with x between"),
         (("run", "sum", "--shape", "-3x4"), "WF802: '-3x4' is not a shape"),
         (("run", "sum", "--shape", "x".join("1" * 65)), "1x1' is not a shape: it has 65 sizes, expected at most 64\n"),

@@ -7,7 +7,7 @@ from ..kinds import ArgumentError, BackendError, Entries, FileError, TraceError
 ENTRIES: Entries = {
     ArgumentError: {
         "WF801": (
-            "no reduction or program is called {name!r}{near}: expected one of {known}",
+            "no reduction or program is called {name!r}{known}",
             "for one of your own write file.py:name; run, profile and sanitize take FILE.ptx, too; unique and "
             "segment_reduce are there in Python alone",
         ),
