@@ -41,11 +41,11 @@ def overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
     """``plan`` with options in it: threads keep as many accesses as their row then has.
 
     Raises:
-        PlanError: WF424 where ``wanted`` asks for another number of accesses, WF425 for a field that all such plans
-            have alike, WF426 for more accesses than a thread keeps, WF427 where no row waits, WF432 for the words of
-            a program that writes none.
+        PlanError: WF407 for accesses across more rows than there are, WF424 where ``wanted`` asks for another number of
+            accesses, WF425 for a field that all such plans have alike, WF426 for more accesses than a thread keeps,
+            WF427 where no row waits, WF432 for the words of a program that writes none.
     """
-    chosen = plan.with_options(wanted)
+    chosen = _across_rows(task, plan.with_options(wanted), wanted)
     _check_served(task, chosen)
     _check_words(task, chosen)
     matrix_tiles.check(task, chosen)
@@ -78,6 +78,28 @@ def overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
             raise error("WF424", held=asked, needed=plan.held)
     notes.because(f"asked for: {wanted}")
     return plan
+
+
+def _across_rows(task: Task, plan: Plan, wanted: str) -> Plan:
+    """``plan`` with accesses across no more rows than there are: those of the last rows begin before their end.
+
+    Where CTAs leave states of rows in memory, an access has rows of its own: each begins with a whole one.
+
+    Raises:
+        PlanError: WF407 where ``wanted`` asks for wider ones.
+    """
+    rows = max(1, task.geometry.n_kept)
+    widest = columns.vector_of(task) if plan.is_far else floor2(rows)
+    if plan.fast != "kept" or plan.vector <= widest:
+        return plan
+    if "vector" in named(wanted):
+        needed = f"{plan.vector} rows, and there are {rows}"
+        if plan.vector <= rows:
+            needed = "unit stride, whole vectors and aligned rows"
+        raise error(
+            "WF407", vector=plan.vector, axis="kept", wanted=needed, other=", or choose the other axis with fast="
+        )
+    return replace(plan, vector=widest)
 
 
 def _far_overridden(task: Task, chosen: Plan, wanted: str) -> Plan:

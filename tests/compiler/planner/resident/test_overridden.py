@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import warpfold as wf
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.planner.choose import choose
 from warpfold.compiler.program.graph import KEPT
@@ -72,3 +74,26 @@ def test_a_program_without_a_fold_has_no_rows_that_wait(asked: str) -> None:
     assert choose(task, "lanes=8,held=4").plan.held == 4
     with pytest.raises(PlanError, match=f"WF427: scaled reads each element once, so that no row waits: {asked}"):
         choose(task, asked)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "asked", "found"),
+    [((64, 3), 0, "fast=kept,vector=4", "WF407: .*needs 4 rows, and there are 3"),
+     ((5, 64), 1, "fast=kept", 4), ((1, 64), 1, "fast=kept", 1),
+     ((64, 5), 0, "resident=l2,fast=kept,vector=4", "WF407: .*needs unit stride, whole vectors and aligned rows"),
+     ((64, 5), 0, "resident=l2,fast=kept", 1), ((64, 8), 0, "resident=l2,fast=kept", 4)],
+)  # fmt: skip
+def test_no_access_goes_across_more_rows_than_there_are(
+    shape: tuple[int, ...], axis: int, asked: str, found: int | str
+) -> None:
+    """Where states of rows wait in memory, an access has whole rows of its own."""
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    call = partial(wf.softmax, x, axis=axis, plan=asked, device="emulator")
+    if isinstance(found, str):
+        with pytest.raises(PlanError, match=found):
+            call()
+        return
+    (step,) = wf.softmax._planned([x], {"axis": axis, "plan": asked}, "sm_90a").prepared.steps
+    assert step.prepared.choice.plan.vector == found
+    e = np.exp(x)
+    np.testing.assert_allclose(call(), e / e.sum(axis, keepdims=True), rtol=1e-5)
