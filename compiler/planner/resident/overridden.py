@@ -11,6 +11,7 @@ from ...plan.fields import MOST_HELD, expected_of, fits
 from ...plan.ladder import expand
 from ...plan.plan import Plan
 from ...program.bit_arrays import BYTE, WORD
+from ...program.graph import REDUCED
 from .. import sittings
 from ..options import named
 from ..powers_of_two import floor2
@@ -83,22 +84,23 @@ def overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
 def _across_rows(task: Task, plan: Plan, wanted: str) -> Plan:
     """``plan`` with accesses across no more rows than there are: those of the last rows begin before their end.
 
-    Where CTAs leave states of rows in memory, an access has rows of its own: each begins with a whole one.
+    Where CTAs leave states of rows in memory, or write values of rows, an access has rows of its own.
 
     Raises:
         PlanError: WF407 where ``wanted`` asks for wider ones.
     """
     rows = max(1, task.geometry.n_kept)
     widest = columns.vector_of(task) if plan.is_far else floor2(rows)
+    if any(not o.space & REDUCED for o in task.program.outputs):
+        widest = min(widest, rows & -rows)
     if plan.fast != "kept" or plan.vector <= widest:
         return plan
     if "vector" in named(wanted):
         needed = f"{plan.vector} rows, and there are {rows}"
         if plan.vector <= rows:
             needed = "unit stride, whole vectors and aligned rows"
-        raise error(
-            "WF407", vector=plan.vector, axis="kept", wanted=needed, other=", or choose the other axis with fast="
-        )
+        other = ", or choose the other axis with fast="
+        raise error("WF407", vector=plan.vector, axis="kept", wanted=needed, other=other)
     return replace(plan, vector=widest)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -97,3 +98,16 @@ def test_no_access_goes_across_more_rows_than_there_are(
     assert step.prepared.choice.plan.vector == found
     e = np.exp(x)
     np.testing.assert_allclose(call(), e / e.sum(axis, keepdims=True), rtol=1e-5)
+
+
+def test_values_of_rows_are_written_by_whole_accesses() -> None:
+    def centred(x: Any) -> Any:
+        m = wf.mean(x, axis=0, keepdims=True)
+        return x - m, m
+
+    x = np.random.default_rng(0).standard_normal((8, 6)).astype(np.float32)
+    rest, means = wf.program(centred)(x, plan="fast=kept,lanes=4,warps=1,warps_kept=2", determinism="portable")
+    np.testing.assert_allclose(means, x.mean(0, keepdims=True), atol=1e-6)
+    np.testing.assert_allclose(rest, x - x.mean(0), atol=1e-6)
+    with pytest.raises(PlanError, match=r"WF407: .*whole vectors"):
+        wf.program(centred)(x, plan="fast=kept,vector=4")
