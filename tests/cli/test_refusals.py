@@ -30,7 +30,7 @@ from warpfold.runtime.backends import cuda_backend
         ),
         (
             ("run", "summ"),
-            "WF801: no reduction or program is called 'summ' (did you mean sum or nansum?)\n  help: for one of your own",
+            "WF801: no reduction or program is called 'summ' (did you mean sum or nansum?)\n  help: for one",
         ),
         (("run", "zzz"), "WF801: no reduction or program is called 'zzz': expected one of sum prod min"),
         (("run", "nofile.py::rows"), "WF804: cannot read nofile.py: "),  # as pytest writes it
