@@ -89,3 +89,4 @@ LARGE_CLUSTERS = Sitting("2026-11-26", "77189401", "One meeting of a cluster, an
 READ_AHEAD = Sitting("2026-11-26", "766ca880", "Few rows: what is read ahead")
 SHORT_ROWS = Sitting("2026-11-26", "9669fc5f", "Short rows that are read again")
 WIDE_ROWS = Sitting("2026-11-26", "a3261b09", "Rows of one SM each")
+PAIRS = Sitting("2026-11-26", "f50c7b31", "Two rows of a chunk, and rows that no memory holds")

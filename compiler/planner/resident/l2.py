@@ -31,6 +31,10 @@ EVEN = threshold(7, "accesses of a thread", sittings.BATCH_NORM)
 """Replaces HELD where these chunks divide a row, and others do not: no end of the row cuts one."""
 THREADS = threshold(256, "threads of a CTA", sittings.CACHED_ROWS)
 """Several CTAs fit an SM: one waits while others read, fold and write."""
+PAIR = threshold(2, "rows of a CTA", sittings.PAIRS)
+"""Rows of narrow elements that have weights: warps of two rows read the same ones, the later warps in the L1 cache."""
+PAIR_BYTES = threshold(4 << 20, "bytes of rows", sittings.PAIRS)
+"""Of PAIR rows together, at most: nothing longer was measured."""
 WIDTH = threshold(128, "bytes of a row of a strip", sittings.CACHED_ROWS)
 """Neighbouring columns of a strip: whole lines of the cache."""
 COLUMNS = threshold(4, "columns of a thread", sittings.TURNS)
@@ -131,7 +135,19 @@ def _of_rows(task: Task, *, by_columns: bool) -> Plan:
     held = HELD if task.is_portable else max(1, HELD // ceil2(len(arrays)))
     if held == HELD and not task.is_portable and not task.few:
         held = next((h for h in (HELD, EVEN) if task.geometry.n_reduced % (h * THREADS * vector) == 0), HELD)
-    return Plan("reduced", "interleaved", vector, 1, lanes, THREADS // lanes, resident="l2", held=held)
+    plan = Plan("reduced", "interleaved", vector, 1, lanes, THREADS // lanes, resident="l2", held=held)
+    if by_columns or task.is_portable or task.few or not _are_paired(task, plan):
+        return plan
+    return replace(plan, warps=plan.warps // PAIR, warps_kept=PAIR)
+
+
+def _are_paired(task: Task, plan: Plan) -> bool:
+    """Whether a CTA takes chunks of several rows at a time, which have the same weights; no end of a row cuts one."""
+    inputs = [i for i in elements_of(task) if i < len(task.program.inputs)]
+    n, weighted = task.geometry.n_reduced, REDUCED in task.program.input_spaces
+    whole = n % (plan.held * layout_of(plan).span("reduced") // PAIR) == 0
+    nbytes = PAIR * n * sum(task.operand_type(i).itemsize for i in inputs)
+    return weighted and whole and len(inputs) == 1 and _widest(task) <= NARROW and nbytes <= PAIR_BYTES
 
 
 def _of_columns(task: Task) -> Plan:

@@ -148,6 +148,19 @@ def test_rows_wait_in_the_cache_if_it_holds_their_weights_too(columns: int, wait
     assert choose(task, "resident=l2").plan.resident == "l2"
 
 
+@pytest.mark.parametrize(
+    ("t", "columns", "pair"), [(F16, 1 << 20, 2), (F16, 1_000_000, 1), (F16, 5 << 18, 1), (F32, 1 << 19, 1)]
+)
+def test_a_cta_takes_chunks_of_two_rows_of_halves_with_weights(t: DType, columns: int, pair: int) -> None:
+    """If chunks divide a row, and two rows are not too long: other rows are slower so. The threads are as many."""
+    x, w = _long((65, columns), t.numpy), _long((1, columns), t.numpy)
+    program = layer_norm(t)
+    plan = choose(task_of(program, [x, w, w, x], (0,), TARGETS["sm_90a"])).plan
+    assert (plan.resident, plan.warps_kept, plan.threads) == ("l2", pair, 256)
+    bare = choose(task_of(softmax(t), [x, x], (0,), TARGETS["sm_90a"])).plan
+    assert (bare.resident, bare.warps_kept) == ("l2", 1)
+
+
 def test_columns_wait_in_the_cache_if_they_are_read_by_whole_accesses() -> None:
     for columns, waits in ((64, True), (63, False)):
         x = _long((20_000, columns))
