@@ -8,7 +8,7 @@ from math import ceil
 from ...plan.fields import MOST_HELD
 from ...plan.plan import Plan
 from ...plan.tiles import SECTOR
-from ...program.graph import REDUCED
+from ...program.graph import ELEMENT, REDUCED, MonoidGraph, Program, walk
 from ...target import PORTABLE_CLUSTER, WARP
 from .. import sittings
 from ..alignment import LINE, WIDEST
@@ -72,16 +72,45 @@ OVERLAP_LENGTH = threshold(50, "elements of a column", sittings.OVERLAPS)
 KEPT_SINGLE = threshold(40, "elements that a thread keeps", sittings.OVERLAPS)
 """The most of a CTA of THREADS, where columns of single words overlap; then a CTA has twice as many threads, and then
 two CTAs of a cluster share a column."""
+MEETING = threshold(4, "CTAs of a cluster", sittings.COLUMNS_ONCE)
+"""From here on columns of words wait in shared memory, and their CTAs meet once, where phases fold exponentials."""
 SHARED_LEAST = threshold(5, "accesses of a thread", sittings.RESIDENT_COLUMNS)
 """Shorter columns wait in registers."""
 
 
 def plan(task: Task, notes: Notes) -> Plan | None:
     """The plan of columns that wait on chip; None where they are too long for that."""
-    found = None
     if max(task.operand_type(i).itemsize for i in elements_of(task)) <= NARROW:
         found = _overlapping(task, notes) or _shared(task, notes)
+    else:
+        found = _meeting(task, notes)
     return found or _kept(task, notes)
+
+
+def meet_once(program: Program) -> bool:
+    """Whether the CTAs of a cluster that hold columns in shared memory meet once.
+
+    Columns of one array of words do, where one monoid holds a maximum and exponentials relative to it, or would.
+    """
+    if program.gathered or program.side or program.section or REDUCED in program.input_spaces:
+        return False
+    items = [t.itemsize for t, space in zip(program.inputs, program.input_spaces, strict=True) if space == ELEMENT]
+    combined = [e for r in program.reduces if isinstance(r.value, MonoidGraph) for e in r.value.combine]
+    folded = [e for r in program.reduces for e in r.args]
+    exponential = any(e.op in ("exp", "exp2") for e in walk((*folded, *combined)))
+    return items == [WORD] and exponential
+
+
+def _meeting(task: Task, notes: Notes) -> Plan | None:
+    """The plan of columns of words whose CTAs meet once, in shared memory; None where few CTAs share a column."""
+    if task.is_portable or not meet_once(task.program):
+        return None
+    own = Notes()
+    found = _shared(task, own)
+    if found is None or found.cluster < MEETING:
+        return None
+    notes.reasons += own.reasons
+    return found
 
 
 def _overlapping(task: Task, notes: Notes) -> Plan | None:
@@ -148,8 +177,9 @@ def _shared(task: Task, notes: Notes) -> Plan | None:
         notes.rejected.append(("resident=shared", f"{n} elements a column are too many for {most_ctas(task)} CTA(s)"))
         return None
     widest = WIDEST // item
-    vector = min(vector_of(task), widest // (2 if cluster > 1 else 1))  # fewer states cross a cluster
-    if vector < (widest if cluster == 1 else widest // 2) or not inputs:
+    least = widest // 2 if cluster > 1 and item <= NARROW else widest  # fewer states cross a cluster
+    vector = min(vector_of(task), least)
+    if vector < least or not inputs:
         return None
     lanes_kept = _lanes_kept(task, int(width) // item, vector)
     if cluster == 1 and _held(n, lanes_kept, THREADS, 1) < SHARED_LEAST:

@@ -23,7 +23,7 @@ def plan_of(shape: tuple[int, int], dtype: str, **how: Any) -> Plan:
         (512, "f32", "registers", 4, 128, 1, 8),
         (1000, "f32", "registers", 4, 64, 1, 8),
         (2000, "f32", "registers", 4, 64, 1, 16),
-        (4096, "f32", "registers", 4, 64, 4, 8),
+        (4096, "f32", "shared", 4, 64, 4, 8),
         (64, "bf16", "registers", 8, 256, 1, 4),
         (130, "bf16", "shared", 8, 128, 1, 8),
         (1000, "bf16", "shared", 8, 64, 1, 8),
@@ -36,6 +36,21 @@ def test_columns(rows: int, dtype: str, resident: str, vector: int, width: int, 
     item = 4 if dtype == "f32" else 2
     found = (plan.resident, plan.vector, 32 // plan.lanes * plan.vector * item, plan.cluster, plan.warps)
     assert (plan.fast, *found) == ("kept", resident, vector, width, cluster, warps)
+
+
+@pytest.mark.parametrize(
+    ("program", "rows", "dtype", "resident", "phases"),
+    [
+        (wf.softmax, 4096, "f32", "shared", 1),
+        (wf.log_softmax, 4096, "f32", "shared", 1),
+        (wf.softmax, 2000, "f32", "registers", 2),  # one CTA
+        (wf.softmax, 4096, "bf16", "shared", 2),
+        (wf.rms_norm, 4096, "f32", "registers", 1),  # no exponentials
+    ],
+)
+def test_columns_of_words_meet_once(program: Any, rows: int, dtype: str, resident: str, phases: int) -> None:
+    (step,) = program._planned([((rows, 4096), dtype)], {"axis": 0}, "sm_90a").prepared.steps
+    assert (step.prepared.choice.plan.resident, len(step.prepared.program.reduces)) == (resident, phases)
 
 
 def test_columns_that_no_cluster_holds_wait_elsewhere() -> None:
