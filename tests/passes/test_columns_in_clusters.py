@@ -38,6 +38,27 @@ def test_only_the_last_accesses_ask_whether_they_lie_in_the_column() -> None:
     assert added == branches(2 * 64 * 16) - branches(2 * 64 * 15)
 
 
+def test_the_code_of_columns_in_slots_does_not_grow_with_their_length() -> None:
+    """Loops fold groups of 8 accesses, and write groups of 4; a further access has code of its own."""
+
+    def stores(held: int) -> tuple[int, int]:
+        plan = f"fast=kept,lanes=8,warps=8,warps_kept=1,cluster=2,resident=shared,held={held}"
+        text = wf.softmax.compile(((2 * 64 * held, 4096), "f32"), axis=0, plan=plan).ptx
+        return text.count("st.global"), text.count("ex2") + text.count("0f3920A732")
+
+    assert stores(16) == stores(32)
+    assert stores(17)[0] == stores(16)[0] + 1
+
+
+@pytest.mark.parametrize("held", [16, 19])
+def test_loops_over_slots_fold_and_write_each_access_once(held: int) -> None:
+    """The last access of a thread of the last CTA lies beyond the column, which the loops mask in all turns."""
+    x = np.random.default_rng(held).standard_normal((2 * 8 * held - 1, 4), np.float32) * 5
+    plan = f"fast=kept,lanes=8,warps=1,warps_kept=1,cluster=2,resident=shared,held={held}"
+    e = np.exp(x.astype(float) - x.max(axis=0))
+    np.testing.assert_allclose(wf.softmax(x, axis=0, plan=plan), e / e.sum(axis=0), rtol=1e-5)
+
+
 @pytest.mark.parametrize(("resident", "copy"), [("registers", "ld.global.nc"), ("shared", "cp.async.cg.shared.global")])
 @pytest.mark.parametrize(("lanes", "columns", "whole"), [(8, 4096, False), (4, 4096, True), (1, 4097, False)])
 def test_strips_narrower_than_a_line_have_the_cache_read_all_of_it(

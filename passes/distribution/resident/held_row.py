@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, product
-from typing import Any, NamedTuple
+from typing import Any
 
 from ....compiler.ir.anchored import anchored
 from ....compiler.ir.combine import clone_block, pack, unpack, with_shape
 from ....compiler.ir.combine_reader import Combine
 from ....compiler.ir.dialect.base import element, state_type
-from ....compiler.ir.mlir import arith, gpu, ir
+from ....compiler.ir.mlir import arith, gpu, ir, scf
 from ....compiler.ir.unrolled_loops import REPEATED, unrolled
 from ....compiler.plan.fields import TRANSPOSED
 from ....compiler.plan.layout import layout_of
@@ -31,22 +31,11 @@ from .row_starts import is_shifted
 from .row_stores import store_elements, store_rows
 from .sections import store_sections
 from .transposed_blocks import load_transposed, store_transposed
+from .turns import AT_ONCE, Turn, in_turns, turns_of
 from .values import Numbered
 
 ANCHORED = 32
 """Elements in slots that are combined at once under one anchor: they wait in registers until it is known."""
-
-
-class Turn(NamedTuple):
-    """A turn of a loop over accesses that have the same code.
-
-    Attributes:
-        number: the number of the access, a value of the kernel.
-        first: the number of the first access of the loop.
-    """
-
-    number: Any
-    first: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +48,7 @@ class HeldRow:
         fragments: for each access the fragments of the program's tensors that are known.
         slots: for each input that waits in shared memory its slots there.
         whole: whether all accesses are known to lie in the row.
-        turn: the turn of a loop over accesses, in which the row has one; None outside of such loops.
+        turn: the turn of a loop over accesses, in which the row has those of a turn; None outside of such loops.
         tile: the tile of the CTA that warps read in turned blocks, by a plan that has one.
     """
 
@@ -111,8 +100,11 @@ class HeldRow:
 
     def is_whole(self, j: int) -> bool:
         """Whether access ``j`` lies in the part of the row that the CTA owns, in every thread."""
-        kernel, j = self.row.kernel, self._first_like(j)
-        plan = kernel.plan
+        return all(map(self._is_whole, self._like(j)))
+
+    def _is_whole(self, j: int) -> bool:
+        """The same of access ``j`` of the thread."""
+        kernel, plan = self.row.kernel, self.row.kernel.plan
         if kernel.facts.full or self.whole or (plan.walk == "blocked" and not plan.exchanges):
             return True
         if plan.is_far or not kernel.phases or kernel.facts.spare:
@@ -123,9 +115,9 @@ class HeldRow:
         span = layout_of(plan).step
         return (j + 1) * span <= (plan.held - 1) * span + 2 - plan.cluster
 
-    def _first_like(self, j: int) -> int:
-        """The number of an access with the code of access ``j``: in a loop of the first one."""
-        return self.turn.first if self.turn else j
+    def _like(self, j: int) -> Sequence[int]:
+        """The numbers of the accesses of the thread that have the code of access ``j``."""
+        return self.turn.alike[j] if self.turn else (j,)
 
     def _is_middle(self, j: int, *, beside: int = 0) -> bool:
         """Whether access ``j``, and ``beside`` further ones of the thread before and after it, lie in the row.
@@ -158,8 +150,8 @@ class HeldRow:
 
     def _is_inside(self, j: int) -> bool:
         """Whether the aligned accesses around access ``j`` lie in the row in every thread."""
-        j = self._first_like(j)
-        return self._is_middle(j, beside=1) and not self.row.kernel.plan.is_far and bool(self.row.kernel.phases)
+        middle = all(self._is_middle(k, beside=1) for k in self._like(j))
+        return middle and not self.row.kernel.plan.is_far and bool(self.row.kernel.phases)
 
     def part(self, first: int, count: int) -> HeldRow:
         """So many of the accesses, from number ``first`` on."""
@@ -197,20 +189,35 @@ class HeldRow:
         """The state that the thread's elements combine to."""
         self.begin_phase()
         plan = phase.plan
-        state = state_type([with_shape(t, plan.vector_kept) for t in phase.states])
+        states = [with_shape(t, plan.vector_kept) for t in phase.states]
         types = [with_shape(t, plan.vector) for t in phase.states]
         after = self._after(phase)
-        counted = self.each(phase.sources, types, lambda row, j: row._counted(phase, j), after, masked=True)
-        accesses = [pack(own) for own in counted]
         count = self._together(phase)
-        groups = [accesses[j : j + count] for j in range(0, len(accesses), count)]
 
-        def reduced(group: list[Any]) -> Any:
+        def folded(row: HeldRow, numbers: range) -> list[list[Any]]:
+            counted = row.each(phase.sources, types, lambda own, j: own._counted(phase, j), after, numbers, masked=True)
+            accesses = [pack(own) for own in counted]
+            return [reduced(accesses[j : j + count]) for j in range(0, len(accesses), count)]
+
+        def reduced(group: list[Any]) -> list[Any]:
             attributes = {"elements": len(group) * plan.vector_reduced, "columns": plan.vector_kept}
-            return phase.stage("fold.block_reduce", [state], group, attributes).results[0]
+            return unpack(phase.stage("fold.block_reduce", [state_type(states)], group, attributes).results[0])
 
-        first, *others = map(reduced, groups)
-        return pack(joined(phase, [unpack(s) for s in (first, *others)])) if others else first
+        def turn(row: HeldRow, is_first: Any, so_far: Sequence[Any]) -> list[Any]:
+            (own,) = folded(row, range(count))
+            branch = scf.IfOp(is_first, states, has_else=True)
+            with ir.InsertionPoint(branch.then_block):
+                scf.YieldOp(own)
+            with ir.InsertionPoint(branch.else_block):
+                scf.YieldOp(joined(phase, [list(so_far), own]))
+            return list(branch.results)
+
+        turns = 0 if after else turns_of(self, count)
+        if turns:
+            self.row.values.prepare(phase.sources)
+        found = [in_turns(self, turns, count, turn, states)] if turns else []
+        found += folded(self, range(turns * count, len(self.starts)))
+        return pack(joined(phase, found))
 
     def _together(self, phase: Kernel) -> int:
         """The accesses that are combined at once: of an anchored monoid all their elements are in registers then."""
@@ -223,7 +230,7 @@ class HeldRow:
         found = [wide(self.fragment(v, j), phase.plan.vector) for v in phase.sources]
         if self.is_whole(j):
             return found
-        live = self.row.live(self.starts[j], begins=not self._first_like(j))
+        live = self.row.live(self.starts[j], begins=0 in self._like(j))
         return [arith.select(live, v, i) for v, i in zip(found, phase.neutral(phase.plan.vector), strict=True)]
 
     def store(self) -> None:
@@ -253,7 +260,12 @@ class HeldRow:
                 store_sections(row.row, [row.fragment(v, j) for v in folded], row.starts[j])
             return []
 
-        self.each([*(result for _, result in elements), *folded], [], write)
+        tensors = [*(result for _, result in elements), *folded]
+        turns = turns_of(self, AT_ONCE)
+        if turns:
+            self.row.values.prepare(tensors)
+            in_turns(self, turns, AT_ONCE, lambda row, *_: row.each(tensors, [], write)[:0])
+        self.each(tensors, [], write, (), range(turns * AT_ONCE, len(self.starts)))
         if self.tile:
             stores = self.row.kernel.facts.stores
             self.tile.write({n: element(v.type) for n, v in elements if stores[n] == "matrix"})
@@ -268,7 +280,8 @@ class HeldRow:
 
     def _number(self, j: int) -> Any:
         """The number of access ``j`` among those of the thread, as a value of the kernel."""
-        return self.turn.number if self.turn else self.row.kernel.number(j)
+        own = self.row.kernel.number(j)
+        return arith.addi(self.turn.number, own) if self.turn and j else self.turn.number if self.turn else own
 
     def each(
         self,
@@ -276,15 +289,17 @@ class HeldRow:
         types: Sequence[Any],
         make: Make,
         later: Sequence[Any] = (),
+        numbers: Sequence[int] | None = None,
         *,
         masked: bool = False,
     ) -> list[Sequence[Any]]:
-        """What ``make`` gives of each access, values of ``types``, for which it needs fragments of ``tensors``.
+        """What ``make`` gives of each access, or those of ``numbers``, values of ``types``.
 
-        Fragments that ``later`` tensors need are known then. The first access has code of its own if it is ``masked``,
-        since only that one may begin before the row, and if it makes what all accesses need.
+        For this it needs fragments of ``tensors``; those that ``later`` tensors need are known then. The first access
+        has code of its own if it is ``masked``, since only that one may begin before the row, and if it makes what all
+        accesses need.
         """
-        numbers = range(len(self.starts))
+        numbers = range(len(self.starts)) if numbers is None else numbers
         if self.row.kernel.plan.walk == "blocked":  # several accesses at once
             return [make(self, j) for j in numbers]
         found: list[Sequence[Any]] = []
@@ -316,7 +331,9 @@ class HeldRow:
         def turn(number: Any, own: Sequence[Any], _: Any) -> tuple[list[Any], list[Any]]:
             row = replace(self.row, values=replace(values, kept=dict(values.kept)))
             fragments = dict(zip(given, own[1:], strict=True))
-            one = replace(self, row=row, starts=(own[0],), fragments=(fragments,), turn=Turn(number, run[0]))
+            number = arith.addi(self.turn.number, number) if self.turn else number
+            turn = Turn(number, [self._like(run[0])])
+            one = replace(self, row=row, starts=(own[0],), fragments=(fragments,), turn=turn)
             return [*make(one, 0), *(fragments[v] for v in carried)], []
 
         accesses = [[self.starts[j], *(self.fragments[j][v] for v in given)] for j in run]

@@ -1,0 +1,71 @@
+"""Loops over groups of a thread's accesses that wait in slots, which a loop can address: their code is there once.
+
+So the size of a kernel, and the time to compile it, do not grow with the accesses that wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ....compiler.ir.mlir import arith, ir, llvm, scf
+from ....compiler.plan.layout import layout_of
+
+if TYPE_CHECKING:
+    from .held_row import HeldRow
+
+AT_ONCE = 4
+"""Accesses in slots whose results a turn of a loop makes."""
+
+
+class Turn(NamedTuple):
+    """A turn of a loop over accesses, or groups of them, that have the same code.
+
+    Attributes:
+        number: the number of the turn's first access, a value of the kernel.
+        alike: for each access of a turn the numbers of those that have its code.
+    """
+
+    number: Any
+    alike: Sequence[Sequence[int]]
+
+
+def turns_of(row: HeldRow, count: int) -> int:
+    """How many turns a loop over groups of ``count`` accesses of a row has; 0 where there is none.
+
+    It has code for one group, in which one access at most may lie beyond the row: that one is masked in all turns.
+    """
+    turns = 0 if row.turn or not row.slots or any(row.fragments) else len(row.starts) // count
+    masked = sum(not all(map(row.is_whole, own)) for own in _alike(turns, count))
+    return turns if turns > 1 and masked <= 1 else 0
+
+
+def in_turns(row: HeldRow, turns: int, count: int, make: Group, types: Sequence[Any] = ()) -> list[Any]:
+    """Writes a loop over groups of accesses, and gives what its last turn carries on, values of ``types``.
+
+    ``make`` writes a turn: by the group, whether it is the first one, and what the turn before has carried on.
+    """
+    kernel, step = row.row.kernel, layout_of(row.row.kernel.plan).step
+    zero, end, each = (kernel.number(k) for k in (0, turns * count, count))
+    loop = scf.ForOp(zero, end, each, [llvm.mlir_undef(t) for t in types])
+    with ir.InsertionPoint(loop.body):
+        number = loop.induction_variable
+        begin = arith.addi(row.starts[0], arith.muli(number, kernel.number(step)))
+        starts = (begin, *(arith.addi(begin, kernel.number(j * step)) for j in range(1, count)))
+        own = replace(row.row, values=replace(row.row.values, kept=dict(row.row.values.kept)))
+        turn = Turn(number, _alike(turns, count))
+        fragments = tuple[dict[Any, Any], ...]({} for _ in starts)
+        group = replace(row, row=own, starts=starts, fragments=fragments, turn=turn)
+        is_first = arith.cmpi(arith.CmpIPredicate.eq, number, zero)
+        scf.YieldOp(make(group, is_first, list(loop.inner_iter_args)))
+    return list(loop.results)
+
+
+def _alike(turns: int, count: int) -> list[range]:
+    """For each access of a group of ``count`` the numbers of those that have its place in their groups."""
+    return [range(j, turns * count, count) for j in range(count)]
+
+
+Group = Callable[["HeldRow", Any, Sequence[Any]], Sequence[Any]]
+"""Writes the code of a group of accesses, and gives what goes on to the next one."""
