@@ -73,7 +73,8 @@ KEPT_SINGLE = threshold(40, "elements that a thread keeps", sittings.OVERLAPS)
 """The most of a CTA of THREADS, where columns of single words overlap; then a CTA has twice as many threads, and then
 two CTAs of a cluster share a column."""
 MEETING = threshold(4, "CTAs of a cluster", sittings.COLUMNS_ONCE)
-"""From here on columns of words wait in shared memory, and their CTAs meet once, where phases fold exponentials."""
+"""From here on columns of one array of words wait in shared memory where phases fold exponentials, for which their CTAs
+meet once, or have SEVERAL values in their states."""
 SHARED_LEAST = threshold(5, "accesses of a thread", sittings.RESIDENT_COLUMNS)
 """Shorter columns wait in registers."""
 
@@ -83,7 +84,7 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     if max(task.operand_type(i).itemsize for i in elements_of(task)) <= NARROW:
         found = _overlapping(task, notes) or _shared(task, notes)
     else:
-        found = _meeting(task, notes)
+        found = _of_words(task, notes)
     return found or _kept(task, notes)
 
 
@@ -92,18 +93,24 @@ def meet_once(program: Program) -> bool:
 
     Columns of one array of words do, where one monoid holds a maximum and exponentials relative to it, or would.
     """
-    if program.gathered or program.side or program.section or REDUCED in program.input_spaces:
+    if REDUCED in program.input_spaces or not _are_words(program):
         return False
-    items = [t.itemsize for t, space in zip(program.inputs, program.input_spaces, strict=True) if space == ELEMENT]
     combined = [e for r in program.reduces if isinstance(r.value, MonoidGraph) for e in r.value.combine]
     folded = [e for r in program.reduces for e in r.args]
-    exponential = any(e.op in ("exp", "exp2") for e in walk((*folded, *combined)))
-    return items == [WORD] and exponential
+    return any(e.op in ("exp", "exp2") for e in walk((*folded, *combined)))
 
 
-def _meeting(task: Task, notes: Notes) -> Plan | None:
-    """The plan of columns of words whose CTAs meet once, in shared memory; None where few CTAs share a column."""
-    if task.is_portable or not meet_once(task.program):
+def _are_words(program: Program) -> bool:
+    """Whether columns are those of one array of words."""
+    items = [t.itemsize for t, space in zip(program.inputs, program.input_spaces, strict=True) if space == ELEMENT]
+    return items == [WORD] and not (program.gathered or program.side or program.section)
+
+
+def _of_words(task: Task, notes: Notes) -> Plan | None:
+    """The plan of columns of words that wait in shared memory; None where few CTAs share a column, or fold little."""
+    program = task.program
+    several = _are_words(program) and len(program.states) >= SEVERAL
+    if task.is_portable or not (several or meet_once(program)):
         return None
     own = Notes()
     found = _shared(task, own)

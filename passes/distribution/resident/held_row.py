@@ -31,7 +31,7 @@ from .row_starts import is_shifted
 from .row_stores import store_elements, store_rows
 from .sections import store_sections
 from .transposed_blocks import load_transposed, store_transposed
-from .turns import AT_ONCE, Turn, in_turns, turns_of
+from .turns import AT_ONCE, FOLDED, Turn, in_turns, turns_of
 from .values import Numbered
 
 ANCHORED = 32
@@ -212,7 +212,7 @@ class HeldRow:
                 scf.YieldOp(joined(phase, [list(so_far), own]))
             return list(branch.results)
 
-        turns = 0 if after else turns_of(self, count)
+        turns = 0 if after or count < FOLDED else turns_of(self, count)
         if turns:
             self.row.values.prepare(phase.sources)
         found = [in_turns(self, turns, count, turn, states)] if turns else []

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 AT_ONCE = 4
 """Accesses in slots whose results a turn of a loop makes."""
+FOLDED = 8
+"""The least accesses that a turn folds: it does not read ahead of the next turn, and smaller ones wait longer for that
+than their code is worth."""
 
 
 class Turn(NamedTuple):

@@ -46,9 +46,13 @@ def test_columns(rows: int, dtype: str, resident: str, vector: int, width: int, 
         (wf.softmax, 2000, "f32", "registers", 2),  # one CTA
         (wf.softmax, 4096, "bf16", "shared", 2),
         (wf.rms_norm, 4096, "f32", "registers", 1),  # no exponentials
+        (wf.standardize, 4096, "f32", "shared", 2),  # three values of states
+        (wf.standardize, 2000, "f32", "registers", 2),
     ],
 )
-def test_columns_of_words_meet_once(program: Any, rows: int, dtype: str, resident: str, phases: int) -> None:
+def test_columns_of_words_that_fold_much_wait_in_shared_memory_and_exponentials_meet_once(
+    program: Any, rows: int, dtype: str, resident: str, phases: int
+) -> None:
     (step,) = program._planned([((rows, 4096), dtype)], {"axis": 0}, "sm_90a").prepared.steps
     assert (step.prepared.choice.plan.resident, len(step.prepared.program.reduces)) == (resident, phases)
 
