@@ -2,7 +2,8 @@
 
 Each step runs the body ``unroll`` times, so that all its loads are in flight, combines the fragments as a tree, and
 folds the root of the tree into the running state. With ``chain`` the step folds one fragment after another into the
-state instead. With ``once`` the step is a branch: a thread without a step keeps its state. If the result is a scalar,
+state instead. With ``joined`` the elements of a fragment are combined first, and then neighbouring lanes join theirs,
+in order. With ``once`` the step is a branch: a thread without a step keeps its state. If the result is a scalar,
 the elements of the state's vector are combined at the end, neighbours first.
 
 Some combines have a faster form, which other files recognise and write:
@@ -65,7 +66,8 @@ from ..compiler.ir.anchored import Anchored, anchored
 from ..compiler.ir.build import before, find, i32, replace
 from ..compiler.ir.combine import clone_block, combine, horizontal, pack, splat, tree, unpack, width
 from ..compiler.ir.combine_reader import Combine, Formula
-from ..compiler.ir.dialect.base import element
+from ..compiler.ir.dialect.base import element, int_attr
+from ..compiler.ir.lane_exchange import gathered
 from ..compiler.ir.uniform_fragments import independent, uniform
 from ..compiler.ir.unrolled_loops import REPEATED, unrolled
 from .access.blocks import lower_reduce
@@ -91,16 +93,20 @@ def _lower(op: Any) -> None:
         lanes = width(unpack(init)[0].type)
         if "summed" in op.attributes:
             return replace(op, [lower_sums(op)])
-        if state := lower_bytes(op) or lower_extremes(op) or lower_argmin(op):
+        joins = "joined" in op.attributes
+        if not joins and (state := lower_bytes(op) or lower_extremes(op) or lower_argmin(op)):
             return replace(op, state)
         read = Combine.of(region)
-        even, found = _even(op, read.formula), anchored(read)
-        shared = SharedAnchor(op, found) if found and found.linear and combines_lanes(op) else None
+        even, found = frozenset() if joins else _even(op, read.formula), anchored(read)
+        shared = SharedAnchor(op, found) if found and found.linear and not joins and combines_lanes(op) else None
         join = shared.join if shared else partial(_joined, found, region)
 
         def step(state: list[Any], starts: list[Any]) -> list[Any]:
             fragments = _fragments(body.blocks[0], starts, even)
-            return reduce(join, [[f] for f in fragments] if "chain" in op.attributes else [fragments], state)
+            groups = [[f] for f in fragments] if "chain" in op.attributes else [fragments]
+            if joins:
+                groups = [[_of_lanes(region, group, int_attr(op, "joined"))] for group in groups]
+            return reduce(join, groups, state)
 
         state = walked(op, shared.first() if shared else _scalars(unpack(init), even), step)
         if shared:
@@ -123,6 +129,12 @@ def _fragments(block: Any, starts: Sequence[Any], even: Set[int]) -> list[list[A
     given = [x.type for v in list(block.operations)[-1].operands for x in unpack(v)]
     types = [element(t) if k in even else t for k, t in enumerate(given)]
     return unrolled([[start] for start in starts], types, turn, [i32(0), i32(len(starts)), i32(1)])[0]
+
+
+def _of_lanes(region: Any, fragments: list[list[Any]], lanes: int) -> list[Any]:
+    """The elements of several accesses of ``lanes`` neighbouring lanes combined, in order: one state, which all get."""
+    states = [horizontal(region, f, max(width(v.type) for v in f)) for f in fragments]
+    return gathered(region, states, lanes)
 
 
 def _joined(found: Anchored | None, region: Any, state: list[Any], fragments: list[list[Any]]) -> list[Any]:

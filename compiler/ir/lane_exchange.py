@@ -12,7 +12,7 @@ from typing import Any
 from ..target import WARP
 from .anchored import anchored, plus
 from .build import i32, word_type
-from .combine import Join, combine, elements, fragment
+from .combine import Join, combine, elements, fragment, tree
 from .combine_reader import Combine
 from .mlir import arith, gpu, ir, scf
 from .symmetric_combine import is_symmetric
@@ -72,6 +72,37 @@ def butterfly(region: Any, state: Sequence[Any], lanes: int, stride: int, *, ord
     return values
 
 
+def gathered(region: Any, states: Sequence[Sequence[Any]], lanes: int) -> list[Any]:
+    """Combines several states of each of ``lanes`` neighbouring lanes, a power of two of them; all lanes get the result.
+
+    The first states of all lanes, in the order of lanes, come first, then their second ones. The tree is that of a
+    butterfly for each, and of neighbours among what these give; but while there are several, lanes at a distance share
+    them out: the lower lane takes the first of two, and gets the other's share of it. So few registers are exchanged.
+    """
+    read = Combine.of(region)
+    if anchored(read) or any(_is_long(op.operation.name) for op in region.blocks[0].operations):
+        return tree(region, [partial(butterfly, region, s, lanes, 1, ordered=True) for s in states])
+    found, distance, ordered = [list(s) for s in states], 1, not is_symmetric(read.formula)
+    join, distances = partial(combine, region), []
+    while len(found) > 1 and distance < lanes:
+        found = [_shared(join, *pair, distance, ordered) for pair in zip(found[::2], found[1::2], strict=True)]
+        distances.append(distance)
+        distance *= 2
+    rest = [distance << k for k in range((lanes // distance).bit_length() - 1)]
+    for d in [*rest, *distances]:
+        found = [_step(join, values, i32(d), ordered) for values in found]
+    return tree(region, [partial(list, values) for values in found])
+
+
+def _shared(join: Join, first: list[Any], second: list[Any], distance: int, ordered: bool) -> list[Any]:
+    """One exchange in which the lower lane gets the ``first`` state of both lanes, and the upper one the ``second``."""
+    upper = _is_upper(i32(distance))
+    own = [arith.select(upper, s, f) for f, s in zip(first, second, strict=True)]
+    given = [arith.select(upper, f, s) for f, s in zip(first, second, strict=True)]
+    got = [exchange(v, i32(distance)) for v in given]
+    return _in_order(join, own, got, upper) if ordered else join(own, got)
+
+
 def _is_long(name: str) -> bool:
     """Whether an op becomes more than an instruction or two."""
     return name.startswith("math.") and name not in ("math.absf", "math.ceil", "math.floor", "math.fma")
@@ -82,10 +113,19 @@ def _step(join: Join, values: list[Any], distance: Any, ordered: bool) -> list[A
     others = [exchange(v, distance) for v in values]
     if not ordered:
         return join(values, others)
-    upper = arith.cmpi(arith.CmpIPredicate.ne, arith.andi(lane_id(), distance), i32(0))
-    left = [arith.select(upper, o, v) for v, o in zip(values, others, strict=True)]
-    right = [arith.select(upper, v, o) for v, o in zip(values, others, strict=True)]
+    return _in_order(join, values, others, _is_upper(distance))
+
+
+def _in_order(join: Join, own: list[Any], others: list[Any], upper: Any) -> list[Any]:
+    """A lane's own state joined with another lane's, that of the lower one on the left."""
+    left = [arith.select(upper, o, v) for v, o in zip(own, others, strict=True)]
+    right = [arith.select(upper, v, o) for v, o in zip(own, others, strict=True)]
     return join(left, right)
+
+
+def _is_upper(distance: Any) -> Any:
+    """Whether this lane is the upper one of two at ``distance``, an i32."""
+    return arith.cmpi(arith.CmpIPredicate.ne, arith.andi(lane_id(), distance), i32(0))
 
 
 def lane_id() -> Any:

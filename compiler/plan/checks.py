@@ -53,7 +53,7 @@ def check(plan: Plan, target: Target, state_bytes: int, waiting_bytes: int = 0) 
         raise error(
             "WF429", resident=plan.resident, needed=needed + waiting_bytes, limit=limit, arch=target.arch, remedy=remedy
         )
-    if plan.walk == "blocked" and plan.vector_reduced > 1:
+    if plan.walk == "blocked" and plan.vector_reduced > 1 and not plan.meets_in_steps:
         raise error("WF406", vector=plan.vector)
     if plan.cta == "shuffle" and plan.exchange == "global":
         raise error("WF411")

@@ -22,7 +22,7 @@ class Launch(NamedTuple):
         split: CTAs along the reduced axis, a multiple of the plan's cluster. The last ones of a cluster may have no
             work.
         chunk: elements along the reduced axis, or pieces of runs, that each of these CTAs owns; a multiple of the
-            plan's tile.
+            plan's tile, or of a step where lanes meet in steps.
         units: indices along the outermost kept dim that a CTA copies into shared memory; 0 where CTAs copy nothing.
         rows: rows of a period, where the plan walks by periods.
         length: elements in each item that ``chunk`` counts: those of the longest piece, where the plan walks by runs.
@@ -104,6 +104,11 @@ def unrolled(plan: Plan, row: int) -> int:
     return step if layout_of(plan).chunked == "piece" else step * plan.unroll
 
 
+def _granularity(plan: Plan, row: int) -> int:
+    """What a CTA's part of a result is a multiple of; warps whose lanes meet in steps need not have whole groups."""
+    return grain(plan, row) if plan.meets_in_steps else unrolled(plan, row)
+
+
 def tiles_of(plan: Plan, n_kept: int, row: int = 0) -> int:
     """The CTAs along the kept axis.
 
@@ -137,7 +142,7 @@ def launch(plan: Plan, n_kept: int, n_reduced: int, split: int = 1, row: int = 0
         split: CTAs along the reduced axis; there may be fewer, or as many more as fill a cluster.
         row: the results of a row, see ``tiles_of``.
     """
-    step, whole = grain(plan, row or n_kept), unrolled(plan, row or n_kept)
+    step, whole = grain(plan, row or n_kept), _granularity(plan, row or n_kept)
     clusters = -(-split // plan.cluster) if plan.finish != "cta" else 1
     chunk = -(-max(1, n_reduced) // (clusters * plan.cluster))
     chunk = -(-chunk // whole) * whole

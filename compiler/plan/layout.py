@@ -19,7 +19,8 @@ eight lanes share a result, so the stages of the kernel include a warp reduction
 
 With ``walk="blocked"`` the modes are the same in another order: the step comes before the lane, so a thread's elements
 follow each other, and neighbouring lanes are one *piece* apart, which the launch knows. A program without a fold has
-pieces of ``held`` elements.
+pieces of ``held`` elements. Where lanes ``meet`` in ``steps``, the step comes between the lane and the warp: a piece is
+a warp's.
 
 The formula is written once, for any kind of number: ``INTEGERS`` evaluates it on Python's integers and NumPy's arrays;
 ``passes/distribution`` evaluates it on values of the kernel.
@@ -282,9 +283,9 @@ class Layout:
 
     @cached_property
     def ordered(self) -> bool:
-        """Whether a thread's elements follow each other, and the next thread's follow them."""
+        """Whether the elements of a thread, or of a warp, follow each other, and those of the next one follow them."""
         levels = [m.level for m in self.along("reduced")]
-        return "step" in levels and levels.index("step") < levels.index("lane")
+        return "step" in levels and any(level in ("lane", "warp") for level in levels[levels.index("step") :])
 
 
 def _nested(modes: list[Mode], digits: Digits, arithmetic: Arithmetic) -> Any:
@@ -304,7 +305,8 @@ def layout_of(plan: Plan) -> Layout:
     count from where a CTA's accesses begin.
     """
     rows = Rows(plan.vector, plan.vector - 1) if plan.walk == "padded" else Rows(plan.slots)
-    return Layout(_along_rows(plan) if plan.walk == "period" else _along_two_axes(plan), rows)
+    along = _along_rows if plan.walk == "period" else _in_steps if plan.meets_in_steps else _along_two_axes
+    return Layout(along(plan), rows)
 
 
 def rows_of_states(plan: Plan) -> Rows:
@@ -346,6 +348,21 @@ def _along_two_axes(plan: Plan) -> tuple[Mode, ...]:
     else:
         grid += [Mode("grid_x", None, "kept", slots)]
     return (vector, *([step, *threads] if blocked else [*threads, step]), *turns, *grid)
+
+
+def _in_steps(plan: Plan) -> tuple[Mode, ...]:
+    """The modes of lanes that meet in each step: the steps of a warp follow each other, and those of the next warp."""
+    return (
+        Mode("vector", plan.vector, "reduced", 1),
+        Mode("lane", plan.lanes, "reduced", plan.vector),
+        Mode("lane", plan.lanes_kept, "kept", 1),
+        Mode("step", None, "reduced", plan.lanes * plan.vector),
+        Mode("warp", plan.warps, "reduced", 1, "piece"),
+        Mode("warp", plan.warps_kept, "kept", plan.lanes_kept),
+        Mode("cluster", plan.cluster, "reduced", 1, "chunk"),
+        Mode("grid_y", None, "reduced", plan.cluster, "chunk"),
+        Mode("grid_x", None, "kept", plan.slots),
+    )
 
 
 def _along_rows(plan: Plan) -> tuple[Mode, ...]:

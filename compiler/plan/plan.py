@@ -48,7 +48,8 @@ class Plan:
             memory: the first kernel keeps the inner dim, and a second kernel reduces it
             (``planner/layouts/factored.py``).
         walk: how threads walk the reduced axis. ``interleaved``: neighbouring threads read neighbouring vectors.
-            ``blocked``: each thread reads contiguous elements, which keeps their order; in a program without a fold
+            ``blocked``: each thread reads contiguous elements, or each warp whose lanes meet in ``steps`` does, which
+            keeps their order; in a program without a fold
             it has ``held`` of each of ``vector`` rows, a block that it transposes. ``period``: the threads of a CTA
             read several narrow rows, the *period*, as one row, and then the next period; in the end each of the first
             threads owns a column. ``staggered``: each warp of a CTA reads whole rows, starting at the boundary
@@ -98,7 +99,8 @@ class Plan:
         overlap: results that a CTA folds beside its own: the first ones of the next CTA. So CTAs write whole sectors of
             memory where columns that are read again begin between sectors: each those that begin among its own results.
         meet: how the lanes of a warp that share a result combine their elements. ``shuffle``, or empty: each lane its
-            own, and then their states by shuffles. ``mma``: groups of QUAD lanes at once, by the product of their
+            own, and then their states by shuffles. ``steps``: shuffles join what they read in each step, so that
+            neighbouring lanes read neighbours and the order is kept; a warp has contiguous elements. ``mma``: groups of QUAD lanes at once, by the product of their
             registers and a matrix of ones, which the tensor cores compute; shuffles join the groups.
         fragments: how threads read a tile across its rows. ``words``, or empty: each its own elements. ``matrix``: the
             lanes of a warp together, in blocks of 8x8 elements of 16 bits, which ``ldmatrix`` turns on the way to
@@ -137,7 +139,12 @@ class Plan:
     @property
     def lanes_summed(self) -> int:
         """Lanes along the reduced axis whose elements are one state before any shuffle."""
-        return min(QUAD, self.lanes) if self.meet == "mma" else 1
+        return {"mma": min(QUAD, self.lanes), "steps": self.lanes}.get(self.meet, 1)
+
+    @property
+    def meets_in_steps(self) -> bool:
+        """Whether the lanes that share a result join what they read in each step."""
+        return self.meet == "steps"
 
     @property
     def lanes_kept(self) -> int:

@@ -25,7 +25,7 @@ from ..plan.ladder import menu_of
 from ..plan.launch import Launch, cells_of, launch, pieces, shared, tiles_of, walks_once
 from ..plan.plan import Plan
 from ..space.geometry import Geometry
-from . import columns, few, options, walks
+from . import columns, few, in_order, options, walks
 from .alignment import least_stride
 from .layouts import blocks, crowded_columns, factored, padded_rows, runs, tiled
 from .layouts.gapped_columns import as_read
@@ -133,12 +133,7 @@ def _own_plan(task: Task, notes: Notes) -> Plan:
 def _ordered(task: Task, plan: Plan, notes: Notes) -> Plan:
     """``plan`` with the walk that a combine needs, and room for its states."""
     if not task.monoid.commutative:
-        if plan.vector_reduced > 1:
-            notes.forget({"vector"})
-            words = f"1 element(s) an access ({task.itemsize} bytes, single elements)"
-            notes.because(f"{words}: each thread takes a piece of its own, in order", "vector")
-            plan = replace(plan, vector=1)
-        plan = replace(plan, walk="blocked")
+        plan = in_order.plan(task, plan, notes)
         notes.rejected.append(("walk=interleaved", f"{task.monoid.name} is not commutative: its order must be kept"))
     return fitting(task, plan, notes)
 

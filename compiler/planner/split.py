@@ -154,7 +154,7 @@ def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, it
     steps = -(-n_reduced // whole)
     wanted = max(resident // tiles, -(-accesses // longest))
     vector_bytes = plan.vector * item
-    interleaved = plan.fast == "reduced" and plan.walk == "interleaved"
+    interleaved = plan.fast == "reduced" and (plan.walk == "interleaved" or plan.meets_in_steps)
     if interleaved:
         heavy = vector_bytes == WIDEST and item > 1 and state_bytes > WORD_STATE_BYTES
         wanted = _in_full_waves(plan, wanted, tiles, resident, heavy=heavy)

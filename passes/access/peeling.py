@@ -30,6 +30,8 @@ def peel(op: Any) -> None:
             end = arith.select(some, end, begin)
         if live and len(op.operands) > 3:
             chain.period(begin, end)
+        elif live and "joined" in op.attributes and "shifted" not in loads:
+            chain.joined(begin, end)
         elif live and "shifted" in loads:
             chain.shifted(begin, end, loads["shifted"])
         elif live and "early" in op.attributes:
@@ -49,6 +51,8 @@ class LoopChain:
         state: the state after the last loop.
         live: the ``fold.live`` of the body, or None.
         lanes: elements of an access along the reduced axis.
+        reach: elements of the accesses that are made together: of those of all lanes that join what they read, which
+            make the same steps; else of one.
         step, unroll: elements between a thread's accesses, and accesses in flight.
         together: whether the combine is short enough to unroll the accesses that are left after the full groups.
         single_group: whether no thread makes more than ``unroll`` accesses.
@@ -59,6 +63,7 @@ class LoopChain:
         self.last: Any = None
         self.lanes = width(live.results[0].type) if live else 1
         self.step, self.unroll = int_attr(op, "step"), int_attr(op, "unroll")
+        self.reach = self.step if "joined" in op.attributes else self.lanes
         self.together = short(op.regions[1])
         self.single_group = "once" in op.attributes and self.together and live is not None
 
@@ -83,7 +88,7 @@ class LoopChain:
     def groups(self, begin: Any, end: Any) -> Any:
         """Appends the full groups of ``unroll`` accesses before ``end``; returns the index after the last one."""
         t, (step, unroll) = begin.type, (self.step, self.unroll)
-        limit = arith.subi(end, integer(t, (unroll - 1) * step + self.lanes - 1))
+        limit = arith.subi(end, integer(t, (unroll - 1) * step + self.reach - 1))
         self.add(begin, limit, unroll)
         return after(begin, limit, unroll * step)
 
@@ -105,6 +110,24 @@ class LoopChain:
             self.add(begin, limit, 1)
         if lanes > 1:
             self.add(after(begin, limit, self.step), end, 1, Window(None, end), once=True)
+
+    def joined(self, begin: Any, end: Any) -> None:
+        """Appends the loops of lanes that make the same steps: whole groups, what is left, and the access that is cut.
+
+        In the last step but whole groups some lanes have no access: they join the identity. Of an access that the end
+        cuts the first lane has what is left of it, in a step of its own.
+        """
+        t, lanes = begin.type, self.lanes
+        if self.unroll > 1 and not self.single_group:
+            begin = self.groups(begin, end)
+        limit = arith.subi(end, integer(t, lanes - 1))
+        window = Window(None, limit, _final(limit, lanes), whole=True)
+        together = self.unroll if self.together else 1
+        self.add(begin, limit, together, window, once=together > 1)
+        if lanes > 1:
+            cut = _final(end, lanes)
+            some = arith.cmpi(arith.CmpIPredicate.sge, cut, limit)
+            self.add(arith.select(some, cut, end), end, 1, Window(None, end), once=True)
 
     def final(self, begin: Any, limit: Any) -> Any:
         """The index of the last access of a walk from ``begin`` that starts before ``limit``."""

@@ -23,6 +23,8 @@ class Span(NamedTuple):
         first: elements before this one, and from ``end`` on, count as the identity.
         step: elements from one access to the next; where there is a period, periods.
         period: the elements of a period, where the walk is by periods; else None.
+        beside: how far the accesses of the lane lie from those of the first lane, where lanes meet in steps; else None.
+            Begin and end are then those of the first lane: all lanes of a warp make the same steps.
     """
 
     begin: Any
@@ -30,6 +32,7 @@ class Span(NamedTuple):
     first: Any
     step: int
     period: Any = None
+    beside: Any = None
 
 
 def span_of(kernel: Kernel, place: Place, plan: Plan, first: Any, end: Any, length: Any) -> Span:
@@ -39,12 +42,30 @@ def span_of(kernel: Kernel, place: Place, plan: Plan, first: Any, end: Any, leng
     ``length`` elements are cut into as many pieces as there are threads.
     """
     layout = layout_of(plan)
+    if plan.meets_in_steps:
+        return _span_of_warp(kernel, place, plan, first, end, length)
     sizes: dict[Unit, Any] = {}
     if layout.ordered:
         sizes["piece"] = kernel.divide(arith.addi(length, kernel.number(plan.positions - 1)), plan.positions)
     begin = arith.addi(first, layout.start(place.position, kernel, sizes))
     end = arith.minsi(end, arith.addi(begin, sizes["piece"])) if layout.ordered else end
     return Span(begin, end_in_range(kernel, place, first, end, plan.vector_reduced), first, layout.step)
+
+
+def _span_of_warp(kernel: Kernel, place: Place, plan: Plan, first: Any, end: Any, length: Any) -> Span:
+    """The accesses of a thread whose warp shares the elements in [first, end) with others, in pieces of whole steps.
+
+    A thread without results reads for the last one, so that all lanes take part in each meeting.
+    """
+    step, begin = layout_of(plan).step, first
+    if plan.warps > 1:
+        share = kernel.divide(arith.addi(length, kernel.number(plan.warps - 1)), plan.warps)
+        piece = kernel.rounded(share, step)
+        begin = arith.addi(first, arith.muli(place.warp, piece))
+        end = arith.minsi(end, arith.addi(begin, piece))
+    nothing = arith.subi(begin, kernel.number(plan.vector))
+    end = arith.select(kernel.less(begin, end), end, nothing)
+    return Span(begin, end, begin, step, beside=kernel.scaled(place.lane, plan.vector))
 
 
 def end_in_range(kernel: Kernel, place: Place, first: Any, end: Any, vector: int) -> Any:
@@ -65,14 +86,16 @@ def reduce_span(
     named(span.end, "end")
     periods = [] if span.period is None else [span.period]
     state = state_type([with_shape(t, width if periods else plan.vector_kept) for t in kernel.states])
-    operands = [span.begin, span.end, pack(kernel.neutral(width)), *periods]
+    operands = [span.begin, span.end, pack(kernel.neutral(1 if plan.meets_in_steps else width)), *periods]
     attributes = {"step": span.step, "unroll": unroll} | _known(kernel) | ({"early": True} if early else {})
     attributes |= {"summed": plan.lanes_summed} if plan.meet == "mma" else {}
+    attributes |= {"joined": plan.lanes} if plan.meets_in_steps else {}
     op = kernel.stage("fold.thread_reduce", [state], operands, attributes, regions=2)
     block = op.regions[0].blocks.append(kernel.index)
     (r,) = block.arguments
     named(r, "r")
     with ir.InsertionPoint(block):
+        r = r if span.beside is None else arith.addi(r, span.beside)
         fragments = read(r)
         lanes = width if plan.vector_kept == 1 else 1
         counts = kernel.make("fold.live", ir.IntegerType.get_signless(1), [r, span.first, span.end], {}, lanes)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -121,9 +121,14 @@ class ElementWalk(Walk):
         kernel, plan, chunk, place = self.kernel, self.kernel.plan, self.chunk, self.place
         span = span_of(kernel, place, plan, chunk.first, chunk.limit, chunk.length)
         numbers = numbering(kernel, lambda r: r if chunk.origin is None else arith.subi(r, chunk.origin))
-        accesses = [access(self.tile.row, place, i, copy) for i, copy in enumerate(self.copies)]
+        reads_for = place if not plan.meets_in_steps else replace(place, start=self._existing(place.start))
+        accesses = [access(self.tile.row, reads_for, i, copy) for i, copy in enumerate(self.copies)]
         reader = Reader(kernel, self.count, accesses, numbers)
         state = reduce_span(kernel, plan, span, plan.unroll, plan.vector, reader.sources)
         if plan.cluster > 1:
             return meet_in_cluster(self.tile, state, place), place
         return meet_in_cta(self.tile, state, place)
+
+    def _existing(self, result: Any) -> Any:
+        """The number of a result, or of the last one of the row where there is no such result."""
+        return arith.minsi(result, arith.subi(self.tile.row.columns, self.kernel.number(1)))

@@ -223,13 +223,21 @@ def check_fragment(op: Any, t: Any) -> None:
         raise error("WF317", op=op.name, found=t, known=" ".join(SCALARS))
 
 
-def check_yield(op: Any, region: Any, wanted: Sequence[str]) -> None:
-    """Checks that the only block of ``region`` ends in a ``fold.yield`` of ``wanted``; WF313 otherwise."""
+def scalars(t: Any) -> Any:
+    """The type of a state of scalars, of a type of fragments of these."""
+    return state_type([element(x) for x in values(t)])
+
+
+def check_yield(op: Any, region: Any, wanted: Sequence[str], seen: Callable[[Any], Any] = str) -> None:
+    """Checks that the only block of ``region`` ends in a ``fold.yield`` of ``wanted``; WF313 otherwise.
+
+    ``seen`` gives of a yielded type what is compared.
+    """
     blocks = list(region.blocks)
     last = list(blocks[0].operations)[-1:] if len(blocks) == 1 else []
     if not last or last[0].operation.name != "fold.yield":
         raise error("WF313", op=op.name, expected=_list(wanted), found="no fold.yield")
-    found = [str(v.type) for v in last[0].operation.operands]
+    found = [str(seen(v.type)) for v in last[0].operation.operands]
     if found != list(wanted):
         raise error("WF313", op=op.name, expected=_list(wanted), found=_list(found))
 

@@ -18,6 +18,7 @@ from ..base import (
     int_attr,
     one_combine,
     power_of_two,
+    scalars,
     state_type,
     str_attr,
     values,
@@ -28,7 +29,7 @@ class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc
     """Combines a thread's own elements.
 
     ``state = fold.thread_reduce begin, end, init, [period] {step, unroll, [once], [places], [numbers], [early],
-    [summed]} ({body}, {combine})``.
+    [summed], [joined]} ({body}, {combine})``.
 
     The body takes a reduced index r and yields a state of fragments; it runs for r = begin, begin + step, ... while
     r < end, ``unroll`` accesses at a time (``end`` is such that all of them are wanted). The fragments are combined
@@ -38,7 +39,8 @@ class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc
     those of the elements of a lane go ``up`` along the walk, or ``down``. With ``early`` the accesses begin at the
     boundary before the row, as ``begin`` does, and the ends of the row, which ``fold.live`` knows, may cut them. With
     ``summed`` the elements of so many neighbouring lanes are added to a state that all of these lanes get. All lanes of
-    the warp take part, also those without accesses.
+    the warp take part, also those without accesses. With ``joined`` so many neighbouring lanes join in each step, in
+    order, what they yield: all of them make the same steps, and get a state of scalars.
     """
 
     begin: ext.Operand[Any]
@@ -60,13 +62,16 @@ class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc
         power_of_two(op, "unroll", 32)
         if "summed" in op.attributes:
             power_of_two(op, "summed", 4)
+        if "joined" in op.attributes:
+            power_of_two(op, "joined", 32)
         init, result = op.operands[2].type, op.results[0].type
-        scalar = state_type([element(t) for t in values(init)])
+        scalar = scalars(init)
         expect(result in (init, scalar), op, f"a result of type {init} or {scalar}", str(result))
 
     @coded
     def verify_region_invariants(op: Any) -> None:  # noqa: N805
-        check_yield(op, op.regions[0], [str(op.operands[2].type)])
+        seen = scalars if "joined" in op.attributes else str
+        check_yield(op, op.regions[0], [str(op.operands[2].type)], seen)
         check_straight(op, op.regions[0])
         check_combine(op, op.regions[1], op.operands[2].type)
 
