@@ -55,6 +55,9 @@ def check(plan: Plan, target: Target, state_bytes: int, waiting_bytes: int = 0) 
         )
     if plan.walk == "blocked" and plan.vector_reduced > 1 and not plan.meets_in_steps:
         raise error("WF406", vector=plan.vector)
+    if plan.meets_in_steps and (changes := differing(plan, in_steps(plan))):
+        key, expected = next(iter(changes.items()))
+        raise error("WF436", meet=plan.meet, key=key, value=getattr(plan, key), expected=expected)
     if plan.cta == "shuffle" and plan.exchange == "global":
         raise error("WF411")
     if plan.coarsening and plan.finish == "cta":
@@ -87,6 +90,14 @@ def settled(plan: Plan) -> Plan:
     found = replace(plan, cluster=1, cta="shuffle", exchange="shared", finish=finish)
     found = replace(found, **_EXTENTS[plan.walk])
     return replace(found, **{key: max(2, getattr(found, key)) for key in _AT_LEAST_TWO.get(plan.walk, ())})
+
+
+def in_steps(plan: Plan) -> Plan:
+    """``plan`` with the fields that lanes which meet in steps must have; the plan itself where they do not meet so."""
+    if not plan.meets_in_steps:
+        return plan
+    walk: Walk = "runs" if plan.walk == "runs" else "blocked"
+    return replace(plan, fast="reduced", walk=walk, tile_bytes=0, cta="shuffle", exchange="shared", resident="")
 
 
 def differing(plan: Plan, other: Plan) -> dict[str, int | str]:

@@ -142,6 +142,11 @@ class Plan:
         return {"mma": min(QUAD, self.lanes), "steps": self.lanes}.get(self.meet, 1)
 
     @property
+    def keeps_order(self) -> bool:
+        """Whether states are combined in the order of the elements."""
+        return self.walk == "blocked" or self.meets_in_steps
+
+    @property
     def meets_in_steps(self) -> bool:
         """Whether the lanes that share a result join what they read in each step."""
         return self.meet == "steps"

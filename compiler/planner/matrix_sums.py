@@ -44,7 +44,7 @@ def check(task: Task, plan: Plan) -> None:
         ("vector", plan.vector >= vector, f"{vector} or more, which fill a word"),
     ):
         if not holds:
-            raise error("WF436", key=key, value=getattr(plan, key), expected=expected)
+            raise error("WF436", meet=plan.meet, key=key, value=getattr(plan, key), expected=expected)
 
 
 def _added(task: Task) -> DType | None:

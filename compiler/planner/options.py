@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ..errors import error
 from ..plan import tiles
-from ..plan.checks import check, differing, settled
+from ..plan.checks import check, differing, in_steps, settled
 from ..plan.fields import OWN_WALKS, RARE, Access
 from ..plan.ladder import expand
 from ..plan.plan import IN_WARPS, STATIC_TILE, Plan
@@ -77,7 +77,9 @@ def _changed(task: Task, plan: Plan, options: str, notes: Notes) -> Plan:
     if "warps" not in named_fields:
         chosen = fitting(task, chosen, notes)
         walks.check(task, chosen)
-    blocked = chosen.walk == "blocked" and chosen.vector_reduced > 1
+    if chosen != in_steps(chosen) and "meet" not in named_fields:
+        chosen = replace(chosen, meet="")
+    blocked = chosen.walk == "blocked" and chosen.vector_reduced > 1 and not chosen.meets_in_steps
     if "vector" not in named_fields and (blocked or not _vector_fits(task, chosen)):
         chosen = replace(chosen, vector=1)
     check(chosen, task.target, task.state_bytes)
@@ -87,7 +89,7 @@ def _changed(task: Task, plan: Plan, options: str, notes: Notes) -> Plan:
         _check_tile(task, chosen)
     if chosen.finish == "atomic" and not exact(task.monoid):
         _check_atomic(task)
-    if chosen.walk != "blocked" and not task.monoid.commutative:
+    if not chosen.keeps_order and not task.monoid.commutative:
         raise error("WF409", name=task.monoid.name, walk=chosen.walk)
     alone = not chosen.coarsening and "finish" not in expand(options) and ctas_of(task, chosen) <= chosen.cluster
     return replace(chosen, finish="cta") if alone else chosen  # no grid stage for one CTA, or one cluster

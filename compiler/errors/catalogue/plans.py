@@ -119,7 +119,7 @@ ENTRIES: Entries = {
             "meet=mma rounds sums as the tensor cores of a device do: those of {name} are to be portable",
             'leave out meet, or determinism="portable"',
         ),
-        "WF436": ("meet=mma needs other extents: {key}={value}, expected {expected}", "set {key}, or leave out meet"),
+        "WF436": ("meet={meet} needs other fields: {key}={value}, expected {expected}", "set {key}, or leave out meet"),
         "WF438": (
             "fragments=matrix turns columns that lie side by side, eight at a time from boundaries of 16 bytes: no "
             "array of {name} has such",
