@@ -284,7 +284,7 @@ class Layout:
     @cached_property
     def ordered(self) -> bool:
         """Whether the elements of a thread, or of a warp, follow each other, and those of the next one follow them."""
-        levels = [m.level for m in self.along("reduced")]
+        levels = [m.level for m in self.along(*SHARED_AXES)]
         return "step" in levels and any(level in ("lane", "warp") for level in levels[levels.index("step") :])
 
 
@@ -351,16 +351,22 @@ def _along_two_axes(plan: Plan) -> tuple[Mode, ...]:
 
 
 def _in_steps(plan: Plan) -> tuple[Mode, ...]:
-    """The modes of lanes that meet in each step: the steps of a warp follow each other, and those of the next warp."""
+    """The modes of lanes that meet in each step: the steps of a warp follow each other, and those of the next warp.
+
+    So do the pieces of runs that a warp takes.
+    """
+    taken: Axis = "piece" if plan.walk == "runs" else "reduced"
+    turns = [Mode("turn", None, "piece", 1)] if taken == "piece" else []
     return (
         Mode("vector", plan.vector, "reduced", 1),
         Mode("lane", plan.lanes, "reduced", plan.vector),
         Mode("lane", plan.lanes_kept, "kept", 1),
         Mode("step", None, "reduced", plan.lanes * plan.vector),
-        Mode("warp", plan.warps, "reduced", 1, "piece"),
+        *turns,
+        Mode("warp", plan.warps, taken, 1, "piece"),
         Mode("warp", plan.warps_kept, "kept", plan.lanes_kept),
-        Mode("cluster", plan.cluster, "reduced", 1, "chunk"),
-        Mode("grid_y", None, "reduced", plan.cluster, "chunk"),
+        Mode("cluster", plan.cluster, taken, 1, "chunk"),
+        Mode("grid_y", None, taken, plan.cluster, "chunk"),
         Mode("grid_x", None, "kept", plan.slots),
     )
 

@@ -219,7 +219,7 @@ class Plan:
         each has as many accesses in flight.
         """
         vector = 1 if self.fast == "reduced" else self.vector
-        walk = _OF_STATES.get(self.walk, self.walk)
+        walk: Walk = "blocked" if self.meets_in_steps else _OF_STATES.get(self.walk, self.walk)
         few = replace(self, walk=walk, vector=vector, unroll=self.second_unroll, meet="")
         if not self._reassigns:
             return few

@@ -134,7 +134,6 @@ def _ordered(task: Task, plan: Plan, notes: Notes) -> Plan:
     """``plan`` with the walk that a combine needs, and room for its states."""
     if not task.monoid.commutative:
         plan = in_order.plan(task, plan, notes)
-        notes.rejected.append(("walk=interleaved", f"{task.monoid.name} is not commutative: its order must be kept"))
     return fitting(task, plan, notes)
 
 

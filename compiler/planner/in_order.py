@@ -17,10 +17,22 @@ from .task import Notes, Task
 def plan(task: Task, found: Plan, notes: Notes) -> Plan:
     """``found`` in an order in which it keeps that of the elements."""
     notes.rejected.append(("walk=interleaved", f"{task.monoid.name} is not commutative: its order must be kept"))
+    if found.walk == "runs":
+        return _in_steps(found, notes)
     if found.fast != "reduced" or found.tile_bytes:
         return replace(found, walk="blocked")
-    if found.lanes < WARP and "shifted" in task.accesses("reduced", found.vector) and found.vector > 1:
+    if not makes_same_steps(task, found):
         notes.because("a warp a result: lanes that meet in each step make the same steps", "lanes")
         found = replace(found, lanes=WARP, warps_kept=CTA_THREADS // WARP // 2)
+    return _in_steps(replace(found, walk="blocked"), notes)
+
+
+def makes_same_steps(task: Task, found: Plan) -> bool:
+    """Whether all lanes of a warp make the same steps: rows of one warp that begin anywhere may differ by one."""
+    shifted = "shifted" in task.accesses("reduced", found.vector, runs=found.walk == "runs")
+    return found.lanes in (1, WARP) or found.vector == 1 or not shifted
+
+
+def _in_steps(found: Plan, notes: Notes) -> Plan:
     notes.because("lanes join what they read in each step, in order, so that neighbours read neighbours", "meet")
-    return replace(found, walk="blocked", meet="steps")
+    return replace(found, meet="steps")

@@ -11,7 +11,9 @@ from ..plan.fields import OWN_WALKS, RARE, Access
 from ..plan.ladder import expand
 from ..plan.plan import IN_WARPS, STATIC_TILE, Plan
 from ..program.analysis.atomic import adds, exact
+from ..target import WARP
 from . import matrix_sums, walks
+from .in_order import makes_same_steps
 from .layouts import tiled
 from .limits import fitting
 from .split import ctas_of
@@ -84,6 +86,8 @@ def _changed(task: Task, plan: Plan, options: str, notes: Notes) -> Plan:
         chosen = replace(chosen, vector=1)
     check(chosen, task.target, task.state_bytes)
     _check_vector(task, chosen)
+    if chosen.meets_in_steps and not makes_same_steps(task, chosen):
+        raise error("WF436", meet=chosen.meet, key="lanes", value=chosen.lanes, expected=f"{WARP} of rows that begin anywhere")
     matrix_sums.check(task, chosen)
     if chosen.tile_bytes:
         _check_tile(task, chosen)

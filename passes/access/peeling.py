@@ -118,6 +118,10 @@ class LoopChain:
         cuts the first lane has what is left of it, in a step of its own.
         """
         t, lanes = begin.type, self.lanes
+        if "apart" in self.op.attributes:
+            own = self.live.operands[2]
+            last = arith.maxsi(arith.subi(own, integer(t, 1)), integer(t, 0))  # no access is before the array
+            return self.add(begin, end, self.unroll, Window(None, own, last, whole=True))
         if self.unroll > 1 and not self.single_group:
             begin = self.groups(begin, end)
         limit = arith.subi(end, integer(t, lanes - 1))

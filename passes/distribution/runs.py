@@ -17,7 +17,7 @@ from ...compiler.plan.layout import layout_of
 from .kernel import load_attributes
 from .meeting import meet_in_cta
 from .partials import RowPartials
-from .place import Place, Tile
+from .place import Place, Tile, existing
 from .reader import Access, Reader, extent, numbering, sizes
 from .span import reduce_span, span_of
 from .walk import Chunk, Walk, chunk_of
@@ -52,16 +52,26 @@ class RunWalk(Walk):
         return cls(tile, place, kernel.arg("count"), RowPartials(tile), extents, runs, cut, chunk)
 
     def first_round(self) -> tuple[Any, Place]:
-        """Reduces the CTA's pieces: warp w takes the pieces w, w + warps, and so on."""
+        """Reduces the CTA's pieces."""
         kernel = self.kernel
         extents = {i: extent(kernel, i) for i, kind in enumerate(kernel.facts.access) if kind == "shifted"}
-        begin, step = arith.addi(self.chunk.first, self.place.warp), layout_of(kernel.plan).mode("turn", "piece").stride
-        loop = scf.ForOp(begin, self.chunk.limit, kernel.number(step), kernel.neutral(1))
+        begin, limit = self._of_warp()
+        step = layout_of(kernel.plan).mode("turn", "piece").stride
+        loop = scf.ForOp(begin, limit, kernel.number(step), kernel.neutral(1))
         with ir.InsertionPoint(loop.body):
             run, first, end = self._piece(loop.induction_variable)
             own = unpack(self._of_piece(self._reader(run, extents), first, end))
             scf.YieldOp(met(kernel.combine, list(loop.inner_iter_args), own))
         return meet_in_cta(self.tile, pack(list(loop.results)), self.place)
+
+    def _of_warp(self) -> tuple[Any, Any]:
+        """The first piece of a warp and the end of its pieces: w, w + warps, and so on; in order those of one stretch."""
+        kernel, chunk, warps = self.kernel, self.chunk, self.kernel.plan.warps
+        if not kernel.plan.meets_in_steps:
+            return arith.addi(chunk.first, self.place.warp), chunk.limit
+        each = kernel.divide(arith.addi(chunk.length, kernel.number(warps - 1)), warps)
+        begin = arith.addi(chunk.first, arith.muli(self.place.warp, each))
+        return begin, arith.minsi(chunk.limit, arith.addi(begin, each))
 
     def _piece(self, number: Any) -> tuple[Any, Any, Any]:
         """The run that a piece is of, and the elements of that run that are the piece's: the first, and the end."""
@@ -76,14 +86,16 @@ class RunWalk(Walk):
     def _of_piece(self, reader: Reader, first: Any, end: Any) -> Any:
         """What the thread's elements of a piece combine to."""
         kernel, plan = self.kernel, self.kernel.plan
-        span = span_of(kernel, replace(self.place, position=self.place.lane), plan, first, end, end)
+        alone = replace(plan, warps=1) if plan.meets_in_steps else plan
+        span = span_of(kernel, replace(self.place, position=self.place.lane), alone, first, end, end)
         return reduce_span(kernel, plan, span, plan.unroll, plan.vector, reader.sources)
 
     def _reader(self, run: Any, extents: dict[int, Any]) -> Reader:
         """The reader of a run: as a row, which results and runs together number."""
         kernel, facts = self.kernel, self.kernel.facts
         kept, reduced = range(facts.kept_rank), range(facts.reduced_rank)
-        number = arith.addi(arith.muli(self.place.kept, self.runs), run)
+        kept_of = existing(kernel, self.place) if kernel.plan.meets_in_steps else self.place.kept
+        number = arith.addi(arith.muli(kept_of, self.runs), run)
         accesses = []
         for i, kind in enumerate(facts.access):
             layout = kernel.dims("kept_size", 0, kept[1:]) + self.sizes[:-1]

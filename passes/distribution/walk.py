@@ -17,7 +17,7 @@ from ...compiler.ir.mlir import arith, gpu
 from .kernel import Kernel, load_attributes
 from .meeting import meet_in_cluster, meet_in_cta
 from .partials import Partials, RowPartials
-from .place import Place, Tile, name, numbers_of_cta
+from .place import Place, Tile, existing, name, numbers_of_cta
 from .reader import Reader, access, numbering
 from .span import reduce_span, span_of
 
@@ -121,14 +121,11 @@ class ElementWalk(Walk):
         kernel, plan, chunk, place = self.kernel, self.kernel.plan, self.chunk, self.place
         span = span_of(kernel, place, plan, chunk.first, chunk.limit, chunk.length)
         numbers = numbering(kernel, lambda r: r if chunk.origin is None else arith.subi(r, chunk.origin))
-        reads_for = place if not plan.meets_in_steps else replace(place, start=self._existing(place.start))
-        accesses = [access(self.tile.row, reads_for, i, copy) for i, copy in enumerate(self.copies)]
+        if plan.meets_in_steps:  # all lanes take part, also those without results
+            place = replace(place, start=existing(kernel, place))
+        accesses = [access(self.tile.row, place, i, copy) for i, copy in enumerate(self.copies)]
         reader = Reader(kernel, self.count, accesses, numbers)
         state = reduce_span(kernel, plan, span, plan.unroll, plan.vector, reader.sources)
         if plan.cluster > 1:
             return meet_in_cluster(self.tile, state, place), place
         return meet_in_cta(self.tile, state, place)
-
-    def _existing(self, result: Any) -> Any:
-        """The number of a result, or of the last one of the row where there is no such result."""
-        return arith.minsi(result, arith.subi(self.tile.row.columns, self.kernel.number(1)))

@@ -145,6 +145,9 @@ LATENCY = threshold(20, "cycles", sittings.FIFTEEN_THOUSAND)
 def plan(task: Task, notes: Notes) -> Plan | None:
     """A thread or a few lanes a result, in a copy; None where that does not serve, or gains nothing."""
     g, inputs = task.geometry, task.program.inputs
+    import os
+    if not task.monoid.commutative and g.n_reduced * task.itemsize > int(os.environ.get("ORD_TILE", "1000000")):
+        return None
     vector = 1 if task.has_long_combine else _vector(task)
     own = Plan("reduced", vector=vector, warps_kept=CTA_THREADS // WARP, tile_bytes=COPY_BYTES)
     each = tiles.units(own, g, inputs)
