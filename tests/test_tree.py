@@ -93,11 +93,47 @@ def cta(x: Row, plan: Plan, chunk: int, v: int, unroll: int, lead: int = 0, cut:
 
 def warps(x: Row, plan: Plan, chunk: int, v: int, unroll: int, lead: int, cut: str) -> list[Any]:
     """Paragraph 4: the states of a CTA's warps, lanes by a butterfly of neighbours; or the one of paragraph 6."""
+    if plan.meets_in_steps:
+        return [in_steps(own, plan, v, unroll, lead, cut) for own in pieces(x, chunk, plan, v)]
     positions = plan.warps * plan.lanes
     threads = [thread(x, walk(plan, q, len(x), chunk, lead, v), v, unroll, cut) for q in range(positions)]
     if plan.cta != "shuffle":
         return [in_memory(threads, plan)]
     return [neighbours(threads[w * plan.lanes : (w + 1) * plan.lanes]) for w in range(plan.warps)]
+
+
+def pieces(x: Row, chunk: int, plan: Plan, v: int) -> list[Row]:
+    """Paragraph 15: the elements of each warp, whole steps."""
+    step = plan.lanes * v
+    each = ceil(ceil(chunk / plan.warps) / step) * step
+    return [x[w * each : (w + 1) * each] for w in range(plan.warps)]
+
+
+def in_steps(x: Row, plan: Plan, v: int, unroll: int, lead: int, cut: str) -> Any:
+    """Paragraph 15: the state of a warp whose lanes meet in each step."""
+    if not len(x):
+        return np.float32(0)
+
+    def step(start: int) -> Any:
+        inside = [x[r] if 0 <= r < min(len(x), end) else np.float32(0) for r in range(start, start + plan.lanes * v)]
+        return neighbours(inside)
+
+    end = len(x) if cut == "shifted" else len(x) // v * v
+    starts = list(range(-lead, end, plan.lanes * v))
+    head = starts[:unroll] if cut == "shifted" else []
+    rest = starts[len(head) :]
+    whole = [s for s in rest if s + plan.lanes * v <= end]
+    grouped = len(whole) // unroll * unroll if unroll > 1 else len(whole)
+    state = reduce(operator.add, map(step, head), np.float32(0))
+    for i in range(0, grouped, max(1, unroll)):
+        state = state + neighbours([step(s) for s in whole[i : i + unroll]])
+    left = [step(s) for s in rest[grouped:]]
+    if cut == "shifted" or unroll == 1:
+        state = reduce(operator.add, left, state)
+    elif left:
+        state = state + neighbours([*left, *[np.float32(0)] * (-len(left) % unroll)])
+    first, end = end, len(x)
+    return state + step(first) if first < end else state
 
 
 def dealt_out(states: list[Any], plan: Plan) -> Any:
@@ -138,7 +174,7 @@ def by_the_rules(
     if plan.finish == "cta":
         return parts[0], plan.finish
     last, unroll = anew(plan) if plan.finish == "last_block" else (plan, 4)
-    return cta(np.array(parts, np.float32), last, len(parts), 1, unroll), plan.finish
+    return cta(np.array(parts, np.float32), replace(last, meet=""), len(parts), 1, unroll), plan.finish
 
 
 def anew(plan: Plan) -> tuple[Plan, int]:
@@ -218,10 +254,14 @@ def in_runs(x: Row, options: str, start: int) -> tuple[Row, str]:
 
     def of_run(k: int, r: int) -> Any:
         lead = (start + (r * results + k) * length) % v
+        if plan.meets_in_steps:
+            return in_steps(x[r, k], plan, v, plan.unroll, lead, "shifted" * (v > 1))
         starts = [walk(replace(plan, warps=1), q, length, 0, lead, v) for q in range(plan.lanes)]
         return [thread(x[r, k], own, v, plan.unroll, "shifted" * (v > 1)) for own in starts]
 
     def of_warp(k: int, own: Sequence[int]) -> Any:
+        if plan.meets_in_steps:
+            return reduce(operator.add, (of_run(k, r) for r in own), np.float32(0))
         lanes = np.zeros(plan.lanes, np.float32)
         for r in own:
             lanes = lanes + np.array(of_run(k, r), np.float32)
@@ -229,11 +269,15 @@ def in_runs(x: Row, options: str, start: int) -> tuple[Row, str]:
 
     def of_cta(k: int, p: int) -> Any:
         last = min((p + 1) * run.chunk, runs)
-        return dealt_out([of_warp(k, range(p * run.chunk + w, last, plan.warps)) for w in range(plan.warps)], plan)
+        own = [range(p * run.chunk + w, last, plan.warps) for w in range(plan.warps)]
+        if plan.meets_in_steps:
+            each, first = ceil(run.chunk / plan.warps), p * run.chunk
+            own = [range(first + w * each, min(last, first + (w + 1) * each)) for w in range(plan.warps)]
+        return dealt_out([of_warp(k, runs_of_warp) for runs_of_warp in own], plan)
 
     sums = [[of_cta(k, p) for p in range(run.split)] for k in range(results)]
     if plan.finish == "last_block":
-        second = replace(plan, walk="interleaved")
+        second = replace(plan, walk="blocked" if plan.meets_in_steps else "interleaved", meet="")
         sums = [[cta(np.array(s, np.float32), second, len(s), 1, min(4, plan.unroll))] for s in sums]
     return np.array(sums, np.float32)[:, 0], plan.finish
 
@@ -288,6 +332,8 @@ def random(*shape: int) -> Row:
         (50001, "finish=two_kernels", "two_kernels"),
         (5000, "lanes=2,warps=16,finish=cta", "cta"),
         (7777, "vector=1,walk=blocked,unroll=4,finish=cta", "cta"),
+        (7777, "walk=blocked,meet=steps,vector=4,unroll=4,warps=4,finish=cta", "cta"),
+        (30003, "walk=blocked,meet=steps,vector=2,unroll=2,lanes=8,warps=2,coarsening=4", "last_block"),
         (30000, "walk=blocked,vector=1,unroll=2,finish=two_kernels", "two_kernels"),
         (4097, "cta=serial,vector=4,finish=cta", "cta"),
         (30001, "cta=interleaved,coarsening=8,unroll=2", "last_block"),
@@ -313,7 +359,8 @@ def test_a_full_sum(n: int, options: str, finish: str) -> None:
 
 @pytest.mark.parametrize(
     ("shape", "options"),
-    [((6, 4096), ""), ((6, 96), ""), ((6, 1001), ""), ((6, 1003), "vector=4,unroll=2,lanes=8,warps=2"),
+    [((6, 4096), "walk=blocked,meet=steps,vector=4,warps=2"), ((5, 90), "walk=blocked,meet=steps,vector=2,lanes=4,warps=1"),
+     ((6, 3001), "walk=blocked,meet=steps,vector=4,unroll=2,lanes=32,warps=2"), ((6, 4096), ""), ((6, 96), ""), ((6, 1001), ""), ((6, 1003), "vector=4,unroll=2,lanes=8,warps=2"),
      ((40, 31), "tile_bytes=1024,lanes=4,unroll=2"), ((12, 150), "tile_bytes=1024,lanes=2,unroll=4,walk=blocked")],
 )  # fmt: skip
 def test_sums_of_rows(shape: tuple[int, int], options: str) -> None:
@@ -541,6 +588,7 @@ def test_a_portable_sum_has_one_tree_wherever_the_array_lies(
     ("shape", "options"),
     [((20, 3, 90), "lanes=4,warps=2,unroll=2,finish=cta"), ((37, 2, 33), "lanes=1,warps=8,unroll=4,vector=2"),
      ((41, 2, 131), "lanes=32,warps=4,unroll=1,finish=last_block,coarsening=2"),
+     ((41, 2, 131), "meet=steps,lanes=32,warps=4,unroll=2,vector=4,finish=last_block,coarsening=2"),
      ((19, 2, 150), "lanes=8,warps=1,unroll=2,vector=1,finish=last_block,coarsening=4")],
 )  # fmt: skip
 def test_sums_of_runs(shape: tuple[int, int, int], options: str, start: int) -> None:

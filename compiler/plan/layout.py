@@ -32,6 +32,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import groupby
+from math import prod
 from typing import Any, Literal, NamedTuple
 
 from ..target import WARP
@@ -230,6 +231,15 @@ class Layout:
         vector = self.extent("vector", "kept")
         each = arithmetic.ceil(arithmetic.ceil(columns, vector), tiles)
         return arithmetic.scaled(each, vector)
+
+    def piece(self, length: Any, arithmetic: Arithmetic) -> Any:
+        """What each owner of a piece has of ``length`` elements, or pieces of runs: whole steps of lanes that meet so."""
+        mine = [m for m in self.modes if m.unit == "piece"]
+        owners, before = prod(m.extent or 1 for m in mine), self.modes.index(mine[0])
+        up = arithmetic.add(length, arithmetic.number(owners - 1)) if owners > 1 else length
+        each = arithmetic.divide(up, owners)
+        steps = [m.stride for m in self.modes[:before] if m.level == "step" and m.axis == mine[0].axis]
+        return arithmetic.rounded(each, steps[0]) if steps and steps[0] > 1 else each
 
     def pieces(self, length: Any, arithmetic: Arithmetic) -> tuple[Any, Any]:
         """The pieces of a run of ``length`` elements, and the elements of a piece, whole steps; the last has fewer."""

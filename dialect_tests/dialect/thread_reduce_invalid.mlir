@@ -212,3 +212,18 @@ func.func @eight_lanes_summed(%begin: i32, %end: i32, %v: f32) {
   }) {step = 64, unroll = 1, summed = 8} : (i32, i32, f32) -> f32
   return
 }
+
+// -----
+
+func.func @pairs_of_other_elements(%begin: i32, %end: i32, %zero: f32, %v: vector<2xf64>) {
+  // expected-error @below {{WF313: fold.thread_reduce expects a region that yields f32, got f64}}
+  %made = "fold.thread_reduce"(%begin, %end, %zero) ({
+  ^bb0(%r: i32):
+    "fold.yield"(%v) : (vector<2xf64>) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {step = 64, unroll = 1, joined = 32} : (i32, i32, f32) -> f32
+  return
+}

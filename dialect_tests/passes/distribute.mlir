@@ -467,6 +467,41 @@ func.func @in_order(%x: tensor<?x?xi32>) -> tensor<?xi32> attributes {
   return %r : tensor<?xi32>
 }
 
+// Lanes that meet in each step read neighbours: each warp has a piece of whole steps, of 64 elements, and makes the steps
+// of its first lane. There is no stage for lanes afterwards.
+// CHECK-LABEL: gpu.func @in_order_by_steps
+// CHECK-SAME:    (%{{.*}}: !llvm.ptr<1>, %{{.*}}: !llvm.ptr<1>, %{{.*}}: i32, %[[N:.*]]: i32, %[[CHUNK:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32)
+// CHECK:         %[[UP:.*]] = arith.addi %[[CHUNK]], %c1_i32 : i32
+// CHECK-NEXT:    %[[EACH:.*]] = arith.shrui %[[UP]], %c1_i32 : i32
+// CHECK-NEXT:    %[[STEPS:.*]] = arith.addi %[[EACH]], %c63_i32 : i32
+// CHECK-NEXT:    %[[PIECE:.*]] = arith.andi %[[STEPS]], %c-64_i32 : i32
+// CHECK-NEXT:    arith.muli %{{.*}}, %[[PIECE]] : i32
+// CHECK:         %[[BESIDE:.*]] = arith.muli %{{.*}}, %c2_i32 : i32
+// CHECK:         "fold.thread_reduce"
+// CHECK:           arith.addi %{{.*}}, %[[BESIDE]] : i32
+// CHECK:           vector<2xi32>
+// CHECK:         {joined = 32 : i64, step = 64 : i64, unroll = 4 : i64} : (i32, i32, i32) -> i32
+// CHECK-NOT:     fold.warp_reduce
+// CHECK:         {lanes = 32 : i64, ordered = true, rows = 2 : i64, slots = 1 : i64, stride = 1 : i64}
+func.func @in_order_by_steps(%x: tensor<?x?xi32>) -> tensor<?xi32> attributes {
+    fold.plan = {fast = "reduced", walk = "blocked", vector = 2, unroll = 4, lanes = 32, warps = 2,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v7", meet = "steps"},
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = false,
+                  ragged = false}} {
+  %r = "fold.reduce"(%x) ({
+    %zero = arith.constant 0 : i32
+    "fold.yield"(%zero) : (i32) -> ()
+  }, {
+  ^bb0(%a: i32, %b: i32):
+    %base = arith.constant 10 : i32
+    %shifted = arith.muli %a, %base : i32
+    %c = arith.addi %shifted, %b : i32
+    "fold.yield"(%c) : (i32) -> ()
+  }) {dims = array<i64: 1>, commutative = false} : (tensor<?x?xi32>) -> tensor<?xi32>
+  return %r : tensor<?xi32>
+}
+
 // -----
 
 // --- two kernels in one module ---

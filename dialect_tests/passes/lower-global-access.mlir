@@ -683,3 +683,46 @@ func.func @blocks(%x: !llvm.ptr<1>, %first: i32, %total: i32) -> (vector<4xf32>,
   %accesses:2 = "fold.block_load"(%x, %first, %total) : (!llvm.ptr<1>, i32, i32) -> (vector<4xf32>, vector<4xf32>)
   return %accesses#0, %accesses#1 : vector<4xf32>, vector<4xf32>
 }
+
+// -----
+
+// --- lanes that meet in each step ---
+
+// All 32 lanes make the same steps of 128 elements: groups of two steps as long as these are whole for all lanes, then one
+// group in which lanes beyond the end join the identity, then the access that the end cuts, which the first lane has.
+// CHECK-LABEL: func.func @lanes_that_meet_in_steps
+// CHECK-SAME:    (%{{.*}}: !llvm.ptr<1>, %{{.*}}: i32, %[[BEGIN:.*]]: i32, %[[END:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32, %[[BESIDE:.*]]: i32)
+// CHECK:         %[[LIMIT:.*]] = arith.subi %[[END]], %c255_i32 : i32
+// CHECK:         "fold.thread_reduce"(%[[BEGIN]], %[[LIMIT]]
+// CHECK:         }) {joined = 32 : i64, step = 128 : i64, unroll = 2 : i64}
+// CHECK:         %[[WHOLE:.*]] = arith.subi %[[END]], %c3_i32 : i32
+// CHECK:         "fold.thread_reduce"(%{{.*}}, %[[WHOLE]]
+// CHECK:           arith.cmpi slt, %{{.*}}, %[[WHOLE]] : i32
+// CHECK:         }) {joined = 32 : i64, once = true, step = 128 : i64, unroll = 2 : i64}
+// CHECK:         %[[LAST:.*]] = arith.subi %[[END]], %c1_i32 : i32
+// CHECK-NEXT:    %[[CUT:.*]] = arith.andi %[[LAST]], %c-4_i32 : i32
+// CHECK-NEXT:    %[[SOME:.*]] = arith.cmpi sge, %[[CUT]], %[[WHOLE]] : i32
+// CHECK-NEXT:    %[[FROM:.*]] = arith.select %[[SOME]], %[[CUT]], %[[END]] : i32
+// CHECK:         "fold.thread_reduce"(%[[FROM]], %[[END]]
+// CHECK-COUNT-4:   llvm.load
+// CHECK:         }) {joined = 32 : i64, once = true, step = 128 : i64, unroll = 1 : i64}
+func.func @lanes_that_meet_in_steps(%x: !llvm.ptr<1>, %row: i32, %begin: i32, %end: i32, %pitch: i32, %one: i32,
+                                    %beside: i32) -> f32 {
+  %zero = arith.constant 0.0 : f32
+  %state = "fold.thread_reduce"(%begin, %end, %zero) ({
+  ^bb0(%r: i32):
+    %own = arith.addi %r, %beside : i32
+    %v = "fold.load"(%x, %row, %own, %pitch, %one)
+      {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "aligned"}
+      : (!llvm.ptr<1>, i32, i32, i32, i32) -> vector<4xf32>
+    %live = "fold.live"(%own, %begin, %end) : (i32, i32, i32) -> vector<4xi1>
+    %zeros = arith.constant dense<0.0> : vector<4xf32>
+    %counted = arith.select %live, %v, %zeros : vector<4xi1>, vector<4xf32>
+    "fold.yield"(%counted) : (vector<4xf32>) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {step = 128, unroll = 2, joined = 32} : (i32, i32, f32) -> f32
+  return %state : f32
+}

@@ -778,3 +778,43 @@ func.func @four_lanes_summed(%begin: i32, %end: i32, %x: vector<8xbf16>) -> f32 
   }) {step = 32, unroll = 1, summed = 4} : (i32, i32, vector<8xf32>) -> f32
   return %sum : f32
 }
+
+// -----
+
+// --- lanes that meet in each step ---
+
+// Two accesses of two elements, two lanes: the elements of each are combined; the lower lane then takes the first access
+// of both lanes and the upper one the second, lower lane on the left; one more exchange joins the accesses, and the state
+// comes last.
+// CHECK-LABEL: func.func @lanes_that_meet_in_steps
+// CHECK:         scf.for {{.*}} iter_args(%[[STATE:.*]] = %{{.*}}) -> (i32)
+// CHECK:         arith.muli
+// CHECK-NEXT:    %[[FIRST:.*]] = arith.addi
+// CHECK:         arith.muli
+// CHECK-NEXT:    %[[SECOND:.*]] = arith.addi
+// CHECK:         %[[UPPER:.*]] = arith.cmpi ne
+// CHECK-NEXT:    %[[OWN:.*]] = arith.select %[[UPPER]], %[[SECOND]], %[[FIRST]] : i32
+// CHECK-NEXT:    %[[GIVEN:.*]] = arith.select %[[UPPER]], %[[FIRST]], %[[SECOND]] : i32
+// CHECK:         %[[GOT:.*]], %{{.*}} = gpu.shuffle xor %[[GIVEN]]
+// CHECK:         arith.select %[[UPPER]], %[[GOT]], %[[OWN]] : i32
+// CHECK-NEXT:    arith.select %[[UPPER]], %[[OWN]], %[[GOT]] : i32
+// CHECK:         gpu.shuffle xor
+// CHECK-NOT:     gpu.shuffle
+// CHECK:         arith.muli %[[STATE]], %{{.*}} : i32
+// CHECK:         scf.yield
+func.func @lanes_that_meet_in_steps(%begin: i32, %end: i32, %x: vector<2xi32>) -> i32 {
+  %zero = arith.constant 0 : i32
+  %state = "fold.thread_reduce"(%begin, %end, %zero) ({
+  ^bb0(%r: i32):
+    %s = vector.broadcast %r : i32 to vector<2xi32>
+    %y = arith.addi %x, %s : vector<2xi32>
+    "fold.yield"(%y) : (vector<2xi32>) -> ()
+  }, {
+  ^bb0(%a: i32, %b: i32):
+    %base = arith.constant 10 : i32
+    %shifted = arith.muli %a, %base : i32
+    %c = arith.addi %shifted, %b : i32
+    "fold.yield"(%c) : (i32) -> ()
+  }) {step = 4, unroll = 2, joined = 2} : (i32, i32, i32) -> i32
+  return %state : i32
+}

@@ -66,10 +66,10 @@ class RunWalk(Walk):
 
     def _of_warp(self) -> tuple[Any, Any]:
         """The first piece of a warp and the end of its pieces: w, w + warps, and so on; in order those of one stretch."""
-        kernel, chunk, warps = self.kernel, self.chunk, self.kernel.plan.warps
+        kernel, chunk = self.kernel, self.chunk
         if not kernel.plan.meets_in_steps:
             return arith.addi(chunk.first, self.place.warp), chunk.limit
-        each = kernel.divide(arith.addi(chunk.length, kernel.number(warps - 1)), warps)
+        each = layout_of(kernel.plan).piece(chunk.length, kernel)
         begin = arith.addi(chunk.first, arith.muli(self.place.warp, each))
         return begin, arith.minsi(chunk.limit, arith.addi(begin, each))
 

@@ -50,7 +50,7 @@ def span_of(kernel: Kernel, place: Place, plan: Plan, first: Any, end: Any, leng
         return _span_of_warp(kernel, place, plan, first, end, length)
     sizes: dict[Unit, Any] = {}
     if layout.ordered:
-        sizes["piece"] = kernel.divide(arith.addi(length, kernel.number(plan.positions - 1)), plan.positions)
+        sizes["piece"] = layout.piece(length, kernel)
     begin = arith.addi(first, layout.start(place.position, kernel, sizes))
     end = arith.minsi(end, arith.addi(begin, sizes["piece"])) if layout.ordered else end
     return Span(begin, end_in_range(kernel, place, first, end, plan.vector_reduced), first, layout.step)
@@ -61,15 +61,14 @@ def _span_of_warp(kernel: Kernel, place: Place, plan: Plan, first: Any, end: Any
 
     A thread without results reads for the last one, so that all lanes take part in each meeting.
     """
-    step, begin = layout_of(plan).step, first
+    layout, begin = layout_of(plan), first
     if plan.warps > 1:
-        share = kernel.divide(arith.addi(length, kernel.number(plan.warps - 1)), plan.warps)
-        piece = kernel.rounded(share, step)
+        piece = layout.piece(length, kernel)
         begin = arith.addi(first, arith.muli(place.warp, piece))
         end = arith.minsi(end, arith.addi(begin, piece))
     nothing = arith.subi(begin, kernel.number(plan.vector))
     end = arith.select(kernel.less(begin, end), end, nothing)
-    found = Span(begin, end, begin, step, beside=kernel.scaled(place.lane, plan.vector))
+    found = Span(begin, end, begin, layout.step, beside=kernel.scaled(place.lane, plan.vector))
     if not kernel.facts.ragged or plan.lanes in (1, WARP):
         return found
     return found._replace(end=arith.addi(begin, _greatest(kernel, arith.subi(end, begin))), last=end)

@@ -10,6 +10,7 @@ import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
+from warpfold.compiler.plan.checks import in_steps
 from warpfold.compiler.plan.launch import Launch, tiles_of
 from warpfold.compiler.plan.layout import INTEGERS, layout_of
 from warpfold.compiler.plan.plan import Plan
@@ -50,18 +51,29 @@ def reduced_range(plan: Plan, run: Launch, thread: Thread, n_reduced: int, lead:
 
     Accesses to a row that begins ``lead`` elements after a boundary begin ``lead`` elements earlier.
     """
-    layout, each = layout_of(plan), -(-run.chunk // plan.positions)
+    layout = layout_of(plan)
+    each = layout.piece(run.chunk, INTEGERS) if layout.ordered else 0
     begin = thread.at(plan, chunk=run.chunk, piece=each)["reduced"]
     end = min((thread.part + 1) * run.chunk, n_reduced)
     if layout.ordered:
-        return begin, min(begin + each, end), 1
+        return begin - lead, min(first_of(plan, run, thread) + each, end), layout.step
     return begin - lead, end, layout.mode("step", "reduced").stride
+
+
+def first_of(plan: Plan, run: Launch, thread: Thread) -> int:
+    """The first element of a thread, or of its warp, whose lanes meet in steps; of its CTA, where threads interleave."""
+    if not layout_of(plan).ordered:
+        return thread.part * run.chunk
+    each = layout_of(plan).piece(run.chunk, INTEGERS)
+    at = thread._replace(number=thread.number // WARP * WARP) if plan.meets_in_steps else thread
+    return at.at(plan, chunk=run.chunk, piece=each)["reduced"]
 
 
 def runs_of(plan: Plan, run: Launch, thread: Thread, count: int) -> range:
     """The pieces of its result's ``count`` runs that a thread's warp reads."""
-    begin = thread.at(plan, chunk=run.chunk)["piece"]
-    end = min((thread.part + 1) * run.chunk, count)
+    each = layout_of(plan).piece(run.chunk, INTEGERS) if plan.meets_in_steps else run.chunk
+    begin = thread.at(plan, chunk=run.chunk, piece=each)["piece"]
+    end = min((thread.part + 1) * run.chunk, count, begin + each)
     return range(begin, end, layout_of(plan).mode("turn", "piece").stride)
 
 
@@ -118,7 +130,11 @@ def plans(draw: st.DrawFn, most_threads: int = 1024) -> Plan:
         plan = replace(plan, coarsening=draw(st.sampled_from([0, plan.unroll, 16])))
     if plan.lies_in_warps:
         plan = replace(plan, tile_bytes=draw(st.sampled_from([0, 1024, 32768])))
-    assume(plan.threads <= most_threads and not (plan.walk == "blocked" and plan.vector_reduced > 1))
+    steps = replace(plan, meet="steps")
+    if plan.walk == "blocked" and steps == in_steps(steps):
+        plan = draw(st.sampled_from([plan, steps]))
+    assume(plan.threads <= most_threads)
+    assume(plan.walk != "blocked" or plan.vector_reduced == 1 or plan.meets_in_steps)
     return plan
 
 
@@ -161,7 +177,8 @@ def check_launch(
     each, row = plan.slots if results is None else results, row or n_kept
     tiles = run.tiles // (n_kept // row) if n_kept else 0
     assert run.chunk > 0
-    assert run.chunk % (plan.warps if plan.walk == "runs" else plan.tile) == 0
+    step = plan.tile // plan.unroll if plan.meets_in_steps else plan.tile
+    assert run.chunk % (plan.warps if plan.walk == "runs" else step) == 0
     assert run.split >= 1
     assert run.split % plan.cluster == 0
     assert run.split * run.chunk >= n_reduced
@@ -245,20 +262,22 @@ def owned(plan: Plan, run: Launch, part: int, n_reduced: int, lead: int = 0) -> 
     _, where = _threads(plan)
     thread = np.empty(plan.positions, dtype=np.int64)
     thread[where[::-1]] = np.arange(plan.threads)[::-1]
-    first, end = part * run.chunk, min((part + 1) * run.chunk, n_reduced)
+    end = min((part + 1) * run.chunk, n_reduced)
     found = []
     for at in range(plan.positions):
-        begin, stop, step = reduced_range(plan, run, Thread(0, part, int(thread[at])), n_reduced, lead)
+        place = Thread(0, part, int(thread[at]))
+        first = first_of(plan, run, place) if plan.meets_in_steps else part * run.chunk
+        begin, stop, step = reduced_range(plan, run, place, n_reduced, lead)
         elements = (np.arange(begin, stop, step)[:, None] + np.arange(plan.vector_reduced)).ravel()
         found.append(elements[(elements >= first) & (elements < min(stop, end))])
     return found
 
 
 def check_reduced(plan: Plan, run: Launch, n_reduced: int, lead: int = 0) -> None:
-    """Every element belongs to one position of one CTA; a blocked walk takes all elements in order."""
+    """Every element belongs to one position of one CTA; blocked threads take all elements in order."""
     parts = [np.concatenate(owned(plan, run, part, n_reduced, lead)) for part in range(run.split)]
     everything = np.concatenate(parts)
-    if plan.walk != "blocked":
+    if plan.walk != "blocked" or plan.meets_in_steps:
         everything = np.sort(everything)
     assert np.array_equal(everything, np.arange(n_reduced))
 
@@ -271,17 +290,20 @@ def owners(plan: Plan, run: Launch, n_reduced: int, element: int, lead: int = 0)
         if part >= run.split or not first <= element < first + run.chunk:
             continue
         for at in range(plan.positions):
-            begin, end, step = _range(plan, run, part, at, n_reduced, lead)
+            place = _place(plan, part, at)
+            begin, end, step = reduced_range(plan, run, place, n_reduced, lead)
+            if plan.meets_in_steps and element < first_of(plan, run, place):
+                continue
             k = (element - begin) // step
             start = begin + k * step
             count += begin <= start < end and start <= element < min(start + plan.vector_reduced, end)
     return count
 
 
-def _range(plan: Plan, run: Launch, part: int, at: int, n_reduced: int, lead: int) -> tuple[int, int, int]:
+def _place(plan: Plan, part: int, at: int) -> Thread:
+    """A thread with this position."""
     _, where = _threads(plan)
-    thread = int(np.argmax(where == at))
-    return reduced_range(plan, run, Thread(0, part, thread), n_reduced, lead)
+    return Thread(0, part, int(np.argmax(where == at)))
 
 
 def brute(plan: Plan, run: Launch, n_kept: int, n_reduced: int, lead: int = 0) -> np.ndarray:
@@ -292,11 +314,12 @@ def brute(plan: Plan, run: Launch, n_kept: int, n_reduced: int, lead: int = 0) -
             for thread in range(plan.threads):
                 place = Thread(tile, part, thread)
                 begin, end, step = reduced_range(plan, run, place, n_reduced, lead)
+                first = first_of(plan, run, place) if plan.meets_in_steps else part * run.chunk
                 for access in range(begin, end, step):
                     for j in range(plan.vector):
                         kept = kept_index(plan, place) + (j if plan.fast == "kept" else 0)
                         at = access + (j if plan.fast == "reduced" else 0)
-                        if kept < n_kept and part * run.chunk <= at < end:
+                        if kept < n_kept and first <= at < end:
                             count[kept, at] += 1
     return count
 

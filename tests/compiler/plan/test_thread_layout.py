@@ -36,9 +36,10 @@ def assert_covers(found: dict[Any, np.ndarray], shape: dict[Any, int]) -> None:
 def test_every_element_of_all_chunks_has_one_place(plan: Plan, n: int, split: int) -> None:
     run, layout = launch(plan, 1, n, split), layout_of(plan)
     each = run.chunk // (plan.positions * plan.vector_reduced)
+    piece = layout.piece(run.chunk, INTEGERS) if layout.ordered else 0
     unknown = {("step", "reduced"): each, ("grid_y", "reduced"): run.split // plan.cluster, ("grid_x", "kept"): 2}
     unknown["turn", "kept"] = 3
-    sizes = {"chunk": run.chunk, "piece": each, "results": 3 * plan.slots}
+    sizes = {"chunk": run.chunk, "piece": piece, "results": 3 * plan.slots}
     turns = 3 if plan.tile_bytes else 1
     found = everything(layout, unknown, sizes)
     assert_covers(found, {"reduced": run.chunk * run.split, "kept": 2 * turns * plan.slots})
