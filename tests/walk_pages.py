@@ -101,6 +101,12 @@ def blocked() -> Case:
     return Case(f"sums of rows, --plan {plan}", _sum(ones((8, 32)), 1, plan), [panel])
 
 
+def in_steps() -> Case:
+    plan = "walk=blocked,meet=steps,vector=4,unroll=1,lanes=4,warps=1,warps_kept=1"
+    panel = Panel("the array: 8 rows of 32 f32", 4, rows(8, 32))
+    return Case(f"sums of rows, --plan {plan}", _sum(ones((8, 32)), 1, plan), [panel])
+
+
 def columns() -> Case:
     plan = "fast=kept,vector=4,unroll=2,lanes=4,warps=1,warps_kept=1"
     panel = Panel("the array: 8 rows of 32 f32", 4, rows(8, 32))
@@ -222,7 +228,7 @@ def ragged() -> Case:
 
 
 CASES: dict[str, Callable[[], Case]] = {
-    "interleaved": interleaved, "shifted": shifted, "blocked": blocked, "columns": columns, "periods": periods,
+    "interleaved": interleaved, "shifted": shifted, "blocked": blocked, "in-steps": in_steps, "columns": columns, "periods": periods,
     "gaps": gaps, "blocks": blocks, "runs": runs, "padded": padded, "staggered": staggered, "tiles": tiles,
     "funnel": funnel, "by-row": by_row, "pairs": pairs, "factored": factored, "clusters": clusters, "ragged": ragged,
 }  # fmt: skip
@@ -320,7 +326,7 @@ COUNTED: dict[str, Counted] = {
     "shifted": Counted("64 rows of 1001 f32, 8,008 sectors", ones((64, 1001)), 1,
                        ("vector=4,lanes=32,warps=1", "vector=1,lanes=32,warps=1")),
     "blocked": Counted("64 rows of 1024 f32, 8,192 sectors", ones((64, 1024)), 1,
-                       ("walk=blocked,vector=1,lanes=32,warps=1", "walk=interleaved,vector=1,lanes=32,warps=1")),
+                       ("walk=blocked,meet=steps,vector=4,lanes=32,warps=1", "walk=blocked,vector=1,lanes=32,warps=1")),
     "columns": Counted("256 rows of 256 f32, 8,192 sectors", ones((256, 256)), 0,
                        ("fast=kept,vector=4,lanes=4,warps=8", "fast=reduced,lanes=32,warps=1")),
     "periods": Counted("4096 rows of 6 f32, 3,072 sectors", ones((4096, 6)), 0,

@@ -6,14 +6,12 @@ from dataclasses import replace
 
 from ..errors import error
 from ..plan import tiles
-from ..plan.checks import check, differing, in_steps, settled
+from ..plan.checks import check, differing, settled
 from ..plan.fields import OWN_WALKS, RARE, Access
 from ..plan.ladder import expand
 from ..plan.plan import IN_WARPS, STATIC_TILE, Plan
 from ..program.analysis.atomic import adds, exact
-from ..target import WARP
-from . import matrix_sums, walks
-from .in_order import makes_same_steps
+from . import in_order, matrix_sums, walks
 from .layouts import tiled
 from .limits import fitting
 from .split import ctas_of
@@ -79,15 +77,13 @@ def _changed(task: Task, plan: Plan, options: str, notes: Notes) -> Plan:
     if "warps" not in named_fields:
         chosen = fitting(task, chosen, notes)
         walks.check(task, chosen)
-    if chosen != in_steps(chosen) and "meet" not in named_fields:
-        chosen = replace(chosen, meet="")
+    chosen = in_order.giving_way(chosen, named_fields)
     blocked = chosen.walk == "blocked" and chosen.vector_reduced > 1 and not chosen.meets_in_steps
     if "vector" not in named_fields and (blocked or not _vector_fits(task, chosen)):
         chosen = replace(chosen, vector=1)
     check(chosen, task.target, task.state_bytes)
     _check_vector(task, chosen)
-    if chosen.meets_in_steps and not makes_same_steps(task, chosen):
-        raise error("WF436", meet=chosen.meet, key="lanes", value=chosen.lanes, expected=f"{WARP} of rows that begin anywhere")
+    in_order.check(task, chosen)
     matrix_sums.check(task, chosen)
     if chosen.tile_bytes:
         _check_tile(task, chosen)

@@ -19,8 +19,9 @@ from ..program.numeric import Array
 from ..space.geometry import Dim, Geometry
 from ..target import WARP
 from . import choose as planner
-from . import sittings
+from . import in_order, sittings
 from .limits import CTA_THREADS
+from .options import named
 from .powers_of_two import ceil2
 from .table import Sitting, threshold
 from .task import Task
@@ -166,7 +167,7 @@ def plan(task: Task, wanted: Threads, options: str = "") -> Plan:
     found = replace(chosen, lanes=lanes, warps=warps, warps_kept=CTA_THREADS // WARP // warps, tile_bytes=0)
     while found.shared_bytes(task.state_bytes) > STATIC_SHARED:
         found = replace(found, warps=found.warps // 2)
-    return _checked(task, found.with_options(options))
+    return _checked(task, in_order.giving_way(found.with_options(options), named(options)))
 
 
 def _one_row(g: Geometry) -> Geometry:
@@ -190,7 +191,7 @@ def _checked(task: Task, found: Plan) -> Plan:
         if value != wanted:
             raise error("WF146", key=key, value=value)
     check(found, task.target, task.state_bytes)
-    if found.walk == "interleaved" and not task.monoid.commutative:
+    if not found.keeps_order and not task.monoid.commutative:
         raise error("WF409", name=task.monoid.name, walk=found.walk)
     return found
 

@@ -69,6 +69,7 @@ GROUPED_ROWS = Sitting("2026-11-26", "c5cf832", "Groups of rows that are read ag
 TURNS = Sitting("2026-11-26", "5db6062", "Rows in the L2 cache, in turns")
 GATHERED_ONCE = Sitting("2026-11-26", "084419e", "Long rows that are folded once")
 TRANSPOSED = Sitting("2026-11-26", "e3ec4eb", "Programs without a fold")
+IN_ORDER = Sitting("2026-11-26", "80140d33", "Rows in order")
 MAPS = Sitting("2026-11-26", "ab08bb8", "Programs without a fold")
 WALKED_SLOTS = Sitting("2026-11-26", "a5b1b1a", "Rows of many lengths, few kernels")
 SHARED_WEIGHTS = Sitting("2026-11-26", "5221da0", "Few long rows with weights, and steps that are over in a launch")

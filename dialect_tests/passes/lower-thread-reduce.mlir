@@ -793,11 +793,10 @@ func.func @four_lanes_summed(%begin: i32, %end: i32, %x: vector<8xbf16>) -> f32 
 // CHECK:         arith.muli
 // CHECK-NEXT:    %[[SECOND:.*]] = arith.addi
 // CHECK:         %[[UPPER:.*]] = arith.cmpi ne
-// CHECK-NEXT:    %[[OWN:.*]] = arith.select %[[UPPER]], %[[SECOND]], %[[FIRST]] : i32
 // CHECK-NEXT:    %[[GIVEN:.*]] = arith.select %[[UPPER]], %[[FIRST]], %[[SECOND]] : i32
 // CHECK:         %[[GOT:.*]], %{{.*}} = gpu.shuffle xor %[[GIVEN]]
-// CHECK:         arith.select %[[UPPER]], %[[GOT]], %[[OWN]] : i32
-// CHECK-NEXT:    arith.select %[[UPPER]], %[[OWN]], %[[GOT]] : i32
+// CHECK:         arith.select %[[UPPER]], %[[GOT]], %[[FIRST]] : i32
+// CHECK-NEXT:    arith.select %[[UPPER]], %[[SECOND]], %[[GOT]] : i32
 // CHECK:         gpu.shuffle xor
 // CHECK-NOT:     gpu.shuffle
 // CHECK:         arith.muli %[[STATE]], %{{.*}} : i32

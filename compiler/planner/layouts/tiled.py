@@ -132,6 +132,8 @@ COPIED_ANYHOW = threshold((64, 300), "bytes of a row from and to", sittings.SIXT
 """Rows of narrow elements are read from a copy all the same: others are then as fast without."""
 BANK_WORDS_OF_LONG = threshold(2, "words of one bank", sittings.LONG_COMBINES)
 """Up to here lanes may wait at a bank for elements of a long combine."""
+BANK_WORDS_IN_ORDER = threshold(2, "words of one bank", sittings.IN_ORDER)
+"""Up to here lanes that take pieces of a row, to keep its order, may wait at a bank."""
 RESULT_COST = threshold(60, "instructions of a warp", sittings.FIFTEEN_THOUSAND)
 """What its results cost."""
 SHUFFLE_COST = threshold(8, "instructions of a warp", sittings.FIFTEEN_THOUSAND)
@@ -145,9 +147,6 @@ LATENCY = threshold(20, "cycles", sittings.FIFTEEN_THOUSAND)
 def plan(task: Task, notes: Notes) -> Plan | None:
     """A thread or a few lanes a result, in a copy; None where that does not serve, or gains nothing."""
     g, inputs = task.geometry, task.program.inputs
-    import os
-    if not task.monoid.commutative and g.n_reduced * task.itemsize > int(os.environ.get("ORD_TILE", "1000000")):
-        return None
     vector = 1 if task.has_long_combine else _vector(task)
     own = Plan("reduced", vector=vector, warps_kept=CTA_THREADS // WARP, tile_bytes=COPY_BYTES)
     each = tiles.units(own, g, inputs)
@@ -156,6 +155,8 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     results = each * tiles.results(g)
     lanes = 1 if task.has_long_combine else _lanes(task, vector, results)
     if vector > 1 and _waits(task, vector, lanes):
+        return None
+    if not task.monoid.commutative and _bank_words(task, vector, lanes) > BANK_WORDS_IN_ORDER:
         return None
     words = f"a CTA copies the elements of {results} results into {COPY_BYTES} bytes of shared memory"
     notes.because(f"{words}: it does not matter there where rows begin", "tile_bytes", "fast", "vector")
@@ -322,13 +323,21 @@ def _bank_words(task: Task, vector: int, lanes: int) -> int:
     g, item = task.geometry, task.itemsize
     width = max(WORD, item)
     together = WARP * WORD // width
-    step = (g.reduced[-1].strides[0] if g.reduced else 0) * item * vector
+    step = (g.reduced[-1].strides[0] if g.reduced else 0) * item * _lanes_apart(task, vector, lanes)
     words: dict[int, set[int]] = {}
     for thread in range(together):
         result, lane = divmod(thread, lanes)
         word = (_offset(g, result) * item + lane * step) // width
         words.setdefault(word % together, set()).add(word)
     return max(map(len, words.values()))
+
+
+def _lanes_apart(task: Task, vector: int, lanes: int) -> int:
+    """Elements from one lane of a result to the next: an access, or in order a piece of whole groups of accesses."""
+    if task.monoid.commutative:
+        return vector
+    unroll = _unroll(task, vector, lanes)
+    return -(-task.geometry.n_reduced // (lanes * unroll)) * unroll
 
 
 def _offset(g: Geometry, result: int) -> int:

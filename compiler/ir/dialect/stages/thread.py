@@ -19,7 +19,6 @@ from ..base import (
     one_combine,
     power_of_two,
     scalars,
-    state_type,
     str_attr,
     values,
 )
