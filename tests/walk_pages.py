@@ -228,7 +228,8 @@ def ragged() -> Case:
 
 
 CASES: dict[str, Callable[[], Case]] = {
-    "interleaved": interleaved, "shifted": shifted, "blocked": blocked, "in-steps": in_steps, "columns": columns, "periods": periods,
+    "interleaved": interleaved, "shifted": shifted, "blocked": blocked, "in-steps": in_steps, "columns": columns,
+    "periods": periods,
     "gaps": gaps, "blocks": blocks, "runs": runs, "padded": padded, "staggered": staggered, "tiles": tiles,
     "funnel": funnel, "by-row": by_row, "pairs": pairs, "factored": factored, "clusters": clusters, "ragged": ragged,
 }  # fmt: skip

@@ -14,7 +14,7 @@ from .anchored import anchored, plus
 from .build import i32, word_type
 from .combine import Join, combine, elements, fragment, tree
 from .combine_reader import Combine
-from .mlir import arith, gpu, ir, scf
+from .mlir import arith, gpu, ir, nvvm, scf
 from .symmetric_combine import is_symmetric
 
 
@@ -73,7 +73,7 @@ def butterfly(region: Any, state: Sequence[Any], lanes: int, stride: int, *, ord
 
 
 def gathered(region: Any, states: Sequence[Sequence[Any]], lanes: int) -> list[Any]:
-    """Combines several states of each of ``lanes`` neighbouring lanes, a power of two of them; all lanes get the result.
+    """Combines several states, a power of two, of each of ``lanes`` neighbouring lanes; all lanes get the result.
 
     The first states of all lanes, in the order of lanes, come first, then their second ones. The tree is that of a
     butterfly for each, and of neighbours among what these give; but while there are several, lanes at a distance share
@@ -126,6 +126,11 @@ def _in_order(join: Join, own: list[Any], others: list[Any], upper: Any) -> list
 def _is_upper(distance: Any) -> Any:
     """Whether this lane is the upper one of two at ``distance``, an i32."""
     return arith.cmpi(arith.CmpIPredicate.ne, arith.andi(lane_id(), distance), i32(0))
+
+
+def everywhere(x: Any) -> Any:
+    """Whether ``x`` holds in all lanes of the warp."""
+    return nvvm.vote_sync(i32(-1), x, nvvm.VoteSyncKind.all)
 
 
 def lane_id() -> Any:

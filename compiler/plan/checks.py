@@ -55,9 +55,7 @@ def check(plan: Plan, target: Target, state_bytes: int, waiting_bytes: int = 0) 
         )
     if plan.walk == "blocked" and plan.vector_reduced > 1 and not plan.meets_in_steps:
         raise error("WF406", vector=plan.vector)
-    if plan.meets_in_steps and (changes := differing(plan, in_steps(plan))):
-        key, expected = next(iter(changes.items()))
-        raise error("WF436", meet=plan.meet, key=key, value=getattr(plan, key), expected=expected)
+    _check_steps(plan)
     if plan.cta == "shuffle" and plan.exchange == "global":
         raise error("WF411")
     if plan.coarsening and plan.finish == "cta":
@@ -76,6 +74,12 @@ def check(plan: Plan, target: Target, state_bytes: int, waiting_bytes: int = 0) 
     if plan != settled(plan):
         changes = differing(plan, settled(plan))
         raise error("WF415", walk=plan.walk, change=",".join(f"{key}={value}" for key, value in changes.items()))
+
+
+def _check_steps(plan: Plan) -> None:
+    """Refuses (WF436) lanes that are to meet in steps where another field does not allow it."""
+    for key, expected in differing(plan, in_steps(plan)).items():
+        raise error("WF436", meet=plan.meet, key=key, value=getattr(plan, key), expected=expected)
 
 
 def settled(plan: Plan) -> Plan:

@@ -233,7 +233,7 @@ class Layout:
         return arithmetic.scaled(each, vector)
 
     def piece(self, length: Any, arithmetic: Arithmetic) -> Any:
-        """What each owner of a piece has of ``length`` elements, or pieces of runs: whole steps of lanes that meet so."""
+        """What each owner has of ``length`` elements, or pieces of runs: whole steps of lanes that meet so."""
         mine = [m for m in self.modes if m.unit == "piece"]
         owners, before = prod(m.extent or 1 for m in mine), self.modes.index(mine[0])
         up = arithmetic.add(length, arithmetic.number(owners - 1)) if owners > 1 else length

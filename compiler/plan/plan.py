@@ -100,8 +100,9 @@ class Plan:
             memory where columns that are read again begin between sectors: each those that begin among its own results.
         meet: how the lanes of a warp that share a result combine their elements. ``shuffle``, or empty: each lane its
             own, and then their states by shuffles. ``steps``: shuffles join what they read in each step, so that
-            neighbouring lanes read neighbours and the order is kept; a warp has contiguous elements. ``mma``: groups of QUAD lanes at once, by the product of their
-            registers and a matrix of ones, which the tensor cores compute; shuffles join the groups.
+            neighbouring lanes read neighbours and the order is kept; a warp has contiguous elements. ``mma``: groups of
+            QUAD lanes at once, by the product of their registers and a matrix of ones, which the tensor cores compute;
+            shuffles join the groups.
         fragments: how threads read a tile across its rows. ``words``, or empty: each its own elements. ``matrix``: the
             lanes of a warp together, in blocks of 8x8 elements of 16 bits, which ``ldmatrix`` turns on the way to
             registers, and ``stmatrix`` on the way back. So columns have plans of rows: QUAD lanes share a column.

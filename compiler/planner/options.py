@@ -83,7 +83,6 @@ def _changed(task: Task, plan: Plan, options: str, notes: Notes) -> Plan:
         chosen = replace(chosen, vector=1)
     check(chosen, task.target, task.state_bytes)
     _check_vector(task, chosen)
-    in_order.check(task, chosen)
     matrix_sums.check(task, chosen)
     if chosen.tile_bytes:
         _check_tile(task, chosen)

@@ -10,9 +10,11 @@ from ...compiler.ir.combine import width
 from ...compiler.ir.dialect.access import ACCESS
 from ...compiler.ir.dialect.base import int_attr, str_attr
 from ...compiler.ir.mlir import arith, ir
+from ...compiler.target import WARP
+from .joined_steps import walk_alike, walk_shifted_alike
 from .loads import Window, lower_body
 from .row_ends import RowEnds, accesses_inside
-from .thread_loop import apart, short
+from .thread_loop import apart, last_access, short
 
 
 def peel(op: Any) -> None:
@@ -31,7 +33,7 @@ def peel(op: Any) -> None:
         if live and len(op.operands) > 3:
             chain.period(begin, end)
         elif live and "joined" in op.attributes and "shifted" not in loads:
-            chain.joined(begin, end)
+            walk_alike(chain, begin, end)
         elif live and "shifted" in loads:
             chain.shifted(begin, end, loads["shifted"])
         elif live and "early" in op.attributes:
@@ -104,34 +106,12 @@ class LoopChain:
             begin = self.groups(begin, end)
         limit = arith.subi(end, integer(t, lanes - 1)) if lanes > 1 else end
         if self.unroll > 1 and self.live and self.together:
-            last = self.final(begin, limit) if staggered else _final(limit, lanes)
+            last = self.final(begin, limit) if staggered else last_access(limit, lanes)
             self.add(begin, limit, self.unroll, Window(None, limit, last, whole=True), once=True)
         else:
             self.add(begin, limit, 1)
         if lanes > 1:
             self.add(after(begin, limit, self.step), end, 1, Window(None, end), once=True)
-
-    def joined(self, begin: Any, end: Any) -> None:
-        """Appends the loops of lanes that make the same steps: whole groups, what is left, and the access that is cut.
-
-        In the last step but whole groups some lanes have no access: they join the identity. Of an access that the end
-        cuts the first lane has what is left of it, in a step of its own.
-        """
-        t, lanes = begin.type, self.lanes
-        if "apart" in self.op.attributes:
-            own = self.live.operands[2]
-            last = arith.maxsi(arith.subi(own, integer(t, 1)), integer(t, 0))  # no access is before the array
-            return self.add(begin, end, self.unroll, Window(None, own, last, whole=True))
-        if self.unroll > 1 and not self.single_group:
-            begin = self.groups(begin, end)
-        limit = arith.subi(end, integer(t, lanes - 1))
-        window = Window(None, limit, _final(limit, lanes), whole=True)
-        together = self.unroll if self.together else 1
-        self.add(begin, limit, together, window, once=together > 1)
-        if lanes > 1:
-            cut = _final(end, lanes)
-            some = arith.cmpi(arith.CmpIPredicate.sge, cut, limit)
-            self.add(arith.select(some, cut, end), end, 1, Window(None, end), once=True)
 
     def final(self, begin: Any, limit: Any) -> Any:
         """The index of the last access of a walk from ``begin`` that starts before ``limit``."""
@@ -150,6 +130,9 @@ class LoopChain:
         """Appends the loops of a row that begins and ends anywhere: the first and last accesses may be cut."""
         early = "early" in self.op.attributes
         ends = RowEnds(loads, self.live.operands[1], end, self.lanes, early=early)
+        if self.lanes < self.reach < WARP * self.lanes:
+            walk_shifted_alike(self, begin, end, ends)
+            return
         begin = self.edge(begin if early else arith.subi(begin, ends.lead), ends)
         self.edge(self.groups(begin, end), ends)
 
@@ -215,12 +198,6 @@ class LoopChain:
         """The result of the chain, as type ``t``."""
         self.last.results[0].set_type(t)
         return list(self.last.results)
-
-
-def _final(limit: Any, lanes: int) -> Any:
-    """The index of the row's last access of ``lanes`` elements that starts before ``limit``."""
-    t = limit.type
-    return arith.andi(arith.subi(limit, integer(t, 1)), integer(t, -lanes))
 
 
 def after(begin: Any, limit: Any, step: int) -> Any:

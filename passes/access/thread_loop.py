@@ -30,6 +30,12 @@ def apart(op: Any, count: int) -> Any:
     return arith.muli(op.operands[3], distance) if len(op.operands) > 3 else distance
 
 
+def last_access(limit: Any, lanes: int) -> Any:
+    """The index of the row's last access of ``lanes`` elements that starts before ``limit``."""
+    t = limit.type
+    return arith.andi(arith.subi(limit, integer(t, 1)), integer(t, -lanes))
+
+
 def walked(op: Any, first: list[Any], step: Step) -> list[Any]:
     """The state after the loop of a ``fold.thread_reduce`` that begins with the state ``first``."""
     begin, end = list(op.operands)[:2]

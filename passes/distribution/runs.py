@@ -65,7 +65,7 @@ class RunWalk(Walk):
         return meet_in_cta(self.tile, pack(list(loop.results)), self.place)
 
     def _of_warp(self) -> tuple[Any, Any]:
-        """The first piece of a warp and the end of its pieces: w, w + warps, and so on; in order those of one stretch."""
+        """The first piece of a warp and the end of its pieces: each one by one of as many as warps, or one stretch."""
         kernel, chunk = self.kernel, self.chunk
         if not kernel.plan.meets_in_steps:
             return arith.addi(chunk.first, self.place.warp), chunk.limit

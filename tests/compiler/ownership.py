@@ -61,7 +61,7 @@ def reduced_range(plan: Plan, run: Launch, thread: Thread, n_reduced: int, lead:
 
 
 def first_of(plan: Plan, run: Launch, thread: Thread) -> int:
-    """The first element of a thread, or of its warp, whose lanes meet in steps; of its CTA, where threads interleave."""
+    """The first element of a thread, or of a warp whose lanes meet in steps; of its CTA, where threads interleave."""
     if not layout_of(plan).ordered:
         return thread.part * run.chunk
     each = layout_of(plan).piece(run.chunk, INTEGERS)

@@ -129,7 +129,7 @@ def fitted(task: Task, flat: Plan) -> Plan:
     """``flat`` with lanes along runs: of many results those of a warp, of few those of all warps of a CTA."""
     g = task.geometry
     length, warps = g.reduced[-1].size if g.reduced else 1, CTA_THREADS // WARP
-    brief = short(task, length) if task.monoid.commutative else None
+    brief = short(task, length)
     vector, lanes, unroll = brief or _long(task, length)
     vector = vector if serves(task, replace(flat, vector=vector)) else 1
     found = Plan("reduced", "runs", vector, unroll, lanes, 1, warps)
@@ -145,8 +145,6 @@ def _long(task: Task, length: int) -> Reading:
     table = TRUTHS if task.joins_truths else ADDED if task.adds_bytes else TABLES[task.itemsize]
     unroll = UNROLL_OF_LONGEST_ADDED if task.adds_bytes else UNROLL_OF_LONGEST
     found = table.at(length) or Reading(WIDEST // task.itemsize, WARP, unroll)
-    if not task.monoid.commutative:  # the lanes of a warp make the same steps
-        found = found._replace(lanes=WARP)
     vector = min(found.vector, widest_of_row(task))
     return found._replace(vector=vector, unroll=floor2(min(found.unroll, length // (vector * found.lanes))))
 
