@@ -35,11 +35,12 @@ def check(plan: Plan, target: Target, state_bytes: int, waiting_bytes: int = 0) 
 
     Raises:
         PlanError: WF403 for a bad value, WF404 for too many threads, WF405 for too much shared memory, WF406 for a
-            blocked walk with vectors along the reduced axis, WF411 for shuffles in global memory, WF412 for coarsening
-            where one CTA does all, WF413 for coarsening below an unrolled step, WF414 for a cluster on a target without
-            clusters, WF415 for extents that the walk cannot have, WF417 for a tile of results that CTAs or warps share,
-            WF428 for a tile of rows that are read again by more than single elements, WF429 for rows that need too much
-            shared memory to wait there.
+            blocked walk with vectors along the reduced axis, WF436 for lanes that cannot meet in steps, WF411 for
+            shuffles in global memory, WF412 for coarsening where one CTA does all, WF413 for coarsening below an
+            unrolled step, WF414 for a cluster on a target without clusters, WF415 for extents that the walk cannot
+            have, WF417 for a tile of results that CTAs or warps share, WF428 for a tile of rows that are read again
+            by more than single elements, WF429 for rows that need too much shared
+            memory to wait there.
     """
     _check_fields(plan)
     if plan.threads > target.max_threads:
@@ -53,9 +54,7 @@ def check(plan: Plan, target: Target, state_bytes: int, waiting_bytes: int = 0) 
         raise error(
             "WF429", resident=plan.resident, needed=needed + waiting_bytes, limit=limit, arch=target.arch, remedy=remedy
         )
-    if plan.walk == "blocked" and plan.vector_reduced > 1 and not plan.meets_in_steps:
-        raise error("WF406", vector=plan.vector)
-    _check_steps(plan)
+    _check_order(plan)
     if plan.cta == "shuffle" and plan.exchange == "global":
         raise error("WF411")
     if plan.coarsening and plan.finish == "cta":
@@ -76,8 +75,10 @@ def check(plan: Plan, target: Target, state_bytes: int, waiting_bytes: int = 0) 
         raise error("WF415", walk=plan.walk, change=",".join(f"{key}={value}" for key, value in changes.items()))
 
 
-def _check_steps(plan: Plan) -> None:
-    """Refuses (WF436) lanes that are to meet in steps where another field does not allow it."""
+def _check_order(plan: Plan) -> None:
+    """Refuses vectors of threads with pieces (WF406), and steps in which lanes cannot meet (WF436)."""
+    if plan.walk == "blocked" and plan.vector_reduced > 1 and not plan.meets_in_steps:
+        raise error("WF406", vector=plan.vector)
     for key, expected in differing(plan, in_steps(plan)).items():
         raise error("WF436", meet=plan.meet, key=key, value=getattr(plan, key), expected=expected)
 

@@ -72,7 +72,7 @@ def numbers(layout: Layout, thread: tuple[int, int, int], cluster: int = 1) -> d
     "plan",
     ["fast=reduced,vector=4,lanes=8,warps=2", "fast=reduced,vector=1,lanes=32,warps=4,warps_kept=2",
      "fast=reduced,walk=blocked,vector=1,lanes=16,warps=2", "fast=kept,vector=4,lanes=8,warps=2",
-     "fast=reduced,walk=blocked,meet=steps,vector=4,lanes=16,warps=2",
+     "fast=reduced,walk=blocked,meet=steps,vector=2,lanes=2,warps=2",
      "fast=kept,vector=1,lanes=4,warps=4", "fast=kept,walk=blocked,vector=4,lanes=1,warps=4",
      "fast=reduced,vector=4,lanes=32,warps=2,finish=two_kernels,coarsening=1",
      "fast=kept,vector=2,lanes=2,warps=2,finish=last_block,coarsening=2"],
@@ -80,10 +80,10 @@ def numbers(layout: Layout, thread: tuple[int, int, int], cluster: int = 1) -> d
 def test_threads_read_what_the_layout_gives_them(plan: str) -> None:
     """Vectors fit rows and columns; with one access in flight, threads read only the elements that they reduce."""
     along_rows = "fast=reduced" in plan
-    x = np.ones((20, 1032) if along_rows else (520, 96), np.float32)
+    x = np.ones((16, 1032) if along_rows else (520, 96), np.float32)
     choice, found = touched(x, 1 if along_rows else 0, f"{plan},unroll=1")
     p, run, layout = choice.plan, choice.run, layout_of(choice.plan)
-    n_kept, n_reduced = (20, 1032) if along_rows else (96, 520)
+    n_kept, n_reduced = (16, 1032) if along_rows else (96, 520)
     each = layout.piece(run.chunk, INTEGERS) if layout.ordered else run.chunk
     expected: Touched = defaultdict(set)
     for thread in threads_of(choice):

@@ -11,8 +11,8 @@ from ....compiler.dtypes import DType
 from ....runtime.prepare import Request, traced
 from ..programs.cases import ProgramCase
 
-SECTOR = 32
-"""Bytes of a sector, the unit in which a GPU reads memory."""
+FETCHED = 64
+"""Bytes that memory fetches at once: two sectors of the L2 cache, also where a warp asks for one of them."""
 ONE_CTA = 4096
 """Greatest number of elements that count as the work of one CTA."""
 
@@ -62,7 +62,7 @@ class Cell:
 
     @cached_property
     def nbytes(self) -> int:
-        """Bytes that must move: every sector with an element of the view, and every result."""
+        """Bytes that must move: every piece of FETCHED bytes with an element of the view, and every result."""
         return touched(self) + self.results * result_size(self.op, self.dtype)
 
 
@@ -77,7 +77,7 @@ class ProgramCell(Cell):
 
     @cached_property
     def nbytes(self) -> int:
-        """Bytes that must move: every sector with an element of the view, further inputs, and every result."""
+        """Bytes that must move: those of a reduction's view, further inputs, and every result."""
         return touched(self) + self.case.moved
 
 
@@ -94,27 +94,27 @@ def dense(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def touched(cell: Cell) -> int:
-    """Bytes of the sectors that contain an element of the view.
+    """Bytes of the pieces of FETCHED bytes that contain an element of the view.
 
-    These are all sectors from its first to its last byte, except sectors inside a gap between elements. Gaps are
-    counted dim by dim from the smallest stride; the number of sectors in a gap is a mean over all starts of gaps.
+    These are all pieces from its first to its last byte, except those inside a gap between elements. Gaps are counted
+    dim by dim from the smallest stride; the number of pieces in a gap is a mean over all starts of gaps.
     """
     item = cell.dtype.itemsize
     pairs = zip(cell.shape, cell.strides, strict=True)
     dims = sorted((abs(s) * item, n) for n, s in pairs if s and n > 1)
     low, high = (edge * item for edge in cell.span)
-    sectors = float(-(-high // SECTOR) - low // SECTOR)
+    pieces = float(-(-high // FETCHED) - low // FETCHED)
     filled = item
     for i, (stride, n) in enumerate(dims):
         gaps = (n - 1) * prod(outer for _, outer in dims[i + 1 :])
-        sectors -= gaps * _within(low + filled, stride - filled, gcd(SECTOR, *(s for s, _ in dims[i:])))
+        pieces -= gaps * _within(low + filled, stride - filled, gcd(FETCHED, *(s for s, _ in dims[i:])))
         filled += stride * (n - 1)
-    return round(sectors) * SECTOR
+    return round(pieces) * FETCHED
 
 
 def _within(begin: int, length: int, step: int) -> float:
-    """Mean number of whole sectors in a gap of ``length`` bytes, over starts that are ``step`` bytes apart."""
-    if length < SECTOR:
+    """Mean number of whole pieces in a gap of ``length`` bytes, over starts that are ``step`` bytes apart."""
+    if length < FETCHED:
         return 0.0
-    begins = range(begin % step, SECTOR, step)
-    return sum(max(0, (b + length) // SECTOR - -(-b // SECTOR)) for b in begins) / len(begins)
+    begins = range(begin % step, FETCHED, step)
+    return sum(max(0, (b + length) // FETCHED - -(-b // FETCHED)) for b in begins) / len(begins)

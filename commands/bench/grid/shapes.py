@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 
 from ....compiler.dtypes import DType
-from .cells import SECTOR, Cell, dense
+from .cells import FETCHED, Cell, dense
 from .reported_shapes import REPORTS
 from .sizes import BIG, Maker, around_powers, next_prime
 
@@ -162,7 +162,7 @@ def sliced(m: Maker) -> Cells:
 def strided(m: Maker) -> Cells:
     """Every n-th element or row."""
     for step in (2, 3, 4, 5, 8, 16, 32):
-        rows = m.count(1000 * min(step, SECTOR // m.dtype.itemsize))
+        rows = m.count(1000 * min(step, FETCHED // m.dtype.itemsize))
         yield m.cell(f"strided.elements.{step}", (rows, 1000), (1,), (1000 * step, step))
     for step in (2, 3, 8):
         yield m.cell(f"strided.rows.{step}", (m.count(1000), 1000), (1,), (1000 * step, 1))

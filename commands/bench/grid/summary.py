@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ... import terminal
 from . import records, regression
+from .cells import FETCHED
 from .records import Record, Report
 from .shapes import DTYPES
 
@@ -22,7 +23,8 @@ def show(report: Report, before: Report | None) -> bool:
         terminal.show(f"left out, for want of memory: {len(report.left_out)} cells")
     misses = report.misses()
     if misses:
-        terminal.show("\nthe worst of each kind, and how many miss\n")
+        counted = f"memory fetches {FETCHED} bytes at once, and all of them count"
+        terminal.show(f"\nthe worst of each kind, and how many miss; {counted}\n")
         terminal.table(*_by_kind(report.cells))
         terminal.show()
         lines = [_line(report, r) for r in misses[:SHOWN]]

@@ -16,7 +16,7 @@ ENTRIES: Entries = {
         ),
         "WF406": (
             "a blocked walk reads single elements along the reduced axis, but the plan has vector={vector}",
-            "set vector=1, or walk=interleaved",
+            "set vector=1, meet=steps, or walk=interleaved",
         ),
         "WF407": (
             "vector={vector} along the {axis} axis does not fit this layout: it needs {wanted}",

@@ -69,6 +69,6 @@ def test_other_sums_are_refused(what: str, of: Any, options: str, changes: dict[
 
 
 def test_a_meeting_has_a_name() -> None:
-    expected = re.escape("WF403: plan field meet cannot be 'tensor': expected one of shuffle mma")
+    expected = re.escape("WF403: plan field meet cannot be 'tensor': expected one of shuffle steps mma")
     with pytest.raises(PlanError, match=expected):
         choose(simple("sum", *ROWS), "meet=tensor")

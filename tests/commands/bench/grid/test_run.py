@@ -100,7 +100,7 @@ def test_the_line_of_a_miss(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.splitlines() == [
         "5 cells, 4 of them gated: 4 miss, on NVIDIA H200",
         "",
-        "the worst of each kind, and how many miss",
+        "the worst of each kind, and how many miss; memory fetches 64 bytes at once, and all of them count",
         "",
         "kind   f32",
         "short  31 %, 2",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from warpfold.commands.bench.grid.buffer import kinds
-from warpfold.commands.bench.grid.cells import SECTOR, Cell, dense, touched
+from warpfold.commands.bench.grid.cells import FETCHED, Cell, dense, touched
 from warpfold.commands.bench.grid.reported_shapes import FLOATS_ONLY
 from warpfold.commands.bench.grid.run import MOST_BYTES
 from warpfold.commands.bench.grid.shapes import DTYPES, KINDS, cells
@@ -113,16 +113,16 @@ def test_next_prime() -> None:
 
 # --- the bytes that must move -----------------------------------------------------------------------------------------
 def brute(cell: Cell) -> int:
-    """Bytes of all sectors that hold an element, counted one by one."""
+    """Bytes of all pieces that hold an element, counted one by one."""
     at = np.array([cell.offset])
     for n, s in zip(cell.shape, cell.strides, strict=True):
         at = np.unique((at[:, None] + np.arange(n) * s).ravel()) if s else at
-    return np.unique(at * cell.dtype.itemsize // SECTOR).size * SECTOR
+    return np.unique(at * cell.dtype.itemsize // FETCHED).size * FETCHED
 
 
-def test_bytes_count_each_sector_with_an_element_once() -> None:
+def test_bytes_count_each_piece_with_an_element_once() -> None:
     for cell in (c for c in grid_numpy.clones() if c.kind not in ("strided", "sliced")):
-        assert abs(touched(cell) - brute(cell)) <= max(2 * SECTOR, 0.01 * brute(cell)), cell
+        assert abs(touched(cell) - brute(cell)) <= max(2 * FETCHED, 0.01 * brute(cell)), cell
 
 
 def test_bytes_of_views_with_gaps() -> None:
@@ -140,10 +140,11 @@ def test_bytes_of_cells_worked_out_by_hand() -> None:
     assert one((1024, 8), (1,)).nbytes == 1024 * 32 + 1024 * 4
     assert one((1024, 8), (1,), (8, 1), "argmax").nbytes == 1024 * 32 + 1024 * 8  # positions have 64 bits
     assert one((4, 1024), (0,), (0, 1)).nbytes == 1024 * 4 + 1024 * 4  # expanded: once
-    assert one((1024, 8), (0, 1), (16, 1)).nbytes == 1024 * 32 + 4  # each second sector
+    assert one((1024, 8), (0, 1), (16, 1)).nbytes == 1024 * 64 + 4  # a sector of two: memory fetches both
+    assert one((1024, 8), (0, 1), (32, 1)).nbytes == 1024 * 64 + 4  # one sector of four: two of them
     assert one((1024, 4), (0, 1), (8, 1)).nbytes == 1024 * 32 + 4  # half of each sector: all of it
     assert one((1024,), (0,), (2,)).nbytes == 2048 * 4 + 4
-    assert one((), ()).nbytes == 32 + 4
+    assert one((), ()).nbytes == 64 + 4
 
 
 # --- answers ----------------------------------------------------------------------------------------------------------
