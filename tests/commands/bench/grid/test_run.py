@@ -305,7 +305,7 @@ def test_measured_cells_are_checked_written_and_drawn(device: SimpleNamespace, t
     first = found["cells"][0]
     assert first | {"plan": 0} == {
         "cell": "tiny.100", "dtype": "f32", "op": "sum", "shape": [100], "strides": [1], "offset": 0, "axes": [0],
-        "bytes": 420, "one_cta": True, "plan": 0, "us": 3.0, "low": 2.9, "high": 3.1, "above": 0.15, "right": True,
+        "bytes": 452, "one_cta": True, "plan": 0, "us": 3.0, "low": 2.9, "high": 3.1, "above": 0.15, "right": True,
     }  # fmt: skip
     assert "vector=" in found["plans"][first["plan"]]
     assert {r["dtype"] for r in found["cells"]} == {"f32", "i8"}
