@@ -40,6 +40,19 @@ def thread_reduce(
     return state
 
 
+def joined_reduce(
+    state: State, body: Callable[[Any], State], begin: Any, end: Any, step: int, width: int, combine: Combine,
+    lanes: int,
+) -> State:  # fmt: skip
+    """fold.thread_reduce of ``lanes`` that join what they have in each step; ``state`` is the identity."""
+    nothing, start = state, begin.copy()
+    while (start < end).any():
+        own = thread_reduce(nothing, body, start, np.minimum(end, start + width), step, width, combine)
+        state = combine(state, warp_reduce(own, lanes, 1, combine))
+        start = start + step
+    return state
+
+
 def warp_reduce(state: State, lanes: int, stride: int, combine: Combine) -> State:
     """fold.warp_reduce: each lane gets the states of the ``lanes`` lanes of its group, lower lanes on the left."""
     threads = np.arange(len(state[0]))
@@ -102,10 +115,11 @@ def _cta(
     digits = layout.digits({"lane": threads % WARP, "warp": threads // WARP}, INTEGERS)
     slot, row = layout.offset("kept", digits, INTEGERS), layout.position(digits, INTEGERS)
     kept = (tile * plan.slots + slot)[:, None] + np.arange(plan.vector_kept)
-    piece = -(-run.chunk // plan.positions)
+    piece = layout.piece(run.chunk, INTEGERS) if layout.ordered else 0
     begin = part * run.chunk + layout.offset("reduced", digits, INTEGERS, {"piece": piece})
     end = np.full(plan.threads, min((part + 1) * run.chunk, n_reduced))
-    end = np.minimum(end, begin + piece) if layout.ordered else end
+    first = begin - digits["lane", "reduced"] * plan.vector if plan.meets_in_steps else begin
+    end = np.minimum(end, first + piece) if layout.ordered else end
     inside = kept.clip(0, n_kept - 1)
 
     def body(at: Any) -> State:
@@ -113,10 +127,11 @@ def _cta(
 
     pairs = zip(elements, identity, strict=True)
     state: State = tuple(np.full(kept.shape, value, e.dtype) for e, value in pairs)
-    state = thread_reduce(state, body, begin, end, layout.step, plan.vector_reduced, combine)
+    walk = state, body, begin, end, layout.step, plan.vector_reduced, combine
+    state = joined_reduce(*walk, plan.lanes) if plan.meets_in_steps else thread_reduce(*walk)
     if plan.cta != "shuffle":
         state = cta_reduce(state, row, slot, combine)
-    elif plan.lanes > 1:
+    elif plan.lanes > 1 and not plan.meets_in_steps:
         state = warp_reduce(state, plan.lanes, layout_of(plan).distance("lane", "reduced"), combine)
     if plan.cta == "shuffle" and plan.warps > 1:
         buffers = shared_store(state, row // plan.lanes, slot, row % plan.lanes == 0, plan.warps, plan.slots)
