@@ -294,7 +294,7 @@ def test_neighbouring_results_are_stored_in_vectors(
 def test_an_order_that_matters_is_kept() -> None:
     task = simple("affine", (2**16,), (0,))
     choice = choose(task)
-    assert (choice.plan.walk, choice.plan.vector) == ("blocked", 1)
+    assert (choice.plan.walk, choice.plan.meet, choice.plan.vector) == ("blocked", "steps", 4)
     with pytest.raises(
         PlanError, match="WF409: AFFINE is not commutative: walk=interleaved would reorder its elements"
     ):
