@@ -165,8 +165,8 @@ ENTRIES: Entries = {
             "keep them in the forward with keep='bits', and pass them as bits=",
         ),
         "WF299": (
-            "running statistics of batch_norm have elements of type {kind}: expected floats, which a call can update",
-            "pass arrays of a float type, such as f32",
+            "{name} of batch_norm is an array of {found}: expected floats and rank {rank}, which a call can update",
+            "pass an array of a float type, such as f32, with an element for each channel",
         ),
         "WF284": (
             "{index} is no index of axis {axis} of {value}, which has size {size}",

@@ -52,7 +52,7 @@ def _word(name: str, value: Any) -> Any:
 
 
 def checked(name: str, value: Any) -> Any:
-    """``value``, which is in range if it is a number of Python; ArgumentError WF195 if it is not, or a bool."""
-    if type(value) is bool or (type(value) is int and not 0 <= value <= MOST):
+    """``value``, in range if it is a number of Python; ArgumentError WF195 for a bool, a string and None, too."""
+    if type(value) in (bool, str, type(None)) or (type(value) is int and not 0 <= value <= MOST):
         raise error("WF195", name=name, value=value)
     return value

@@ -71,7 +71,7 @@ def test_a_probability_out_of_range(p: Any) -> None:
 def test_a_seed_out_of_range() -> None:
     with pytest.raises(ArgumentError, match="WF195: seed is -1"):
         wf.dropout(X, -1)
-    for seed, offset, found in ((True, 0, "seed is True"), (1, False, "offset is False")):
+    for seed, offset, found in ((True, 0, "seed is True"), (1, False, "offset is False"), ("a", 0, "seed is a")):
         with pytest.raises(ArgumentError, match=f"WF195: {found}: expected a whole number from 0 to 2"):
             wf.dropout(X, seed, offset)
     with pytest.raises(TraceError, match="WF295: offset is an array of rank 0 and of float64"):

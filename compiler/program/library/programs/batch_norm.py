@@ -61,7 +61,7 @@ def batch_norm(
             another array, WF138 for a momentum out of range, or another activation or ``keep``.
         TraceError: WF254 or WF269 for a weight, a bias or statistics of another shape, WF270 for running statistics
             that are missing, WF296 for one element a channel in training, WF299 for running statistics to be updated
-            that are no floats.
+            that are no floats, or of another rank.
     """
     given = sum(v is not None for v in (running_mean, running_var))
     if given != 2 and (given or not training):
@@ -84,9 +84,11 @@ def batch_norm(
     total = total if residual is None else total + like(residual, x)
     results = {"output": cast(_activated(total, activation), t), **results, **kept(passes(total), keep)}
     if training and running_mean is not None:
-        for running in (running_mean, running_var):
-            if not running.dtype.is_float:
-                raise error("WF299", kind=running.dtype.name, where=caller())
+        for name, running in (("running_mean", running_mean), ("running_var", running_var)):
+            along(name, running, x, channel_axis)  # for its errors
+            if not running.dtype.is_float or running.ndim != results["mean"].ndim:
+                found = f"{running.dtype.name} of rank {running.ndim}"
+                raise error("WF299", name=name, found=found, rank=results["mean"].ndim, where=caller())
         n = prod((x.shape[a] for a in axes), start=1)
         results = {
             "running_mean": _moved(running_mean, results["mean"], momentum),

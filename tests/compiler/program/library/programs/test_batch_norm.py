@@ -107,11 +107,15 @@ def test_one_element_a_channel_in_training() -> None:
     program(batch_norm, {"x": X[:1, :, :1], "running_mean": W[:4], "running_var": W[:4]})
 
 
-def test_running_statistics_that_are_no_floats() -> None:
+def test_running_statistics_that_a_call_cannot_update() -> None:
     given = {"x": X, "running_mean": np.zeros(4, np.int32), "running_var": W[:4]}
-    with pytest.raises(TraceError, match="WF299: running statistics of batch_norm have elements of type i32") as e:
+    with pytest.raises(TraceError, match="WF299: running_mean of batch_norm is an array of i32 of rank 1") as e:
         program(batch_norm, given, training=True)
     assert e.value.location is not None
+    with pytest.raises(TraceError, match="WF299: running_var .* of rank 2: expected floats and rank 1"):
+        program(batch_norm, given | {"running_mean": W[:4], "running_var": W[:4, None]}, training=True)
+    with pytest.raises(TraceError, match=r"WF254: .* axis -\d has size 4 in x and size 5 in running_var"):
+        program(batch_norm, given | {"running_mean": W[:4], "running_var": W[:5]}, training=True)
     program(batch_norm, given)
 
 
