@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import builtins
 import math
-from dataclasses import replace
 from typing import Any
 
 from ..dtypes import BOOL, F32, F64
 from .complexes import Complex
 from .functions import divide, exp, maximum, minimum, where
+from .marks import BOUND, marked
 from .symbols import Sym, constant, sym
 from .values import cast
-
-BOUND = "bound"
-"""The value of a node that is the greater, or the lesser, of a value and a bound: an equal bound takes no gradient."""
 
 
 def abs(x: Any) -> Any:
@@ -42,20 +39,14 @@ def clip(x: Any, low: Any = None, high: Any = None, *, keep: str | None = None) 
     ``x`` is within the bounds or equals one, it gets all of the gradient of the result, else none, as in PyTorch.
     """
     x = sym(x)
-    found = x if low is None else _bound(maximum(x, low))
-    found = found if high is None else _bound(minimum(found, high))
+    found = x if low is None else marked(maximum(x, low), BOUND)
+    found = found if high is None else marked(minimum(found, high), BOUND)
     if keep is None:
         return found
     from .library.programs.masks import with_kept  # programs of arrays lie above
 
     inside = x == x if low is None else x >= low
     return with_kept(found, inside if high is None else inside & (x <= high), keep)
-
-
-def _bound(extreme: Sym) -> Sym:
-    """An extreme whose second operand is a bound of the first."""
-    e = extreme.expr
-    return extreme.alike(replace(e, value=BOUND)) if e.op in ("max", "min") else extreme
 
 
 def isfinite(x: Any) -> Sym:

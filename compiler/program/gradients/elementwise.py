@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..compositions import BOUND
 from ..functions import cos, cosh, exp, isnan, log, rsqrt, sin, sinh, where
+from ..marks import BOUND, CORRECTION
 from ..symbols import Sym, constant, node
 
 Parts = Sequence[Any]
@@ -42,6 +42,8 @@ def _of_power(g: Sym, z: Sym, x: Sym, y: Sym) -> Parts:
 
 def _of_extreme(g: Sym, z: Sym, x: Sym, y: Sym) -> Parts:
     """All of it to the operand that was taken, half to each of two equal ones; none to NaN that ``y`` bounds."""
+    if z.expr.value == CORRECTION:
+        return g, None
     if z.expr.value == BOUND:
         inside, beyond = (x >= y, x < y) if z.expr.op == "max" else (x <= y, x > y)
         return where(inside, g, 0.0), where(beyond, g, 0.0)
@@ -51,6 +53,8 @@ def _of_extreme(g: Sym, z: Sym, x: Sym, y: Sym) -> Parts:
 
 
 def _of_choice(g: Sym, z: Sym, condition: Sym, a: Sym, b: Sym) -> Parts:
+    if z.expr.value == CORRECTION:
+        return None, None, g
     return None, where(condition, g, _zero(g)), where(condition, _zero(g), g)
 
 

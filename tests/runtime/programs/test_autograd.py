@@ -177,7 +177,7 @@ SAVED: dict[str, tuple[Callable[..., Any], tuple[Any, ...], list[tuple[Any, ...]
     "one of two results": (wf.add_rms_norm, (X, X.flip(1), W), [(4,), (3, 4)]),
     "statistics of a batch": (
         lambda x, w, b: wf.batch_norm(x, None, None, w, b, training=True).output,
-        (IMAGES, CHANNELS, W), [(2, 4, 3), (4,), (4,), (4,), (4,), (4,)],
+        (IMAGES, CHANNELS, W), [(2, 4, 3), (4,), (4,), (4,), (4,)],
     ),
 }  # fmt: skip
 

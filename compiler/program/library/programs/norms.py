@@ -15,6 +15,7 @@ from ...arrays.folding import AxisArgument, named, positions, reduced
 from ...fold import count, fold
 from ...functions import fma, maximum, rsqrt
 from ...gradients.detached import stop_gradient
+from ...marks import CORRECTION, marked
 from ...values import cast
 from ..monoids import SUM
 from .operands import Array, along, like, result_type, wide
@@ -205,7 +206,7 @@ def moments(x: Array, axis: AxisArgument, where: Array = None, correction: float
     params = {"correction": correction}
     squares = reduced("variance", _variance, (near,), axis, keepdims=True, where=where, params=params)
     lack = stop_gradient(xp.where(rounded * rounded > squares, lack, 0.0))
-    return near - lack, rounded + lack, maximum(squares - lack * lack, 0.0)
+    return near - lack, rounded + lack, marked(maximum(squares - lack * lack, 0.0), CORRECTION)
 
 
 def _variance(centred: Array, *, correction: float) -> Array:
@@ -233,7 +234,8 @@ def reciprocal_root(x: Array) -> Array:
     All elements of a row share this error. 0 and infinity take no step.
     """
     near = rsqrt(x)
-    return xp.where((near > 0.0) & (near < math.inf), fma(near * 0.5, fma(-(x * near), near, 1.0), near), near)
+    better = fma(near * 0.5, fma(-(x * near), near, 1.0), near)
+    return marked(xp.where((near > 0.0) & (near < math.inf), better, near), CORRECTION)
 
 
 class Affine:
