@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from ..analysis.cost import COST
 from ..array_program import ArrayProgram
 from ..graph import Expr, Space
 from ..rewrites.approximations import approximated
@@ -18,7 +19,7 @@ from ..rewrites.two_pass import two_pass
 from .grouped import grouped
 from .groups import Group, Owns, Splits, above_results, folds_below
 from .maps import Along
-from .step_programs import Buffers, named, step_of
+from .step_programs import Buffers, before, named, step_of
 from .steps import Steps
 from .vertex_cut import vertex_cut
 
@@ -60,11 +61,15 @@ def cut(
     groups = grouped(program, owns, order, whole, along, far, joins, splits)
     homes = _homes(program, groups)
     buffers = Buffers(program)
+    early = frozenset[str]().union(*map(before, groups))
     crossing: list[list[Expr]] = []
     for group in reversed(groups):
         found = _crossing(group, groups, homes)
         for e in found:
-            groups[homes[e.digest]].written += buffers.written(e)
+            if e.digest in early:
+                buffers.filled(e)
+                continue
+            groups[_writer(e, group, groups, homes)].written += buffers.written(e)
         crossing.insert(0, found)
     pairs = zip(groups, crossing, strict=True)
     steps = [step_of(program, g, found, buffers) for g, found in pairs if g.phases or g.written]
@@ -98,22 +103,37 @@ def _homes(program: ArrayProgram, groups: Sequence[Group]) -> dict[str, int]:
 
 
 def _crossing(group: Group, groups: Sequence[Group], homes: Mapping[str, int]) -> list[Expr]:
-    """The values that a step reads from buffers: the cheapest ones that separate it from the folds of earlier steps."""
+    """The values that a step reads from buffers: the cheapest ones that separate it from the folds of earlier steps.
+
+    They separate it from functions of values of rows, too, if there is an earlier step of these rows.
+    """
     nodes = list(above_results(group.roots))
     sources = [e for e in nodes if e.op == "result" and not group.folds(e)]
+    sources += [e for e in nodes if e.op in COST and e.digest not in homes and _writer(e, group, groups, homes) >= 0]
     sources += group.mapped
     if not sources:
         return []
-    weights = {e: _weight(e) for e in nodes if _can_cross(e, group, groups, homes)}
+    weights = {e: _weight(e) for e in nodes if _writer(e, group, groups, homes) >= 0}
     edges = [(a, e) for e in nodes if e.op != "result" for a in e.args]
     return vertex_cut(nodes, edges, weights, sources, list(group.roots))
 
 
-def _can_cross(e: Expr, group: Group, groups: Sequence[Group], homes: Mapping[str, int]) -> bool:
-    """Whether an earlier step than ``group`` can write ``e`` for each of its rows."""
-    home = groups[homes[e.digest]] if e.digest in homes else group
-    own = (home.space, home.reduced) if home.sides else (home.space,)
-    return home is not group and e.space in own and home.makes(e)
+def _writer(e: Expr, group: Group, groups: Sequence[Group], homes: Mapping[str, int]) -> int:
+    """The first step that can write ``e`` for each of its rows, for a later one; -1 where none can.
+
+    It is the first one that knows the folds of ``e``, or one of the same rows after that, which folds nothing.
+    """
+    own, number = groups.index(group), homes.get(e.digest, -1)
+    home = groups[number]
+    known = (home.space, home.reduced) if home.sides else (home.space,)
+    if number not in (own, -1) and e.space in known and home.makes(e):
+        return number
+    return next((i for i in range(number + 1, own) if _is_of_rows(groups[i]) and groups[i].space == e.space), -1)
+
+
+def _is_of_rows(group: Group) -> bool:
+    """Whether a step folds nothing, and gathers nothing for others."""
+    return not group.phases and not group.first
 
 
 def _weight(e: Expr) -> int:

@@ -126,7 +126,7 @@ class _Translation:
     def __init__(self, program: ArrayProgram, group: Group, crossing: frozenset[str], buffers: Buffers) -> None:
         self.program, self.group, self.buffers, self.crossing = program, group, buffers, crossing
         made_here = {w.value.digest for w in group.written if w.operand.kind == "buffer"}
-        self.before = (_before(group) | buffers.costly) - made_here
+        self.before = (before(group) | buffers.costly) - made_here
         self.inputs: dict[Operand, DType] = {}
         self.made: dict[str, Expr] = {}
         nodes = list(postorder(group.roots, self._operands))
@@ -262,7 +262,7 @@ def _value_of(fold: Expr, position: int) -> Expr:
     return Expr("result", (fold,), fold.args[position].dtype, fold.space, position)
 
 
-def _before(group: Group) -> frozenset[str]:
+def before(group: Group) -> frozenset[str]:
     """The values of rows that a plain step folds, and that take several instructions: once a row, not an element."""
     if not group.is_plain:
         return frozenset()
