@@ -98,6 +98,21 @@ def test_a_costly_value_of_rows_is_computed_by_one_step() -> None:
     assert [any(e.op == "sqrt" for e in walk(s.program.outputs)) for s in (first, *others)] == [True, False, False]
 
 
+def test_a_step_of_rows_computes_what_the_elements_read_of_their_rows() -> None:
+    """Without one they compute it: a step for that alone costs a launch."""
+    for with_rows in (True, False):
+        m = Maker((0, 1), (0,))
+        (total,) = m.fold([1], SUM, m.array(0))
+        scaled = m.op("mul", total, m.op("sqrt", m.array(1)))
+        m.write(m.op("mul", m.array(0), m.op("neg", scaled)), (0, 1))
+        if with_rows:
+            m.write(scaled, (0,))
+        steps = cut(m.program(), lambda *_: False).steps
+        roots = [any(e.op == "sqrt" for e in walk(s.program.outputs)) for s in steps]
+        assert roots == ([False, True, False] if with_rows else [False, True])
+        assert [len(s.inputs) for s in steps] == ([1, 2, 2] if with_rows else [1, 3])
+
+
 def test_costly_values_along_the_same_dims_are_computed_by_one_step() -> None:
     m = Maker((0, 1), (0,), (0,))
     for i in (1, 2):

@@ -112,7 +112,7 @@ def test_running_statistics_that_a_call_cannot_update() -> None:
     with pytest.raises(TraceError, match="WF299: running_mean of batch_norm is an array of i32 of rank 1") as e:
         program(batch_norm, given, training=True)
     assert e.value.location is not None
-    with pytest.raises(TraceError, match="WF299: running_var .* of rank 2: expected floats and rank 1"):
+    with pytest.raises(TraceError, match=r"WF299: running_var .* of rank 2: expected floats and rank 1"):
         program(batch_norm, given | {"running_mean": W[:4], "running_var": W[:4, None]}, training=True)
     with pytest.raises(TraceError, match=r"WF254: .* axis -\d has size 4 in x and size 5 in running_var"):
         program(batch_norm, given | {"running_mean": W[:4], "running_var": W[:5]}, training=True)
