@@ -34,6 +34,7 @@ from . import run, traces
 from .machine import Machine
 from .planned import Planned
 from .plans import PreparedProgram, PreparedStep, StepPlanner, asked_of
+from .step_tasks import StepTasks
 
 if TYPE_CHECKING:
     from ...compiler.driver.pipeline import Stage
@@ -147,11 +148,11 @@ class CompiledProgram:
         )
         machine = Machine(target(a.kernels[0].arch), backend.sms)
         asks, options = menu_of(a.plan)
-        own = StepPlanner(a.program, arrays, outputs, machine, a.determinism, few=asks)
-        tasks, asked = own.tasks.of(a.steps), asked_of(a.steps, options)
+        own = StepTasks(a.program, arrays, outputs, machine, a.determinism, few=asks)
+        tasks, asked = own.of(a.steps), asked_of(a.steps, options)
         plans = [self._choice(*each) for each in zip(tasks, a.kernels, asked, strict=True)]
         ready = [Prepared(Traced(t.program, (), 0), t, c) for t, c in zip(tasks, plans, strict=True)]
-        return own.planned(a.steps, ready)
+        return StepPlanner(own).planned(a.steps, ready)
 
     def _choice(self, task: Task, kernels: Artifact, options: str) -> Choice:
         """How to launch the kernels of a step; WF123 if they do not serve its arrays."""

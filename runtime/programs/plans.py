@@ -24,7 +24,6 @@ from .. import tuned_plans
 from ..backends.kernel_calls import placed
 from ..prepare import Prepared
 from ..view import ArraySpec
-from .empty_folds import check_empty
 from .machine import Machine
 from .map_dims import Dims, MapDims
 from .row_cuts import Cutter, RowCuts
@@ -89,7 +88,7 @@ def prepare_program(
     """
     program = gathered(by_words(program, program.sizes_of([a.shape for a in arrays])))
     asks, options = menu_of(options)
-    return StepPlanner(program, arrays, outputs, machine, determinism, few=asks).prepared(options)
+    return StepPlanner(StepTasks(program, arrays, outputs, machine, determinism, few=asks)).prepared(options)
 
 
 def asked_of(steps: Steps, options: str) -> list[str]:
@@ -115,23 +114,12 @@ def _without(options: str, field: str) -> str:
 
 
 class StepPlanner:
-    """Plans the steps of a program for some arrays."""
+    """Plans the steps of a program for some arrays, of which it has the ``tasks``."""
 
-    def __init__(
-        self,
-        program: ArrayProgram,
-        arrays: Sequence[ArraySpec],
-        outputs: Sequence[ArraySpec],
-        machine: Machine,
-        determinism: Determinism,
-        *,
-        few: bool = False,
-    ) -> None:
-        check_empty(program, [a.shape for a in arrays])
-        self.tasks = StepTasks(program, arrays, outputs, machine, determinism, few=few)
-        self._cutter = Cutter(self.tasks)
-        self._ask = RowQuestions(self.tasks, self._cutter)
-        self._map_dims = MapDims(self.tasks.operands, self.tasks.sizes, self.tasks.order)
+    def __init__(self, tasks: StepTasks) -> None:
+        self.tasks, self._cutter = tasks, Cutter(tasks)
+        self._ask = RowQuestions(tasks, self._cutter)
+        self._map_dims = MapDims(tasks.operands, tasks.sizes, tasks.order)
         self._alone: dict[tuple[Dims, Dims], list[tuple[str, str]]] = {}  # rows without side folds, and why
         self._whole: dict[tuple[Dims, Dims], list[tuple[str, str]]] = {}  # rows without states of sections, and why
 

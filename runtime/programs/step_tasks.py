@@ -20,6 +20,7 @@ from ...compiler.program.storage import parts
 from ...compiler.space.geometry import Gathered, memory_order, step_geometry
 from ..prepare import without_repeats
 from ..view import ArraySpec, dense
+from .empty_folds import check_empty
 from .machine import Machine
 from .map_dims import Dims
 
@@ -44,6 +45,7 @@ class StepTasks:
         *,
         few: bool = False,
     ) -> None:
+        check_empty(program, [a.shape for a in arrays])
         self.program, self.machine, self.determinism, self.few = program, machine, determinism, few
         self.sizes = program.sizes_of([a.shape for a in arrays])
         self.operands: dict[Operand, ArraySpec] = {}
