@@ -26,11 +26,18 @@ def _reshaped(x: Any, *shape: Any, copy: object = None) -> Any:
     return namespace.reshape(x, shape[0] if len(shape) == 1 else shape, copy=copy)
 
 
+def _transposed(x: Any, *order: Any, axes: Any = None) -> Any:
+    """``x.transpose(1, 0)``, as NumPy has it, or ``x.transpose((1, 0))``; without axes ``x.T``."""
+    if order:
+        axes = order[0] if len(order) == 1 and not isinstance(order[0], int) else order
+    return namespace.permute_dims(x, axes)
+
+
 METHODS: dict[str, Callable[..., Any]] = {
     name: named(name)
     for name in ("sum", "mean", "var", "std", "max", "min", "prod", "any", "all", "argmax", "argmin", "ptp")
 } | {
-    "squeeze": namespace.squeeze, "transpose": namespace.permute_dims, "conj": elementwise.conj, "clip": namespace.clip,
+    "squeeze": namespace.squeeze, "transpose": _transposed, "conj": elementwise.conj, "clip": namespace.clip,
     "round": functions.round, "reshape": _reshaped,
     "__array_namespace__": _namespace, "__getitem__": indexed,
 }  # fmt: skip

@@ -81,7 +81,9 @@ class Keep(NamedTuple):
         return cast(SymArray(along(kept, self.axes), self.axes, dims, kept.dtype), self.node.dtype).expr
 
 
-def chosen(roots: Sequence[Expr], late: Collection[str], results: Mapping[int, SymArray], dims: Dims) -> list[Keep]:
+def chosen(
+    roots: Sequence[Expr], late: Collection[str], results: Mapping[int, SymArray], dims: Dims, order: Sequence[int]
+) -> list[Keep]:
     """The values to keep beside inputs, in the order of the graph.
 
     Args:
@@ -89,6 +91,7 @@ def chosen(roots: Sequence[Expr], late: Collection[str], results: Mapping[int, S
         late: the digests of the nodes below them that the forward does not know.
         results: the results of the function that are floats or bits, by their numbers.
         dims: the dims of the tracing.
+        order: the dims in the order in which the axes of what is kept follow each other.
     """
     known = [e for e in walk(tuple(roots)) if e.digest not in late]
     used = {a.digest for e in walk(tuple(roots)) if e.digest in late for a in e.args} | {r.digest for r in roots}
@@ -116,16 +119,23 @@ def chosen(roots: Sequence[Expr], late: Collection[str], results: Mapping[int, S
         cut |= {e.digest for e in shared if _work(e, cut) >= SHARED}
     reached = postorder(sinks, lambda e: () if e.digest in cut else e.args)
     kept = [e for e in reached if e.digest in cut and not _is_input(e)]
-    return [_keep(e, results, numbers.get(e.digest), dims, as_bits=as_bits and e.dtype == BOOL) for e in kept]
+    place = {d: i for i, d in enumerate(order)}
+
+    def keep(e: Expr) -> Keep:
+        axes = tuple(sorted(dims_of(e.space), key=lambda d: place.get(d, len(place))))
+        own = SymArray(e, axes, dims)
+        return _keep(e, results, numbers.get(e.digest), own, as_bits=as_bits and e.dtype == BOOL)
+
+    return [keep(e) for e in kept]
 
 
-def _keep(e: Expr, results: Mapping[int, SymArray], number: int | None, dims: Dims, *, as_bits: bool) -> Keep:
+def _keep(e: Expr, results: Mapping[int, SymArray], number: int | None, own: SymArray, *, as_bits: bool) -> Keep:
+    """How a value is kept: as the result that it is, or as an array ``own`` of the forward."""
     if number is not None:
         own = results[number]
         if isinstance(own, SymBits):
             return Keep(e, number, own.axes, U32, words_shape(own.sizes, flat=own.flat), own.flat)
         return Keep(e, number, own.axes, own.dtype, own.sizes)
-    own = SymArray(e, dims_of(e.space), dims)
     if as_bits:
         return Keep(e, None, own.axes, U32, words_shape(own.sizes, flat=True))
     return Keep(e, None, own.axes, own.dtype, own.sizes)

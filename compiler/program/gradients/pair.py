@@ -30,7 +30,10 @@ def kept_of(function: Callable[..., Any], results: int, wrt: Sequence[str] | Non
         for i, r in enumerate(values)
         if isinstance(r, SymBits) or (isinstance(r, SymArray) and has_gradient(r.dtype))
     }
-    return chosen(roots, dependent(roots, unknown), known, dims)
+    arrays = [x for x in (*own.arguments.values(), *values) if isinstance(x, SymArray)]
+    # Gradients of results come before the arguments, and give dims other numbers: the order is that of these arrays.
+    order = tuple(dict.fromkeys(d for x in arrays for d in dims.parts_of(x.axes)))
+    return chosen(roots, dependent(roots, unknown), known, dims, order)
 
 
 def keeping(function: Callable[..., Any], results: int, wrt: Sequence[str] | None) -> Callable[..., Any]:

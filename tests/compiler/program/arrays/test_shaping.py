@@ -24,7 +24,7 @@ def call(name: str, *args: Any, **how: Any) -> Any:
         call("squeeze", axis=1), call("permute_dims", (3, 0, 1, 2)), call("permute_dims", (-1, -2, 0, 1)),
         call("matrix_transpose"), call("moveaxis", 0, -1), call("moveaxis", (0, 1), (2, 0)),
         call("broadcast_to", (5 - 2, 1, 4, 2)), lambda x: x.T, lambda x: x.mT, lambda x: x.squeeze(),
-        lambda x: x.transpose(),
+        lambda x: x.transpose(), lambda x: x.transpose(3, 0, -2, 1), lambda x: x.transpose((3, 0, 2, 1)),
     ],
 )  # fmt: skip
 def test_axes_move_as_numpys(function: Any) -> None:

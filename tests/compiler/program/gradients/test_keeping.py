@@ -25,6 +25,14 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], int, list[tuple[
     "a group norm keeps values a group": (lambda x: wf.group_norm(x, 4), (C,), 1, [("f32", (3, 4))] * 3),
     "a mean loss keeps the number of targets": (wf.cross_entropy, (X, TARGET), 1, [("f32", ())]),
     "a condition is kept as bits": (lambda x, y: wf.where(x > y, y, 2 * y), (X, X.T.copy().T), 1, [("i32", (8,))]),
+    "bits are in the order of an argument": (
+        lambda x: wf.sum(2 * wf.maximum(x, 0.0), axis=0),
+        (X,),
+        1,
+        [("i32", (8,))] * 2,
+    ),
+    "and in that of the first": (lambda x, y: (x * wf.maximum(y < x.T, 0.5)).T, (X[:, :6], W[:6]), 1, [("i32", (2,))]),
+    "so are values of columns": (lambda x: wf.softmax(x, axis=1).transpose(2, 1, 0), (C,), 1, [("f32", (3, 5))] * 2),
     "what an argument gives is not kept": (lambda x: wf.where(x > 0, x * x, -x), (X,), 1, []),
     "a gradient of constants keeps nothing": (lambda x, w: x * 2.0 + w, (X, W), 1, []),
 }
