@@ -82,9 +82,10 @@ def test_any_shape_and_any_plan(data: Any) -> None:
     words = ",".join(f"{k}={v}" for k, v in extents.items())
     kept = data.draw(st.integers(0, 3)) * extents["unroll"]
     plan = f"resident=grid,fast={fast},lanes={lanes},{words},held={data.draw(st.integers(1, 3))},in_registers={kept}"
-    if fast == "kept" and shape[1 - axis] % extents["vector"]:
+    spare, begin = data.draw(st.integers(0, 3)), data.draw(st.integers(0, 3))
+    if fast == "kept" and (axis or spare or begin or shape[1 - axis] % extents["vector"]):
         plan = plan.replace(f"vector={extents['vector']}", "vector=1")
-    _check(shape, axis, plan, data.draw(st.integers(0, 3)), data.draw(st.integers(0, 3)))
+    _check(shape, axis, plan, spare, begin)
 
 
 def test_weights_along_the_row_and_a_result_of_each_row() -> None:

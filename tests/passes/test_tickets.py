@@ -90,9 +90,10 @@ def test_any_shape_and_any_plan(data: Any) -> None:
     extents = {k: data.draw(st.sampled_from([1, 2, 4])) for k in ("vector", "warps", "warps_kept")}
     words = ",".join(f"{k}={v}" for k, v in extents.items())
     plan = f"resident=l2,fast={fast},lanes={lanes},{words},held={data.draw(st.integers(1, 5))}"
-    if fast == "kept" and shape[1 - axis] % extents["vector"]:
+    spare, begin = data.draw(st.integers(0, 3)), data.draw(st.integers(0, 3))
+    if fast == "kept" and (axis or spare or begin or shape[1 - axis] % extents["vector"]):
         plan = plan.replace(f"vector={extents['vector']}", "vector=1")
-    _check(shape, axis, plan, data.draw(st.integers(0, 3)), data.draw(st.integers(0, 3)))
+    _check(shape, axis, plan, spare, begin)
 
 
 @pytest.mark.parametrize(("shape", "plan"), [((4, 999), ROWS), ((5, 1024), f"{ROWS},warps_kept=2")])
