@@ -136,7 +136,7 @@ def _keep(e: Expr, results: Mapping[int, SymArray], number: int | None, own: Sym
         if isinstance(own, SymBits):
             return Keep(e, number, own.axes, U32, words_shape(own.sizes, flat=own.flat), own.flat)
         return Keep(e, number, own.axes, own.dtype, own.sizes)
-    if as_bits:
+    if as_bits and own.axes:  # a single truth value is no word
         return Keep(e, None, own.axes, U32, words_shape(own.sizes, flat=True))
     return Keep(e, None, own.axes, own.dtype, own.sizes)
 

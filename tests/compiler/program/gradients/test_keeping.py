@@ -32,6 +32,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], int, list[tuple[
         [("i32", (8,))] * 2,
     ),
     "and in that of the first": (lambda x, y: (x * wf.maximum(y < x.T, 0.5)).T, (X[:, :6], W[:6]), 1, [("i32", (2,))]),
+    "a single condition is kept as it is": (lambda x: 2 * wf.maximum(x, 0.0), (X[0, :1],), 1, [("bool", ())] * 2),
     "so are values of columns": (lambda x: wf.softmax(x, axis=1).transpose(2, 1, 0), (C,), 1, [("f32", (3, 5))] * 2),
     "what an argument gives is not kept": (lambda x: wf.where(x > 0, x * x, -x), (X,), 1, []),
     "a gradient of constants keeps nothing": (lambda x, w: x * 2.0 + w, (X, W), 1, []),
