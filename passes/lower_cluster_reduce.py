@@ -103,6 +103,7 @@ from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.anchored import joined
 from ..compiler.ir.build import before, enclosing, find, i32, integer, replace, shared_buffer, store, word_type
 from ..compiler.ir.combine import pack, unpack
+from ..compiler.ir.constants import constant
 from ..compiler.ir.dialect.base import bool_attr, element, int_attr
 from ..compiler.ir.lane_exchange import butterfly
 from ..compiler.ir.mlir import arith, ir, nvvm, scf
@@ -185,6 +186,8 @@ class _Cluster:
         for first in ranks:
             rank = i32(first) if plus is None else arith.addi(plus, i32(first)) if first else plus
             for buffer, v in zip(self.states.buffers, self.own, strict=True):
+                if constant(v) is not None:
+                    continue
                 store(v, nvvm.mapa(remote, buffer, rank), start)
 
     def rank_of_lane(self) -> Any:
@@ -196,7 +199,8 @@ class _Cluster:
         group = arith.andi(self.lane, self.number(self.groups - 1))
 
         def state(i: int) -> list[Any]:
-            return self.states.load(arith.addi(group, self.number(i * self.groups)))
+            found = self.states.load(arith.addi(group, self.number(i * self.groups)))
+            return [v if constant(v) is not None else other for v, other in zip(self.own, found, strict=True)]
 
         mine = joined(self.region, [partial(state, i) for i in range(self.each)])
         return butterfly(self.region, mine, self.groups, self.stride, ordered=self.ordered)

@@ -55,6 +55,7 @@ from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.anchored import joined
 from ..compiler.ir.build import before, find, integer, replace
 from ..compiler.ir.combine import pack
+from ..compiler.ir.constants import splat
 from ..compiler.ir.dialect.base import bool_attr, int_attr, values
 from ..compiler.ir.lane_exchange import butterfly
 from ..compiler.ir.mlir import arith
@@ -71,12 +72,15 @@ def _lower(op: Any) -> None:
     rows, lanes, t = int_attr(op, "rows"), int_attr(op, "lanes"), lane.type
     groups = min(rows, lanes)
     each = rows // groups
+    noted = op.attributes.get("constants", ())
+    constants = {int(named.name): named.attr.value for named in noted}
     states = StateBuffers(buffers, values(op.results[0].type), int_attr(op, "slots"), slot)
     with before(op):
         own = arith.muli(arith.andi(lane, integer(t, groups - 1)), integer(t, each))
 
         def row(i: int) -> list[Any]:
-            return states.load(arith.addi(own, integer(t, i)))
+            found = states.load(arith.addi(own, integer(t, i)))
+            return [splat(constants[k], v.type) if k in constants else v for k, v in enumerate(found)]
 
         state = joined(op.regions[0], [partial(row, i) for i in range(each)])
         stride = int_attr(op, "stride")

@@ -37,11 +37,13 @@ gpu.module @device {
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.build import barrier, before, find, integer, replace, shared_buffer, store
 from ..compiler.ir.combine import elements, unpack
+from ..compiler.ir.constants import constant
 from ..compiler.ir.dialect.base import element, int_attr
 from ..compiler.ir.mlir import arith, ir, scf
 
@@ -61,10 +63,21 @@ def _lower(op: Any) -> None:
         with ir.InsertionPoint(branch.then_block):
             start = arith.addi(arith.muli(row, integer(t, slots)), slot)
             for buffer, v in zip(buffers, values, strict=True):
-                _leave(v, buffer, start, apart="apart" in op.attributes)
+                if constant(v) is None:
+                    _leave(v, buffer, start, apart="apart" in op.attributes)
             scf.YieldOp([])
         barrier()
+        _say_constants(op, values)
         replace(op, buffers)
+
+
+def _say_constants(op: Any, values: Sequence[Any]) -> None:
+    """Notes at the ops that take states which of their values are constants of the kernel."""
+    found = {str(i): number for i, v in enumerate(values) if (number := constant(v)) is not None}
+    numbers = {i: ir.FloatAttr.get(ir.F64Type.get(), float(number)) for i, number in found.items()}
+    for use in op.results[0].uses:
+        if numbers and use.owner.name == "fold.interwarp_accumulate":
+            use.owner.attributes["constants"] = ir.DictAttr.get(numbers)
 
 
 def _leave(v: Any, buffer: Any, start: Any, *, apart: bool) -> None:

@@ -14,6 +14,7 @@ from .anchored import anchored, plus
 from .build import i32, word_type
 from .combine import Join, combine, elements, fragment, tree
 from .combine_reader import Combine
+from .constants import constant
 from .mlir import arith, gpu, ir, nvvm, scf
 from .symmetric_combine import is_symmetric
 
@@ -110,7 +111,7 @@ def _is_long(name: str) -> bool:
 
 def _step(join: Join, values: list[Any], distance: Any, ordered: bool) -> list[Any]:
     """One exchange at ``distance``, an i32: the received state combined with the lane's own."""
-    others = [exchange(v, distance) for v in values]
+    others = [v if constant(v) is not None else exchange(v, distance) for v in values]
     if not ordered:
         return join(values, others)
     return _in_order(join, values, others, _is_upper(distance))
@@ -118,8 +119,8 @@ def _step(join: Join, values: list[Any], distance: Any, ordered: bool) -> list[A
 
 def _in_order(join: Join, own: list[Any], others: list[Any], upper: Any) -> list[Any]:
     """A lane's own state joined with another lane's, that of the lower one on the left."""
-    left = [arith.select(upper, o, v) for v, o in zip(own, others, strict=True)]
-    right = [arith.select(upper, v, o) for v, o in zip(own, others, strict=True)]
+    left = [v if o is v else arith.select(upper, o, v) for v, o in zip(own, others, strict=True)]
+    right = [v if o is v else arith.select(upper, v, o) for v, o in zip(own, others, strict=True)]
     return join(left, right)
 
 

@@ -50,8 +50,7 @@ def unrolled(
         given, own = list(loop.inner_iter_args)[:first], list(loop.inner_iter_args)[first:]
         made, on = turn(loop.induction_variable, own[:n], given)
         for v in made:
-            if isinstance(v, ir.OpResult) and v.owner.name == "arith.constant" and _block_of(v) == loop.body:
-                v.owner.move_before(loop.operation)  # the same in all turns, and known to be
+            _move_before(v, loop)  # a constant is the same in all turns, and known to be
         scf.YieldOp([*on, *own[n : count * n], *own[:n], *own[count * n + k :], *made])
     if len(loop.body.operations) == 1:  # MLIR does not unroll a loop without ops
         loop.operation.erase()
@@ -72,6 +71,17 @@ def _passed_on(
         made, carried = turn(number, own, carried)
         parts.append(list(made))
     return parts, list(carried)
+
+
+def _move_before(value: Any, loop: Any) -> bool:
+    """Moves what makes a constant, or a vector of it, before a loop; False for other values that the loop makes."""
+    if not isinstance(value, ir.OpResult) or _block_of(value) != loop.body:
+        return not isinstance(value, ir.BlockArgument)
+    op = value.owner
+    if op.name not in ("arith.constant", "vector.broadcast") or not all(_move_before(v, loop) for v in op.operands):
+        return False
+    op.move_before(loop.operation)
+    return True
 
 
 def _block_of(value: Any) -> Any:

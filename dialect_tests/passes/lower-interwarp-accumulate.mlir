@@ -93,3 +93,21 @@ func.func @predicate(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) -> i1 {
   }) {rows = 2, slots = 1, lanes = 32, stride = 1, ordered = false} : (i32, i32, !llvm.ptr<3>) -> i1
   return %r : i1
 }
+
+// A value of which ``lower-shared-store`` said that it is a constant of the kernel is not read.
+// CHECK-LABEL: func.func @constants
+func.func @constants(%lane: i32, %slot: i32, %counts: !llvm.ptr<3>, %sums: !llvm.ptr<3>) -> tuple<f32, f32> {
+  // CHECK-COUNT-1: llvm.load {{.*}} -> f32
+  // CHECK-NEXT:    gpu.shuffle
+  // CHECK-NEXT:    %[[SUM:.*]] = arith.addf
+  // CHECK-NEXT:    builtin.unrealized_conversion_cast %cst, %[[SUM]]
+  %r = "fold.interwarp_accumulate"(%lane, %slot, %counts, %sums) ({
+  ^bb0(%na: f32, %a: f32, %nb: f32, %b: f32):
+    %n = arith.addf %na, %nb : f32
+    %c = arith.addf %a, %b : f32
+    %both = builtin.unrealized_conversion_cast %n, %c : f32, f32 to tuple<f32, f32>
+    "fold.yield"(%both) : (tuple<f32, f32>) -> ()
+  }) {rows = 2, slots = 1, lanes = 32, stride = 1, ordered = false, constants = {"0" = 4.0 : f64}}
+    : (i32, i32, !llvm.ptr<3>, !llvm.ptr<3>) -> tuple<f32, f32>
+  return %r : tuple<f32, f32>
+}

@@ -301,3 +301,33 @@ func.func @anchored(%m: f32, %s: f32) -> (f32, f32) {
   %a, %b = builtin.unrealized_conversion_cast %all : tuple<f32, f32> to f32, f32
   return %a, %b : f32, f32
 }
+
+// A state with a count that is the same in all lanes, since it is a sum of constants: only the means are exchanged, and
+// what they are weighted with is known.
+// CHECK-LABEL: func.func @counted
+// CHECK-SAME:    (%[[M:.*]]: f32)
+func.func @counted(%m: f32) -> (f32, f32) {
+  // CHECK-DAG:  %[[HALF:.*]] = arith.constant 5.000000e-01 : f32
+  // CHECK-DAG:  %[[EIGHT:.*]] = arith.constant 8.000000e+00 : f32
+  // CHECK:      %[[O:.*]], %{{.*}} = gpu.shuffle xor %[[M]], %c1_i32, %c32_i32 : f32
+  // CHECK-NEXT: %[[FAR:.*]] = arith.subf %[[O]], %[[M]] : f32
+  // CHECK-NEXT: %[[PART:.*]] = arith.mulf %[[FAR]], %[[HALF]] : f32
+  // CHECK-NEXT: %[[MEAN:.*]] = arith.addf %[[M]], %[[PART]] : f32
+  // CHECK-NEXT: return %[[EIGHT]], %[[MEAN]]
+  %one = arith.constant 1.0 : f32
+  %three = arith.constant 3.0 : f32
+  %n = arith.addf %one, %three : f32
+  %mine = builtin.unrealized_conversion_cast %n, %m : f32, f32 to tuple<f32, f32>
+  %all = "fold.warp_reduce"(%mine) ({
+  ^bb0(%na: f32, %ma: f32, %nb: f32, %mb: f32):
+    %k = arith.addf %na, %nb : f32
+    %w = arith.divf %nb, %k : f32
+    %d = arith.subf %mb, %ma : f32
+    %p = arith.mulf %d, %w : f32
+    %c = arith.addf %ma, %p : f32
+    %both = builtin.unrealized_conversion_cast %k, %c : f32, f32 to tuple<f32, f32>
+    "fold.yield"(%both) : (tuple<f32, f32>) -> ()
+  }) {lanes = 2, stride = 1, ordered = false} : (tuple<f32, f32>) -> tuple<f32, f32>
+  %a, %b = builtin.unrealized_conversion_cast %all : tuple<f32, f32> to f32, f32
+  return %a, %b : f32, f32
+}

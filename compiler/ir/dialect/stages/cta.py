@@ -62,7 +62,9 @@ class InterwarpAccumulateOp(Fold.Operation, name="interwarp_accumulate"):  # typ
 
     ``state = fold.interwarp_accumulate lane, slot, buffers... {rows, slots, lanes, stride, ordered} ({combine})``: the
     ``lanes`` lanes of a warp along the reduced axis, ``stride`` apart, each number ``lane``, share the ``rows`` states
-    of ``slot``. All threads get the result.
+    of ``slot``. All threads get the result. Of values that are constants of the kernel, ``constants`` says the
+    numbers, and
+    the buffers are empty.
     """
 
     lane: ext.Operand[Any]

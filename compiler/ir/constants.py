@@ -1,0 +1,63 @@
+"""Values that are constants of the kernel: all threads have the same, so they need not be exchanged.
+
+The number of elements that a state stands for is such a value, where every thread has as many. Where states are
+combined, what follows from it is then known, too, such as by which the sum of two means is divided.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .combine import width, with_shape
+from .dialect.base import element
+from .mlir import arith, ir
+
+CAST = "builtin.unrealized_conversion_cast"
+ROUNDED = {"f32": np.float32, "f64": np.float64}
+"""Types whose sums are found, as a kernel rounds them."""
+
+
+def constant(v: Any, known: dict[Any, Any] | None = None) -> Any:
+    """The number that all elements of a value are, if it is a constant or a sum of such; else None."""
+    known = {} if known is None else known
+    if not isinstance(v, ir.OpResult):
+        return None
+    if v not in known:
+        known[v] = _found(v, known)
+    return known[v]
+
+
+def _found(v: Any, known: dict[Any, Any]) -> Any:
+    op = v.owner
+    if op.name == "arith.constant":
+        value = op.attributes["value"]
+        if isinstance(value, ir.DenseElementsAttr):
+            value = value.get_splat_value() if value.is_splat else None
+        return value.value if isinstance(value, (ir.FloatAttr, ir.IntegerAttr)) else None
+    if op.name in ("vector.broadcast", "vector.extract"):
+        return constant(op.operands[0], known)
+    if op.name == CAST:  # a state that was packed, and is taken apart
+        packed = op.operands[0]
+        is_state = isinstance(packed, ir.OpResult) and isinstance(packed.type, ir.TupleType)
+        return (
+            constant(packed.owner.operands[v.result_number], known) if is_state and packed.owner.name == CAST else None
+        )
+    rounded = ROUNDED.get(str(element(v.type)))
+    if op.name != "arith.addf" or rounded is None:
+        return None
+    terms = []
+    for operand in op.operands:
+        if (found := constant(operand, known)) is None:
+            return None
+        terms.append(rounded(found))
+    return float(terms[0] + terms[1])
+
+
+def splat(number: Any, t: Any) -> Any:
+    """The constant of type ``t`` of which all elements are ``number``."""
+    scalar = element(t)
+    whole = isinstance(scalar, ir.IntegerType)
+    own = ir.IntegerAttr.get(scalar, int(number)) if whole else ir.FloatAttr.get(scalar, number)
+    return arith.constant(t, own if t == scalar else ir.DenseElementsAttr.get_splat(with_shape(scalar, width(t)), own))
