@@ -73,8 +73,8 @@ KEPT_SINGLE = threshold(40, "elements that a thread keeps", sittings.OVERLAPS)
 """The most of a CTA of THREADS, where columns of single words overlap; then a CTA has twice as many threads, and then
 two CTAs of a cluster share a column."""
 MEETING = threshold(4, "CTAs of a cluster", sittings.COLUMNS_ONCE)
-"""From here on columns of one array of words wait in shared memory where phases fold exponentials, for which their CTAs
-meet once, or have SEVERAL values in their states."""
+"""From here on columns of one array of words wait in shared memory, where phases fold exponentials or have SEVERAL
+values in their states."""
 SHARED_LEAST = threshold(5, "accesses of a thread", sittings.RESIDENT_COLUMNS)
 """Shorter columns wait in registers."""
 
@@ -88,29 +88,52 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     return found or _kept(task, notes)
 
 
-def meet_once(program: Program) -> bool:
+def meet_once(task: Task, plan: Plan) -> bool:
     """Whether the CTAs of a cluster that hold columns in shared memory meet once.
 
-    Columns of one array of words do, where one monoid holds a maximum and exponentials relative to it, or would.
+    Columns of one array of words do, where one monoid holds a maximum and exponentials relative to it, or would; and
+    those of one array of which all threads fold as many elements, where it holds a mean and squares, or would.
     """
-    if REDUCED in program.input_spaces or not _are_words(program):
-        return False
-    combined = [e for r in program.reduces if isinstance(r.value, MonoidGraph) for e in r.value.combine]
-    folded = [e for r in program.reduces for e in r.args]
-    return any(e.op in ("exp", "exp2") for e in walk((*folded, *combined)))
+    return counts_alike(task, plan) or (_are_words(task.program) and _folds_exponentials(task.program))
+
+
+def counts_alike(task: Task, plan: Plan) -> bool:
+    """Whether all threads fold as many elements of one array, to states of SEVERAL values.
+
+    A count among these is a constant of the kernel then, and means are combined without a division. Otherwise two
+    meetings take less time than these divisions, and narrow columns less in the L2 cache than in large clusters.
+    """
+    return (
+        len(_items(task.program)) == 1
+        and len(task.program.states) >= SEVERAL
+        and task.geometry.n_reduced % (plan.positions * plan.cluster) == 0
+    )
+
+
+def _items(program: Program) -> list[int]:
+    """The bytes of an element of each array; none where a program does more than fold and use its rows."""
+    if program.gathered or program.side or program.section:
+        return []
+    return [t.itemsize for t, space in zip(program.inputs, program.input_spaces, strict=True) if space == ELEMENT]
 
 
 def _are_words(program: Program) -> bool:
     """Whether columns are those of one array of words."""
-    items = [t.itemsize for t, space in zip(program.inputs, program.input_spaces, strict=True) if space == ELEMENT]
-    return items == [WORD] and not (program.gathered or program.side or program.section)
+    return _items(program) == [WORD]
+
+
+def _folds_exponentials(program: Program) -> bool:
+    """Whether phases fold exponentials, and columns have no weights."""
+    combined = [e for r in program.reduces if isinstance(r.value, MonoidGraph) for e in r.value.combine]
+    folded = [e for r in program.reduces for e in r.args]
+    return REDUCED not in program.input_spaces and any(e.op in ("exp", "exp2") for e in walk((*folded, *combined)))
 
 
 def _of_words(task: Task, notes: Notes) -> Plan | None:
     """The plan of columns of words that wait in shared memory; None where few CTAs share a column, or fold little."""
     program = task.program
-    several = _are_words(program) and len(program.states) >= SEVERAL
-    if task.is_portable or not (several or meet_once(program)):
+    much = len(program.states) >= SEVERAL or _folds_exponentials(program)
+    if task.is_portable or not (_are_words(program) and much):
         return None
     own = Notes()
     found = _shared(task, own)

@@ -119,7 +119,7 @@ def takes(task: Task, plan: Plan) -> bool:
     fills = n * item >= FILLED * HELD * THREADS * WIDEST * _ctas(task, THREADS)
     narrow = _is_whole(task) and (item <= NARROW or plan.slots * item <= TILE)
     slow = narrow or columns.vector_of(task) == 1
-    return fills and slow and item <= WORD and plan.cluster > CLUSTER
+    return fills and slow and item <= WORD and plan.cluster > CLUSTER and not columns.counts_alike(task, plan)
 
 
 def _is_whole(task: Task) -> bool:

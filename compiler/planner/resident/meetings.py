@@ -15,13 +15,13 @@ def meets_once(task: Task, plan: Plan | None, wanted: str = "") -> bool:
     Two folds that one monoid holds are one phase then: a meeting takes longer than the instructions that it saves. So
     it is with exponentials relative to a maximum, and with variances of one large array of aligned rows: of small
     ones, and where a loop walks a row or masks cut it, a variance in one pass takes longer. Others were not measured.
-    Columns of words meet once, those of narrower elements gain nothing.
+    Columns meet once where words are exponentials, and where all threads count as many elements of a variance.
     """
     found, program = plan.with_options(wanted) if plan and wanted else plan, task.program
     if found is None or found.cluster == 1 or found.resident != "shared":
         return False
     if found.fast == "kept":
-        return columns.meet_once(program)
+        return columns.meet_once(task, found)
     if program.gathered or program.side or program.section:
         return False
     if any(e.op in ("exp", "exp2") for r in program.reduces for e in walk(r.args)):

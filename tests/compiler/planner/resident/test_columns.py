@@ -46,8 +46,11 @@ def test_columns(rows: int, dtype: str, resident: str, vector: int, width: int, 
         (wf.softmax, 2000, "f32", "registers", 2),  # one CTA
         (wf.softmax, 4096, "bf16", "shared", 2),
         (wf.rms_norm, 4096, "f32", "registers", 1),  # no exponentials
-        (wf.standardize, 4096, "f32", "shared", 2),  # three values of states
+        (wf.standardize, 4096, "f32", "shared", 1),  # three values of states, of which one is a constant
+        (wf.standardize, 4000, "f32", "shared", 2),  # threads fold 62 or 63 elements
         (wf.standardize, 2000, "f32", "registers", 2),
+        (wf.standardize, 8192, "bf16", "shared", 1),
+        (wf.standardize, 8191, "bf16", "grid", 1),
     ],
 )
 def test_columns_of_words_that_fold_much_wait_in_shared_memory_and_exponentials_meet_once(
