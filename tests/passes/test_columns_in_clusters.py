@@ -50,17 +50,15 @@ def test_the_code_of_columns_in_slots_does_not_grow_with_their_length() -> None:
     assert stores(17)[0] == stores(16)[0] + 1
 
 
-@pytest.mark.parametrize("warps", [2, 8])
-def test_counts_that_all_threads_know_need_no_division(warps: int) -> None:
-    """A further CTA of a cluster, and further lanes and warps, add none, where each thread folds 16 elements."""
+def test_counts_that_all_threads_know_need_no_division() -> None:
+    """Nor where warps meet in their CTA first, as they do where two lanes share a column."""
 
     def divisions(lanes: int, cluster: int, rows: int) -> int:
-        plan = f"fast=kept,lanes={lanes},warps={warps},warps_kept=1,cluster={cluster},resident=shared"
+        plan = f"fast=kept,lanes={lanes},warps=8,warps_kept=1,cluster={cluster},resident=shared"
         return wf.standardize.compile(((rows, 4096), "f32"), axis=0, plan=plan).ptx.count("div.rn")
 
-    own = {divisions(lanes, cluster, 16 * warps * lanes * cluster) for lanes in (4, 8) for cluster in (2, 4)}
-    assert own == {4}  # of the variance by the length of a column
-    assert divisions(8, 2, 15 * warps * 16 + 1) > 4
+    # of the variances of four columns by their length
+    assert divisions(8, 2, 8 * 8 * 2 * 16) == divisions(2, 4, 8 * 2 * 4 * 16) == 4
 
 
 @pytest.mark.parametrize("held", [16, 19])
