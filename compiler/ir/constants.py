@@ -15,7 +15,7 @@ from .dialect.base import element
 from .mlir import arith, ir
 
 CAST = "builtin.unrealized_conversion_cast"
-ROUNDED = {"f32": np.float32, "f64": np.float64}
+ROUNDED: dict[str, Any] = {"f32": np.float32, "f64": np.float64}
 """Types whose sums are found, as a kernel rounds them."""
 
 
