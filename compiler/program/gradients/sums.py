@@ -10,6 +10,7 @@ import operator
 from collections.abc import Iterator, Sequence
 from functools import reduce
 
+from ...postorder import postorder
 from ..array_program import Fold
 from ..arrays.over_dims import folded
 from ..graph import SCALAR, Expr, Space
@@ -31,6 +32,12 @@ def total(x: Sym, over: Space) -> Sym | None:
         if out:
             found = total(reduce(operator.mul, (Sym(f) for f in factors if f.space & over)), over)
             return None if found is None else reduce(operator.mul, out) * found
+        for i, f in enumerate(factors):
+            if _is_corrected(f, over):  # its rounding error is that of one sum: what is corrected is small
+                others, (deviation, correction) = [Sym(g) for j, g in enumerate(factors) if j != i], f.args
+                product, rest = (reduce(operator.mul, own) for own in ([*others, Sym(deviation)], others))
+                of_all = total(rest, over)
+                return _combined("sub", total(product, over), None if of_all is None else of_all * Sym(correction))
     if e.op == "neg":
         found = total(Sym(e.args[0]), over)
         return None if found is None else -found
@@ -74,6 +81,16 @@ def _is_deviation(e: Expr, over: Space) -> bool:
         return False
     (made,) = mean.args[0].args
     return mean.args[1].value == over and made.args == (x,) and _is_sum(made, over)
+
+
+def _is_corrected(e: Expr, over: Space) -> bool:
+    """Whether ``e`` is the deviations of elements from their mean, less a correction of it that is made of them."""
+    if e.op != "sub" or e.args[1].space & over or not _is_deviation(e.args[0], over):
+        return False
+    deviation, correction = e.args
+    return any(
+        n.op not in ("input", "const") and deviation in n.args for n in postorder([correction], lambda n: n.args)
+    )
 
 
 def _is_sum(made: Expr, over: Space) -> bool:

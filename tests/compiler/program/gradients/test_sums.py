@@ -33,6 +33,14 @@ def test_the_sum_of_deviations_is_not_computed() -> None:
     assert len(traced(backward(standard), X, X).folds) == 4
 
 
+def test_the_correction_of_a_mean_leaves_a_sum() -> None:
+    """So a sum of products with deviations needs no meeting behind that of the correction, here 0 or not."""
+    for x in (X, X + 1e3):
+        (step,) = cut(traced(backward(wf.layer_norm.function), x, x), lambda *_: True).steps
+        assert len(step.program.reduces) == 2
+        assert_agrees(lambda x: wf.layer_norm(x), x)
+
+
 def test_a_gradient_that_does_not_vary_is_multiplied_by_the_count() -> None:
     assert_agrees(lambda x, w: wf.sum(x + w, axis=(0, 1)) * wf.sum(w, axis=0), X, X[0])
     assert not [e for e in traced(backward(lambda x, w: wf.sum(x + w)), np.ones(()), X, X[0]).folds if e.space]
