@@ -167,16 +167,19 @@ def _wait(block: Any, reading: set[Any]) -> None:
 
     In a loop that is also before those that read what the turn before had copied.
     """
-    pending, first = False, None
+    pending, later, first = False, False, None
     for op in [o.operation for o in block.operations]:
         if op.name == "fold.hold":
-            pending = pending or _is_async(op)
+            if "later" in op.attributes:  # not to be waited for in this turn
+                first, later = first or op, True
+            else:
+                pending = pending or _is_async(op)
         elif op in reading:
             first = first or op
             if pending:
                 _wait_before(op)
             pending = False
-    if pending and first and block.owner.name == "scf.for":
+    if (pending or later) and first and block.owner.name == "scf.for":
         _wait_before(first)
         _wait_before(_next_of(block.owner))  # before anything else fills these slots
 

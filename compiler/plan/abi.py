@@ -46,7 +46,7 @@ INDEX_LIMIT = 2**31 - 2**24
 
 RARE = (
     "repeats", "flat", "by_row", "gapped", "pieces", "block", "places", "numbers", "once", "stores", "full",
-    "waiting", "walked", "spare", "rows_first", "numberings", "section", *RARE_IN_PLANS,
+    "waiting", "lasting", "walked", "spare", "rows_first", "numberings", "section", *RARE_IN_PLANS,
 )  # fmt: skip
 """The facts, and the fields of a plan, that the IR leaves out where they have their default."""
 
@@ -89,6 +89,7 @@ class Facts:
             access of that name reads it. Empty where all outputs are ``kept``.
         full: whether every thread makes all accesses that it keeps, and each lies in the row.
         waiting: the numbers of the inputs whose elements wait for a later phase, since each row has its own.
+        lasting: the numbers of the inputs whose elements are those of all rows, and wait for all rows of a CTA.
         walked: whether phases walk the accesses that wait in shared memory in a loop, for rows of any length.
         spare: whether threads may keep more accesses than their row has, so that a kernel serves shorter rows as well.
         rows_first: whether CTAs of a map that follow each other have other rows, and not other parts of one.
@@ -115,6 +116,7 @@ class Facts:
     stores: tuple[str, ...] = ()
     full: bool = False
     waiting: tuple[int, ...] = ()
+    lasting: tuple[int, ...] = ()
     walked: bool = False
     spare: bool = False
     rows_first: bool = False
@@ -194,7 +196,7 @@ class Kernel(NamedTuple):
 def waiting_bytes(plan: Plan, facts: Facts, inputs: Sequence[DType], run: Launch | None = None) -> int:
     """Bytes of dynamic shared memory of a CTA: a large tile, or a slot for each access that a thread keeps of an input.
 
-    Persistent CTAs have the next row there.
+    Persistent CTAs have the next row there, that which they work on unless it waits in registers, and what lasts.
 
     Where rows of any length share a kernel, a launch needs slots for its own rows; without ``run`` they are the most.
     """
@@ -212,7 +214,8 @@ def waiting_bytes(plan: Plan, facts: Facts, inputs: Sequence[DType], run: Launch
     own = facts.stores.count("matrix") - facts.access.count("matrix")  # the others lie where an input did
     items += [HALF] * max(0, own)
     accesses = plan.held * sum(items[:-1]) + last * sum(items[-1:])
-    return accesses * plan.threads * plan.vector
+    lasting = plan.held * sum(inputs[i].itemsize for i in facts.lasting)
+    return (plan.sets * accesses + lasting) * plan.threads * plan.vector
 
 
 def numberings(program: Program) -> tuple[str, ...]:

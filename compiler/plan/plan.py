@@ -61,7 +61,8 @@ class Plan:
             closed: a new way to assign elements to threads is a view of the array, an origin, another order of the
             layout's modes, or a relay between two layouts, and no new walk.
         vector: elements of one access along the fast axis.
-        unroll: accesses that a thread has in flight in each step of its loop.
+        unroll: accesses that a thread has in flight in each step of its loop; where rows of persistent CTAs wait in
+            shared memory, 2 if the next one has room there beside the present one.
         lanes: lanes of a warp along the reduced axis; the others are along the kept axis.
         warps: warps of a CTA along the reduced axis.
         warps_kept: warps of a CTA along the kept axis.
@@ -109,7 +110,8 @@ class Plan:
         accesses: ``single`` where a thread reads and writes each element of an access by an instruction of its own,
             which is for teaching; empty where it takes as few as it can.
         reads: ``ahead`` where a thread reads what only results need, such as weights, before the first phase, and keeps
-            it in registers: its latency passes while that of the row does. Empty where it reads when it needs.
+            it in registers: its latency passes while that of the row does. Persistent CTAs read weights once, which
+            wait in shared memory. Empty where a thread reads when it needs.
     """
 
     fast: Fast = "reduced"
@@ -272,6 +274,11 @@ class Plan:
     def waits_in_slots(self) -> bool:
         """Whether all accesses of a thread to its row wait in slots of shared memory."""
         return (self.resident == "shared" and not self.exchanges) or self.in_teams
+
+    @property
+    def sets(self) -> int:
+        """Sets of slots in which rows wait in turn: one is filled while another one is read."""
+        return min(2, self.unroll) if self.takes_side and self.waits_in_slots else 1
 
     @property
     def counter_words(self) -> int:

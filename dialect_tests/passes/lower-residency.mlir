@@ -122,6 +122,35 @@ gpu.module @device {
     return %h : vector<4xf32>
   }
 
+  // What a turn of a loop copies for the next one is not waited for: each turn begins with a wait for the one before.
+  // CHECK-LABEL: func.func @in_turn
+  func.func @in_turn(%x: !llvm.ptr<1>, %row: i32, %begin: i32, %first: i32, %end: i32, %t: i32, %n: i32, %one: i32)
+      -> vector<4xf32> {
+    %zero = arith.constant 0 : i32
+    %none = arith.constant dense<0.0> : vector<4xf32>
+    %slots = "fold.hold"(%x, %row, %begin, %first, %end, %t, %n, %one)
+      {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "aligned", step = 128, slots = 1, threads = 32,
+       vector = 4, item = 4, whole = false, start = 0} : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32) -> !llvm.ptr<3>
+    // CHECK:      scf.for
+    // CHECK:        nvvm.cp.async.wait.group 0
+    // CHECK:        nvvm.cp.async.shared.global
+    // CHECK-NOT:    nvvm.cp.async.wait.group
+    // CHECK:        llvm.load
+    // CHECK:        scf.yield
+    // CHECK:      nvvm.cp.async.wait.group 0
+    %last, %h = scf.for %i = %zero to %n step %one iter_args(%own = %slots, %sum = %none)
+        -> (!llvm.ptr<3>, vector<4xf32>) : i32 {
+      %next = "fold.hold"(%x, %i, %begin, %first, %end, %t, %n, %one)
+        {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "aligned", step = 128, slots = 1, threads = 32,
+         vector = 4, item = 4, whole = false, start = 0, later = true}
+        : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32) -> !llvm.ptr<3>
+      %v = "fold.held"(%own, %zero) {threads = 32} : (!llvm.ptr<3>, i32) -> vector<4xf32>
+      %both = arith.addf %sum, %v : vector<4xf32>
+      scf.yield %next, %both : !llvm.ptr<3>, vector<4xf32>
+    }
+    return %h : vector<4xf32>
+  }
+
   // Elements of two bytes that lie apart: loads and stores. There is nothing to wait for.
   // CHECK-LABEL: func.func @apart
   func.func @apart(%x: !llvm.ptr<1>, %row: i32, %begin: i32, %first: i32, %end: i32, %t: i32, %n: i32, %two: i32)

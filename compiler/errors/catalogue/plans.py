@@ -137,6 +137,11 @@ ENTRIES: Entries = {
             "fragments=matrix gives a lane elements from several places of a row: {name} needs {needs} of its elements",
             "leave out fragments",
         ),
+        "WF442": (
+            "rows of {name} begin anywhere, and a persistent CTA takes one at a time, or its columns would differ: "
+            "{key}={value}, expected {expected}",
+            "leave out {key}, or set persistent=0",
+        ),
         "WF429": (
             "resident={resident}: rows that wait need {needed} bytes of shared memory a CTA: {arch} gives {limit}",
             "{remedy}, or choose resident=memory",

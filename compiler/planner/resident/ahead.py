@@ -38,8 +38,8 @@ def reading(task: Task, plan: Plan, notes: Notes) -> Plan:
 
 
 def serves(task: Task, plan: Plan) -> bool:
-    """Whether the kernel of a plan can read ahead: a thread keeps its accesses of one row."""
-    held = plan.resident == "registers" and not plan.tile_bytes and not plan.persistent
+    """Whether the kernel of a plan can read ahead: a thread keeps its accesses of one row, or what lasts."""
+    held = (plan.resident == "registers" or plan.takes_side) and not plan.tile_bytes
     return held and plan.fragments != "matrix" and bool(task.program.reduces)
 
 

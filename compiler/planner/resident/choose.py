@@ -15,6 +15,7 @@ from . import (
     ahead,
     few,
     held,
+    lasting,
     sides,
 )
 from .facts import facts_of, launch_of
@@ -40,7 +41,7 @@ def choose(task: Task, wanted: str = "") -> Choice:
     elif task.program.reduces:
         notes.rejected += _other_residencies(task, plan)
     if "reads" not in expand(wanted):
-        plan = ahead.reading(task, plan, notes)
+        plan = (lasting if plan.takes_side else ahead).reading(task, plan, notes)
     if plan.walk != "blocked":
         check_rows_of_words(task)
     facts = facts_of(task, plan)

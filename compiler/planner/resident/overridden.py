@@ -26,6 +26,7 @@ from . import (
     l2,
     matrix_tiles,
     rows,
+    sides,
     tiled,
     transposed,
 )
@@ -44,10 +45,12 @@ def overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
     Raises:
         PlanError: WF407 for accesses across more rows than there are, WF424 where ``wanted`` asks for another number of
             accesses, WF425 for a field that all such plans have alike, WF426 for more accesses than a thread keeps,
-            WF427 where no row waits, WF432 for the words of a program that writes none.
+            WF427 where no row waits, WF432 for the words of a program that writes none, WF442 for several rows of a
+            persistent CTA at a time that begin anywhere.
     """
     chosen = _across_rows(task, plan.with_options(wanted), wanted)
     _check_served(task, chosen)
+    sides.check(task, chosen)
     _check_words(task, chosen)
     matrix_tiles.check(task, chosen)
     if chosen.tile_bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil
 
+from ...errors import error
 from ...plan.fields import COUNTS, OF_BITS
 from ...plan.ladder import expand
 from ...plan.launch import Launch
@@ -12,11 +13,12 @@ from ...plan.plan import Plan
 from ...program.graph import REDUCED
 from ...target import WARP
 from .. import sittings
+from ..layouts.tiled import WORD
 from ..powers_of_two import ceil2
 from ..table import Table, threshold
 from ..task import Notes, Task
 from . import rows
-from .accesses import accesses, elements_of, is_by_columns, vector_of
+from .accesses import accesses, elements_of, inputs_of, is_by_columns, vector_of
 
 ONE_STATE = Table(
     "accesses of a row", "threads of a row", sittings.SIDE_FOLDS,
@@ -37,7 +39,11 @@ WIDE = threshold(512, "threads of a row", sittings.GRADIENTS)
 BESIDE = threshold(28, "registers", sittings.GRADIENTS)
 """Of a thread, beside those of its columns."""
 PER_INPUT = threshold(2, "registers of a column", sittings.SIDE_FOLDS)
-"""For each array that is read, of elements of 4 bytes or less, beside those of the column's states."""
+"""For each array that is folded, of elements of 4 bytes or less, beside those of the column's states."""
+BESIDE_STATES = threshold(44, "registers", sittings.PERSISTENT_ROWS)
+"""Of a thread whose row waits in shared memory, beside the states of its columns, and one for each access."""
+STATIC = threshold(8192, "bytes of shared memory", sittings.PERSISTENT_ROWS)
+"""Of a CTA, beside those in which rows and weights wait."""
 MOST_REGISTERS = threshold(248, "registers", sittings.SIDE_FOLDS)
 """A thread that needs more shares its columns with another one: where it spills, rows are cut."""
 LEAST_ROWS = threshold(4, "rows of a CTA", sittings.SIDE_FOLDS)
@@ -66,9 +72,8 @@ def taking(task: Task, plan: Plan, notes: Notes, wanted: str = "") -> Plan | Non
         return None
     each, threads = found.held * found.vector, found.positions
     notes.forget({"held", "resident", "lanes", "warps"})
-    notes.because(
-        f"a row waits in registers: {found.held} access(es) in each of {threads} thread(s)", "held", "resident"
-    )
+    place = "registers" if found.resident == "registers" else "shared memory, since registers lack room"
+    notes.because(f"a row waits in {place}: {found.held} access(es) in each of {threads} thread(s)", "held", "resident")
     notes.because(
         f"each thread keeps the states of {each} column(s) through all rows of its CTA", "persistent", "warps"
     )
@@ -93,15 +98,21 @@ def _persistent(task: Task, plan: Plan) -> Plan | str:
         return "rows along several dims begin anywhere"
     if (plan.tile_bytes or plan.fast != "reduced") and "shifted" not in kinds:
         return "rows go through a tile by single elements"
-    threads = _threads(task, count, vector, states)
+    threads, sets = _threads(task, count, vector, states), 0
     if not threads:
-        return f"{task.geometry.n_reduced} columns have too many states for the registers of an SM"
+        threads, sets = _threads_of_slots(task, count, vector, states)
+    if not threads:
+        return f"{task.geometry.n_reduced} columns have too many states for registers, or elements for shared memory"
     lanes = WARP if "shifted" in kinds else min(WARP, threads)
     warps = max(1, threads // lanes)
     held = ceil(count / (warps * lanes))
     kept = max(1, rows.CTA_THREADS // (WARP * warps)) if "shifted" not in kinds else 1
     if kept * WARP * warps * held * vector * 4 * states > SHARED:
         kept = 1
+    if sets:
+        return Plan(
+            "reduced", "interleaved", vector, sets, lanes, warps, kept, resident="shared", held=held, persistent=1
+        )
     found = Plan("reduced", "interleaved", vector, 1, lanes, warps, kept, resident="registers", held=held)
     each = _registers(task, held * vector, states)
     ctas = min(REGISTERS // each, task.target.threads_per_sm) // found.threads
@@ -127,10 +138,27 @@ def _threads(task: Task, count: int, vector: int, states: int) -> int:
     return threads if fits else 0
 
 
+def _threads_of_slots(task: Task, count: int, vector: int, states: int) -> tuple[int, int]:
+    """The threads that share a row of ``count`` accesses in shared memory, and for how many rows there is room.
+
+    Such threads have registers for the states of their columns alone. No threads if there is no room.
+    """
+    row = vector * sum(task.operand_type(i).itemsize for i in elements_of(task) if i < len(task.program.inputs))
+    for threads in (256, 512):
+        held = ceil(count / threads)
+        sets = min(2, (task.target.shared_per_cta - STATIC) // (held * threads * row))
+        if sets and BESIDE_STATES + held * (vector * states + 1) <= min(REGISTERS // threads, MOST_REGISTERS):
+            return threads, sets
+    return 0, 0
+
+
 def _registers(task: Task, columns: int, states: int) -> int:
     """The registers of a thread with so many columns, of ``states`` registers each."""
-    types = [task.operand_type(i) for i in elements_of(task) if i < len(task.program.inputs)]
-    each = states + PER_INPUT * sum(ceil(t.itemsize / 4) for t in types)
+    folded = inputs_of([a for r in task.program.reduces for a in r.args])
+    each: float = states
+    for i in (i for i in elements_of(task) if i < len(task.program.inputs)):
+        item = task.operand_type(i).itemsize
+        each += PER_INPUT * ceil(item / WORD) if i in folded else item / WORD  # such words wait as they were read
     return ceil((BESIDE + columns * each) / 8) * 8
 
 
@@ -140,6 +168,15 @@ def _slow(task: Task, plan: Plan) -> str:
         return f"{task.geometry.n_kept} rows are too few for persistent CTAs"
     narrow = min(task.operand_type(i).itemsize for i in elements_of(task)) <= NARROW
     return "rows of narrow elements begin anywhere" if narrow and _is_shifted(task, plan) else ""
+
+
+def check(task: Task, plan: Plan) -> None:
+    """Refuses (WF442) several rows of a persistent CTA at a time where each begins elsewhere."""
+    if not plan.persistent or not _is_shifted(task, plan):
+        return
+    for key, only in (("warps_kept", 1), ("lanes", WARP)):
+        if getattr(plan, key) != only:
+            raise error("WF442", name=task.program.name, key=key, value=getattr(plan, key), expected=only)
 
 
 def _is_shifted(task: Task, plan: Plan) -> bool:

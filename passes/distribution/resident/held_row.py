@@ -63,8 +63,7 @@ class HeldRow:
     @classmethod
     def of(cls, row: RowAccesses, count: int = 0) -> HeldRow:
         """The row of a thread that makes ``count`` accesses, or as many as the plan says it keeps."""
-        kernel, held, step = row.kernel, count or row.kernel.plan.held, layout_of(row.kernel.plan).step
-        starts = [row.begin] + [arith.addi(row.begin, kernel.number(j * step)) for j in range(1, held)]
+        kernel, starts = row.kernel, _starts(row, count or row.kernel.plan.held)
         tile = MatrixTile.of(row) if kernel.plan.fragments == "matrix" else None
         slots = {
             i: tile.hold(i)
@@ -77,12 +76,18 @@ class HeldRow:
             stores = enumerate(kernel.facts.stores)
             tile.reserve({n: element(kernel.results[n].type) for n, kind in stores if kind == "matrix"})
             tile.arrive()
-        found = cls(row, tuple(starts), tuple({} for _ in starts), slots, tile=tile)
+        found = cls(row, starts, tuple({} for _ in starts), slots, tile=tile)
         if kernel.plan.exchanges:
             found.exchange()
         if kernel.plan.reads == "ahead":
             found.read_ahead()
         return found
+
+    @classmethod
+    def known(cls, row: RowAccesses, slots: Mapping[int, Any]) -> HeldRow:
+        """The row of a thread for which nothing is asked: what waits is in ``slots``, or is copied there."""
+        starts = _starts(row, row.kernel.plan.held)
+        return cls(row, starts, tuple({} for _ in starts), slots)
 
     def exchange(self) -> None:
         """Reads all inputs at once, and exchanges those that lie across with the other threads of the CTA."""
@@ -360,6 +365,12 @@ class HeldRow:
                 continue
             for j, (r, value) in enumerate(zip(self.starts, values, strict=True)):
                 store_elements(self.row, number, value, r, whole=self.is_whole(j))
+
+
+def _starts(row: RowAccesses, held: int) -> tuple[Any, ...]:
+    """The reduced indices at which so many accesses of a thread begin."""
+    kernel, step = row.kernel, layout_of(row.kernel.plan).step
+    return (row.begin, *(arith.addi(row.begin, kernel.number(j * step)) for j in range(1, held)))
 
 
 def _first_known(ends: Sequence[Any], found: Container[Any], known: Container[Any]) -> list[Any]:

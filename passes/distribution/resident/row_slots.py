@@ -6,16 +6,20 @@ from typing import Any
 
 from ....compiler.ir.build import bytes_of, memory_type
 from ....compiler.ir.dialect.base import element
-from ....compiler.ir.mlir import gpu, ir
+from ....compiler.ir.mlir import arith, gpu, ir
 from ....compiler.plan.layout import layout_of
 from ..kernel import load_attributes
 from .row_accesses import RowAccesses, after_layout, layout_of_operand
 
 
-def hold(row: RowAccesses, operand: int, t: Any, *, walked: bool = False, start: int | None = None) -> Any:
+def hold(
+    row: RowAccesses, operand: int, t: Any, *,
+    walked: bool = False, start: int | None = None, later: bool = False, moved: Any = None,
+) -> Any:  # fmt: skip
     """The slots in shared memory into which the thread copies its accesses of an input: all, or those there are.
 
-    They begin at the byte ``start``, or where the slots of other inputs end. With ``start`` there may be no row.
+    They begin at the byte ``start``, or where the slots of other inputs end. With ``start`` there may be no row. Those
+    that are read ``later`` are in a loop whose next turn reads them. They may be ``moved`` by so many threads.
     """
     kernel, plan, facts = row.kernel, row.kernel.plan, row.kernel.facts
     layout = layout_of_operand(kernel, operand) + after_layout(kernel, operand)
@@ -24,7 +28,9 @@ def hold(row: RowAccesses, operand: int, t: Any, *, walked: bool = False, start:
     attributes |= {"vector": plan.vector, "item": bytes_of(memory_type(t)), "whole": facts.full}
     attributes |= {"walked": True, **alternating(row, operand)} if walked else {}
     attributes |= {} if start is None else {"start": start, "whole": False}
+    attributes |= {"later": True} if later else {}
     thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
+    thread = thread if moved is None else arith.addi(thread, moved)
     operands = [
         row.pointer("input", operand),
         row.place.start,

@@ -14,7 +14,7 @@ under way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -22,6 +22,7 @@ from typing import Any
 
 from ....compiler.ir.build import address, bytes_of, memory_type
 from ....compiler.ir.combine import combine, elements, pack, tree, unpack, width, with_shape
+from ....compiler.ir.dialect.access import ACCESS_BYTES
 from ....compiler.ir.dialect.base import element, state_type
 from ....compiler.ir.mlir import arith, gpu, ir, scf
 from ....compiler.plan.plan import Plan
@@ -36,6 +37,7 @@ from .phases import fold_phases
 from .row_accesses import RowAccesses, wide
 from .row_slots import hold
 from .row_starts import is_shifted
+from .row_stores import store_rows
 
 COLUMNS = 8
 """Lanes along the columns of a slice: neighbours read whole sectors."""
@@ -99,25 +101,49 @@ class SideFolds:
         kernel, plan = self.kernel, self.kernel.plan
         tiles = kernel.ceil(kernel.arg("n_kept"), plan.slots)
         empty = [v for _ in range(plan.held) for v in self.side.neutral(plan.vector)]
-        slots = self._fetch(part)
-        loop = scf.ForOp(part, tiles, self.parts, empty)
+        in_turn = plan.sets > 1
+        first, lasting = self._fetch(part, kernel.number(0) if in_turn else None), self._of_all_rows(part)
+        carried = [kernel.number(1), *first.values()] if in_turn else []
+        loop = scf.ForOp(part, tiles, self.parts, [*carried, *empty])
         with ir.InsertionPoint(loop.body):
-            number = loop.induction_variable
-            tile, place, row = self._row(number)
-            row = replace(row, slots=slots)
-            for operand, j in product(slots, range(plan.held)):
-                row.fragment(kernel.inputs[operand], j)
-            self._fetch(arith.addi(number, self.parts))
+            number, own = loop.induction_variable, list(loop.inner_iter_args)
+            following, slots = arith.addi(number, self.parts), first
+            if in_turn:
+                slots = dict(zip(first, own[1:], strict=False))
+                filled = self._fetch(following, own[0], later=True)
+                carried = [arith.subi(kernel.number(1), own[0]), *filled.values()]
+            tile, place, row = self._row(number, {**slots, **lasting})
+            if not plan.waits_in_slots:
+                for operand, j in product(slots, range(plan.held)):
+                    row.fragment(kernel.inputs[operand], j)
+                self._fetch(following, later=True)
             fold_phases(kernel, tile, place, row, again=True)
-            states = self._joined(row, place, loop.inner_iter_args)
-            row.store()
-            scf.YieldOp(states)
-        return list(loop.results)
+            states = self._written(row, place, own[len(carried) :])
+            if plan.waits_in_slots and not in_turn:
+                self._fetch(following, later=True)
+            scf.YieldOp([*carried, *states])
+        return list(loop.results)[len(carried) :]
 
-    def _fetch(self, number: Any) -> dict[int, Any]:
+    def _of_all_rows(self, part: Any) -> dict[int, Any]:
+        """Has what all rows share, such as weights, copied into slots behind those of rows."""
+        kernel, plan = self.kernel, self.kernel.plan
+        row, start = self._row(part)[2].row, self._bytes(kernel.facts.waiting) * plan.sets
+        slots = {}
+        for operand in kernel.facts.lasting:
+            slots[operand] = hold(row, operand, element(kernel.inputs[operand].type), start=start)
+            start += self._bytes([operand])
+        return slots
+
+    def _bytes(self, operands: Sequence[int]) -> int:
+        """The bytes of the slots of some inputs."""
+        kernel, plan = self.kernel, self.kernel.plan
+        items = [bytes_of(memory_type(element(kernel.inputs[i].type))) for i in operands]
+        return plan.held * plan.threads * plan.vector * sum(items)
+
+    def _fetch(self, number: Any, turn: Any = None, *, later: bool = False) -> dict[int, Any]:
         """Has the elements of the rows of tile ``number``, if there is one, copied into slots of shared memory.
 
-        They are the same slots for all tiles.
+        They are the same slots for all tiles, or one of two sets of slots, 0 or 1 by the ``turn``.
         """
         kernel, plan = self.kernel, self.kernel.plan
         _, place, row = self._row(number)
@@ -126,30 +152,50 @@ class SideFolds:
         slots, start = dict[int, Any](), 0
         for operand in kernel.facts.waiting:
             t = element(kernel.inputs[operand].type)
-            slots[operand] = hold(accesses, operand, t, start=start)
-            start += plan.held * plan.threads * plan.vector * bytes_of(memory_type(t))
+            moved = None
+            if turn is not None:  # by so many threads: the slots of a thread follow those of the one before
+                each = min(plan.vector * bytes_of(memory_type(t)), ACCESS_BYTES)
+                moved = kernel.scaled(turn, self._bytes(kernel.facts.waiting) // each)
+            slots[operand] = hold(accesses, operand, t, start=start, later=later, moved=moved)
+            start += self._bytes([operand])
         return slots
 
-    def _row(self, number: Any) -> tuple[Tile, Place, HeldRow]:
+    def _row(self, number: Any, slots: Mapping[int, Any] | None = None) -> tuple[Tile, Place, HeldRow]:
         """The rows of tile ``number``, the place of the thread, and its accesses to its row."""
         kernel = self.kernel
         tile, place = place_in_tile(Row.at(kernel, None), number, self.digits)
         last = arith.subi(kernel.arg("n_kept"), kernel.number(1))
         place = replace(place, start=arith.minsi(place.kept, last))
-        return tile, place, HeldRow.of(RowAccesses.of(kernel, place, {}))
+        return tile, place, HeldRow.known(RowAccesses.of(kernel, place, {}), slots or {})
 
-    def _joined(self, row: HeldRow, place: Place, states: Sequence[Any]) -> list[Any]:
-        """The states with the elements of a row."""
-        kernel, vector, n = self.side, self.kernel.plan.vector, len(self.side.sources)
-        found: list[Any] = []
-        for j in range(kernel.plan.held):
-            own = [wide(row.fragment(v, j), vector) for v in kernel.sources]
-            if kernel.plan.slots > 1:
-                pairs = zip(own, kernel.neutral(vector), strict=True)
-                own = [arith.select(place.in_range, v, i) for v, i in pairs]
-            with kernel.reduce.location:
-                found += combine(kernel.combine, list(states[j * n : (j + 1) * n]), own)
+    def _written(self, row: HeldRow, place: Place, states: Sequence[Any]) -> list[Any]:
+        """Writes the results of a row, and gives the states with its elements.
+
+        An access that is read in slots is done with before the next one: registers hold the states beside it alone.
+        """
+        numbers = range(self.kernel.plan.held)
+        if not self.kernel.plan.waits_in_slots:
+            found = [v for j in numbers for v in self._joined(row, place, states, j)]
+            row.store()
+            return found
+        row.begin_phase()
+        rows, results = row.row.values.apart()
+        store_rows(row.row, rows)
+        found = []
+        for j in numbers:
+            found += self._joined(row, place, states, j)
+            for number, value in [(number, row.fragment(result, j)) for number, result in results]:
+                row.store_access(number, value, j)
         return found
+
+    def _joined(self, row: HeldRow, place: Place, states: Sequence[Any], j: int) -> list[Any]:
+        """The states of access ``j`` with the elements of a row."""
+        kernel, vector, n = self.side, self.kernel.plan.vector, len(self.side.sources)
+        own = [wide(row.fragment(v, j), vector) for v in kernel.sources]
+        if kernel.plan.slots > 1:
+            own = [arith.select(place.in_range, v, i) for v, i in zip(own, kernel.neutral(vector), strict=True)]
+        with kernel.reduce.location:
+            return combine(kernel.combine, list(states[j * n : (j + 1) * n]), own)
 
     def leave(self, part: Any, states: Sequence[Any]) -> None:
         """Joins the states of the rows that a CTA works on at a time, and stores those of the part for the slices."""

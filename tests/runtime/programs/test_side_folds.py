@@ -31,6 +31,13 @@ def scaled(x: Any) -> Any:
     return y, wf.cast(wf.sum(y, axis=0) * 0.5, "bf16")
 
 
+@wf.program
+def weighted(x: Any, weights: Any) -> Any:
+    """A weighted softmax of each row, and the sum of each column."""
+    y = wf.softmax(x, axis=-1) * weights
+    return y, wf.sum(y, axis=0)
+
+
 def _made(shape: tuple[int, ...], t: str) -> Any:
     return RNG.standard_normal(shape).astype(TYPES[t])
 
@@ -70,6 +77,9 @@ def _close(found: Any, exact: Any, x: Any) -> None:
         ((280, 515), "f32", "warps=2"),  # rows that begin anywhere
         ((150, 1031), "bf16", "warps=2"),
         ((3, 64), "f32", ""),  # fewer rows than CTAs
+        ((300, 512), "f32", "warps=4,resident=shared"),  # rows in two sets of slots in turn
+        ((150, 1031), "bf16", "warps=2,resident=shared"),
+        ((280, 515), "f32", "warps=2,reads=ahead"),  # weights in registers
     ],
 )  # fmt: skip
 def test_gradients_of_weights_come_with_that_of_the_rows(shape: tuple[int, ...], t: str, plan: str) -> None:
@@ -85,6 +95,14 @@ def test_gradients_of_weights_come_with_that_of_the_rows(shape: tuple[int, ...],
         _close(result, exact, x)
     again = backward(dy, x, w, b, **how)
     assert all(np.array_equal(r, a) for r, a in zip(found, again, strict=True))
+
+
+@pytest.mark.parametrize(("plan", "found"), [("warps=2,warps_kept=2", "warps_kept=2, expected 1"),
+                                             ("warps=1,lanes=16", "lanes=16, expected 32")])  # fmt: skip
+def test_rows_that_begin_anywhere_come_one_at_a_time(plan: str, found: str) -> None:
+    dy, x, w = _made((40, 131), "f32"), _made((40, 131), "f32"), _made((131,), "f32")
+    with pytest.raises(wf.WarpfoldError, match=f"WF442: rows of rms_norm_backward begin anywhere.*: {found}"):
+        wf.vjp(wf.rms_norm).compile(dy, x, w, plan=f"{PERSISTENT},{plan}")
 
 
 def test_a_row_may_lie_in_the_place_of_its_input() -> None:
@@ -106,6 +124,19 @@ def test_any_commutative_fold_may_be_one_and_several_are_one_state() -> None:
     for result, expected in ((y, exact), (greatest, exact.max(0)), (total, exact.sum(0))):
         np.testing.assert_allclose(result, expected, rtol=1e-5)
     np.testing.assert_array_equal(greatest, y.max(0))
+
+
+@pytest.mark.parametrize("along", ["rows", "columns"])
+def test_what_all_rows_share_is_read_once(along: str) -> None:
+    """An array with a value for each row, or for each column, has strides of 0: the second is the same for all rows."""
+    x, shape = _made((400, 72), "f32"), (400, 72)
+    own = np.arange(400, dtype=np.float32)[:, None] if along == "rows" else np.arange(72, dtype=np.float32)
+    weights = np.broadcast_to(own, shape)
+    (plan,) = weighted.compile(x, weights, plan=PERSISTENT).plans
+    assert plan.reads == ("ahead" if along == "columns" else "")
+    y, total = weighted(x, weights, plan=PERSISTENT)
+    np.testing.assert_allclose(y, _softmax(x) * own, rtol=1e-5)
+    np.testing.assert_allclose(total, (_softmax(x) * own).sum(0), rtol=1e-5)
 
 
 def test_results_are_made_of_what_the_fold_leaves() -> None:
@@ -149,7 +180,7 @@ def test_many_rows_get_persistent_ctas_and_few_do_not() -> None:
 @pytest.mark.parametrize(
     ("spec", "how", "reason"),
     [
-        (((8192, 65536), "f32"), {}, "65536 columns have too many states for the registers of an SM"),
+        (((8192, 65536), "f32"), {}, "65536 columns have too many states for registers, or elements for shared memory"),
         (((32768, 4095), "bf16"), {}, "rows of narrow elements begin anywhere"),
         (((131072, 51), "f32"), {}, "rows go through a tile by single elements"),
         (((32768, 4096), "bf16"), {"plan": "persistent=0"}, "asked for"),

@@ -22,7 +22,9 @@ def _plan(norm: str, rows: int, columns: int, t: str) -> Any:
 
 
 @pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize(("columns", "t"), [(128, "bf16"), (768, "f32"), (4096, "bf16"), (4096, "f32"), (8192, "bf16")])
+@pytest.mark.parametrize(
+    ("columns", "t"), [(128, "bf16"), (768, "f32"), (4096, "bf16"), (4096, "f32"), (12288, "bf16")]
+)
 def test_nothing_spills(norm: str, columns: int, t: str) -> None:
     """Not in the loop over rows: a spill there takes longer than any other plan."""
     if ptxas.find_ptxas() is None:
@@ -43,9 +45,21 @@ def test_a_thread_keeps_its_columns_in_registers(norm: str, columns: int) -> Non
     assert 1 <= plan.persistent * plan.threads <= 2048
 
 
-@pytest.mark.parametrize(("columns", "t"), [(16384, "bf16"), (32768, "bf16"), (16384, "f32"), (1003, "bf16")])
+@pytest.mark.parametrize(("columns", "t"), [(65536, "bf16"), (40960, "f32"), (1003, "bf16")])
 def test_other_rows_are_cut(columns: int, t: str) -> None:
     assert _plan("layer", 32768, columns, t) is None
+
+
+@pytest.mark.parametrize(("columns", "t", "sets"), [(12288, "bf16", 2), (16384, "f32", 1)])
+def test_a_long_row_waits_in_shared_memory(columns: int, t: str, sets: int) -> None:
+    """Where there is room the next one is copied while it is read."""
+    plan = _plan("layer", 32768, columns, t)
+    assert (plan.resident, plan.persistent, plan.sets) == ("shared", 1, sets)
+
+
+def test_weights_are_read_once_if_there_is_room() -> None:
+    assert _plan("layer", 32768, 12288, "bf16").reads == "ahead"
+    assert _plan("layer", 32768, 20480, "f32").reads == ""
 
 
 def test_a_cta_of_few_rows_is_cut() -> None:
