@@ -50,6 +50,8 @@ NARROW = threshold(2, "bytes of an element", sittings.TURNS)
 """A thread computes with such elements in words, of which it has registers for half as many."""
 TILE = threshold(32, "bytes of a row of a tile", sittings.TURNS)
 """Of columns of up to 4 bytes an element; nothing wider was measured."""
+SMALL_TILE = threshold(52 << 10, "bytes of a tile in shared memory", sittings.COLUMNS_ONCE)
+"""An SM holds four such, and clusters of them are faster than chunks that do not divide a column."""
 ROW_BYTES = threshold(16 << 20, "bytes of a row", sittings.CACHED_ROWS)
 """Of a row, or of the rows of a strip, and of weights: the most that the cache holds for the phase that follows, beside
 what is written."""
@@ -119,7 +121,19 @@ def takes(task: Task, plan: Plan) -> bool:
     fills = n * item >= FILLED * HELD * THREADS * WIDEST * _ctas(task, THREADS)
     narrow = _is_whole(task) and (item <= NARROW or plan.slots * item <= TILE)
     slow = narrow or columns.vector_of(task) == 1
-    return fills and slow and item <= WORD and plan.cluster > CLUSTER and not columns.counts_alike(task, plan)
+    return fills and slow and item <= WORD and plan.cluster > CLUSTER and not _are_held_faster(task, plan)
+
+
+def _are_held_faster(task: Task, plan: Plan) -> bool:
+    """Whether large clusters hold columns in shared memory that are slower in chunks."""
+    if plan.resident != "shared" or sum(i < len(task.program.inputs) for i in elements_of(task)) > 1:
+        return False
+    if columns.counts_alike(task, plan):
+        return True
+    chunked = _of_columns(task)
+    cut = task.geometry.n_reduced % (chunked.held * layout_of(chunked).span("reduced")) > 0
+    nbytes = plan.held * plan.threads * plan.vector * _widest(task)
+    return cut and nbytes <= SMALL_TILE and REDUCED not in task.program.input_spaces
 
 
 def _is_whole(task: Task) -> bool:

@@ -60,6 +60,19 @@ def test_columns_of_words_that_fold_much_wait_in_shared_memory_and_exponentials_
     assert (step.prepared.choice.plan.resident, len(step.prepared.program.reduces)) == (resident, phases)
 
 
+@pytest.mark.parametrize(
+    ("rows", "resident"),
+    [
+        (5000, "shared"),  # 19.5 chunks
+        (5120, "l2"),
+        (8000, "l2"),  # tiles of which an SM holds three
+    ],
+)
+def test_halves_in_chunks_that_divide_no_column_wait_in_clusters(rows: int, resident: str) -> None:
+    (step,) = wf.softmax._planned([((rows, 8192), "bf16")], {"axis": 0}, "sm_90a").prepared.steps
+    assert step.prepared.choice.plan.resident == resident
+
+
 def test_columns_that_no_cluster_holds_wait_elsewhere() -> None:
     assert "resident=shared" not in wf.softmax.explain(((20_000, 4096), "bf16"), axis=0)
 
