@@ -31,7 +31,8 @@ def fold_groups(
             takers = [g for g, _ in ready if g.owned and joins(*map(program.dims_of, (g.kept, g.reduced)))]
             joined = [replace(g, sides=_sides(g, waiting, below)) for g in takers]
             group = next((g for g in joined if g.sides), None) or next((g for g, whole in ready if whole), ready[0][0])
-            group = _with_early(group, program, early - group.own, below)
+            left = frozenset(f.digest for f in waiting)
+            group = _with_early(group, program, early - left, below)
             group.source = next((g for g in groups if {f.digest for f in g.sections} >= group.own), None)
             if group.source is None and group.owned:
                 group.sections, group.sectioned = _sections(group, waiting, below, program, splits)
@@ -41,9 +42,13 @@ def fold_groups(
 
 
 def _with_early(group: Group, program: ArrayProgram, early: frozenset[str], below: dict[str, frozenset[str]]) -> Group:
-    """A step that makes folds of its dims again which a value of its rows needs: a map behind it would cost more."""
+    """A step that makes folds of its dims again which a value of its rows needs: a map behind it would cost more.
+
+    Those that its own first folds need are known already, and read from buffers.
+    """
     rows = [below[o.expr.digest] for o in program.outputs if space_of(o.axes) == group.kept]
     needed = frozenset().union(*(folds for folds in rows if folds & group.own)) & early
+    needed -= frozenset().union(*(below[f.digest] for f in group.phases[0]))
     again = [f for f in program.folds if f.digest in needed and _key(f) == (group.kept, group.reduced, group.order)]
     return replace(group, phases=((*again, *group.phases[0]), *group.phases[1:])) if again else group
 

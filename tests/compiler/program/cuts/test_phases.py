@@ -51,6 +51,18 @@ def test_a_fold_that_a_row_needs_to_write_its_elements_comes_before_the_row() ->
     assert [w.operand.number for w in groups[1].written] == [1]
 
 
+def test_a_step_makes_no_fold_that_needs_its_own_where_nobody_owns_its_rows() -> None:
+    """A value of each row needs both folds, and one over the rows, whose step comes after both of them."""
+    m = Maker((0, 1), (0,))
+    x, c = m.array(0), m.array(1)
+    greatest = m.fold([1], MAX, x)[0]
+    (of_row,) = m.fold([1], SUM, m.op("sub", x, greatest))
+    (total,) = m.fold([0], SUM, c)
+    m.write(m.op("mul", m.op("mul", c, total), of_row), (0,))
+    groups = grouped(m.program(), lambda _, reduced: reduced == (0,), (0, 1))
+    assert [(g.reduced, [len(phase) for phase in g.phases]) for g in groups] == [(2, [1]), (2, [1]), (1, [1])]
+
+
 def _with_sides(*, of_result: bool = False) -> Any:
     """A softmax of each row, and the sum of its columns or of those of the array."""
     m = Maker((0, 1))
