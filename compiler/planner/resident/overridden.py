@@ -48,7 +48,7 @@ def overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
             WF427 where no row waits, WF432 for the words of a program that writes none, WF442 for several rows of a
             persistent CTA at a time that begin anywhere.
     """
-    chosen = _across_rows(task, plan.with_options(wanted), wanted)
+    chosen = _within_rows(task, plan.with_options(wanted), wanted)
     _check_served(task, chosen)
     sides.check(task, chosen)
     _check_words(task, chosen)
@@ -84,26 +84,33 @@ def overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
     return plan
 
 
-def _across_rows(task: Task, plan: Plan, wanted: str) -> Plan:
+def _within_rows(task: Task, plan: Plan, wanted: str) -> Plan:
     """``plan`` with accesses across no more rows than there are: those of the last rows begin before their end.
 
-    Where CTAs leave states of rows in memory, or write values of rows, an access has rows of its own.
+    Where CTAs leave states of rows in memory, or write values of rows, an access has rows of its own. Single elements
+    along a row are no more than it has.
 
     Raises:
         PlanError: WF407 where ``wanted`` asks for wider ones.
     """
-    rows = max(1, task.geometry.n_kept)
-    widest = columns.vector_of(task) if plan.is_far else floor2(rows)
-    if any(not o.space & REDUCED for o in task.program.outputs):
-        widest = min(widest, rows & -rows)
-    if plan.fast != "kept" or plan.vector <= widest:
+    g = task.geometry
+    if plan.fast == "reduced":
+        single = plan.accesses == "single" and bool(task.program.reduces)
+        most, what = (g.n_reduced if single else plan.vector), "elements of a row"
+        widest = floor2(max(1, most))
+    else:
+        most, what = g.n_kept, "rows"
+        widest = columns.vector_of(task) if plan.is_far else floor2(max(1, most))
+        if any(not o.space & REDUCED for o in task.program.outputs):
+            widest = min(widest, max(1, most) & -max(1, most))
+    if plan.vector <= widest:
         return plan
     if "vector" in named(wanted):
-        needed = f"{plan.vector} rows, and there are {rows}"
-        if plan.vector <= rows:
+        needed = f"{plan.vector} {what}, and there are {most}"
+        if plan.vector <= most:
             needed = "unit stride, whole vectors and aligned rows"
         other = ", or choose the other axis with fast="
-        raise error("WF407", vector=plan.vector, axis="kept", wanted=needed, other=other)
+        raise error("WF407", vector=plan.vector, axis=plan.fast, wanted=needed, other=other)
     return replace(plan, vector=widest)
 
 

@@ -80,6 +80,8 @@ def test_a_program_without_a_fold_has_no_rows_that_wait(asked: str) -> None:
 @pytest.mark.parametrize(
     ("shape", "axis", "asked", "found"),
     [((64, 3), 0, "fast=kept,vector=4", "WF407: .*needs 4 rows, and there are 3"),
+     ((5, 3), 1, "accesses=single,vector=4", "WF407: .*needs 4 elements of a row, and there are 3"),
+     ((5, 3), 1, "accesses=single,fast=reduced", 1), ((5, 37), 1, "accesses=single,vector=4", 4),
      ((5, 64), 1, "fast=kept", 4), ((1, 64), 1, "fast=kept", 1),
      ((64, 5), 0, "resident=l2,fast=kept,vector=4", "WF407: .*needs unit stride, whole vectors and aligned rows"),
      ((64, 5), 0, "resident=l2,fast=kept", 1), ((64, 8), 0, "resident=l2,fast=kept", 4)],
