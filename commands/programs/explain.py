@@ -221,9 +221,11 @@ def _in_grid(own: PreparedStep, walks: int) -> str:
     accesses = run.chunk // layout_of(plan).span("reduced")
     kept = plan.in_registers if plan.in_registers <= accesses else 0
     held = min(plan.held, accesses - kept)
-    found = [(kept, "registers"), (held, "shared memory"), (accesses - kept - held, "the L2 cache")]
+    walked = accesses - kept - held
+    cached = min(plan.in_cache or walked, walked)
+    found = [(kept, "registers"), (held, "shared memory"), (cached, "the L2 cache"), (walked - cached, "memory")]
     places = ", ".join(f"{n * each:,} bytes in {place}" for n, place in found if n)
-    again = f", which each of {walks} walks reads" if accesses > kept + held else ""
+    again = f", which each of {walks} walks reads" if walked else ""
     return f"the rows wait in {run.tiles * run.split} CTA(s): up to {places}{again}"
 
 

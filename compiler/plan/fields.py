@@ -36,7 +36,7 @@ WORDS = tuple(filter(None, get_args(Word)))
 """The ways in which lanes make words of bits."""
 MOST_HELD = 64
 """The most accesses of a row that a thread keeps."""
-COUNTS = {"held": MOST_HELD, "in_registers": MOST_HELD, "persistent": 16}
+COUNTS = {"held": MOST_HELD, "in_registers": MOST_HELD, "in_cache": MOST_HELD, "persistent": 16}
 """The largest values of fields that may be any number."""
 TILE_UNIT, LARGEST_TILE = 1 << 10, 224 << 10
 """Bytes of a tile beyond LARGEST are a multiple of the first, up to the second: an SM holds one CTA or two of them."""
@@ -47,7 +47,10 @@ LARGEST = {
 """The largest extents: a CTA has at most 32 warps, and an SM has room for three tiles."""
 _NUMBERS = {str(n): n for n in (0, *(1 << k for k in range(17)))}
 _MAY_BE_ZERO = ("coarsening", "tile_bytes", "overlap")
-RARE = ("resident", "held", "in_registers", "word", "overlap", "meet", "fragments", "accesses", "persistent", "reads")
+RARE = (
+    "resident", "held", "in_registers", "in_cache", "word", "overlap", "meet", "fragments", "accesses", "persistent",
+    "reads",
+)  # fmt: skip
 """The fields that are only shown, and only written in IR, where they are set."""
 CHOICES = {
     "fast": get_args(Fast),

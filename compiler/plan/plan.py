@@ -89,6 +89,8 @@ class Plan:
         held: accesses of a row that each thread keeps in registers or shared memory, or makes to a chunk of a row that
             waits in the L2 cache; 0 where rows wait in memory.
         in_registers: accesses that each thread keeps in registers as well, where the grid shares a row.
+        in_cache: accesses of each thread that the L2 cache is told to keep, where the grid shares a row of which the
+            cache cannot hold the rest; others are read from memory again. 0: the cache is told to keep all.
         word: how the lanes of a word put its bits together, where a result is one of bits. ``shuffle``: each lane
             shifts its bits to their place, and lanes at distances 1, 2, 4, ... join their registers by ``or``.
             ``ballot``: a ballot for each element of an access, whose bits are then spread. ``redux``: one ``or`` of
@@ -131,6 +133,7 @@ class Plan:
     resident: Residency = ""
     held: int = 0
     in_registers: int = 0
+    in_cache: int = 0
     word: Word = ""
     overlap: int = 0
     meet: Meet = ""

@@ -15,8 +15,8 @@ from warpfold.compiler.planner.resident import grid
 from warpfold.compiler.program.graph import Program
 from warpfold.runtime.emulator.sanitizer import Sanitizer
 
-PARTS = "in_registers=2,unroll=1,held=1", "in_registers=0,unroll=2,held=2", "in_registers=4,unroll=2,held=1"
-"""How many accesses of a thread wait in registers, are walked at a time, and wait in shared memory."""
+PARTS = "in_registers=2,unroll=1,held=1", "in_registers=0,unroll=2,held=2,in_cache=3", "in_registers=4,unroll=2,held=1"
+"""How many accesses of a thread wait in registers, are walked at a time, and wait in shared memory and in the cache."""
 ROWS = f"resident=grid,warps=2,{PARTS[0]}"
 STRIPS = "resident=grid,fast=kept,warps=2"
 

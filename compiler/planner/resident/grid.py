@@ -26,6 +26,14 @@ from .rows import count_of
 
 WARPS = threshold(16, "warps of a CTA", sittings.GRID_ROWS)
 """An SM has one CTA, which needs many bytes in flight."""
+MANY_WARPS = threshold(32, "warps of a CTA", sittings.LONG_IN_GRID)
+"""Replaces WARPS for MANY_BYTES of aligned rows whose elements take many instructions: these overlap better so."""
+MANY_BYTES = threshold(64 << 20, "bytes of all rows", sittings.LONG_IN_GRID)
+"""Fewer are slower so."""
+KEPT_FROM = threshold(96 << 20, "bytes of all rows", sittings.LONG_IN_GRID)
+"""Of so many of these rows the L2 cache is told to keep KEPT_BYTES, since it cannot hold all that is walked again."""
+KEPT_BYTES = threshold(32 << 20, "bytes of all rows", sittings.LONG_IN_GRID)
+"""More is lost before it is read again."""
 UNROLL = threshold(4, "accesses in flight", sittings.GRID_ROWS)
 """Of a thread that walks what does not wait in shared memory."""
 CACHED = threshold(24 << 20, "bytes", sittings.GRID_ROWS)
@@ -169,10 +177,15 @@ def _of_columns(task: Task) -> Plan:
 
 def _kept(task: Task, plan: Plan) -> Plan:
     """``plan`` with as many accesses in shared memory as there is room for, and of large arrays with more on chip."""
-    limit = task.target.shared_per_cta
-    large = bytes_of(task) > ctas(task) * limit + CACHED and instructions(task.program) <= LIGHT
-    if large and plan.fast == "reduced" and "shifted" not in accesses(task, plan.fast, plan.vector):
-        plan = replace(plan, in_registers=_in_registers(task, plan))
+    limit, nbytes = task.target.shared_per_cta, bytes_of(task)
+    heavy = instructions(task.program) > LIGHT
+    if plan.fast == "reduced" and "shifted" not in accesses(task, plan.fast, plan.vector):
+        if not heavy and nbytes > ctas(task) * limit + CACHED:
+            plan = replace(plan, in_registers=_in_registers(task, plan))
+        if heavy and nbytes >= MANY_BYTES:
+            plan = replace(plan, warps=MANY_WARPS)
+        if heavy and nbytes >= KEPT_FROM:
+            plan = replace(plan, in_cache=KEPT_BYTES // (ctas(task) * plan.threads * _access(task, plan)))
     return replace(plan, held=room(task, plan, limit))
 
 

@@ -156,11 +156,11 @@ def overridden(task: Task, chosen: Plan, wanted: Mapping[str, str]) -> Plan:
     """The plan ``chosen``, of which ``wanted`` are the fields that were asked for.
 
     Raises:
-        PlanError: WF403 where no access waits in shared memory, WF425 for a cluster or accesses in registers, WF437 for
-            a tile that needs more CTAs than run at a time, and for portable bits.
+        PlanError: WF403 where no access waits in shared memory, WF425 for a cluster or accesses that wait elsewhere,
+            WF437 for a tile that needs more CTAs than run at a time, and for portable bits.
     """
     name = task.program.name
-    for key, only in (("cluster", 1), ("in_registers", 0)):
+    for key, only in (("cluster", 1), ("in_registers", 0), ("in_cache", 0)):
         if key in wanted and getattr(chosen, key) != only:
             raise error("WF425", name=name, key=key, value=getattr(chosen, key), only=only)
     found = replace(chosen, cluster=1)

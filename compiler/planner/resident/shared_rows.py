@@ -34,6 +34,9 @@ IN_PAIR = threshold(16, "warps of a CTA of a cluster of two", sittings.GRADIENTS
 """Where rows of several arrays wait, in whole accesses, CTAs of a cluster of two have more."""
 LEAST_CTAS = threshold(3, "CTAs per SM", sittings.SHARED_ROWS)
 """A larger cluster shares a row of whose CTAs an SM holds fewer."""
+LEAST_OF_ONE = threshold(2, "CTAs per SM", sittings.TWO_CTAS)
+"""Replaces LEAST_CTAS where one array waits, if so many CTAs have rows: for one CTA a row whose weights are the same
+along runs of it, as a group norm's are, and for clusters of two whose elements have more than WALKED bytes."""
 CTA_BYTES = threshold(94 * 1024, "bytes of a row in a CTA of the largest cluster", sittings.RESIDENT_ROWS)
 """The most: longer rows wait farther from the threads."""
 PORTABLE_BYTES = threshold(62 * 1024, "bytes of a row", sittings.RESIDENT_ROWS)
@@ -98,7 +101,9 @@ def plan(task: Task, vector: int, count: int, notes: Notes) -> Plan | None:
     else:
         alone = (IN_SECTIONS,) if task.program.section else BLOCKS
         cluster, block = 1, _block(task, vector, count, 1, each, alone)
-        while cluster < largest and not (block and block.occupancy.ctas >= LEAST_CTAS):
+        if largest > 1 and block and _least(task, vector, 1) <= block.occupancy.ctas < LEAST_CTAS:
+            block = _block(task, vector, count, 1, each, (in_cluster,))  # which need more registers than REGISTERS
+        while cluster < largest and not (block and block.occupancy.ctas >= _least(task, vector, cluster)):
             cluster *= 2
             pair = cluster == 2 and len(inputs) > 1 and "shifted" not in accesses(task, "reduced", vector)
             warps = IN_PAIR if pair and not task.program.section else in_cluster
@@ -115,6 +120,20 @@ def plan(task: Task, vector: int, count: int, notes: Notes) -> Plan | None:
     ctas, limit = block.occupancy
     notes.because(f"an SM holds {ctas} CTA(s) of {block.plan.threads} threads, limited by {limit}", "warps")
     return block.plan
+
+
+def _least(task: Task, vector: int, cluster: int) -> int:
+    """The CTAs of a ``cluster`` that an SM holds at the least, or a larger one shares the row."""
+    inputs = [i for i in elements_of(task) if i < len(task.program.inputs)]
+    if len(inputs) > 1 or task.program.section or task.geometry.n_kept * cluster < LEAST_OF_ONE * task.machine:
+        return LEAST_CTAS
+    wide = cluster == 2 and max(task.operand_type(i).itemsize for i in inputs) > WALKED
+    return LEAST_OF_ONE if wide or (cluster == 1 and _has_runs(task, vector)) else LEAST_CTAS
+
+
+def _has_runs(task: Task, vector: int) -> bool:
+    """Whether the weights of a row are the same along runs of it."""
+    return "uniform" in accesses(task, "reduced", vector)
 
 
 def _most(task: Task, largest: int) -> int:

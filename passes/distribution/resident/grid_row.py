@@ -3,7 +3,9 @@
 A CTA owns one part of the rows of one tile. The first accesses of a thread to its part wait in registers, and the last
 ones in slots of shared memory. Those between, for which there is no room, are walked again in each phase, and wait in
 the L2 cache as far as it holds them: what a CTA keeps is read so that it leaves the cache first, and so are the
-results. A part that is too short for the registers, or that an end of the row cuts there, uses none of them.
+results. Where the cache is far too small, only the last ones of those between are kept there, and each phase reads them
+last, but the results first. A part that is too short for the registers, or that an end of the row cuts there, uses none
+of them.
 
 CTAs wait for the state of their row, so all CTAs of the grid must run at a time: the launch is a cooperative one.
 """
@@ -98,14 +100,14 @@ class GridRow:
 
     Attributes:
         kept: those that wait in registers.
-        walked: those that it makes again in each phase.
+        walked: those that it makes again in each phase, in the order of a fold: the L2 cache is told to keep the last.
         again: the same, in the last phase.
         slots: those that wait in shared memory.
     """
 
     kept: InRegisters
-    walked: WalkedRow
-    again: WalkedRow
+    walked: Sequence[WalkedRow]
+    again: Sequence[WalkedRow]
     slots: WalkedRow
 
     @classmethod
@@ -113,15 +115,16 @@ class GridRow:
         """The accesses of a thread at its place to ``part`` of its row, of which those that wait are on the way."""
         used = _uses_registers(kernel, part)
         rows = [RowAccesses.of(kernel, place, {}, chunk) for chunk in _divided(kernel, part, used)]
-        registers, walked, slots = (replace(r, values=replace(r.values, kept=rows[0].values.kept)) for r in rows)
+        registers, *walked, slots = (replace(r, values=replace(r.values, kept=rows[0].values.kept)) for r in rows)
         held = WalkedRow.in_slots(slots.cached("evict_first"))
         kept = InRegisters.of(registers.cached("evict_first"), used)
-        first, last = (WalkedRow.of(walked.cached(policy)) for policy in ("evict_last", "evict_first"))
-        return cls(kept, first, last, held)
+        policies = ["evict_first"] * (len(walked) - 1) + ["evict_last"]
+        first = [WalkedRow.of(row.cached(policy)) for row, policy in zip(walked, policies, strict=True)]
+        return cls(kept, first, [WalkedRow.of(row.cached("evict_first")) for row in walked], held)
 
     def reduced(self, phase: Kernel) -> list[Any]:
         """The state that the thread's elements combine to: what waits is there before the rest is read."""
-        rows = [*self.kept.reduced(phase), *(unpack(row.reduced(phase)) for row in (self.slots, self.walked))]
+        rows = [*self.kept.reduced(phase), *(unpack(row.reduced(phase)) for row in (self.slots, *self.walked))]
         return joined(phase, rows)
 
     def store(self, owner: Any) -> None:
@@ -129,11 +132,12 @@ class GridRow:
 
         ``owner`` says whether the thread writes results of rows.
         """
-        row = self.again.row
+        row = self.again[-1].row
         rows, elements = row.values.apart()
         store_rows(replace(row, place=replace(row.place, owner=owner)), rows)
         row.values.prepare([result for _, result in elements])
-        self.again.store_elements()
+        for walked in reversed(self.again):
+            walked.store_elements()
         self.kept.store(elements)
         self.slots.store_elements()
 
@@ -163,14 +167,19 @@ def _uses_registers(kernel: Kernel, part: Any) -> Any:
 
 
 def _divided(kernel: Kernel, part: Any, used: Any) -> list[Chunk]:
-    """The elements of a part that wait in registers, those that a CTA walks, and those that wait in its slots."""
-    length, end = kernel.arg("chunk"), kernel.arg("n_reduced")
+    """The elements of a part that wait in registers, those that a CTA walks, and those that wait in its slots.
+
+    Of those that it walks the L2 cache keeps the last ones, by a plan that says how many.
+    """
+    plan, length, end = kernel.plan, kernel.arg("chunk"), kernel.arg("n_reduced")
     kept = arith.select(used, kernel.number(_in_registers(kernel)), kernel.number(0))
     left = arith.subi(length, kept)
-    room = kernel.number(kernel.plan.held * layout_of(kernel.plan).span("reduced"))
+    room, cached = (kernel.number(n * layout_of(kernel.plan).span("reduced")) for n in (plan.held, plan.in_cache))
     walked = kernel.at_least(arith.subi(left, room), 0)
+    last = arith.minsi(walked, cached)
+    passed = [arith.subi(walked, last), last] if plan.in_cache else [walked]
     found, first = [], arith.muli(part, length)
-    for own in (kept, walked, arith.subi(left, walked)):
+    for own in (kept, *passed, arith.subi(left, walked)):
         following = arith.addi(first, own)
         found.append(Chunk(first, arith.minsi(following, end), own))
         first = following

@@ -82,6 +82,10 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda _: wf.softmax(LONG, plan="resident=grid,persistent=2,in_registers=4"),
         "WF425: .*in_registers=4 is for other programs",
     ),
+    "accesses in the cache where teams share rows": (
+        lambda _: wf.softmax(LONG, plan="resident=grid,persistent=2,in_cache=4"),
+        "WF425: .*in_cache=4 is for other programs",
+    ),
     "no access in shared memory": (
         lambda _: wf.softmax(LONG, plan="resident=grid,held=0"), "WF403: plan field held cannot be 0: .*from 1 to 64"
     ),

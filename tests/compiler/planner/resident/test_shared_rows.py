@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import warpfold as wf
 from warpfold.compiler.dtypes import F16, F32, DType
 from warpfold.compiler.planner.choose import choose
 from warpfold.compiler.planner.task import Choice
@@ -46,6 +47,26 @@ def test_the_most_ctas_of_an_sm_then_the_most_threads(
     found = _choice(columns, arch, weights=weights)
     assert (found.plan.resident, found.plan.cluster, found.plan.threads) == ("shared", cluster, threads)
     assert f"an SM holds {words}" in found.reasons
+
+
+@pytest.mark.parametrize(
+    ("t", "columns", "rows", "cluster"),
+    [
+        (F32, 50_257, 300, 2),
+        (F32, 50_257, 100, 4),  # two CTAs of each SM would not have rows
+        (F32, 20_000, 300, 2),  # one CTA a row
+        (F16, 100_000, 300, 4),
+    ],
+)
+def test_an_sm_may_hold_two_ctas_of_clusters_of_two(t: DType, columns: int, rows: int, cluster: int) -> None:
+    assert _choice(columns, "sm_90a", weights=False, rows=rows, t=t).plan.cluster == cluster
+
+
+def test_a_cta_has_a_row_whose_weights_are_the_same_along_runs_of_it() -> None:
+    """Of which an SM holds two, each with the warps of a CTA of a cluster."""
+    for images, cluster in ((16, 1), (4, 2)):
+        x, w = ((images, 320, 64, 64), "bf16"), ((320,), "bf16")
+        assert f"warps=8,warps_kept=1,tile_bytes=0,cluster={cluster}," in str(wf.group_norm.explain(x, 32, w, w))
 
 
 @pytest.mark.parametrize(
