@@ -100,7 +100,7 @@ def _persistent(task: Task, plan: Plan) -> Plan | str:
         return "rows go through a tile by single elements"
     threads, sets = _threads(task, count, vector, states), 0
     if not threads:
-        threads, sets = _threads_of_slots(task, count, vector, states)
+        threads, sets = _threads_of_slots(task, count, vector, states, is_shifted="shifted" in kinds)
     if not threads:
         return f"{task.geometry.n_reduced} columns have too many states for registers, or elements for shared memory"
     lanes = WARP if "shifted" in kinds else min(WARP, threads)
@@ -138,15 +138,20 @@ def _threads(task: Task, count: int, vector: int, states: int) -> int:
     return threads if fits else 0
 
 
-def _threads_of_slots(task: Task, count: int, vector: int, states: int) -> tuple[int, int]:
+def _threads_of_slots(task: Task, count: int, vector: int, states: int, *, is_shifted: bool) -> tuple[int, int]:
     """The threads that share a row of ``count`` accesses in shared memory, and for how many rows there is room.
 
-    Such threads have registers for the states of their columns alone. No threads if there is no room.
+    Such threads have registers for the states of their columns alone. No threads if there is no room. Weights beside
+    rows that begin anywhere, which are single elements, wait there in any case.
     """
+    spaces = task.program.input_spaces
+    weights = [i for i, space in enumerate(spaces) if space == REDUCED and is_shifted]
+    beside = vector * sum(task.operand_type(i).itemsize for i in weights)
     row = vector * sum(task.operand_type(i).itemsize for i in elements_of(task) if i < len(task.program.inputs))
     for threads in (256, 512):
         held = ceil(count / threads)
-        sets = min(2, (task.target.shared_per_cta - STATIC) // (held * threads * row))
+        room = (task.target.shared_per_cta - STATIC) // (held * threads) - beside
+        sets = min(2, room // row)
         if sets and BESIDE_STATES + held * (vector * states + 1) <= min(REGISTERS // threads, MOST_REGISTERS):
             return threads, sets
     return 0, 0
