@@ -50,12 +50,12 @@ LEAST_ROWS = threshold(4, "rows of a CTA", sittings.SIDE_FOLDS)
 """Where CTAs have fewer rows in turn, their states cost more than what a second kernel reads."""
 NARROW = threshold(2, "bytes of an element", sittings.SIDE_FOLDS)
 """Rows of such elements that begin anywhere have masks, so that two kernels may be faster."""
-MASKED_THREADS = threshold(384, "threads of an SM", sittings.PERSISTENT_ROWS)
-"""They are, where states take several registers and an SM has fewer threads."""
 LEAST_MASKED = threshold(100, "accesses of a row", sittings.PERSISTENT_ROWS)
-"""They are taken to be for shorter ones."""
+"""They are taken to be for shorter rows."""
 MOST_MASKED = threshold(640, "accesses of a row", sittings.PERSISTENT_ROWS)
-"""And for longer ones."""
+"""They are taken to be for longer ones, with states of one register."""
+MOST_OF_STATES = threshold(128, "accesses of a row", sittings.PERSISTENT_ROWS)
+"""They are for longer ones, with states of more."""
 REGISTERS = threshold(65536, "registers", sittings.SIDE_FOLDS)
 """Of an SM."""
 SHARED = threshold(36864, "bytes of shared memory", sittings.SIDE_FOLDS)
@@ -178,8 +178,8 @@ def _slow(task: Task, plan: Plan) -> str:
     if task.geometry.n_kept < LEAST_ROWS * plan.slots * plan.persistent * task.machine:
         return f"{task.geometry.n_kept} rows are too few for persistent CTAs"
     narrow = min(task.operand_type(i).itemsize for i in elements_of(task)) <= NARROW
-    few = plan.persistent * plan.threads < MASKED_THREADS and _registers_of_state(task) > 1
-    is_slow = few or not LEAST_MASKED <= rows.count_of(task, plan.vector) <= MOST_MASKED
+    most = MOST_MASKED if _registers_of_state(task) == 1 else MOST_OF_STATES
+    is_slow = not LEAST_MASKED <= rows.count_of(task, plan.vector) <= most
     return "rows of narrow elements begin anywhere" if narrow and is_slow and _is_shifted(task, plan) else ""
 
 
