@@ -79,3 +79,22 @@ func.func @of_one_lane(%mask: vector<8xi1>) -> i32 {
   %word = "fold.ballot"(%mask) {word = "byte"} : (vector<8xi1>) -> i32
   return %word : i32
 }
+
+// Bytes stay words: a multiplication puts the highest bits of four bytes side by side. The access has no bits where it
+// does not exist.
+// CHECK-LABEL: func.func @of_bytes
+// CHECK-SAME:    (%[[BYTES:.*]]: vector<8xi8>, %[[THERE:.*]]: i1)
+func.func @of_bytes(%bytes: vector<8xi8>, %there: i1) -> i32 {
+  // CHECK:      vector.bitcast %[[BYTES]] : vector<8xi8> to vector<2xi32>
+  // CHECK-NOT:  i1
+  // CHECK:      arith.muli %{{.*}}, %c2113665_i32 : i32
+  // CHECK:      arith.muli %{{.*}}, %c2113665_i32 : i32
+  // CHECK:      %[[OWN:.*]] = arith.select %[[THERE]], %{{.*}}, %c0_i32 : i32
+  // CHECK-NEXT: return %[[OWN]] : i32
+  %zero = arith.constant dense<0> : vector<8xi8>
+  %true = arith.cmpi ne, %bytes, %zero : vector<8xi8>
+  %all = vector.broadcast %there : i1 to vector<8xi1>
+  %mask = arith.andi %true, %all : vector<8xi1>
+  %word = "fold.ballot"(%mask) {word = "byte"} : (vector<8xi1>) -> i32
+  return %word : i32
+}

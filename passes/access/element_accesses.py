@@ -12,8 +12,20 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ...compiler.ir.build import address, before, bytes_of, i32, integer, load, memory_type, replace, store, word_type
-from ...compiler.ir.combine import backwards, elements, fragment, splat, width
+from ...compiler.ir.build import (
+    address,
+    before,
+    bytes_of,
+    from_memory,
+    i32,
+    integer,
+    load,
+    memory_type,
+    replace,
+    store,
+    word_type,
+)  # fmt: skip
+from ...compiler.ir.combine import backwards, elements, fragment, splat, width, with_shape
 from ...compiler.ir.dialect.access import ELEMENT_ACCESS
 from ...compiler.ir.dialect.base import bool_attr, element, int_attr, str_attr
 from ...compiler.ir.lane_exchange import lane_id, of_lane
@@ -42,8 +54,9 @@ def lower_element_load(op: Any) -> None:
             value = _taken_out(op)
         elif access in ("aligned", "reversed", "bits") or along == "kept":
             there = arith.cmpi(arith.CmpIPredicate.slt, reduced, end)
-            read = partial(_at, op, base, kept, reduced, access, t)
-            value = _if_else(there, [t], lambda: [read()], lambda: [_zeros(t)])[0]
+            own = with_shape(memory_type(element(t)), width(t)) if access == "aligned" else t  # bytes stay words
+            read = partial(_at, op, base, kept, reduced, access, own)
+            value = from_memory(_if_else(there, [own], lambda: [read()], lambda: [_zeros(own)])[0], t)
         elif access == "uniform":
             value = splat(load(base, offset(op, kept, clamped(reduced, first, end), LOAD), element(t)), width(t))
         else:
