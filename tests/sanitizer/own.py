@@ -112,6 +112,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "sections of rows": lambda: _SECTIONS(*(numbers(s) for s in ((2, 4, 8, 8), (2, 4, 8, 8), (4,), (4,)))),
     "rows of the grid": lambda: wf.softmax(numbers((40, 901)), axis=1, plan=f"{_GRID},vector=1"),
     "exchanged block": lambda: wf.maximum(numbers((67, 70)).T, numbers((70, 67))),
+    "exchanged halves": lambda: wf.maximum(numbers((131, 67), "float16").T, numbers((67, 131), "float16")),
     "teams of the grid": lambda: wf.softmax(numbers((320, 100)), axis=0, plan=_TEAMS),
     "strips of columns": lambda: wf.softmax(numbers((320, 40)), axis=0, plan=f"{_STRIPS},vector=4,lanes=8"),
 }

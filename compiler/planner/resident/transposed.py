@@ -23,6 +23,7 @@ from ...program.bit_arrays import BYTE
 from ...target import WARP
 from .. import sittings
 from ..alignment import WIDEST
+from ..layouts.tiled import WORD
 from ..powers_of_two import ceil2, floor2, halvings
 from ..table import threshold
 from ..task import Task
@@ -101,8 +102,10 @@ def _exchanging(task: Task) -> Plan | None:
     if not across or not beside or not two_dims or min(g.n_reduced, g.columns) < LEAST_EXCHANGED:
         return None
     vector, item = vector_of(task, "kept", beside), max(task.operand_type(i).itemsize for i in elements_of(task))
-    if vector == 1 and item <= NARROW:
+    if vector == 1 and item < NARROW:
         return None
+    if vector == 1 and item == NARROW:
+        vector = WIDEST // item  # the accesses begin anywhere
     least, most = COLUMNS_EXCHANGED
     columns = min(most, max(least, BESIDE_EXCHANGED // item))
     lanes_kept = min(WARP, columns // vector)
@@ -184,7 +187,7 @@ def _exchanges(task: Task, plan: Plan) -> bool:
     """Whether inputs alone lie across, which CTAs exchange, and all other arrays are accessed at once."""
     if floor2(plan.held) != plan.held:
         return False
-    across, found = _across(task), accesses(task, "kept", plan.vector)
+    across, found = _across(task), _accesses(task, plan)
     inputs = all(i < len(task.program.inputs) for i in across)
     others = (i for i in elements_of(task) if i not in across)
     return bool(across) and inputs and not has_bits(task) and all(_is_at_once(task, plan, i, found[i]) for i in others)
@@ -195,7 +198,7 @@ def _is_at_once(task: Task, plan: Plan, operand: int, access: Access) -> bool:
     beside = plan.vector == 1 and task.geometry.kept[-1].strides[operand] == 1
     if task.operand_type(operand) == BIT:
         return access == "bits_transposed"
-    return access in ("aligned", "transposed") or (access == "strided" and beside)
+    return access in ("aligned", "transposed", "unaligned") or (access == "strided" and beside)
 
 
 def _have_bytes(task: Task) -> bool:
@@ -231,7 +234,8 @@ def transposed(task: Task, plan: Plan, found: Sequence[Access]) -> tuple[Access,
     """How operands are accessed by blocks, if ``found`` says how they are by the accesses along the kept axis."""
     if plan.exchanges:
         across = _across(task)
-        return tuple("exchanged" if i in across else other for i, other in enumerate(found))
+        beside = tuple("unaligned" if _begins_anywhere(task, i, plan, x) else x for i, x in enumerate(found))
+        return tuple("exchanged" if i in across else other for i, other in enumerate(beside))
     one = plan.held & (plan.held - 1) == 0
     along, rows = accesses(task, "reduced", plan.held if one else 1, waits=False), elements_of(task)
 
@@ -245,6 +249,13 @@ def transposed(task: Task, plan: Plan, found: Sequence[Access]) -> tuple[Access,
         return "transposed" if along[operand] == "aligned" else other
 
     return tuple(access(i, other) for i, other in enumerate(found))
+
+
+def _begins_anywhere(task: Task, operand: int, plan: Plan, access: Access) -> bool:
+    """Whether accesses of narrow elements along the kept axis are made of aligned ones around them."""
+    item = task.operand_type(operand).itemsize
+    wide = access == "strided" and item <= NARROW and plan.vector * item >= WORD and len(task.geometry.kept) == 1
+    return wide and task.geometry.kept[-1].strides[operand] == 1 and task.start(operand) % item == 0
 
 
 def _is_whole(task: Task, operand: int, plan: Plan) -> bool:

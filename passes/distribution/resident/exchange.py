@@ -15,7 +15,7 @@ from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import arith, gpu, ir
 from ....compiler.plan import tiles
 from ..kernel import load_attributes
-from .row_accesses import RowAccesses, layout_of_operand
+from .row_accesses import RowAccesses, after_layout, layout_of_operand, wide
 
 
 def exchanged(row: RowAccesses) -> dict[int, Block]:
@@ -25,6 +25,37 @@ def exchanged(row: RowAccesses) -> dict[int, Block]:
         if access == "exchanged":
             found[operand] = Block(row, operand, sum(block.nbytes for block in found.values()))
     return found
+
+
+def load_along_columns(row: RowAccesses, operand: int, t: Any, r: Any) -> Any:
+    """The elements of an input in the access of row ``r`` that begins anywhere: the row is along the kept axis."""
+    kernel = row.kernel
+    existing = arith.minsi(r, arith.subi(row.chunk.limit, kernel.number(1)))
+    operands = [row.pointer("input", operand), existing, *_columns(row), *_turned_layout(row, operand)]
+    operands += after_layout(kernel, operand)
+    attributes = load_attributes(1, 1, "reduced", "unaligned")
+    return kernel.make("fold.element_load", t, operands, attributes, kernel.plan.vector)
+
+
+def store_along_columns(row: RowAccesses, number: int, value: Any, r: Any) -> None:
+    """Writes a result in the access of row ``r`` that begins anywhere, together with lanes beside the thread's."""
+    kernel, operand = row.kernel, len(row.kernel.inputs) + number
+    here = kernel.less(r, row.chunk.limit)  # a lane beyond all columns writes the first ones of the first lane
+    operands = [wide(value, kernel.plan.vector), row.pointer("output", number), r, *_columns(row), here]
+    attributes = load_attributes(1, 1, "reduced", "unaligned")
+    attributes |= {"whole": False, "neighbours": kernel.plan.lanes_kept}
+    kernel.make_op("fold.element_store", [], [*operands, *_turned_layout(row, operand)], attributes)
+
+
+def _columns(row: RowAccesses) -> list[Any]:
+    """The first column of the thread's accesses, and the bounds of all columns."""
+    kernel = row.kernel
+    return [row.place.kept, kernel.number(0), kernel.arg("n_kept")]
+
+
+def _turned_layout(row: RowAccesses, operand: int) -> list[Any]:
+    """The strides of an operand of two dims: those of its columns come last."""
+    return [row.kernel.arg("reduced_stride", operand, 0), row.kernel.arg("kept_stride", operand, 0)]
 
 
 class Block:

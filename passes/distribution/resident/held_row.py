@@ -23,7 +23,7 @@ from ....compiler.plan.layout import layout_of
 from ....compiler.postorder import postorder
 from ..kernel import Kernel
 from ..reader import operands_of
-from .exchange import exchanged
+from .exchange import exchanged, load_along_columns, store_along_columns
 from .matrix_tile import MatrixTile
 from .row_accesses import RowAccesses, wide
 from .row_slots import hold
@@ -144,6 +144,8 @@ class HeldRow:
             for known, value in zip(self.fragments, found, strict=True):
                 known[self.row.kernel.inputs[operand]] = value
             return found[j]
+        if self.row.kernel.plan.exchanges and self.row.kernel.facts.access[operand] == "unaligned":
+            return load_along_columns(self.row, operand, t, self.starts[j])
         if operand not in self.slots:
             return self.row.load(operand, t, self.starts[j], whole=self.is_whole(j), inside=self._is_inside(j))
         kernel = self.row.kernel
@@ -364,7 +366,10 @@ class HeldRow:
                 store_transposed(self.row, number, values)
                 continue
             for j, (r, value) in enumerate(zip(self.starts, values, strict=True)):
-                store_elements(self.row, number, value, r, whole=self.is_whole(j))
+                if self.row.kernel.facts.stores[number] == "unaligned":
+                    store_along_columns(self.row, number, value, r)
+                else:
+                    store_elements(self.row, number, value, r, whole=self.is_whole(j))
 
 
 def _starts(row: RowAccesses, held: int) -> tuple[Any, ...]:

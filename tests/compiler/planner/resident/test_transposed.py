@@ -88,8 +88,15 @@ def test_rows_and_columns_that_begin_anywhere_are_exchanged_by_ctas(shape: tuple
         assert (found.plan.slots, found.plan.positions * found.plan.held) == (64, 32)
 
 
-@pytest.mark.parametrize(("shape", "t"), [((97, 97), "f2"), ((5, 97, 96), "f4")])
-def test_narrow_single_elements_and_rows_of_several_dims_are_not_exchanged(shape: tuple[int, ...], t: str) -> None:
+def test_halves_beside_exchanged_ones_are_accessed_at_once_wherever_they_begin() -> None:
+    x, y = across(97, 97, t="f2")
+    for found in (choice_of(x, y), choice_of(y, x)):
+        assert (set(found.facts.access), found.facts.stores) == ({"exchanged", "unaligned"}, ("unaligned",))
+        assert (found.plan.vector, found.plan.slots, found.plan.positions * found.plan.held) == (8, 128, 32)
+
+
+@pytest.mark.parametrize(("shape", "t"), [((97, 97), "i1"), ((5, 97, 96), "f4")])
+def test_single_bytes_and_rows_of_several_dims_are_not_exchanged(shape: tuple[int, ...], t: str) -> None:
     x, y = across(*shape, t=t)
     for found in (choice_of(x, y), choice_of(y, x)):
         assert (found.plan.fast, found.plan.walk, found.plan.resident) == ("reduced", "interleaved", "registers")
