@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
 
@@ -75,6 +76,8 @@ two CTAs of a cluster share a column."""
 MEETING = threshold(4, "CTAs of a cluster", sittings.COLUMNS_ONCE)
 """From here on columns of one array of words wait in shared memory, where phases fold exponentials or have SEVERAL
 values in their states."""
+WHOLE_LINES = threshold(((128, 8),), "bytes of a row of the tile, CTAs of a cluster at most", sittings.COLUMNS_ONCE)
+"""As LINES, for columns of one array of words that fold no exponentials, in clusters of as many CTAs."""
 SHARED_LEAST = threshold(5, "accesses of a thread", sittings.RESIDENT_COLUMNS)
 """Shorter columns wait in registers."""
 
@@ -94,7 +97,9 @@ def meet_once(task: Task, plan: Plan) -> bool:
     Columns of one array of words do, where one monoid holds a maximum and exponentials relative to it, or would; and
     those of one array of which all threads fold as many elements, where it holds a mean and squares, or would.
     """
-    return counts_alike(task, plan) or (_are_words(task.program) and _folds_exponentials(task.program))
+    program = task.program
+    bare = _are_words(program) and REDUCED not in program.input_spaces
+    return counts_alike(task, plan) or (bare and _folds_exponentials(program))
 
 
 def counts_alike(task: Task, plan: Plan) -> bool:
@@ -123,24 +128,27 @@ def _are_words(program: Program) -> bool:
 
 
 def _folds_exponentials(program: Program) -> bool:
-    """Whether phases fold exponentials, and columns have no weights."""
+    """Whether phases fold exponentials."""
     combined = [e for r in program.reduces if isinstance(r.value, MonoidGraph) for e in r.value.combine]
     folded = [e for r in program.reduces for e in r.args]
-    return REDUCED not in program.input_spaces and any(e.op in ("exp", "exp2") for e in walk((*folded, *combined)))
+    return any(e.op in ("exp", "exp2") for e in walk((*folded, *combined)))
 
 
 def _of_words(task: Task, notes: Notes) -> Plan | None:
     """The plan of columns of words that wait in shared memory; None where few CTAs share a column, or fold little."""
-    program = task.program
-    much = len(program.states) >= SEVERAL or _folds_exponentials(program)
-    if task.is_portable or not (_are_words(program) and much):
+    program, heavy = task.program, _folds_exponentials(task.program)
+    if task.is_portable or not _are_words(program):
         return None
-    own = Notes()
-    found = _shared(task, own)
-    if found is None or found.cluster < MEETING:
-        return None
-    notes.reasons += own.reasons
-    return found
+    choices = [(WHOLE_LINES, PORTABLE_CLUSTER)] if not heavy and _are_lines(task) else []
+    bare = heavy and REDUCED not in program.input_spaces
+    choices += [(LINES.rows, MEETING)] if bare or len(program.states) >= SEVERAL else []
+    for lines, least in choices:
+        own = Notes()
+        found = _shared(task, own, lines)
+        if found and found.cluster >= least:
+            notes.reasons += own.reasons
+            return found
+    return None
 
 
 def _overlapping(task: Task, notes: Notes) -> Plan | None:
@@ -195,11 +203,14 @@ def _sector(task: Task) -> int:
     return SECTOR // min(items.values()) if between and large and once else 0
 
 
-def _shared(task: Task, notes: Notes) -> Plan | None:
-    """The plan of columns that wait in shared memory; None where they are too short or too long."""
+def _shared(task: Task, notes: Notes, lines: Sequence[tuple[float, int]] = LINES.rows) -> Plan | None:
+    """The plan of columns that wait in shared memory; None where they are too short or too long.
+
+    ``lines`` are the widths of a tile, and the CTAs of a cluster that each may take.
+    """
     n, item = task.geometry.n_reduced, max(task.operand_type(i).itemsize for i in elements_of(task))
     inputs = sum(i < len(task.program.inputs) for i in elements_of(task))
-    for width, ctas in reversed(LINES.rows):
+    for width, ctas in reversed(lines):
         cluster = ceil2(ceil(n * width * inputs / TILE))
         if cluster <= min(ctas, most_ctas(task)):
             break

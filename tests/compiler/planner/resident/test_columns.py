@@ -45,7 +45,8 @@ def test_columns(rows: int, dtype: str, resident: str, vector: int, width: int, 
         (wf.log_softmax, 4096, "f32", "shared", 1),
         (wf.softmax, 2000, "f32", "registers", 2),  # one CTA
         (wf.softmax, 4096, "bf16", "shared", 2),
-        (wf.rms_norm, 4096, "f32", "registers", 1),  # no exponentials
+        (wf.rms_norm, 4097, "f32", "registers", 1),  # one sum
+        (wf.rms_norm, 4096, "f32", "shared", 1),  # of whole lines
         (wf.standardize, 4096, "f32", "shared", 1),  # three values of states, of which one is a constant
         (wf.standardize, 4000, "f32", "shared", 2),  # threads fold 62 or 63 elements
         (wf.standardize, 2000, "f32", "registers", 2),
@@ -58,6 +59,12 @@ def test_columns_of_words_that_fold_much_wait_in_shared_memory_and_exponentials_
 ) -> None:
     (step,) = program._planned([((rows, 4096), dtype)], {"axis": 0}, "sm_90a").prepared.steps
     assert (step.prepared.choice.plan.resident, len(step.prepared.program.reduces)) == (resident, phases)
+
+
+@pytest.mark.parametrize(("columns", "lanes"), [(4096, 4), (4080, 8)])
+def test_words_without_exponentials_are_in_strips_of_whole_lines(columns: int, lanes: int) -> None:
+    (plan,) = wf.standardize.compile(((4096, columns), "f32"), axis=0).plans
+    assert (plan.lanes, plan.cluster) == (lanes, 32 // lanes)
 
 
 @pytest.mark.parametrize(
