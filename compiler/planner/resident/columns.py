@@ -139,7 +139,8 @@ def _of_words(task: Task, notes: Notes) -> Plan | None:
     program, heavy = task.program, _folds_exponentials(task.program)
     if task.is_portable or not _are_words(program):
         return None
-    choices = [(WHOLE_LINES, PORTABLE_CLUSTER)] if not heavy and _are_lines(task) else []
+    choices: list[tuple[Sequence[tuple[float, int]], int]] = []
+    choices += [(WHOLE_LINES, PORTABLE_CLUSTER)] if not heavy and _are_lines(task) else []
     bare = heavy and REDUCED not in program.input_spaces
     choices += [(LINES.rows, MEETING)] if bare or len(program.states) >= SEVERAL else []
     for lines, least in choices:
