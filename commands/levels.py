@@ -21,6 +21,7 @@ SPARE = ("pass",)
 Stage = tuple[str, str]
 """A stage op, and the pass that lowers it."""
 LANES: Stage = ("fold.warp_reduce", "lower-warp-shuffle")
+STEPS: Stage = ("fold.thread_reduce", "lower-thread-reduce")
 MATRICES: Stage = ("fold.matrix_reduce", "lower-matrix-reduce")
 WARPS: tuple[Stage, ...] = (
     ("fold.shared_store", "lower-shared-store"), ("fold.interwarp_accumulate", "lower-interwarp-accumulate"),
@@ -106,6 +107,7 @@ def _within_cta(plan: Plan, run: Launch) -> list[Level]:
     apart = plan.cluster == 1 or plan.finish == "last_block"  # or warps leave their states in the cluster's first CTA
     idle = NOTHING if warps == 1 else "warps meet in the cluster"
     joins = (MATRICES,) * (plan.meet == "mma") + (LANES,) * (lanes > plan.lanes_summed)
+    joins += (STEPS,) * (plan.meets_in_steps and lanes > 1)
     return [
         Level("lane", lanes, lanes_kept, WARP, joins),
         Level("warp", warps, layout.extent("warp", "kept"), plan.threads, WARPS * (warps > 1 and apart), idle),

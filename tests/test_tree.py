@@ -120,9 +120,9 @@ def in_steps(x: Row, plan: Plan, v: int, unroll: int, lead: int, cut: str) -> An
 
     end = len(x) if cut == "shifted" else len(x) // v * v
     starts = list(range(-lead, end, plan.lanes * v))
-    head = starts[:unroll] if cut == "shifted" else []
+    head = starts[:1] if cut == "shifted" else []
     rest = starts[len(head) :]
-    whole = [s for s in rest if s + plan.lanes * v <= end - (lead if plan.lanes < WARP else 0)]
+    whole = [s for s in rest if s + plan.lanes * v <= end - lead]
     grouped = len(whole) // unroll * unroll if unroll > 1 else len(whole)
     state = reduce(operator.add, map(step, head), np.float32(0))
     for i in range(0, grouped, max(1, unroll)):

@@ -95,3 +95,14 @@ def test_explain_names_the_columns_of_staggered_warps() -> None:
     assert re.search(r"^warp +8 +1 +256 +fold.shared_store ", text, re.MULTILINE)
     assert "each of 8 warps reads every 8th row, from the boundary before the CTA's columns on: 2 element(s)" in text
     assert "walk=interleaved: columns that begin anywhere take two accesses for one" in text
+
+
+def test_lanes_that_meet_in_steps_read_as_explain_says() -> None:
+    """Rows in order: 16-byte accesses of 32 lanes are 16 sectors a request, of which all bytes are used."""
+    text = call("explain", f"{MONOIDS}:affine", "--shape", "8x4096", "--axis", "1").stdout
+    assert re.search(r"^lane +32 +1 +32 +fold.thread_reduce +lower-thread-reduce ", text, re.MULTILINE)
+    assert "4 element(s) an access (16 bytes, aligned)" in text
+    assert "lanes join what they read in each step, in order" in text
+    counted = call("profile", f"{MONOIDS}:affine", "--shape", "8x4096", "--axis", "1").stdout
+    assert re.search(r"^  sectors per request +16 ", counted, re.MULTILINE)
+    assert re.search(r"^  bytes used +100.00 %", counted, re.MULTILINE)
