@@ -120,7 +120,7 @@ def in_steps(x: Row, plan: Plan, v: int, unroll: int, lead: int, cut: str) -> An
 
     end = len(x) if cut == "shifted" else len(x) // v * v
     starts = list(range(-lead, end, plan.lanes * v))
-    head = starts[:1] if cut == "shifted" else []
+    head = starts[:unroll] if cut == "shifted" else []
     rest = starts[len(head) :]
     whole = [s for s in rest if s + plan.lanes * v <= end - lead]
     grouped = len(whole) // unroll * unroll if unroll > 1 else len(whole)

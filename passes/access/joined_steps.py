@@ -46,18 +46,18 @@ def walk_shifted_alike(chain: LoopChain, begin: Any, end: Any, ends: RowEnds) ->
     """Appends the loops of the rows of a warp that begin at different places between two boundaries.
 
     There are as many steps as the row needs that begins last, and as many full groups as the row has that begins first.
-    A row begins in the first step, which is alone; what is left after the groups may end in any.
+    What is left after the groups is one step, or more of them at once.
     """
-    t, step = begin.type, chain.step
+    t, width = begin.type, chain.unroll * chain.step
     inside, window = everywhere(ends.inside), ends.window
     start, most = arith.subi(begin, ends.lead), arith.addi(arith.subi(end, begin), integer(t, chain.lanes - 1))
     bound = arith.addi(start, most)
-    _cut_alike(chain, start, bound, 1, window, inside)
-    begin = chain.groups(arith.addi(start, integer(t, step)), arith.subi(end, ends.lead))
+    _cut_alike(chain, start, bound, chain.unroll, window, inside)
+    begin = chain.groups(arith.addi(start, integer(t, width)), arith.subi(end, ends.lead))
     rest = Window(None, window.end, window.last)
-    many = arith.cmpi(arith.CmpIPredicate.sgt, arith.subi(bound, begin), integer(t, step))
+    many = arith.cmpi(arith.CmpIPredicate.sgt, arith.subi(bound, begin), integer(t, chain.step))
     _cut_alike(chain, begin, arith.select(many, bound, begin), chain.unroll, rest, inside)
-    begin = arith.select(many, arith.addi(begin, integer(t, chain.unroll * step)), begin)
+    begin = arith.select(many, arith.addi(begin, integer(t, width)), begin)
     _cut_alike(chain, begin, bound, 1, rest, inside)
 
 
