@@ -122,7 +122,7 @@ def in_steps(x: Row, plan: Plan, v: int, unroll: int, lead: int, cut: str) -> An
     starts = list(range(-lead, end, plan.lanes * v))
     head = starts[:unroll] if cut == "shifted" else []
     rest = starts[len(head) :]
-    whole = [s for s in rest if s + plan.lanes * v <= end - lead]
+    whole = [s for s in rest if s + plan.lanes * v <= end - (lead if plan.lanes < WARP else 0)]
     grouped = len(whole) // unroll * unroll if unroll > 1 else len(whole)
     state = reduce(operator.add, map(step, head), np.float32(0))
     for i in range(0, grouped, max(1, unroll)):

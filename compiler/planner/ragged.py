@@ -167,7 +167,12 @@ def plan(task: Task, wanted: Threads, options: str = "") -> Plan:
     found = replace(chosen, lanes=lanes, warps=warps, warps_kept=CTA_THREADS // WARP // warps, tile_bytes=0)
     while found.shared_bytes(task.state_bytes) > STATIC_SHARED:
         found = replace(found, warps=found.warps // 2)
-    return _checked(task, in_order.giving_way(found.with_options(options), named(options)))
+    found = found.with_options(options)
+    if found.lanes < WARP and found.meets_in_steps:  # rows of a warp that end apart would make different steps
+        if "meet" in named(options):
+            raise error("WF146", key="meet", value=found.meet)
+        found = replace(found, meet="")
+    return _checked(task, in_order.giving_way(found, named(options)))
 
 
 def _one_row(g: Geometry) -> Geometry:

@@ -80,7 +80,7 @@ def clustered(task: Task, plan: Plan, notes: Notes) -> Plan:
     nbytes = g.n_reduced * task.itemsize
     plain = task.ranks == (1, 1) and g.n_kept * PORTABLE_CLUSTER <= task.machine
     room = plain and CLUSTER_BYTES_FROM < nbytes <= CLUSTER_BYTES_TO
-    if not room or not task.target.has_clusters or task.is_portable or not task.monoid.commutative:
+    if not room or not task.target.has_clusters or task.is_portable:
         return plan
     wide = replace(plan, warps=CLUSTER_WARPS, cluster=PORTABLE_CLUSTER)
     words = f"a cluster of {PORTABLE_CLUSTER} CTAs reads {nbytes} bytes at once and meets in shared memory"

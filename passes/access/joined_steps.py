@@ -21,15 +21,9 @@ if TYPE_CHECKING:
 def walk_alike(chain: LoopChain, begin: Any, end: Any) -> None:
     """Appends the loops of rows that begin at a boundary: whole groups, what is left, and the access that is cut.
 
-    Of an access that the end cuts the first lane has what is left of it, in a step of its own. Where the rows of a warp
-    end apart, all groups are masked.
+    Of an access that the end cuts the first lane has what is left of it, in a step of its own.
     """
     t, lanes = begin.type, chain.lanes
-    if "apart" in chain.op.attributes:
-        own = chain.live.operands[2]
-        last = arith.maxsi(arith.subi(own, integer(t, 1)), integer(t, 0))  # no access is before the array
-        chain.add(begin, end, chain.unroll, Window(None, own, last, whole=True))
-        return
     if chain.unroll > 1 and not chain.single_group:
         begin = chain.groups(begin, end)
     limit = arith.subi(end, integer(t, lanes - 1))

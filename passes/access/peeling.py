@@ -10,6 +10,7 @@ from ...compiler.ir.combine import width
 from ...compiler.ir.dialect.access import ACCESS
 from ...compiler.ir.dialect.base import int_attr, str_attr
 from ...compiler.ir.mlir import arith, ir
+from ...compiler.target import WARP
 from .joined_steps import walk_alike, walk_shifted_alike
 from .loads import Window, lower_body
 from .row_ends import RowEnds, accesses_inside
@@ -129,7 +130,7 @@ class LoopChain:
         """Appends the loops of a row that begins and ends anywhere: the first and last accesses may be cut."""
         early = "early" in self.op.attributes
         ends = RowEnds(loads, self.live.operands[1], end, self.lanes, early=early)
-        if self.reach > self.lanes:
+        if self.lanes < self.reach < WARP * self.lanes:
             walk_shifted_alike(self, begin, end, ends)
             return
         begin = self.edge(begin if early else arith.subi(begin, ends.lead), ends)

@@ -11,7 +11,6 @@ from ...compiler.ir.locations import named
 from ...compiler.ir.mlir import arith, ir
 from ...compiler.plan.layout import Unit, layout_of
 from ...compiler.plan.plan import Plan
-from ...compiler.target import WARP
 from .kernel import Kernel
 from .place import Place
 
@@ -24,8 +23,6 @@ class Span(NamedTuple):
         first: elements before this one, and from ``end`` on, count as the identity.
         step: elements from one access to the next; where there is a period, periods.
         period: the elements of a period, where the walk is by periods; else None.
-        last: the end of the thread's own row, where rows of a warp end apart, and ``end`` is that of the longest; else
-            None.
         beside: how far the accesses of the lane lie from those of the first lane, where lanes meet in steps; else None.
             Begin and end are then those of the first lane: all lanes of a warp make the same steps.
     """
@@ -36,7 +33,6 @@ class Span(NamedTuple):
     step: int
     period: Any = None
     beside: Any = None
-    last: Any = None
 
 
 def span_of(kernel: Kernel, place: Place, plan: Plan, first: Any, end: Any, length: Any) -> Span:
@@ -68,19 +64,7 @@ def _span_of_warp(kernel: Kernel, place: Place, plan: Plan, first: Any, end: Any
         end = arith.minsi(end, arith.addi(begin, piece))
     nothing = arith.subi(begin, kernel.number(plan.vector))
     end = arith.select(kernel.less(begin, end), end, nothing)
-    found = Span(begin, end, begin, layout.step, beside=kernel.scaled(place.lane, plan.vector))
-    if not kernel.facts.ragged or plan.lanes in (1, WARP):
-        return found
-    return found._replace(end=arith.addi(begin, _greatest(kernel, arith.subi(end, begin))), last=end)
-
-
-def _greatest(kernel: Kernel, x: Any) -> Any:
-    """The greatest ``x`` of a warp."""
-    op = kernel.make_op("fold.warp_reduce", [x.type], [x], {"lanes": WARP, "stride": 1, "ordered": False}, regions=1)
-    block = op.regions[0].blocks.append(x.type, x.type)
-    with ir.InsertionPoint(block):
-        ir.Operation.create("fold.yield", [], [arith.maxsi(*block.arguments)])
-    return op.results[0]
+    return Span(begin, end, begin, layout.step, beside=kernel.scaled(place.lane, plan.vector))
 
 
 def end_in_range(kernel: Kernel, place: Place, first: Any, end: Any, vector: int) -> Any:
@@ -105,7 +89,6 @@ def reduce_span(
     attributes = {"step": span.step, "unroll": unroll} | _known(kernel) | ({"early": True} if early else {})
     attributes |= {"summed": plan.lanes_summed} if plan.meet == "mma" else {}
     attributes |= {"joined": plan.lanes} if plan.meets_in_steps else {}
-    attributes |= {"apart": True} if span.last is not None else {}
     op = kernel.stage("fold.thread_reduce", [state], operands, attributes, regions=2)
     block = op.regions[0].blocks.append(kernel.index)
     (r,) = block.arguments
@@ -114,8 +97,7 @@ def reduce_span(
         r = r if span.beside is None else arith.addi(r, span.beside)
         fragments = read(r)
         lanes = width if plan.vector_kept == 1 else 1
-        end = span.end if span.last is None else span.last
-        counts = kernel.make("fold.live", ir.IntegerType.get_signless(1), [r, span.first, end], {}, lanes)
+        counts = kernel.make("fold.live", ir.IntegerType.get_signless(1), [r, span.first, span.end], {}, lanes)
         counted = [arith.select(counts, v, i) for v, i in zip(fragments, kernel.neutral(width), strict=True)]
         ir.Operation.create("fold.yield", [], [pack(counted)])
     return op.results[0]

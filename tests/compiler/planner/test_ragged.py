@@ -142,6 +142,13 @@ def test_options_cannot_give_up_the_order() -> None:
         ragged.plan(task("affine"), Threads(8, 8), "walk=interleaved")
 
 
+def test_lanes_of_segments_in_order_meet_in_steps_where_they_have_the_warp() -> None:
+    assert ragged.plan(task("affine"), Threads(32, 32)).meet == "steps"
+    assert ragged.plan(task("affine"), Threads(8, 8)).meet == ""
+    with pytest.raises(WarpfoldError, match=r"WF146: .*: meet=steps does not fit"):
+        ragged.plan(task("affine"), Threads(8, 8), "meet=steps")
+
+
 def test_counts_beyond_32_bits_widen_the_kernel() -> None:
     """A second kernel walks few states, but divides by the length of the segment."""
     plan = ragged.plan(task(), Threads(8, 8))

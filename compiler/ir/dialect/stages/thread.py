@@ -28,7 +28,7 @@ class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc
     """Combines a thread's own elements.
 
     ``state = fold.thread_reduce begin, end, init, [period] {step, unroll, [once], [places], [numbers], [early],
-    [summed], [joined], [apart]} ({body}, {combine})``.
+    [summed], [joined]} ({body}, {combine})``.
 
     The body takes a reduced index r and yields a state of fragments; it runs for r = begin, begin + step, ... while
     r < end, ``unroll`` accesses at a time (``end`` is such that all of them are wanted). The fragments are combined
@@ -39,8 +39,7 @@ class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc
     boundary before the row, as ``begin`` does, and the ends of the row, which ``fold.live`` knows, may cut them. With
     ``summed`` the elements of so many neighbouring lanes are added to a state that all of these lanes get. All lanes of
     the warp take part, also those without accesses. With ``joined`` so many neighbouring lanes join in each step, in
-    order, what they yield: all of them make the same steps, and get a state of scalars. With ``apart`` the rows of a
-    warp end apart, each where its ``fold.live`` says, and ``end`` is that of the longest.
+    order, what they yield: all of them make the same steps, and get a state of scalars.
     """
 
     begin: ext.Operand[Any]
