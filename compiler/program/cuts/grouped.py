@@ -48,7 +48,9 @@ def grouped(
             group = next((g for g in groups[first:] if serves(g, w)), None)
             (left if group is None else group.written).append(w)
     maps, found = [turned(g, along, program) for g in maps_for(left, order, whole)], list[Group]()
-    maps.sort(key=lambda g: g.space.bit_count())  # the steps of rows compute for those of elements
+    most = max((g.space.bit_count() for g in maps), default=0)
+    early = [g for g in maps if g.space.bit_count() < most and any(below[w.value.digest] for w in g.written)]
+    maps = [*early, *(g for g in maps if g not in early)]  # steps of rows compute for those of elements
     for i, g in enumerate(groups):
         missing = [e for e in g.mapped if not any(e in before.first for before in found)]
         missing = [e for e in missing if not _gathers_for(e, groups[max(_steps(below, e, step_of), default=0) : i])]
