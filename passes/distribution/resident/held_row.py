@@ -1,8 +1,9 @@
-"""A row that waits on chip: a thread makes each of its accesses once, and there is no loop.
+"""A row that waits on chip: a thread makes each of its accesses once.
 
 In registers an access is a value of the kernel, and so is what the program computes of it, for all phases. In shared
 memory it waits in a slot of the thread: each phase reads it there, and computes what it needs again. So a thread has
-registers for one phase, and an SM room for more threads.
+registers for one phase, and an SM room for more threads. Registers need straight-line code; loops can address slots
+(``turns.py``).
 """
 
 from __future__ import annotations
