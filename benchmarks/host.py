@@ -79,8 +79,9 @@ def main() -> None:
     device = backend(torch.cuda.current_device())
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, Python {sys.version.split()[0]}")
     print(f"{'':30}      us  allocations")
-    for name, call in calls(torch).items():
-        print(f"{name:30}  {microseconds(device, call):6.2f}  {allocations(torch, call):g}")
+    timed = calls(torch)
+    for name, us in microseconds(device, timed).items():
+        print(f"{name:30}  {us:6.2f}  {allocations(torch, timed[name]):g}")
     queued, done = first()
     print(f"first call of a process: returns after {queued:.0f} ms, its result is there after {done:.0f} ms")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from multiprocessing import get_context
 from statistics import median
@@ -38,9 +38,9 @@ def host(backend: CudaBackend, programs: bool = False) -> Costs:
         return {}
     if not torch.cuda.is_available():
         return {}
-    found: Costs = {TIMES: {}, BUSY: {}, ALLOCATIONS: {}}
-    for name, call in (program_calls(torch) if programs else calls(torch, backend)).items():
-        found[TIMES][name] = microseconds(backend, call)
+    timed = program_calls(torch) if programs else calls(torch, backend)
+    found: Costs = {TIMES: microseconds(backend, timed), BUSY: {}, ALLOCATIONS: {}}
+    for name, call in timed.items():
         found[BUSY][name] = while_busy(backend, call)
         found[ALLOCATIONS][name] = allocations(torch, call)
     return found | apart(backend.device.number, programs)
@@ -87,19 +87,24 @@ def counted(number: int, programs: bool) -> Costs:
     return found
 
 
-def microseconds(backend: CudaBackend, call: Call) -> float:
-    """The median over batches of the time of a call, in microseconds."""
-    found = []
-    for _ in range(BATCH):
-        call()
-    for _ in range(CALLS // BATCH):
-        backend.wait()
-        start = time.perf_counter()
+def microseconds(backend: CudaBackend, calls: Mapping[str, Call]) -> dict[str, float]:
+    """The median over batches of the time of each call, in microseconds.
+
+    Batches of the calls take turns: what else the host does then slows all of them.
+    """
+    found: dict[str, list[float]] = {name: [] for name in calls}
+    for call in calls.values():
         for _ in range(BATCH):
             call()
-        found.append((time.perf_counter() - start) / BATCH * 1e6)
+    for _ in range(CALLS // BATCH):
+        for name, call in calls.items():
+            backend.wait()
+            start = time.perf_counter()
+            for _ in range(BATCH):
+                call()
+            found[name].append((time.perf_counter() - start) / BATCH * 1e6)
     backend.wait()
-    return median(found)
+    return {name: median(own) for name, own in found.items()}
 
 
 def while_busy(backend: CudaBackend, call: Call) -> float:

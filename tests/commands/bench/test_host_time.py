@@ -13,15 +13,18 @@ from bench_fakes import Device
 from warpfold.commands.bench import host_time
 
 
-def test_the_device_is_synchronized_between_batches_of_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_take_turns_and_the_device_is_synchronized_between_them(monkeypatch: pytest.MonkeyPatch) -> None:
     log: list[str] = []
     now = iter(range(10_000))
     monkeypatch.setattr(host_time.time, "perf_counter", lambda: next(now))
     device = SimpleNamespace(wait=lambda: log.append("wait"))
-    found = host_time.microseconds(device, lambda: log.append("call"))  # type: ignore[arg-type]
-    assert log.count("call") == host_time.CALLS + host_time.BATCH
-    assert log[host_time.BATCH : 2 * host_time.BATCH + 2] == ["wait", *["call"] * host_time.BATCH, "wait"]
-    assert found == pytest.approx(1e6 / host_time.BATCH)
+    calls = {"ours": lambda: log.append("ours"), "theirs": lambda: log.append("theirs")}
+    found = host_time.microseconds(device, calls)  # type: ignore[arg-type]
+    batch = host_time.BATCH
+    assert log.count("ours") == log.count("theirs") == host_time.CALLS + batch
+    turns = ["wait", *["ours"] * batch, "wait", *["theirs"] * batch]
+    assert log[2 * batch :] == turns * (host_time.CALLS // batch) + ["wait"]
+    assert found == dict.fromkeys(calls, pytest.approx(1e6 / batch))
 
 
 def test_allocations_are_counted_by_pytorch() -> None:
