@@ -100,7 +100,7 @@ from typing import Any
 from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.build import find, find_each
 from .access.blocks import lower_load as lower_block_load
-from .access.element_accesses import lower_element_load, lower_element_store
+from .access.element_accesses import lower_element_load, lower_element_rest, lower_element_store
 from .access.loads import lower_live, lower_load, lower_position
 from .access.peeling import peel
 from .access.row_ends import lower_lead
@@ -108,6 +108,7 @@ from .access.stores import lower_store
 
 LOWERED: dict[str, Callable[[Any], None]] = {
     "fold.load": lambda op: lower_load(op, None),
+    "fold.element_rest": lower_element_rest,
     "fold.element_load": lower_element_load,
     "fold.element_store": lower_element_store,
     "fold.block_load": lower_block_load,

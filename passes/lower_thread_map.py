@@ -92,15 +92,16 @@ func.func @negate(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>, %row: i32, %on: i1, %begin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..compiler.driver.pipeline import Pass
-from ..compiler.ir.build import before, find, integer, replace
+from ..compiler.ir.build import before, find, i32, integer, replace
 from ..compiler.ir.combine import width
-from ..compiler.ir.dialect.access import AXES
+from ..compiler.ir.dialect.access import ACCESS, AXES
 from ..compiler.ir.dialect.base import int_attr, str_attr
 from ..compiler.ir.mlir import arith, ir, scf
+from ..compiler.ir.unrolled_loops import rolled
 from .access.peeling import after
 
 
@@ -126,6 +127,10 @@ class _Walk:
         self.begin, self.end, *first = op.operands
         self.first = first[0] if first else None
         self.step, self.unroll = int_attr(op, "step"), int_attr(op, "unroll")
+        self.rolled = "rolled" in op.attributes and self.unroll > 1
+        if self.rolled:
+            self.ops = self.moved_before(op)
+        self.stores = [o for o in self.ops if o.name == "fold.element_store"]
         self.lanes = max(_along_reduced(o) for o in self.ops if o.name == "fold.element_store")
 
     def number(self, value: int) -> Any:
@@ -134,6 +139,9 @@ class _Walk:
     def lower(self) -> None:
         """Writes the loop and the groups around it."""
         begin, group = self.begin, self.unroll * self.step
+        if self.rolled and self.first is not None:
+            self.lower_ends()
+            return
         if self.first is not None:
             some = arith.cmpi(arith.CmpIPredicate.slt, self.first, self.end)
             self.edge(begin, some)
@@ -146,6 +154,35 @@ class _Walk:
         if self.unroll > 1 or self.lanes > 1:
             self.edge(after(begin, limit, group))
 
+    def moved_before(self, op: Any) -> list[Any]:
+        """The ops of the body without those that are the same for all accesses, which go before the walk."""
+        varying, left = {*self.block.arguments}, []
+        for o in self.ops:
+            if o.name.startswith("fold.") or not varying.isdisjoint(o.operands):
+                varying |= {*o.results}
+                left.append(o)
+            else:
+                o.move_before(op)
+        return left
+
+    def lower_ends(self) -> None:
+        """Writes a loop of two turns, one for the group at each end of the row; in the first also those between."""
+        group = self.number(self.unroll * self.step)
+        zero, one, two = map(self.number, range(3))
+        limit = arith.subi(self.end, self.number((self.unroll - 1) * self.step + self.lanes - 1))
+        some = arith.cmpi(arith.CmpIPredicate.slt, self.first, self.end)
+        turns = scf.ForOp(zero, two, one, [self.begin])
+        with ir.InsertionPoint(turns.body):
+            (begin,) = turns.inner_iter_args
+            self.edge(begin, some)
+            following = arith.addi(begin, group)
+            is_first = arith.cmpi(arith.CmpIPredicate.eq, turns.induction_variable, zero)
+            loop = scf.ForOp(following, arith.select(is_first, limit, begin), group)
+            with ir.InsertionPoint(loop.body):
+                self.group(loop.induction_variable, whole=True)
+                scf.YieldOp([])
+            scf.YieldOp([after(following, limit, self.unroll * self.step)])
+
     def edge(self, begin: Any, some: Any = None) -> None:
         """Writes the group that begins at ``begin``, of which some accesses may not exist, if the first one does.
 
@@ -154,13 +191,42 @@ class _Walk:
         exists = arith.cmpi(arith.CmpIPredicate.slt, begin, self.end)
         branch = scf.IfOp(exists if some is None else arith.andi(some, exists))
         with ir.InsertionPoint(branch.then_block):
-            self.group(begin, whole=False)
+            self.one_by_one(begin) if self.rolled else self.group(begin, whole=False)
             scf.YieldOp([])
+
+    def one_by_one(self, begin: Any) -> None:
+        """Writes a group in a loop over its accesses: they are read before the first one is written."""
+        (argument,) = self.block.arguments
+        loads = [o for o in self.ops if o.name == "fold.load"]
+        others = [o for o in self.ops if o not in loads and o not in self.stores]
+        accesses = []
+        for u, r in enumerate(self.starts(begin)):
+            mapping = {argument: self.existing(r, begin) if u else begin}
+            self.copy(loads, mapping, whole=False, at_once=True)
+            accesses.append([r, mapping[argument], *(mapping[o.results[0]] for o in loads)])
+
+        def turn(_: Any, own: Sequence[Any], so_far: Sequence[Any]) -> tuple[list[Any], Sequence[Any]]:
+            r, there, *found = own
+            mapping = {argument: there, **dict(zip((o.results[0] for o in loads), found, strict=True))}
+            for o in filter(_is_cut, loads):
+                mapping[o.results[0]] = self.completed(o, mapping, there)
+            self.copy(others, mapping, whole=False)
+            self.copy(self.stores, mapping | {argument: r}, whole=False)
+            return [], so_far
+
+        rolled(accesses, [], turn, [i32(0), i32(self.unroll), i32(1)])
+
+    def completed(self, load: Any, mapping: Mapping[Any, Any], r: Any) -> Any:
+        """The fragment of a load at ``r``, of which ``mapping`` has what was read at once."""
+        base, kept, _, *layout = load.operands
+        found = mapping[load.results[0]]
+        operands = [found, base, kept, r, self.first, self.end, *layout]
+        attributes = dict(load.attributes.items())
+        return ir.Operation.create("fold.element_rest", [found.type], operands, attributes, loc=load.location).result
 
     def group(self, begin: Any, *, whole: bool) -> None:
         """Writes ``unroll`` copies of the body: first all but the stores, then the stores."""
-        (argument,), stores = self.block.arguments, [o for o in self.ops if o.name == "fold.element_store"]
-        starts = [arith.addi(begin, self.number(u * self.step)) if u else begin for u in range(self.unroll)]
+        (argument,), stores, starts = self.block.arguments, self.stores, self.starts(begin)
         copies: list[dict[Any, Any]] = []
         for u, r in enumerate(starts):
             copies.append({argument: r if whole or not u else self.existing(r, begin)})
@@ -168,23 +234,36 @@ class _Walk:
         for r, mapping in zip(starts, copies, strict=True):
             self.copy(stores, mapping | {argument: r}, whole=whole)
 
+    def starts(self, begin: Any) -> list[Any]:
+        """Where the accesses of the group at ``begin`` begin."""
+        return [arith.addi(begin, self.number(u * self.step)) if u else begin for u in range(self.unroll)]
+
     def existing(self, r: Any, first: Any) -> Any:
         """The access at ``r``, or the thread's own access at ``first`` in place of one that does not exist."""
         return arith.select(arith.cmpi(arith.CmpIPredicate.slt, r, self.end), r, first)
 
-    def copy(self, ops: Sequence[Any], mapping: dict[Any, Any], *, whole: bool) -> None:
-        """Copies ops of the body, and adds their results to ``mapping``."""
+    def copy(self, ops: Sequence[Any], mapping: dict[Any, Any], *, whole: bool, at_once: bool = False) -> None:
+        """Copies ops of the body, and adds their results to ``mapping``.
+
+        With ``at_once`` loads that may be cut are to be completed.
+        """
         for op in ops:
             operands = [mapping.get(v, v) for v in op.operands]
             name, attributes = op.name, dict(op.attributes.items())
             if name == "fold.load" and not whole and int_attr(op, "reduced_rank"):
                 name = "fold.element_load"
                 operands[3:3] = [self.begin if self.first is None else self.first, self.end]
+                attributes |= {"at_once": ir.BoolAttr.get(True)} if at_once and _is_cut(op) else {}
             elif name in ("fold.element_store", "fold.held"):
                 attributes["whole"] = ir.BoolAttr.get(whole)
             types = [r.type for r in op.results]
             new = ir.Operation.create(name, types, operands, attributes, loc=op.location)
             mapping.update(zip(op.results, new.results, strict=True))
+
+
+def _is_cut(load: Any) -> bool:
+    """Whether an end of the row may cut the accesses of a load."""
+    return str_attr(load, "access", ACCESS) == "shifted"
 
 
 def _along_reduced(store: Any) -> int:

@@ -57,19 +57,19 @@ func.func @thread(%begin: i32, %end: i32, %x: vector<2xf32>) -> f32 {
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from functools import partial, reduce
 from typing import Any
 
 from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.anchored import Anchored, anchored
 from ..compiler.ir.build import before, find, i32, replace
-from ..compiler.ir.combine import clone_block, combine, horizontal, pack, splat, tree, unpack, width
+from ..compiler.ir.combine import clone, clone_block, combine, horizontal, pack, splat, tree, unpack, width
 from ..compiler.ir.combine_reader import Combine, Formula
 from ..compiler.ir.dialect.base import element, int_attr
 from ..compiler.ir.lane_exchange import gathered
 from ..compiler.ir.uniform_fragments import independent, uniform
-from ..compiler.ir.unrolled_loops import REPEATED, unrolled
+from ..compiler.ir.unrolled_loops import REPEATED, rolled, unrolled
 from .access.blocks import lower_reduce
 from .access.thread_loop import combines_lanes, walked
 from .words.byte_reductions import lower as lower_bytes
@@ -77,6 +77,9 @@ from .words.extremes import lower as lower_extremes
 from .words.matrix_sums import lower as lower_sums
 from .words.narrow_argmin import lower as lower_argmin
 from .words.shared_anchor import SharedAnchor
+
+Join = Callable[[list[Any], list[Any]], list[Any]]
+"""A function from a state and fragments to the state combined with them."""
 
 
 def _run(module: Any) -> None:
@@ -102,6 +105,8 @@ def _lower(op: Any) -> None:
         join = shared.join if shared else partial(_joined, found, region)
 
         def step(state: list[Any], starts: list[Any]) -> list[Any]:
+            if "rolled" in op.attributes:
+                return _one_by_one(body.blocks[0], starts, even, join, state)
             fragments = _fragments(body.blocks[0], starts, even)
             groups = [[f] for f in fragments] if "chain" in op.attributes else [fragments]
             if joins:
@@ -135,6 +140,39 @@ def _of_lanes(region: Any, fragments: list[list[Any]], lanes: int) -> list[Any]:
     """The elements of several accesses of ``lanes`` neighbouring lanes combined, in order: one state, which all get."""
     states = [horizontal(region, f, max(width(v.type) for v in f)) for f in fragments]
     return gathered(region, states, lanes)
+
+
+def _one_by_one(block: Any, starts: Sequence[Any], even: Set[int], join: Join, state: list[Any]) -> list[Any]:
+    """The state combined with what the accesses at ``starts`` give: all are read before a loop combines them."""
+    *ops, last = [o.operation for o in block.operations]
+    loads = [o for o in ops if o.name == "llvm.load"]
+    before = around(loads, ops)
+    found = []
+    for start in starts:
+        mapping = {block.arguments[0]: start}
+        clone(before, mapping, 1)
+        found.append([start, *(mapping[o.results[0]] for o in loads)])
+
+    def turn(_: Any, own: Sequence[Any], so_far: Sequence[Any]) -> tuple[list[Any], Sequence[Any]]:
+        mapping = dict(zip([block.arguments[0], *(o.results[0] for o in loads)], own, strict=True))
+        clone([o for o in ops if o not in loads], mapping, 1)
+        made = [mapping.get(x, x) for v in last.operands for x in unpack(v)]
+        return [], join(list(so_far), [_scalars(made, even)])
+
+    _, (_, state) = rolled(found, [], turn, [i32(0), i32(len(starts)), i32(1)], state)
+    return state
+
+
+def around(ends: Sequence[Any], ops: Sequence[Any]) -> list[Any]:
+    """Those of ``ops``, in order, from which the results of ``ends`` follow, and these."""
+    found, own = list[Any](), {r: o for o in ops for r in o.results}
+    waiting = list(ends)
+    while waiting:
+        op = waiting.pop()
+        if op not in found:
+            found.append(op)
+            waiting += [own[v] for v in op.operands if v in own]
+    return [o for o in ops if o in found]
 
 
 def _joined(found: Anchored | None, region: Any, state: list[Any], fragments: list[list[Any]]) -> list[Any]:

@@ -28,7 +28,7 @@ def unrolled(
     numbers: Sequence[Any],
     carried: Sequence[Any] = (),
 ) -> tuple[list[list[Any]], list[Any]]:
-    """A loop with a turn for each of ``items``.
+    """A loop with a turn for each of ``items``, which a pass unrolls.
 
     Args:
         items: the values of each turn, alike in number and types.
@@ -40,11 +40,27 @@ def unrolled(
     Returns:
         What each turn makes, and what the last one carries on.
     """
+    loop, found = rolled(items, types, turn, numbers, carried)
+    if loop is not None:
+        loop.attributes[UNROLLED] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), len(items))
+    return found
+
+
+def rolled(
+    items: Sequence[Sequence[Any]],
+    types: Sequence[Any],
+    turn: Turn,
+    numbers: Sequence[Any],
+    carried: Sequence[Any] = (),
+) -> tuple[Any, tuple[list[list[Any]], list[Any]]]:
+    """The op of a loop that stays one, None where turns make no ops, and what ``unrolled`` returns.
+
+    Its values move from register to register in each turn: it is for code that few threads reach.
+    """
     count, n, k = len(items), len(items[0]), len(types)
     empty = [llvm.mlir_undef(t) for t in types]
     begin = [*carried, *(v for own in items for v in own), *(e for _ in items for e in empty)]
     loop = scf.ForOp(*numbers, begin)
-    loop.operation.attributes[UNROLLED] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), count)
     first = len(carried)
     with ir.InsertionPoint(loop.body):
         given, own = list(loop.inner_iter_args)[:first], list(loop.inner_iter_args)[first:]
@@ -54,12 +70,12 @@ def unrolled(
         scf.YieldOp([*on, *own[n : count * n], *own[:n], *own[count * n + k :], *made])
     if len(loop.body.operations) == 1:  # MLIR does not unroll a loop without ops
         loop.operation.erase()
-        return _passed_on(items, turn, numbers[0], carried)
+        return None, _passed_on(items, turn, numbers[0], carried)
     found = list(loop.results)
     outside = {i: v for i, v in enumerate(made) if _block_of(v) != loop.body}  # the same in all turns
     results = found[first + count * n :]
     parts = [[outside.get(i, results[j * k + i]) for i in range(k)] for j in range(count)]
-    return parts, found[:first]
+    return loop.operation, (parts, found[:first])
 
 
 def _passed_on(

@@ -726,3 +726,35 @@ func.func @lanes_that_meet_in_steps(%x: !llvm.ptr<1>, %row: i32, %begin: i32, %e
   }) {step = 128, unroll = 2, joined = 32} : (i32, i32, f32) -> f32
   return %state : f32
 }
+
+// -----
+
+// Rolled: the accesses at both ends of a row that begins anywhere are the two turns of a loop, with the groups between
+// in the first. A pair that lies in the array's memory is combined by a loop again, see lower-thread-reduce.
+// CHECK-LABEL: func.func @both_ends
+func.func @both_ends(%x: !llvm.ptr<1>, %kept: i32, %begin: i32, %first: i32, %end: i32, %stride: i32, %extent: i32)
+    -> f32 {
+  // CHECK:      scf.for %{{.*}} = %c0_i32 to %c2_i32 step %c1_i32 iter_args(%[[AT:.*]] = %{{.*}}, %[[STATE:.*]] = %cst
+  // CHECK:        %[[CUT:.*]] = "fold.thread_reduce"(%[[AT]], %{{.*}}, %[[STATE]]) ({
+  // CHECK:        {chain = true, early = true, once = true, rolled = true, step = 128 : i64, unroll = 2 : i64}
+  // CHECK:        %[[APART:.*]] = "fold.thread_reduce"(%[[AT]], %{{.*}}, %[[CUT]]) ({
+  // CHECK:        {early = true, step = 128 : i64, unroll = 1 : i64}
+  // CHECK:        %[[ALL:.*]] = "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[APART]]) ({
+  // CHECK:        {early = true, step = 128 : i64, unroll = 2 : i64}
+  // CHECK:        scf.yield %{{.*}}, %[[ALL]]
+  %zeros = arith.constant dense<0.0> : vector<2xf32>
+  %s = "fold.thread_reduce"(%begin, %end, %zeros) ({
+  ^bb0(%r: i32):
+    %all = "fold.load"(%x, %kept, %r, %stride, %stride, %extent)
+      {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "shifted"}
+      : (!llvm.ptr<1>, i32, i32, i32, i32, i32) -> vector<2xf32>
+    %live = "fold.live"(%r, %first, %end) : (i32, i32, i32) -> vector<2xi1>
+    %used = arith.select %live, %all, %zeros : vector<2xi1>, vector<2xf32>
+    "fold.yield"(%used) : (vector<2xf32>) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {step = 128, unroll = 2, early = true, rolled = true} : (i32, i32, vector<2xf32>) -> f32
+  return %s : f32
+}

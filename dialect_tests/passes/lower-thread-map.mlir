@@ -102,3 +102,35 @@ func.func @columns(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>, %begin: i32, %end: i32, %
   }) {step = 8, unroll = 1} : (i32, i32) -> ()
   return
 }
+
+// Rolled: the groups at both ends of a row are the two turns of a loop. A group reads all its accesses, and then a loop
+// completes and writes them.
+// CHECK-LABEL: func.func @rolled
+// CHECK-SAME:    %[[BEGIN:[a-z0-9]*]]: i32, %[[FIRST:[a-z0-9]*]]: i32, %[[END:[a-z0-9]*]]: i32
+func.func @rolled(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>, %begin: i32, %first: i32, %end: i32, %n: i32, %row: i32, %on: i1,
+                  %one: i32, %extent: i32) {
+  // CHECK:      scf.for %[[TURN:.*]] = %c0_i32 to %c2_i32 step %c1_i32 iter_args(%[[AT:.*]] = %[[BEGIN]])
+  // CHECK:        scf.if
+  // CHECK:          %[[ONE:.*]] = "fold.element_load"(%{{.*}}, %{{.*}}, %[[AT]], %[[FIRST]], %[[END]], {{.*}} at_once = true
+  // CHECK:          %[[OTHER:.*]] = "fold.element_load"{{.*}} at_once = true
+  // CHECK:          scf.for {{.*}} iter_args({{.*}} %[[OWN:.*]] = %[[ONE]], {{.*}} = %[[OTHER]])
+  // CHECK:            %[[WHOLE:.*]] = "fold.element_rest"(%[[OWN]],
+  // CHECK-NEXT:       "fold.element_store"(%[[WHOLE]], {{.*}} whole = false}
+  // Whole groups follow in the first turn alone: in the second their loop ends before it begins.
+  // CHECK:        %[[NEXT:.*]] = arith.addi %[[AT]], %c128_i32
+  // CHECK:        %[[IS_FIRST:.*]] = arith.cmpi eq, %[[TURN]], %c0_i32
+  // CHECK:        %[[LIMIT:.*]] = arith.select %[[IS_FIRST]], %{{.*}}, %[[AT]]
+  // CHECK:        scf.for %{{.*}} = %[[NEXT]] to %[[LIMIT]] step %c128_i32
+  // CHECK-COUNT-2:  "fold.load"
+  "fold.thread_map"(%begin, %end, %first) ({
+  ^bb0(%r: i32):
+    %eight = "fold.load"(%x, %row, %r, %n, %one, %extent)
+      {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "shifted"}
+      : (!llvm.ptr<1>, i32, i32, i32, i32, i32) -> vector<8xf16>
+    "fold.element_store"(%eight, %y, %row, %r, %first, %end, %on, %n, %one)
+      {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "shifted", whole = false}
+      : (vector<8xf16>, !llvm.ptr<1>, i32, i32, i32, i32, i1, i32, i32) -> ()
+    "fold.yield"() : () -> ()
+  }) {step = 64, unroll = 2, rolled = true} : (i32, i32, i32) -> ()
+  return
+}

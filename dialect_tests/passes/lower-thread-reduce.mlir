@@ -817,3 +817,30 @@ func.func @lanes_that_meet_in_steps(%begin: i32, %end: i32, %x: vector<2xi32>) -
   }) {step = 4, unroll = 2, joined = 2} : (i32, i32, i32) -> i32
   return %state : i32
 }
+
+// -----
+
+// Rolled: both accesses are read before a loop combines them, one after another.
+// CHECK-LABEL: func.func @rolled
+func.func @rolled(%x: !llvm.ptr<1>, %begin: i32, %end: i32) -> vector<2xf32> {
+  // CHECK:      scf.if
+  // CHECK:        %[[ONE:.*]] = llvm.load
+  // CHECK:        %[[OTHER:.*]] = llvm.load
+  // CHECK:        %[[SUM:.*]]:{{[0-9]+}} = scf.for {{.*}} iter_args(%[[SO_FAR:.*]] = %cst, {{.*}} %[[OWN:.*]] = %[[ONE]], {{.*}} = %[[OTHER]])
+  // CHECK-NEXT:     %[[SQUARES:.*]] = arith.mulf %[[OWN]], %[[OWN]]
+  // CHECK-NEXT:     arith.addf %[[SO_FAR]], %[[SQUARES]]
+  // CHECK:        scf.yield %[[SUM]]#0
+  %zeros = arith.constant dense<0.0> : vector<2xf32>
+  %s = "fold.thread_reduce"(%begin, %end, %zeros) ({
+  ^bb0(%r: i32):
+    %at = llvm.getelementptr %x[%r] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+    %two = llvm.load %at : !llvm.ptr<1> -> vector<2xf32>
+    %squares = arith.mulf %two, %two : vector<2xf32>
+    "fold.yield"(%squares) : (vector<2xf32>) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {step = 64, unroll = 2, once = true, chain = true, rolled = true} : (i32, i32, vector<2xf32>) -> vector<2xf32>
+  return %s : vector<2xf32>
+}

@@ -47,9 +47,10 @@ def lower_element_load(op: Any) -> None:
     along = str_attr(op, "axis", ("kept", "reduced"))
     with before(op):
         if access == "shifted":
-            at, readable = offset(op, kept, reduced, LOAD), op.operands[len(op.operands) - 1]
-            whole = arith.ori(_inside(reduced, first, end, width(t)), is_readable(at, width(t), readable))
-            value = _if_else(whole, [t], lambda: [load(base, at, t)], lambda: [fragment(_apart(op))])[0]
+            at, at_once = offset(op, kept, reduced, LOAD), "at_once" in op.attributes
+            beside = (lambda: [llvm.mlir_undef(t)]) if at_once else (lambda: [fragment(_apart(op))])
+            whole = _is_whole(op, at, reduced, first, end)
+            value = _if_else(whole, [t], lambda: [load(base, at, t)], beside)[0]
         elif access == "unaligned":
             value = _taken_out(op)
         elif access in ("aligned", "reversed", "bits") or along == "kept":
@@ -62,6 +63,20 @@ def lower_element_load(op: Any) -> None:
         else:
             value = fragment(_apart(op))
         replace(op, [value])
+
+
+def lower_element_rest(op: Any) -> None:
+    """Lowers what completes a load to a branch in which single elements are read."""
+    found, _, kept, reduced, first, end = list(op.operands)[: LOAD + 1]
+    with before(op):
+        whole = _is_whole(op, offset(op, kept, reduced, LOAD + 1), reduced, first, end)
+        replace(op, _if_else(whole, [found.type], lambda: [found], lambda: [fragment(_apart(op, 1))]))
+
+
+def _is_whole(op: Any, at: Any, reduced: Any, first: Any, end: Any) -> Any:
+    """Whether a shifted access at offset ``at`` is read at once: it lies in the row, or can be read beside it."""
+    lanes, readable = width(op.results[0].type), op.operands[len(op.operands) - 1]
+    return arith.ori(_inside(reduced, first, end, lanes), is_readable(at, lanes, readable))
 
 
 def is_readable(at: Any, lanes: int, readable: Any) -> Any:
@@ -157,12 +172,13 @@ def _zeros(t: Any) -> Any:
     return arith.constant(t, zero if width(t) == 1 else ir.DenseElementsAttr.get_splat(t, zero))
 
 
-def _apart(op: Any) -> list[Any]:
+def _apart(op: Any, before: int = 0) -> list[Any]:
     """The elements of a fragment, read one by one: those that lie in the row, and one of them for each other one.
 
-    The branch gives single elements, so that no thread waits for them in it.
+    The branch gives single elements, so that no thread waits for them in it. ``before`` says how many operands stand
+    before those of the load.
     """
-    base, kept, reduced, first, end = list(op.operands)[:LOAD]
+    base, kept, reduced, first, end = list(op.operands)[before : before + LOAD]
     t, index = op.results[0].type, reduced.type
     single = partial(load_bits if str_attr(op, "access", ELEMENT_ACCESS) in OF_BITS else load, base)
     low = arith.maxsi(reduced, first) if width(t) > 1 else reduced
@@ -172,7 +188,7 @@ def _apart(op: Any) -> list[Any]:
         high = arith.subi(behind, integer(index, 1))
         indices = [arith.addi(reduced, integer(index, j)) if j else reduced for j in range(width(t))]
         own = [arith.minsi(arith.maxsi(r, low), high) for r in indices] if width(t) > 1 else indices
-        return [single(at, element(t)) for at in offsets(op, kept, own, LOAD)]
+        return [single(at, element(t)) for at in offsets(op, kept, own, before + LOAD)]
 
     some = arith.cmpi(arith.CmpIPredicate.slt, low, behind)
     return _if_else(some, [element(t)] * width(t), read, lambda: [_zeros(element(t))] * width(t))

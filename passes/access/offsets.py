@@ -11,7 +11,7 @@ from ...compiler.ir.dialect.base import int_attr, str_attr
 from ...compiler.ir.mlir import arith, ir
 from ...compiler.plan.fields import IN_TILE
 
-ELEMENTWISE = ("fold.load", "fold.element_load", "fold.element_store", "fold.hold")
+ELEMENTWISE = ("fold.load", "fold.element_load", "fold.element_rest", "fold.element_store", "fold.hold")
 """The accesses to elements, by both indices."""
 SIDE_BY_SIDE = ("aligned", "shifted", "unaligned", "period", "staggered", "tile", "bits")
 """Access methods of loads whose vectors are contiguous in memory: the stride along the vector's axis is 1."""

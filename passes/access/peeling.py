@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+from ...compiler.ir.anchored import anchored
 from ...compiler.ir.build import before, integer, replace
-from ...compiler.ir.combine import width
+from ...compiler.ir.combine import horizontal, pack, unpack, width
+from ...compiler.ir.combine_reader import Combine
 from ...compiler.ir.dialect.access import ACCESS
 from ...compiler.ir.dialect.base import int_attr, str_attr
-from ...compiler.ir.mlir import arith, ir
+from ...compiler.ir.mlir import arith, ir, scf
 from ...compiler.target import WARP
 from .joined_steps import walk_alike, walk_shifted_alike
 from .loads import Window, lower_body
@@ -67,6 +70,7 @@ class LoopChain:
         self.step, self.unroll = int_attr(op, "step"), int_attr(op, "unroll")
         self.reach = self.step if "joined" in op.attributes else self.lanes
         self.together = short(op.regions[1])
+        self.rolled = "rolled" in op.attributes and anchored(Combine.of(op.regions[1])) is None
         self.single_group = "once" in op.attributes and self.together and live is not None
 
     def add(self, begin: Any, end: Any, unroll: int, window: Window | None = None, *, once: bool = False) -> None:
@@ -77,8 +81,12 @@ class LoopChain:
         loop = self.op.clone()
         loop.operands[0], loop.operands[1], loop.operands[2] = begin, end, self.state
         loop.attributes["unroll"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), unroll)
-        if window and not window.whole and unroll > 1:
-            loop.attributes["chain"] = ir.BoolAttr.get(True)
+        cut = window is not None and not window.whole and unroll > 1
+        for name, is_so in {"chain": cut, "rolled": cut and self.rolled}.items():
+            if is_so:
+                loop.attributes[name] = ir.BoolAttr.get(True)
+            elif name in loop.attributes:
+                del loop.attributes[name]
         if once:
             loop.attributes["once"] = ir.BoolAttr.get(True)
         elif "once" in loop.attributes:
@@ -110,7 +118,7 @@ class LoopChain:
             self.add(begin, limit, self.unroll, Window(None, limit, last, whole=True), once=True)
         else:
             self.add(begin, limit, 1)
-        if lanes > 1:
+        if lanes > 1 and "uncut" not in self.op.attributes:
             self.add(after(begin, limit, self.step), end, 1, Window(None, end), once=True)
 
     def final(self, begin: Any, limit: Any) -> Any:
@@ -122,6 +130,9 @@ class LoopChain:
     def held(self, begin: Any, end: Any) -> None:
         """Appends the loops of a row that begins and ends anywhere, and waits in slots that can be read as a whole."""
         window, t = Window(self.live.operands[1], end), begin.type
+        if self.rolled:
+            self.ends(begin, end, partial(self.one_by_one, window=window))
+            return
         self.add(begin, end, self.unroll, window, once=True)
         begin = self.groups(arith.addi(begin, integer(t, self.unroll * self.step)), end)
         self.add(begin, end, self.unroll, window, once=True)
@@ -130,11 +141,38 @@ class LoopChain:
         """Appends the loops of a row that begins and ends anywhere: the first and last accesses may be cut."""
         early = "early" in self.op.attributes
         ends = RowEnds(loads, self.live.operands[1], end, self.lanes, early=early)
+        if self.rolled:
+            self.ends(begin, end, partial(self.edge, ends=ends))
+            return
         if self.lanes < self.reach < WARP * self.lanes:
             walk_shifted_alike(self, begin, end, ends)
             return
         begin = self.edge(begin if early else arith.subi(begin, ends.lead), ends)
         self.edge(self.groups(begin, end), ends)
+
+    def ends(self, begin: Any, end: Any, append: Callable[[Any], Any]) -> None:
+        """Appends the accesses at both ends of a row, by ``append``, and the groups between.
+
+        Both ends are turns of a loop, so that their code is written once; groups follow in the first.
+        """
+        t = begin.type
+        zero, one, two = (integer(t, k) for k in range(3))
+        limit = arith.subi(end, integer(t, (self.unroll - 1) * self.step + self.lanes - 1))
+        loop = scf.ForOp(zero, two, one, [begin, *unpack(self.state)])
+        with ir.InsertionPoint(loop.body):
+            at, *state = loop.inner_iter_args
+            self.state = pack(state)
+            following = append(at)
+            first = arith.cmpi(arith.CmpIPredicate.eq, loop.induction_variable, zero)
+            self.add(following, arith.select(first, limit, at), self.unroll)
+            scf.YieldOp([after(following, limit, self.unroll * self.step), *unpack(self.state)])
+        self.state, self.last = pack(list(loop.results)[1:]), None
+
+    def one_by_one(self, begin: Any, window: Window) -> Any:
+        """Appends up to ``unroll`` accesses that a window may cut, one after another; the index after them."""
+        after = arith.addi(begin, integer(begin.type, self.unroll * self.step))
+        self.add(begin, arith.minsi(after, window.end), 1, window)
+        return after
 
     def edge(self, begin: Any, ends: RowEnds) -> Any:
         """Appends up to ``unroll`` accesses in which a row may begin or end; returns the index after them.
@@ -196,6 +234,9 @@ class LoopChain:
 
     def close(self, t: Any) -> list[Any]:
         """The result of the chain, as type ``t``."""
+        if self.last is None:
+            state = unpack(self.state)
+            return [pack(state if t == self.state.type else horizontal(self.op.regions[1], state, self.lanes))]
         self.last.results[0].set_type(t)
         return list(self.last.results)
 

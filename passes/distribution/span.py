@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ...compiler.ir.combine import pack, with_shape
@@ -74,19 +74,26 @@ def end_in_range(kernel: Kernel, place: Place, first: Any, end: Any, vector: int
 
 
 def reduce_span(
-    kernel: Kernel, plan: Plan, span: Span, unroll: int, width: int, read: Callable[[Any], Any], *, early: bool = False
+    kernel: Kernel,
+    plan: Plan,
+    span: Span,
+    unroll: int,
+    width: int,
+    read: Callable[[Any], Any],
+    known: Sequence[str] = (),
 ) -> Any:
     """The stage of the thread: what its elements combine to; along a period, for each element of an access.
 
     Threads are arranged by ``plan``; ``unroll`` accesses of ``width`` elements, which ``read`` makes, are in flight.
-    With ``early`` the first one may begin before the first element.
+    ``known`` are attributes of a ``fold.thread_reduce`` that hold.
     """
     named(span.begin, "begin")
     named(span.end, "end")
     periods = [] if span.period is None else [span.period]
     state = state_type([with_shape(t, width if periods else plan.vector_kept) for t in kernel.states])
     operands = [span.begin, span.end, pack(kernel.neutral(1 if plan.meets_in_steps else width)), *periods]
-    attributes = {"step": span.step, "unroll": unroll} | _known(kernel) | ({"early": True} if early else {})
+    attributes = {"step": span.step, "unroll": unroll} | _known(kernel)
+    attributes |= dict.fromkeys(known, True)
     attributes |= {"summed": plan.lanes_summed} if plan.meet == "mma" else {}
     attributes |= {"joined": plan.lanes} if plan.meets_in_steps else {}
     op = kernel.stage("fold.thread_reduce", [state], operands, attributes, regions=2)

@@ -137,6 +137,8 @@ class ElementLoadOp(Fold.Operation, name="element_load"):  # type: ignore[misc]
     those of the array, or none where other threads write there. An ``unaligned`` access along the reduced axis begins
     anywhere, may be cut as well, and has the same operand. With ``{inside = true}`` the aligned accesses around it are
     known to be readable.
+
+    With ``{at_once = true}`` a ``shifted`` access is undefined if it cannot be read at once; see ``fold.element_rest``.
     """
 
     base: ext.Operand[Any]
@@ -153,8 +155,41 @@ class ElementLoadOp(Fold.Operation, name="element_load"):  # type: ignore[misc]
 
     @coded
     def verify_invariants(op: Any) -> None:  # noqa: N805
-        check_read(op, ELEMENT_ACCESS, 4, ELEMENT_AFTER_LAYOUT)
+        check_read(op, ("shifted",) if "at_once" in op.attributes else ELEMENT_ACCESS, 4, ELEMENT_AFTER_LAYOUT)
         check_fragment(op, op.results[0].type)
+
+
+class ElementRestOp(Fold.Operation, name="element_rest"):  # type: ignore[misc]
+    """Completes the fragment of a ``shifted`` ``fold.element_load`` that reads it at once or not at all.
+
+    ``fold.element_rest found, base, kept, reduced, first, end, layout... {kept_rank, reduced_rank, axis, access}`` is
+    ``found``, what that op found at the same place, or else the elements that count, which are read one by one. So
+    many accesses are on the way before one that is cut is waited for.
+    """
+
+    found: ext.Operand[Any]
+    base: ext.Operand[Any]
+    kept: ext.Operand[Any]
+    reduced: ext.Operand[Any]
+    first: ext.Operand[Any]
+    end: ext.Operand[Any]
+    layout: Sequence[ext.Operand[Any]]
+    fragment: ext.Result[Any]
+    kept_rank: Any
+    reduced_rank: Any
+    axis: Any
+    access: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        str_attr(op, "access", ("shifted",))
+        str_attr(op, "axis", AXES)
+        check_pointer(op, 1, GLOBAL)
+        check_index(op, 2, 3, 4, 5)
+        check_layout(op, 6 + ELEMENT_AFTER_LAYOUT["shifted"], 1)
+        found, t = op.operands[0].type, op.results[0].type
+        check_fragment(op, t)
+        expect(found == t, op, f"a fragment of type {t}", str(found))
 
 
 class GatherLoadOp(Fold.Operation, name="gather_load"):  # type: ignore[misc]

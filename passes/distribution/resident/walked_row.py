@@ -15,7 +15,7 @@ from ....compiler.ir.mlir import arith, ir
 from ....compiler.plan.layout import layout_of
 from ..kernel import Kernel
 from ..span import Span, end_in_range, reduce_span
-from .row_accesses import RowAccesses, wide
+from .row_accesses import RowAccesses, is_cut, wide
 from .row_slots import alternating, hold
 from .row_starts import is_shifted
 from .row_stores import store_elements, store_rows
@@ -60,8 +60,10 @@ class WalkedRow:
         def read(r: Any) -> list[Any]:
             return [wide(self._fragment(v, r, {}), plan.vector) for v in phase.sources]
 
-        early = is_shifted(self.row.kernel)
-        return reduce_span(phase, plan, self.span, self.unroll, plan.vector, read, early=early)
+        kernel = self.row.kernel
+        known = {"early": is_shifted(kernel), "uncut": not is_cut(kernel), "rolled": kernel.plan.resident == "grid"}
+        names = [name for name, is_so in known.items() if is_so]
+        return reduce_span(phase, plan, self.span, self.unroll, plan.vector, read, names)
 
     def _fragment(self, tensor: Any, r: Any, known: dict[Any, Any]) -> Any:
         """The fragment of a tensor, of the access at ``r``."""
@@ -93,6 +95,7 @@ class WalkedRow:
             return
         values.prepare([result for _, result in elements])
         attributes = {"step": self.span.step, "unroll": self.unroll}
+        attributes |= {"rolled": True} if kernel.plan.resident == "grid" else {}
         first = [self.span.first] if is_shifted(kernel) else []
         op = kernel.make_op("fold.thread_map", [], [self.span.begin, self.span.end, *first], attributes, regions=1)
         block = op.regions[0].blocks.append(kernel.index)

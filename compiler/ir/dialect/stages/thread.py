@@ -28,7 +28,7 @@ class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc
     """Combines a thread's own elements.
 
     ``state = fold.thread_reduce begin, end, init, [period] {step, unroll, [once], [places], [numbers], [early],
-    [summed], [joined]} ({body}, {combine})``.
+    [uncut], [rolled], [summed], [joined]} ({body}, {combine})``.
 
     The body takes a reduced index r and yields a state of fragments; it runs for r = begin, begin + step, ... while
     r < end, ``unroll`` accesses at a time (``end`` is such that all of them are wanted). The fragments are combined
@@ -36,7 +36,8 @@ class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc
     ``period`` neighbouring accesses are ``step * period`` elements apart. With ``once`` there is at most one step, at
     begin, if begin < end. With ``places`` the number of an element leaves room for it in 32 bits. ``numbers`` says that
     those of the elements of a lane go ``up`` along the walk, or ``down``. With ``early`` the accesses begin at the
-    boundary before the row, as ``begin`` does, and the ends of the row, which ``fold.live`` knows, may cut them. With
+    boundary before the row, as ``begin`` does, and the ends of the row, which ``fold.live`` knows, may cut them; with
+    ``rolled`` a loop combines those, which is less code. With ``uncut`` no access reaches beyond ``end``. With
     ``summed`` the elements of so many neighbouring lanes are added to a state that all of these lanes get. All lanes of
     the warp take part, also those without accesses. With ``joined`` so many neighbouring lanes join in each step, in
     order, what they yield: all of them make the same steps, and get a state of scalars.
@@ -109,10 +110,10 @@ class BlockReduceOp(Fold.Operation, name="block_reduce"):  # type: ignore[misc]
 class ThreadMapOp(Fold.Operation, name="thread_map"):  # type: ignore[misc]
     """Writes a thread's own elements: a walk that yields nothing.
 
-    ``fold.thread_map begin, end, [first] {step, unroll} ({body})``: the body takes a reduced index r and runs for
-    r = begin, begin + step, ... while r < end, ``unroll`` accesses at a time. Every access begins before ``end``, but
-    the last one may reach beyond it. With ``first`` accesses begin at a boundary, so that the first one may begin
-    before the row, which begins at ``first``.
+    ``fold.thread_map begin, end, [first] {step, unroll, [rolled]} ({body})``: the body takes a reduced index r and runs
+    for r = begin, begin + step, ... while r < end, ``unroll`` accesses at a time. Every access begins before ``end``,
+    but the last one may reach beyond it. With ``first`` accesses begin at a boundary, so that the first one may begin
+    before the row, which begins at ``first``. With ``rolled`` the groups at the ends of a row are written by a loop.
 
     The elements are read by ``fold.load`` or ``fold.held`` and written by ``fold.element_store``, all at r. A load is
     of an access that ``fold.element_load`` has too, or reads what is the same for the whole row. The lowering decides
