@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from ....compiler.ir.combine import unpack, with_shape
@@ -112,7 +113,7 @@ class ChunkWork:
         types = [types_of[v] for v, _ in accesses]
 
         def loaded(row: HeldRow) -> list[Any]:
-            return [x for v in inputs for x in row.read(v)]
+            return [x for v in inputs for (x,) in row.each([v], [types_of[v]], partial(_fragment_of, v))]
 
         found = self.if_there(types, lambda: self.accessed(types, loaded), lambda: [llvm.mlir_undef(t) for t in types])
         for (v, j), fragment in zip(accesses, found, strict=True):
@@ -194,3 +195,8 @@ class ChunkWork:
             return list(make(self.row))
         whole, cut = (lambda w=w: make(self.row.apart(whole=w)) for w in (True, False))
         return branched(self.inner, types, whole, cut)
+
+
+def _fragment_of(v: Any, row: HeldRow, j: int) -> list[Any]:
+    """The fragment of a tensor in an access."""
+    return [row.fragment(v, j)]

@@ -18,7 +18,7 @@ from ....compiler.ir.combine import clone_block, pack, unpack, with_shape
 from ....compiler.ir.combine_reader import Combine
 from ....compiler.ir.dialect.base import element, state_type
 from ....compiler.ir.mlir import arith, gpu, ir, scf
-from ....compiler.ir.unrolled_loops import REPEATED, rolled, unrolled
+from ....compiler.ir.unrolled_loops import REPEATED, unrolled
 from ....compiler.plan.fields import TRANSPOSED
 from ....compiler.plan.layout import layout_of
 from ....compiler.postorder import postorder
@@ -160,27 +160,6 @@ class HeldRow:
         """Whether the aligned accesses around access ``j`` lie in the row in every thread."""
         middle = all(self._is_middle(k, beside=1) for k in self._like(j))
         return middle and not self.row.kernel.plan.is_far and bool(self.row.kernel.phases)
-
-    def read(self, v: Any) -> list[Any]:
-        """The fragments of an input in all accesses.
-
-        All are on the way before single elements are read of one that an end of the row cuts.
-        """
-        scalar, i = element(v.type), ir.BlockArgument(v).arg_number
-        t = with_shape(scalar, self.row.kernel.plan.vector)
-        if self.whole or self.row.kernel.facts.access[i] != "shifted" or len(self.starts) < REPEATED:
-            return [x for (x,) in self.each([v], [t], lambda row, j: [row.fragment(v, j)])]
-        numbers = [self.row.kernel.number(k) for k in (0, len(self.starts), 1)]
-
-        def at_once(_: Any, own: Sequence[Any], __: Any) -> tuple[list[Any], list[Any]]:
-            return [self.row.load(i, scalar, own[0], whole=False, at_once=True)], []
-
-        def completed(_: Any, own: Sequence[Any], __: Any) -> tuple[list[Any], list[Any]]:
-            return [self.row.completed(i, own[1], own[0])], []
-
-        first, _ = unrolled([[r] for r in self.starts], [t], at_once, numbers)
-        accesses = [[r, x] for r, (x,) in zip(self.starts, first, strict=True)]
-        return [x for (x,) in rolled(accesses, [t], completed, numbers)[1][0]]
 
     def part(self, first: int, count: int) -> HeldRow:
         """So many of the accesses, from number ``first`` on."""
@@ -367,11 +346,7 @@ class HeldRow:
 
         accesses = [[self.starts[j], *(self.fragments[j][v] for v in given)] for j in run]
         numbers = [kernel.number(k) for k in (run[0], run[-1] + 1, 1)]
-        is_read = any(isinstance(v, ir.BlockArgument) for v in made)  # a turn would wait for it
-        if kernel.plan.resident == "l2" and not self.is_whole(run[0]) and not is_read:
-            _, (parts, _) = rolled(accesses, [*types, *extra], turn, numbers)
-        else:
-            parts, _ = unrolled(accesses, [*types, *extra], turn, numbers)
+        parts, _ = unrolled(accesses, [*types, *extra], turn, numbers)
         for j, part in zip(run, parts, strict=True):
             self.fragments[j].update(zip(carried, part[len(types) :], strict=True))
         return [part[: len(types)] for part in parts]

@@ -108,10 +108,10 @@ class RowAccesses:
         """The pointer to an input or an output."""
         return self.hinted.get((role, number)) or self.kernel.arg(role, number)
 
-    def load(self, operand: int, t: Any, r: Any, *, whole: bool, inside: bool = False, at_once: bool = False) -> Any:
+    def load(self, operand: int, t: Any, r: Any, *, whole: bool, inside: bool = False) -> Any:
         """The elements of an input in the access at ``r``, which lies in the row as a ``whole``, or else maybe not.
 
-        ``inside`` says that the aligned accesses around it do. What is read ``at_once`` alone is to be ``completed``.
+        ``inside`` says that the aligned accesses around it do.
         """
         kernel, access = self.kernel, self.kernel.facts.access[operand]
         if access == "number":
@@ -128,16 +128,7 @@ class RowAccesses:
         operands = [*at, *bounds, *layout]
         if inside and access == "unaligned" and operand not in kernel.facts.waiting:  # no result takes its place
             attributes["inside"] = True
-        attributes |= {"at_once": True} if at_once else {}
         return kernel.make("fold.element_load", t, operands, attributes, kernel.plan.vector)
-
-    def completed(self, operand: int, found: Any, r: Any) -> Any:
-        """The elements of an input in the access at ``r``, of which ``found`` was read at once."""
-        kernel, facts = self.kernel, self.kernel.facts
-        attributes = load_attributes(facts.kept_rank, facts.reduced_rank, kernel.plan.fast, facts.access[operand])
-        at, bounds = [self.pointer("input", operand), self.place.start, r], [self.chunk.first, self.chunk.limit]
-        operands = [found, *at, *bounds, *layout_of_operand(kernel, operand), *self._after_layout(operand)]
-        return kernel.make_op("fold.element_rest", [found.type], operands, attributes).results[0]
 
     def from_start(self, operand: int, r: Any, access: str) -> tuple[tuple[int, int], tuple[list[Any], ...]]:
         """The ranks of the layout of an access from ``starts`` on; where ``r`` is, the layout, the row's bounds."""
