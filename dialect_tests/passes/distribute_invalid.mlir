@@ -92,9 +92,9 @@ func.func @no_access(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
 
 // -----
 
-// expected-error @below {{WF323: fold.plan of @another_field has no field colour: it has fast walk vector unroll lanes warps warps_kept tile_bytes cluster cta exchange coarsening finish tree}}
+// expected-error @below {{WF323: fold.plan of @another_field has no field xyz: it has fast walk vector unroll lanes warps warps_kept tile_bytes cluster cta exchange coarsening finish tree}}
 func.func @another_field(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
-    fold.plan = {colour = 1, fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
+    fold.plan = {xyz = 1, fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, access = ["strided"], store_vector = false,
