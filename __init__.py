@@ -28,6 +28,7 @@ _HOME = {
     **dict.fromkeys(PACKING, ".runtime.programs.packing"),
     **dict.fromkeys(("program", "ArrayFunction"), ".runtime.programs.function"),
     **dict.fromkeys(PROGRAMS, ".runtime.programs.library"),
+    **dict.fromkeys(("scan",), ".runtime.programs.scans"),
     **dict.fromkeys(("stop_gradient", "value_and_grad", "vjp"), ".runtime.programs.gradients"),
     **dict.fromkeys(("Compiled",), ".runtime.compiled"),
     **dict.fromkeys(("load",), ".runtime.load"),

@@ -83,6 +83,10 @@ from .runtime.programs.library import (
     batch_norm_backward as batch_norm_backward,
     clip_backward as clip_backward,
     cross_entropy as cross_entropy,
+    cummax as cummax,
+    cummin as cummin,
+    cumulative_prod as cumulative_prod,
+    cumulative_sum as cumulative_sum,
     dropout as dropout,
     dropout_backward as dropout_backward,
     group_norm as group_norm,
@@ -91,6 +95,7 @@ from .runtime.programs.library import (
     leaky_relu as leaky_relu,
     leaky_relu_backward as leaky_relu_backward,
     log_softmax as log_softmax,
+    logcumsumexp as logcumsumexp,
     nll_loss as nll_loss,
     normalize as normalize,
     quantize as quantize,
@@ -105,6 +110,9 @@ from .runtime.programs.library import (
 from .runtime.programs.packing import (
     pack as pack,
     unpack as unpack,
+)
+from .runtime.programs.scans import (
+    scan as scan,
 )
 from .runtime.segments import (
     segment_reduce as segment_reduce,

@@ -30,6 +30,13 @@ CTA: Stage = ("fold.cta_reduce", "lower-cta-reduce")
 PERIOD: Stage = ("fold.period_reduce", "lower-period-reduce")
 CLUSTER: Stage = ("fold.cluster_reduce", "lower-cluster-reduce")
 GRID: Stage = ("fold.grid_finish", "lower-grid-finish")
+SCANS: dict[str, tuple[Stage, ...]] = {
+    "register": (("fold.thread_scan", "lower-thread-scan"),),
+    "lane": (("fold.warp_scan", "lower-warp-scan"),),
+    "warp": (("fold.shared_store", "lower-shared-store"), ("fold.interwarp_scan", "lower-interwarp-scan")),
+    "grid": (("fold.leave", "lower-tagged-states"), ("fold.seen", "lower-tagged-states")),
+}
+"""The stages of each level of a scan."""
 TICKETS: Stage = ("fold.await", "lower-tickets")
 NOTHING = "nothing to combine"
 _SELDOM = ("tile_bytes", "cluster", "cta", "exchange", "coarsening", "tree")
@@ -64,6 +71,8 @@ def of(ready: Prepared) -> list[Level]:
     A CTA that copies its elements then reduces ``plan.slots`` results at a time.
     """
     plan, run = ready.choice.plan, ready.choice.run
+    if plan.is_chain:
+        return levels(plan, run)
     if not ready.program.reduces:
         return [replace(level, stages=(), idle=NOTHING) for level in levels(plan, run)]
     each = min(ready.geometry.n_kept, run.units * (1 if plan.resident else tiles.results(ready.geometry)))
@@ -79,7 +88,17 @@ def _rest(ready: Prepared) -> list[Level]:
 
 
 def levels(plan: Plan, run: Launch) -> list[Level]:
-    """The levels from the thread outwards."""
+    """The levels from the thread outwards. Each level of a scan has stages if it has several parts of a row."""
+    found = _levels(plan, run)
+    if not plan.is_chain:
+        return found
+    several = {"register": plan.vector_reduced > 1, "lane": plan.lanes > 1, "warp": plan.warps > 1}
+    several["grid"] = run.split > 1
+    return [replace(own, stages=SCANS[own.name] * several[own.name], idle="nothing before it") for own in found]
+
+
+def _levels(plan: Plan, run: Launch) -> list[Level]:
+    """The levels of a plan that folds."""
     layout, parts = layout_of(plan), plan.parts(run.split)
     each = -(-run.chunk * run.length // plan.positions)
     if layout.chunked == "flat":
@@ -138,7 +157,8 @@ def stage_words(ready: Prepared) -> str:
 def combine_nodes(ready: Prepared) -> list[Expr]:
     """The nodes of all combines; where none has a line of its own, the folds, which carry the combine function's."""
     own = [n for m in ready.program.monoids for n in walk(m.combine) if n.op != "param"]
-    return own if any(n.where for n in own) else list(ready.program.reduces)
+    folds = [*ready.program.reduces, *([ready.program.scan] if ready.program.scan else [])]
+    return own if any(n.where for n in own) else folds
 
 
 def sources(nodes: Iterable[Expr]) -> list[Location]:

@@ -102,6 +102,7 @@ from .distribution.place import first_place
 from .distribution.resident.phases import distribute_phases
 from .distribution.resident.side_folds import distribute_persistent
 from .distribution.runs import RunWalk
+from .distribution.scan import distribute_scan
 from .distribution.staggered_columns import staggered_place
 from .distribution.tile_copies import tile_walk
 from .distribution.walk import ElementWalk, Walk
@@ -116,7 +117,7 @@ WALKS: dict[str, tuple[Any, Any]] = {
     "whole": (first_place, BlockWalk.of),
 }
 """For each walk of a plan, what gives a thread its place, and what makes its walk from there."""
-PROGRAM = ("fold.reduce", "fold.broadcast", "fold.iota", "fold.count")
+PROGRAM = ("fold.reduce", "fold.scan", "fold.broadcast", "fold.iota", "fold.count")
 """The ops of a tensor program."""
 
 
@@ -151,6 +152,8 @@ def _distribute(kernel: Kernel) -> None:
     with ir.InsertionPoint(kernel.entry.regions[0].blocks[0]):
         if kernel.plan.takes_side:
             distribute_persistent(kernel)
+        elif kernel.scan:
+            distribute_scan(kernel)
         elif kernel.plan.resident:
             distribute_phases(kernel)
         else:

@@ -10,7 +10,9 @@
   reads. Then it counts the wait. A barrier follows.
 
 A counter goes from zero to ``count`` with those that arrive, one further with the signal of the last of them, and on
-with ``count`` waits, the last of which sets it to zero. Where ``all`` signal, none arrives.
+with ``count`` waits, the last of which sets it to zero. Where ``all`` signal, none arrives. Where CTAs arrive
+``alone``, one warp of each does so without a barrier, none signals or waits, and the last of them sets the counter to
+zero.
 
 ```mlir before
 func.func @wait(%counters: !llvm.ptr<1>, %number: i32, %count: i32) {
@@ -53,6 +55,7 @@ from typing import Any
 
 from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.build import address, barrier, before, find_each, i32, load, replace, shared_buffer, store, word_type
+from ..compiler.ir.lane_exchange import lane_id, of_lane
 from ..compiler.ir.mlir import arith, gpu, ir, llvm, nvvm, scf
 
 DEVICE = "device"
@@ -94,6 +97,8 @@ def _shared(op: Any, make: Callable[[], Any]) -> Any:
 
 def _arrive(op: Any) -> list[Any]:
     counters, number, count = op.operands
+    if "alone" in op.attributes:
+        return _arrive_alone(op)
 
     def arrive() -> Any:
         return _increment(address(counters, number, word_type()), _last(count), llvm.AtomicOrdering.acq_rel)
@@ -101,6 +106,21 @@ def _arrive(op: Any) -> list[Any]:
     barrier()
     before = _shared(op, arrive)
     return [arith.cmpi(arith.CmpIPredicate.eq, before, arith.subi(_word(count), i32(1)))]
+
+
+def _arrive_alone(op: Any) -> list[Any]:
+    """The first lane of the warp counts, and tells the others whether its CTA is the last one."""
+    counters, number, count = op.operands
+    last, lane = arith.subi(_word(count), i32(1)), lane_id()
+    branch = scf.IfOp(arith.cmpi(arith.CmpIPredicate.eq, lane, i32(0)), [word_type()], has_else=True)
+    with ir.InsertionPoint(branch.then_block):
+        cell = address(counters, number, word_type())
+        scf.YieldOp([_increment(cell, last, llvm.AtomicOrdering.acq_rel)])
+    with ir.InsertionPoint(branch.else_block):
+        scf.YieldOp([i32(0)])
+    before = of_lane(branch.results[0], i32(0))
+    nvvm.bar_warp_sync(i32(-1))  # by which the others acquire, too
+    return [arith.cmpi(arith.CmpIPredicate.eq, before, last)]
 
 
 def _signal(op: Any) -> list[Any]:

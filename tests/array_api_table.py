@@ -10,7 +10,6 @@ from warpfold.compiler.program.arrays import namespace
 
 REASONS: dict[str, tuple[str, ...]] = {
     "elements move": ("concat", "repeat", "roll", "stack", "tile"),
-    "an element depends on its neighbours": ("cumulative_prod", "cumulative_sum"),
     "elements are sorted or searched": ("argsort", "isin", "searchsorted", "sort"),
     "the shape depends on values": ("nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"),
     "a product of matrices": ("matmul", "tensordot"),

@@ -81,6 +81,7 @@ def level_of_passes() -> dict[str, str]:
         Plan(walk="period"),
         Plan(cta="serial"),
         Plan(cluster=2, finish="last_block"),
+        Plan(resident="chain", vector=2, warps=2, held=1),
     )
     return {step: level.name for plan in plans for level in levels(plan, run) for _, step in level.stages}
 

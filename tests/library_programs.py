@@ -83,6 +83,7 @@ def cases() -> Iterator[Case]:
         for rows, columns in ((3, 1), (5, 7), (4, 37), (2, 1000)):
             yield from _of_rows(t, rows, columns)
     for t in ("f32", "bf16"):
+        yield from _of_scans(t)
         yield from _of_channels(t)
         yield from _of_random_bits(t)
         yield from _of_masks(t)
@@ -114,6 +115,15 @@ def _of_rows(t: str, rows: int, columns: int) -> Iterator[Case]:
         yield Case(f"standardize-{size}", "standardize", {"x": x, "where": where}, {"correction": 1})
         for to in ("float8_e4m3fn", "float8_e5m2", "int8"):
             yield Case(f"quantize-{to}-{size}", "quantize", {"x": x}, {"dtype": to})
+
+
+def _of_scans(t: str) -> Iterator[Case]:
+    """Scans of rows, of columns, and of rows of several chunks."""
+    x = _normal(t, 3, 261)
+    for name in ("cumulative_sum", "cumulative_prod", "cummax", "cummin", "logcumsumexp"):
+        yield Case(f"{name}-{t}", name, {"x": x}, {"axis": 1})
+    yield Case(f"cumulative_sum-columns-{t}", "cumulative_sum", {"x": x}, {"axis": 0, "reverse": True})
+    yield Case(f"cumulative_sum-long-{t}", "cumulative_sum", {"x": _normal(t, 20001)})
 
 
 def _of_channels(t: str) -> Iterator[Case]:

@@ -10,11 +10,11 @@ from . import cases
 from .cases import CASES, PLAIN
 from .peers import AnyCase
 from .programs import cases as programs
-from .programs.cases import BACKWARD, FUSED, MASKS, SHAPES, STANDARD
+from .programs.cases import BACKWARD, FUSED, MASKS, SCANS, SHAPES, STANDARD
 
 LISTS: dict[str, Mapping[str, AnyCase]] = {
     "plain": PLAIN, programs.GROUP: FUSED, "standard": STANDARD, "shapes": SHAPES,
-    "masks": MASKS, "backward": BACKWARD,
+    "masks": MASKS, "backward": BACKWARD, "scan": SCANS,
 }  # fmt: skip
 """The lists of cases with a name: groups are named by their cases."""
 
@@ -41,7 +41,7 @@ def _named(word: str) -> dict[str, AnyCase]:
     """The cases of one item of the list."""
     if word in LISTS:
         return dict(LISTS[word])
-    every: dict[str, AnyCase] = {**CASES, **FUSED, **BACKWARD}
+    every: dict[str, AnyCase] = {**CASES, **FUSED, **BACKWARD, **SCANS}
     if word in cases.GROUPS:
         return {name: case for name, case in every.items() if case.group == word}
     known = {name: case for name, case in every.items() if fnmatchcase(name, word)}
@@ -70,4 +70,4 @@ def _slip(word: str) -> str:
         for part, names in zip(parts, known, strict=False):
             if not any(fnmatchcase(name, part) for name in names):
                 return f" ({part!r} is none of {' '.join(names)})"
-    return near(word, [*cases.GROUPS, *LISTS, *CASES, *FUSED, *BACKWARD])
+    return near(word, [*cases.GROUPS, *LISTS, *CASES, *FUSED, *BACKWARD, *SCANS])

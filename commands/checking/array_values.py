@@ -14,7 +14,7 @@ import numpy as np
 
 from ...compiler.dtypes import BF16, BIT, F16, DType
 from ...compiler.program import numeric
-from ...compiler.program.array_program import ArrayProgram, Fold, Output, Split
+from ...compiler.program.array_program import ArrayProgram, Fold, Output, Scan, Split
 from ...compiler.program.bit_arrays import WORD
 from ...compiler.program.graph import Expr, walk
 from ...compiler.program.numeric import Array
@@ -49,6 +49,8 @@ class Values:
         for e in walk(program.roots):
             if e.op == "fold":
                 self.states[e.digest] = self.fold(e)
+            elif e.op == "scan":
+                self.states[e.digest] = self.scan(e)
             else:
                 self.values[e.digest] = self.value(e)
 
@@ -129,9 +131,36 @@ class Values:
             states = self._joined(fold, states)
         return [self.unfolded(e, s[..., 0]) for s in states]
 
+    def scan(self, e: Expr) -> list[Array]:
+        """The states of a scan at every element: those of twice as many elements in each step."""
+        scan = e.value
+        assert isinstance(scan, Scan)
+        return [self.along(e, x) for x in self.prefixes(scan, [self.rows(e, self.values[a.digest]) for a in e.args])]
+
+    def prefixes(self, scan: Scan, states: list[Array]) -> list[Array]:
+        """The states of the elements up to each along the last axis, or of those before it."""
+        states = [s[..., ::-1] for s in states] if scan.reverse else states
+        distance = 1
+        while distance < states[0].shape[-1]:
+            pairs = [s[..., :-distance] for s in states] + [s[..., distance:] for s in states]
+            joined = self._combined(scan, pairs)
+            states = [np.concatenate([s[..., :distance], j], -1) for s, j in zip(states, joined, strict=True)]
+            distance *= 2
+        if scan.exclusive:
+            pairs_of = zip(states, scan.monoid.identity, strict=True)
+            states = [np.concatenate([np.full_like(s[..., :1], i), s[..., :-1]], -1) for s, i in pairs_of]
+        return [s[..., ::-1] for s in states] if scan.reverse else states
+
+    def along(self, e: Expr, x: Array) -> Array:
+        """What ``rows`` has made of a value of elements, with one axis per dim of the program again."""
+        over = self._over(e)
+        full = [n if e.space >> d & 1 else 1 for d, n in enumerate(self.sizes)]
+        order = [d for d in range(len(full)) if d not in over] + over
+        return x.reshape([full[d] for d in order]).transpose(np.argsort(order))
+
     def rows(self, fold: Expr, x: Array) -> Array:
         """What a fold reduces along the last axis, behind an axis for each other dim of the program."""
-        assert isinstance(fold.value, Fold)
+        assert isinstance(fold.value, Fold | Scan)
         over, space = self._over(fold), fold.space | fold.value.over
         full = [n if space >> d & 1 else 1 for d, n in enumerate(self.sizes)]
         kept = [d for d in range(len(full)) if d not in over]
@@ -145,6 +174,8 @@ class Values:
     def _over(self, e: Expr) -> list[int]:
         """The dims that a fold is over, in the order of the elements."""
         fold = e.value
+        if isinstance(fold, Scan):
+            return list(fold.along)
         assert isinstance(fold, Fold)
         return list(fold.order) or list(self.program.dims_of(fold.over))
 
@@ -152,10 +183,13 @@ class Values:
         """Half as many states: each the combination of two neighbours; the last of an odd number stays alone."""
         n = states[0].shape[-1]
         even = n - n % 2
-        params = [s[..., side:even:2] for side in (0, 1) for s in states]
-        found = numeric.evaluate(fold.monoid.combine, lambda p: params[p.value], self._kind)  # type: ignore[call-overload]
-        made = [np.broadcast_to(found[c.digest], params[0].shape) for c in fold.monoid.combine]
+        made = self._combined(fold, [s[..., side:even:2] for side in (0, 1) for s in states])
         return [np.concatenate([m, s[..., even:]], axis=-1) for m, s in zip(made, states, strict=True)]
+
+    def _combined(self, fold: Fold | Scan, params: list[Array]) -> list[Array]:
+        """The combination of two states, given by their values."""
+        found = numeric.evaluate(fold.monoid.combine, lambda p: params[p.value], self._kind)  # type: ignore[call-overload]
+        return [np.broadcast_to(found[c.digest], params[0].shape) for c in fold.monoid.combine]
 
 
 def _read(program: ArrayProgram, arrays: Sequence[Array]) -> list[Array]:

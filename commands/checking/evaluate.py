@@ -194,6 +194,18 @@ class Tree:
             peaks = [np.maximum(p, _size(k.value).max(axis=1)) for p, k in zip(peaks, values, strict=True)]
         return State([k[:, 0] for k in values], peaks, [r[:, 0] for r in reach])
 
+    def prefixes(self, values: list[Known], reach: list[Array]) -> tuple[list[Known], list[Array]]:
+        """The states of the elements up to each along the last axis: those of twice as many in each step."""
+        distance = 1
+        while distance < values[0].value.shape[1]:
+            first, later, earlier = slice(distance), slice(distance, None), slice(-distance)
+            sides = [[k[:, s] for k in values] for s in (earlier, later)]
+            joined, reached = self._combine(sides, [[r[:, s] for r in reach] for s in (earlier, later)])
+            values = [_joined([k[:, first], j], axis=1) for k, j in zip(values, joined, strict=True)]
+            reach = [np.concatenate([r[:, first], j], axis=1) for r, j in zip(reach, reached, strict=True)]
+            distance *= 2
+        return values, reach
+
     def _combine(self, sides: list[list[Known]], reach: list[list[Array]]) -> tuple[list[Known], list[Array]]:
         """The combined states, and the greatest magnitude of their values in any order."""
         (left, right), memo = sides, dict[str, Known]()

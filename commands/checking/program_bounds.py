@@ -15,7 +15,7 @@ from math import prod
 import numpy as np
 
 from ...compiler.dtypes import BIT, DType
-from ...compiler.program.array_program import ArrayProgram, Fold, Output
+from ...compiler.program.array_program import ArrayProgram, Fold, Output, Scan
 from ...compiler.program.graph import Expr, walk
 from ...compiler.program.numeric import Array
 from ...compiler.program.storage import encoded_value
@@ -53,7 +53,7 @@ def free_dim(program: ArrayProgram) -> int | None:
         return None
     used: set[int] = set()
     for e in walk(program.roots):
-        if isinstance(e.value, Fold):
+        if isinstance(e.value, Fold | Scan):
             used.update(program.dims_of(e.value.over))
         elif e.op == "iota":
             used.update(e.value)  # type: ignore[arg-type]
@@ -159,6 +159,27 @@ class _Bounds(Values):
         self.folded[e.digest] = unfolded
         return [self.unfolded(e, k.value.reshape(kept)) for k in found]
 
+    def scan(self, e: Expr) -> list[Array]:
+        """The states of a scan; their errors are kept."""
+        assert isinstance(e.value, Scan)
+        graph, forth = e.value.monoid, slice(None, None, -1 if e.value.reverse else 1)
+        states = [self.rows(e, self.values[a.digest]) for a in e.args]
+        *kept, n = states[0].shape
+        given = []
+        for a, s in zip(e.args, states, strict=True):
+            error = None if self.errors[a.digest] is None else self.rows(e, self.errors[a.digest]).reshape(-1, n)  # type: ignore[arg-type]
+            given.append(Known(s.reshape(-1, n), error)[:, forth])
+        tree = Tree(graph, self.how)
+        begun = tree.leaves(given, given[0].value.shape)
+        values, reach = tree.prefixes(begun.values, begun.reach)
+        found = [self._met(e, k, r, t, n) for k, r, t in zip(values, reach, graph.state, strict=True)]
+        if e.value.exclusive:
+            found = [_after(identity, k) for identity, k in zip(graph.identity, found, strict=True)]
+        found = [k[:, forth] for k in found]
+        errors = [None if k.error is None else self.along(e, np.asarray(k.error).reshape(*kept, n)) for k in found]
+        self.folded[e.digest] = errors
+        return [self.along(e, k.value.reshape(*kept, n)) for k in found]
+
     def _met(self, e: Expr, known: Known, reach: Array, t: DType, n: int) -> Known:
         """One value of a state of ``n`` elements by a tree of the plan's depth; one that may overflow has no bound."""
         known = running_error.scaled(known, self.how.weighted(self.depth(e), (n - 1).bit_length(), t))
@@ -166,6 +187,15 @@ class _Bounds(Values):
         if not lost.any():
             return _held(known, t)
         return Known(known.value, np.where(lost, np.inf, 0.0 if known.error is None else known.error))
+
+
+def _after(identity: float, known: Known) -> Known:
+    """What comes before each element of rows: the identity, and then what is known of those up to the one before."""
+    value = np.concatenate([np.full_like(known.value[:, :1], identity), known.value[:, :-1]], 1)
+    if known.error is None:
+        return Known(value)
+    error = np.broadcast_to(known.error, known.value.shape)
+    return Known(value, np.concatenate([np.zeros_like(error[:, :1]), error[:, :-1]], 1))
 
 
 def _held(known: Known, t: DType) -> Known:

@@ -113,6 +113,11 @@ def depth(plan: Plan, run: Launch, times: int = 1, left: int = 1) -> int:
     return chain + above + -(-parts // (positions * deep)) + positions.bit_length() + in_order + deep
 
 
+def depth_of_scan(plan: Plan, run: Launch) -> int:
+    """``depth`` of a scan: every level combines what comes before, one part after another, and lanes in steps."""
+    return plan.vector_reduced + plan.lanes.bit_length() + plan.held + plan.warps + run.split + 3
+
+
 def _chain_of_runs(plan: Plan, run: Launch) -> int:
     """The chain of a thread along runs: the pieces of its warp, and in one piece the groups and both ends."""
     return -(-run.chunk // plan.warps) + -(-run.length // (layout_of(plan).step * plan.unroll)) + 2 * plan.unroll + 1

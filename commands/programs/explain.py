@@ -55,6 +55,8 @@ def _count(words: Words) -> str:
         return f"cut into {len(steps)} steps, each with kernels of its own"
     if not steps[0].step.program.reads_again:
         return "one step"
+    if steps[0].step.program.scan:
+        return "one step"
     owner = "the grid" if steps[0].prepared.choice.run.ctas else "a CTA or a cluster"
     return f"one step: not cut, since {owner} owns each row"
 
@@ -187,6 +189,8 @@ def residency(own: PreparedStep) -> str:
         return (
             f"a tile of shared memory: {plan.held} access(es) of {_width(own)} bytes of each thread wait to be turned"
         )
+    if program.scan:
+        return f"a chunk of a row waits in registers: {plan.held} access(es) of {_width(own)} bytes of each thread"
     if not program.reduces:
         return "none: the thread that reads an element writes what is computed from it"
     walks = len(traffic.walked(program))
@@ -279,6 +283,10 @@ def _phases(words: Words, own: PreparedStep) -> list[tuple[str, str]]:
         before = sum(x.op == "result" for x in postorder(e.args, traffic.below))
         uses = ", with the results of phases before" if before else ""
         lines.append((f"phase {number}", f"folds {program.monoids[number - 1].name} along {along}{uses}"))
+    if program.scan:
+        kept = "those before each" if getattr(program.scan.value, "exclusive", False) else "those up to each"
+        back = ", from the last to the first" if step.reverse else ""
+        lines.append(("scan", f"combines {program.monoids[-1].name} along {along}, of {kept}{back}"))
     for full, kind in ((True, "each element"), (False, "each row")):
         names = [
             words.operand(o)
@@ -304,6 +312,8 @@ def _why_a_step(words: Words, own: PreparedStep, cut: CutRows | None) -> list[st
         return [f"cut at the grid: {cut.why}"]
     if len(words.prepared.steps) == 1:
         return []
+    if own.step.program.scan:
+        return ["a step of its own: a scan reads its rows once, and folds of other rows need them whole"]
     if not own.step.program.reduces:
         return ["a step of its own: it folds nothing, and needs what earlier steps fold"]
     return [f"a step of its own: no other step has {words.rows(own.step)}"]

@@ -11,7 +11,7 @@ import numpy as np
 from ...compiler.errors import error
 from ...compiler.laws.check import warn_thoroughly
 from ...compiler.planner.resident.residency import is_far
-from ...compiler.program.array_program import ArrayProgram, Fold
+from ...compiler.program.array_program import ArrayProgram, Fold, Scan
 from ...compiler.program.cuts.cut import rewritten
 from ...compiler.program.graph import Expr
 from ...compiler.program.tracing import leaf_names
@@ -131,15 +131,21 @@ def as_cut(prepared: PreparedProgram) -> ArrayProgram:
 
 def depth_of(prepared: PreparedProgram, program: ArrayProgram) -> program_bounds.Depth:
     """The most combines that an element passes through in each fold of ``program``, by the plan of its step."""
-    depths = {}
+    depths: dict[tuple[tuple[int, ...], frozenset[int]], int] = {}
+    scans: dict[tuple[tuple[int, ...], frozenset[int]], int] = {}
     for own in prepared.steps:
         choice, geometry = own.prepared.choice, own.prepared.geometry
         left = geometry.after.n_reduced if geometry.after else 1
         rows = own.step.kept, frozenset(own.step.reduced)
-        depths[rows] = reference.depth(choice.plan, choice.run, geometry.times, left)
+        if own.step.program.scan:
+            scans[rows] = reference.depth_of_scan(choice.plan, choice.run)
+        else:
+            depths[rows] = reference.depth(choice.plan, choice.run, geometry.times, left)
 
     def of_fold(e: Expr) -> int:
-        assert isinstance(e.value, Fold)
+        assert isinstance(e.value, Fold | Scan)
+        if isinstance(e.value, Scan):
+            return scans[program.dims_of(e.space & ~e.value.over), frozenset(e.value.along)]
         return depths[program.dims_of(e.space), frozenset(program.dims_of(e.value.over))]
 
     return of_fold

@@ -104,7 +104,7 @@ class Words:
     def rows(self, step: Step) -> str:
         """What the threads of a step share: ``rows along x.1, one for each x.0``."""
         each = f", one for each {self.dims(step.kept)}" if step.kept else ""
-        kind = "rows" if step.program.reduces else "elements"
+        kind = "rows" if step.program.reduces or step.program.scan else "elements"
         return f"{kind} along {self.dims(step.reduced)}{each}"
 
     def title(self, number: int) -> str:

@@ -40,7 +40,8 @@ class Artifact:
     Attributes:
         name: the program's name.
         inputs, outputs, state: element types of the input arrays, the results and the monoid's state; with side folds,
-            the state of these.
+            the state of these,
+            and of a program that scans the state of its scan.
         kernels: what is launched, in order.
         arch: the architecture the PTX is for, ``sm_90a``.
         ptx: PTX text of all kernels.
@@ -112,7 +113,7 @@ def without_code(program: Program, facts: Facts, plan: Plan, target: Target, key
         program.name,
         program.inputs,
         outputs,
-        program.side_states or program.states,
+        program.side_states or program.states or program.scanned,
         compiled,
         target.arch,
         "",

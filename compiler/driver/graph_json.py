@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..program.array_program import Fold
-from ..program.graph import Expr, MonoidGraph, walk
+from ..program.array_program import Fold, Scan
+from ..program.graph import Expr, MonoidGraph, ScanGraph, walk
 from . import json_fields as read
 from .artifact_checks import UnsoundError
 
@@ -56,6 +56,10 @@ def _value(value: object) -> Any:
         return ["monoid", _monoid(value)]
     if isinstance(value, Fold):
         return ["fold", [_monoid(value.monoid), value.over, list(value.order)]]
+    if isinstance(value, Scan):
+        return ["scan", [_monoid(value.monoid), list(value.along), value.exclusive, value.reverse]]
+    if isinstance(value, ScanGraph):
+        return ["scanned", [_monoid(value.monoid), value.exclusive]]
     if isinstance(value, tuple):
         return ["dims", list(value)]
     return [type(value).__name__, value]
@@ -70,6 +74,13 @@ def _from_value(name: str, j: Any) -> Any:
     if kind == "fold":
         graph, over, order = read.of(name, value, list)
         return Fold(_from_monoid(name, graph), read.number(name, over), read.many(name, order, read.number))
+    if kind == "scan":
+        graph, along, exclusive, reverse = read.of(name, value, list)
+        flags = read.truth(name, exclusive), read.truth(name, reverse)
+        return Scan(_from_monoid(name, graph), read.many(name, along, read.number), *flags)
+    if kind == "scanned":
+        graph, exclusive = read.of(name, value, list)
+        return ScanGraph(_from_monoid(name, graph), read.truth(name, exclusive))
     if kind == "dims":
         return read.many(name, value, read.number)
     if kind == "NoneType" and value is None:

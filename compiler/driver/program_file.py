@@ -96,6 +96,7 @@ def _step_to_json(step: Step) -> dict[str, Any]:
         "outputs": step.outputs,
         "counted": step.counted,
         "numbered": step.numbered,
+        "reverse": step.reverse,
     }
 
 
@@ -134,7 +135,8 @@ def _step(name: str, j: Any) -> Step:
     kept, reduced, counted = (_dims(f"{name}.{key}", j[key]) for key in ("kept", "reduced", "counted"))
     numbered = read.many(f"{name}.numbered", j["numbered"], _dims)
     inputs, outputs = (read.many(f"{name}.{key}", j[key], _operand) for key in ("inputs", "outputs"))
-    return Step(program, kept, reduced, inputs, outputs, counted, numbered)
+    reverse = read.truth(f"{name}.reverse", j.get("reverse", False))
+    return Step(program, kept, reduced, inputs, outputs, counted, numbered, reverse)
 
 
 def _output(name: str, e: Expr, j: Any) -> Output:

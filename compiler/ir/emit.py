@@ -12,7 +12,20 @@ from ..dtypes import I64, DType
 from ..errors import Location
 from ..plan.abi import Kernel
 from ..program.analysis.signs import is_at_most_zero
-from ..program.graph import ELEMENT, KEPT, REDUCED, SCALAR, SECTION, SIDE, Expr, MonoidGraph, Space, union, walk
+from ..program.graph import (
+    ELEMENT,
+    KEPT,
+    REDUCED,
+    SCALAR,
+    SECTION,
+    SIDE,
+    Expr,
+    MonoidGraph,
+    ScanGraph,
+    Space,
+    union,
+    walk,
+)  # fmt: skip
 from ..target import Target
 from . import attributes
 from .combine import pack, unpack
@@ -99,7 +112,7 @@ class _Emitter:
         """The space of a node's value: that of its tensor, which an input is even where it is the same everywhere."""
         if e.op == "input":
             return e.space or KEPT
-        if e.op in ("reduce", "result", "broadcast") or not e.args:
+        if e.op in ("reduce", "scan", "result", "broadcast") or not e.args:
             return e.space
         return union(self.spaces[a.digest] for a in e.args)
 
@@ -122,7 +135,7 @@ class _Emitter:
             return ir.Operation.create("fold.gather", [result], operands).results[0]
         if e.op == "broadcast":
             return self.at(e.args[0], e.space)
-        if e.op == "reduce":
+        if e.op in ("reduce", "scan"):
             return self.reduce(e)
         if e.op == "result":
             return self.values[e.args[0].digest][e.value]
@@ -163,16 +176,21 @@ class _Emitter:
         return ir.Operation.create("fold.broadcast", [self.tensor(scalar, space)], [value], {"dims": dims}).results[0]
 
     def reduce(self, e: Expr) -> list[Any]:
-        graph = e.value
+        scan = e.value if isinstance(e.value, ScanGraph) else None
+        graph = scan.monoid if scan else e.value
         assert isinstance(graph, MonoidGraph)
         types = [mlir_type(t) for t in graph.state]
         source = pack([self.at(a, ELEMENT) for a in e.args])
         over = {SIDE: range(len(self.kept)), SECTION: range(0)}.get(e.space, range(len(self.kept), len(self.full)))
-        attributes = {"dims": ir.DenseI64ArrayAttr.get([*over]), "commutative": ir.BoolAttr.get(graph.commutative)}
+        attributes = {"dims": ir.DenseI64ArrayAttr.get([*over])}
+        attributes |= (
+            {"exclusive": ir.BoolAttr.get(scan.exclusive)} if scan
+            else {"commutative": ir.BoolAttr.get(graph.commutative)}
+        )  # fmt: skip
         if e.space == SECTION:
             attributes["section"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), self.kernel.facts.section)
         result = state_type([self.tensor(t, e.space) for t in types])
-        op = ir.Operation.create("fold.reduce", [result], [source], attributes, regions=2)
+        op = ir.Operation.create(f"fold.{e.op}", [result], [source], attributes, regions=2)
         with ir.InsertionPoint(op.regions[0].blocks.append()):
             pairs = zip(types, graph.identity, graph.state, strict=True)
             values = [arith.constant(t, attribute(v, d)) for t, v, d in pairs]

@@ -29,6 +29,11 @@ def of_lane(x: Any, lane: Any) -> Any:
     return fragment([_moved(e, lane, gpu.ShuffleMode.IDX) for e in elements(x)])
 
 
+def from_below(x: Any, distance: Any) -> Any:
+    """The fragment of the lane whose number is less by ``distance``, an i32."""
+    return fragment([_moved(e, distance, gpu.ShuffleMode.UP) for e in elements(x)])
+
+
 def _moved(x: Any, which: Any, mode: Any) -> Any:
     """One scalar from another lane; types that ``shfl`` does not take travel in the low bits of an i32."""
     t = x.type

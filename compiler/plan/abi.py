@@ -84,7 +84,8 @@ class Facts:
         places: whether elements have 8 or 16 bits, and their numbers leave room for them in a word.
         numbers: ``up`` where the numbers of a result's elements rise along the walk, ``down`` where they fall; nothing
             where they do neither, or the program does not number elements.
-        once: whether no thread makes more accesses in a walk than it has in flight.
+        once: whether no thread makes more accesses in a walk than it has in flight; of a scan, whether a CTA has whole
+            rows.
         stores: for each output how it is written: ``kept``, one element a result; or one for each element, as an
             access of that name reads it. Empty where all outputs are ``kept``.
         full: whether every thread makes all accesses that it keeps, and each lies in the row.
@@ -242,9 +243,9 @@ def params(
     finishes = finish in ("cta", "last_block")
     found = [Param("input", i) for i in range(inputs)]
     found += [Param("output", i) for i in range(outputs) if finishes]
-    shares = plan.is_far or plan.takes_side
+    shares, looks_back = plan.is_far or plan.takes_side, plan.is_chain and not facts.once
     found += [Param("partial", i) for i in range(states) if finish != "cta" or shares]
-    found += [Param("counter")] if finish == "last_block" or shares else []
+    found += [Param("counter")] if finish == "last_block" or shares or looks_back else []
     found += [Param("exchange", i) for i in range(states) if plan.global_states]
     asked = {"row_origin": indexed, "row_count": counted}
     found += [Param(role) for role in ROWS if facts.ragged and asked.get(role, True)]

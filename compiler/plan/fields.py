@@ -27,7 +27,7 @@ Walk = Literal["interleaved", "blocked", "period", "staggered", "runs", "padded"
 OWN_WALKS: tuple[Walk, ...] = ("period", "staggered", "runs", "padded", "whole")
 """Walks that serve only some arrays; the two others serve all."""
 Determinism = Literal["run", "portable", "none"]
-Residency = Literal["", "registers", "shared", "grid", "l2", "memory"]
+Residency = Literal["", "registers", "shared", "grid", "l2", "memory", "chain"]
 Word = Literal["", "shuffle", "ballot", "redux", "byte"]
 Meet = Literal["", "shuffle", "steps", "mma"]
 Fragments = Literal["", "words", "matrix"]

@@ -51,6 +51,22 @@ class Launch(NamedTuple):
         return self.teams or self.tiles, self.split // z, z
 
 
+def look_back_counters(tiles: int) -> int:
+    """The words of 64 bits that the counters of a scan take: one of 32 bits for tickets, and one for each tile."""
+    return (2 + tiles) // 2
+
+
+def look_back_lanes(threads: int, slots: int) -> int:
+    """The lanes that look back for each of ``slots`` rows, and the chunks of a group of these."""
+    return max(1, min(WARP, threads // slots))
+
+
+def look_back_cells(plan: Plan, run: Launch) -> int:
+    """The states that the chunks of a scan, and their groups, leave in memory."""
+    groups = -(-run.split // look_back_lanes(plan.threads, plan.slots))
+    return run.tiles * (run.split + groups) * plan.slots
+
+
 def layers(split: int) -> int:
     """The CTAs along z of a grid in which ``split`` CTAs, or a few more, share a row."""
     return max(1, -(-split // MOST_ALONG_Y))

@@ -335,14 +335,19 @@ def _along_two_axes(plan: Plan) -> tuple[Mode, ...]:
     slots = plan.warps_kept * plan.lanes_kept * plan.vector_kept
     along = plan.vector_reduced * plan.lanes * (plan.warps if taken == "reduced" else 1)
     apart = plan.held or 1 if blocked else plan.vector_reduced
+    each = 1
     vector = Mode("vector", plan.vector, "reduced" if plan.fast == "reduced" else "kept", 1)
     step = Mode("vector" if plan.walk == "whole" else "step", None, "reduced", 1 if blocked else along)
+    if plan.is_chain and plan.fast == "reduced":  # each warp has a segment: one access of its lanes after another
+        step, each = Mode("step", plan.held, "reduced", plan.vector_reduced * plan.lanes), plan.held
+    elif plan.is_chain:  # each lane has elements of its own, and the next lane those behind them
+        step, apart = Mode("step", plan.held, "reduced", 1), plan.held
     lanes = [
         Mode("lane", plan.lanes, "reduced", apart, unit),
         Mode("lane", plan.lanes_kept, "kept", plan.vector_kept),
     ]
     warps = [
-        Mode("warp", plan.warps, taken, plan.lanes * apart if taken == "reduced" else 1, unit),
+        Mode("warp", plan.warps, taken, plan.lanes * apart * each if taken == "reduced" else 1, unit),
         Mode("warp", plan.warps_kept, "kept", plan.lanes_kept * plan.vector_kept),
     ]
     threads = [*(lanes if plan.fast == "reduced" else reversed(lanes)), *warps]
@@ -357,7 +362,9 @@ def _along_two_axes(plan: Plan) -> tuple[Mode, ...]:
         grid += [Mode("grid_x", None, "kept", 1, "pitch")]
     else:
         grid += [Mode("grid_x", None, "kept", slots)]
-    return (vector, *([step, *threads] if blocked else [*threads, step]), *turns, *grid)
+    if plan.is_chain and plan.fast == "reduced":
+        return (vector, *threads[:2], step, *threads[2:], *grid)
+    return (vector, *([step, *threads] if blocked or plan.is_chain else [*threads, step]), *turns, *grid)
 
 
 def _in_steps(plan: Plan) -> tuple[Mode, ...]:

@@ -84,8 +84,9 @@ class Plan:
         resident: where the elements of a row wait for the next phase of a program that reads them again: in
             ``registers`` of the threads that own them, in ``shared`` memory, in that of the whole ``grid`` and what it
             has no room for in the L2 cache, in the ``l2`` cache, where the CTAs of the grid take chunks of them in
-            turns, or in ``memory``, from which they are read again. Empty for a program of one fold, which reads each
-            element once.
+            turns, or in ``memory``, from which they are read again. ``chain``: in registers, where a scan goes along
+            rows; CTAs have chunks of a row, and each warp of a CTA a segment of its chunk. Empty for a program of one
+            fold, which reads each element once.
         held: accesses of a row that each thread keeps in registers or shared memory, or makes to a chunk of a row that
             waits in the L2 cache; 0 where rows wait in memory.
         in_registers: accesses that each thread keeps in registers as well, where the grid shares a row.
@@ -259,6 +260,11 @@ class Plan:
         return self.resident in ("grid", "l2")
 
     @property
+    def is_chain(self) -> bool:
+        """Whether the program scans rows: their chunks, and the segments of the warps of a chunk, follow each other."""
+        return self.resident == "chain"
+
+    @property
     def exchanges(self) -> bool:
         """Whether arrays that lie across others wait in shared memory, where the threads of a CTA exchange them."""
         return self.walk == "blocked" and self.resident == "shared"
@@ -335,6 +341,8 @@ class Plan:
         tile = 0 if self.is_large_tile else self.tile_bytes
         if self.resident == "l2":  # rounds over warps and over chunks, for chunks in a row and at its ends
             return 4 * first * state_bytes + TICKET
+        if self.is_chain:  # the states of warps, of a chunk, and of those before it
+            return (first + 2 * self.slots) * state_bytes + 2 * TICKET
         if self.resident == "grid":  # rounds over warps and over parts
             return 2 * first * state_bytes + TICKET
         if self.finish != "last_block":

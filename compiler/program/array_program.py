@@ -19,7 +19,9 @@ Beside the elementwise operations the nodes are:
   along the axis, an i64. It is 0 for an index that is not from 0 to the size of the axis - 1;
 - ``const``: a constant, in space 0;
 - ``fold``: a reduction; its value is a ``Fold``, its arguments are one per value of the monoid's state;
-- ``result``: one value of the state of its argument, a ``fold``; its value is the position in the state;
+- ``scan``: a fold of which every element gets the state of those up to it; its value is a ``Scan``, and its space that
+  of elements;
+- ``result``: one value of the state of its argument, a ``fold`` or a ``scan``; its value is the position in the state;
 - ``count``: how many elements a fold over some dims reduces; its value is these dims as bits;
 - ``iota``: the number of an element in row-major order of some dims; its value is the tuple of these dims.
 """
@@ -61,6 +63,32 @@ class Fold:
     def __repr__(self) -> str:
         """A text that names the structure: the digest of a node contains it."""
         return f"Fold({self.monoid.digest}, {self.over}, {self.order})"
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What a ``scan`` node does.
+
+    Attributes:
+        monoid: the monoid of its state.
+        along: the dims that it goes along, outermost first: elements are combined in the row-major order of them.
+        exclusive: whether an element gets the state of those before it, the identity if there are none.
+        reverse: whether it goes from the last element to the first.
+    """
+
+    monoid: MonoidGraph
+    along: tuple[int, ...]
+    exclusive: bool = False
+    reverse: bool = False
+
+    @property
+    def over(self) -> Space:
+        """The dims that it goes along."""
+        return sum(1 << d for d in self.along)
+
+    def __repr__(self) -> str:
+        """A text that names the structure: the digest of a node contains it."""
+        return f"Scan({self.monoid.digest}, {self.along}, {self.exclusive}, {self.reverse})"
 
 
 class Layout(NamedTuple):
@@ -313,6 +341,11 @@ class ArrayProgram:
     def folds(self) -> tuple[Expr, ...]:
         """Every ``fold`` node, operands before users."""
         return tuple(e for e in walk(self.roots) if e.op == "fold")
+
+    @lazy
+    def meetings(self) -> tuple[Expr, ...]:
+        """Every ``fold`` and every ``scan`` node, operands before users."""
+        return tuple(e for e in walk(self.roots) if e.op in ("fold", "scan"))
 
     @lazy
     def digest(self) -> str:

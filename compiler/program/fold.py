@@ -41,6 +41,10 @@ class Over(Protocol):
     def reduces(self) -> bool:
         """Whether there are axes."""
 
+    @property
+    def scans(self) -> bool:
+        """Whether every element gets the state of those up to it."""
+
     def operand(self, value: Value) -> Value:
         """A value of each element, in the type in which it is computed."""
 
@@ -216,7 +220,8 @@ def _folded(
     flat = [s for v in values for s in split(v)]
     if held.over is None and union(s.expr.space for s in flat) == KEPT:
         raise error("WF211", name=m.name, where=caller())
-    padded, graph = _with_identity(m, graph)
+    scans = held.over is not None and held.over.scans  # which combine nothing but elements
+    padded, graph = (True, graph) if scans else _with_identity(m, graph)
     graph = replace(graph, has_identity=m.has_identity or begun)
     if padded:
         return join(types, _reduced(graph, _masked(flat, graph, held.mask), held, at)), None

@@ -43,14 +43,15 @@ class Expr:
 
     Attributes:
         op: ``input``, ``gather`` (the element of an input at an index along an axis that is no dim of the program),
-            ``param``, ``const``, ``iota``, ``count``, ``reduce``, ``result``, ``broadcast`` (its argument along more
-            dims) or an elementwise operation.
+            ``param``, ``const``, ``iota``, ``count``, ``reduce``, ``scan`` (a reduction of which every element gets the
+            state of those up to it), ``result``, ``broadcast`` (its argument along more dims) or an elementwise
+            operation.
         args: the nodes it reads.
         dtype: the element type of its value (of the first value, for ``reduce``).
         space: where the value lives.
-        value: a constant's value, an input's or parameter's number, a reduce's ``Monoid``, a result's position;
-            ``"fast"`` for a function that is to be approximated; for an ``iota`` or a ``count`` the number of its
-            numbering, where a program has several, see ``Program.numberings``.
+        value: a constant's value, an input's or parameter's number, a reduce's ``MonoidGraph``, a scan's
+            ``ScanGraph``, a result's position; ``"fast"`` for a function that is to be approximated; for an ``iota`` or
+            a ``count`` the number of its numbering, where a program has several, see ``Program.numberings``.
         where: the user's line that made it; not part of the digest.
         chosen: whether the user named its type; not part of the digest.
     """
@@ -130,6 +131,23 @@ class MonoidGraph:
 
 
 @dataclass(frozen=True)
+class ScanGraph:
+    """What a ``scan`` node of a tensor program does.
+
+    Attributes:
+        monoid: the monoid of its state.
+        exclusive: whether an element gets the state of those before it.
+    """
+
+    monoid: MonoidGraph
+    exclusive: bool = False
+
+    def __repr__(self) -> str:
+        """A text that names the structure: the digest of a node contains it."""
+        return f"ScanGraph({self.monoid.digest}, {self.exclusive})"
+
+
+@dataclass(frozen=True)
 class Program:
     """A whole tensor program: element types of its input arrays, and its results.
 
@@ -166,6 +184,11 @@ class Program:
         """The ``reduce`` node over sections of a row; None where no step combines such."""
         return next((e for e in walk(self.outputs) if e.op == "reduce" and e.space == SECTION), None)
 
+    @lazy
+    def scan(self) -> Expr | None:
+        """The ``scan`` node; None where the program has none."""
+        return next((e for e in walk(self.outputs) if e.op == "scan"), None)
+
     @property
     def side_states(self) -> tuple[DType, ...]:
         """The types of the values of its state."""
@@ -173,9 +196,15 @@ class Program:
 
     @property
     def monoids(self) -> tuple[MonoidGraph, ...]:
-        """The monoid of each reduction over the reduced dims, then of that over the kept dims, then over sections."""
+        """The monoid of each reduction over the reduced dims, then over the kept dims, over sections, and of a scan."""
         own = (*self.reduces, *(e for e in (self.side, self.section) if e))
-        return tuple(e.value for e in own if isinstance(e.value, MonoidGraph))
+        scanned = [self.scan.value.monoid] if self.scan and isinstance(self.scan.value, ScanGraph) else []
+        return (*(e.value for e in own if isinstance(e.value, MonoidGraph)), *scanned)
+
+    @property
+    def scanned(self) -> tuple[DType, ...]:
+        """The types of the values of the state of its scan."""
+        return self.monoids[-1].state if self.scan else ()
 
     @lazy
     def states(self) -> tuple[DType, ...]:

@@ -273,8 +273,10 @@ def step_geometry(
         [Dim(sizes[d], tuple(s[d] for s in strides), index.get(d, 0) if over else 0) for d in dims if sizes[d] != 1]
         for over, dims in ((False, step.kept), (True, step.reduced))
     )
-    ordered = in_order or not all(m.commutative for m in step.program.monoids)
+    ordered = in_order or step.program.scan is not None or not all(m.commutative for m in step.program.monoids)
     offsets = [*starts, *(0 for _ in strides[len(starts) :])]
+    if step.reverse:
+        reduced = [_reversed(d, offsets) for d in reduced]
     found = _collapsed(kept, reduced, offsets, ordered=ordered, lead=lead, bits=bits)
     found = replace(found, offsets=tuple(counts.get(i, offset) for i, offset in enumerate(found.offsets)))
     if len(found.kept) + len(found.reduced) > MOST_DIMS:
@@ -356,12 +358,17 @@ def _flip(dims: list[Dim], offsets: list[int], lead: int = 0, bits: Sequence[int
     result = []
     for d in dims:
         if d.strides[lead] < 0 and d.size > 0 and all(d.strides[i] % WORD == 0 for i in bits):
-            for i, s in enumerate(d.strides):
-                offsets[i] += (d.size - 1) * s
             base += (d.size - 1) * d.index_stride
-            d = d.flipped()
+            d = _reversed(d, offsets)
         result.append(d)
     return result, base
+
+
+def _reversed(d: Dim, offsets: list[int]) -> Dim:
+    """A dim that is walked from its last index to its first; moves ``offsets`` along."""
+    for i, s in enumerate(d.strides):
+        offsets[i] += max(0, d.size - 1) * s
+    return d.flipped()
 
 
 def merged(dims: Sequence[Dim]) -> tuple[Dim, ...]:

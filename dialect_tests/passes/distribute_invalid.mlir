@@ -240,3 +240,34 @@ func.func @no_such_numbering(%x: tensor<?x?xi32>) -> tensor<?x?xi32> attributes 
   %y = arith.addi %x, %i : tensor<?x?xi32>
   return %y : tensor<?x?xi32>
 }
+
+// -----
+
+// expected-error @below {{WF320: distribute expects a function with 1 fold.scan for resident = 'chain', got 0}}
+func.func @no_scan(%x: tensor<?x?xf32>) -> tensor<?x?xf32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v7", resident = "chain", held = 1},
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
+                  ragged = false, stores = ["strided"]}} {
+  return %x : tensor<?x?xf32>
+}
+
+// -----
+
+// expected-error @below {{WF320: distribute expects a function with a fold.scan along the reduced dims [1], got [0]}}
+func.func @scan_along_the_kept_dim(%x: tensor<?x?xf32>) -> tensor<?x?xf32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v7", resident = "chain", held = 1},
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
+                  ragged = false, stores = ["strided"]}} {
+  %r = "fold.scan"(%x) ({
+    %zero = arith.constant 0.0 : f32
+    "fold.yield"(%zero) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    "fold.yield"(%a) : (f32) -> ()
+  }) {dims = array<i64: 0>, exclusive = false} : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %r : tensor<?x?xf32>
+}

@@ -41,6 +41,22 @@ gpu.module @device {
   }
 }
 
+// Where nothing waits for the counter, one warp arrives, without a barrier of the CTA, and the last one sets the counter to
+// zero. Its lanes acquire what the first one does.
+// CHECK-LABEL: func.func @arrive_alone
+// CHECK-SAME:    (%[[COUNTERS:.*]]: !llvm.ptr<1>, %[[NUMBER:.*]]: i32, %[[COUNT:.*]]: i32)
+func.func @arrive_alone(%counters: !llvm.ptr<1>, %number: i32, %count: i32) -> i1 {
+  // CHECK-NOT:  gpu.barrier
+  // CHECK:      %[[LAST:.*]] = arith.subi %[[COUNT]], %c1_i32 : i32
+  // CHECK:      %[[OLD:.*]] = scf.if
+  // CHECK:        llvm.atomicrmw uinc_wrap %{{.*}}, %[[LAST]] syncscope("device") acq_rel
+  // CHECK:      %[[BEFORE:.*]], %{{.*}} = gpu.shuffle idx %[[OLD]], %c0_i32, %c32_i32 : i32
+  // CHECK:      nvvm.bar.warp.sync
+  // CHECK:      arith.cmpi eq, %[[BEFORE]], %[[LAST]] : i32
+  %last = "fold.arrive"(%counters, %number, %count) {alone = true} : (!llvm.ptr<1>, i32, i32) -> i1
+  return %last : i1
+}
+
 // The first thread takes the ticket. The last ticket sets the counter to zero.
 // CHECK-LABEL: func.func @ticket
 // CHECK-SAME:    (%[[COUNTER:.*]]: !llvm.ptr<1>, %[[COUNT:.*]]: i32)

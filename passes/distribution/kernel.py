@@ -47,6 +47,7 @@ class Kernel(Arithmetic):
         phases: its reductions over the reduced dims, in the order in which each needs the results of those before it.
         side: its reduction over the kept dims; None without side folds.
         sections: its reduction over sections of rows; None without one.
+        scan: its scan; None without one.
         phase: the one of them that the stages are made for.
         indexed, counted: whether it uses the numbers of the elements of each result, and their count.
         index: the type of an index.
@@ -62,6 +63,7 @@ class Kernel(Arithmetic):
     phases: tuple[Phase, ...]
     side: Phase | None
     sections: Phase | None
+    scan: Phase | None
     phase: int
     indexed: bool
     counted: bool
@@ -79,9 +81,10 @@ class Kernel(Arithmetic):
         block = function.regions[0].blocks[0]
         ops = [o.operation for o in block.operations]
         phases, side, sections = _phases(function, ops, plan, facts)
+        scan = _scan(function, ops, plan, facts)
         _check_ragged(function, plan, facts)
         _check_numberings(function, ops, plan, facts)
-        aside = [phase for phase in (side, sections) if phase]
+        aside = [phase for phase in (side, sections, scan) if phase]
         for region in (r for phase in (*phases, *aside) for r in phase.reduce.regions):
             own_constants(region)
         own = {o.name for o in ops if "numbering" not in o.attributes}
@@ -92,7 +95,21 @@ class Kernel(Arithmetic):
         entry, args = _entry(name, plan, facts, params(*extents, facts, plan, indexed=indexed, counted=counted))
         index = ir.IntegerType.get_signless(facts.index_bits)
         return cls(
-            function, entry, plan, facts, inputs, results, phases, side, sections, 0, indexed, counted, index, args
+            function,
+            entry,
+            plan,
+            facts,
+            inputs,
+            results,
+            phases,
+            side,
+            sections,
+            scan,
+            0,
+            indexed,
+            counted,
+            index,
+            args,
         )
 
     @property
@@ -126,8 +143,14 @@ class Kernel(Arithmetic):
         return replace(self, phases=(self.sections,), sections=None, phase=0)
 
     @property
+    def of_scan(self) -> Kernel:
+        """The kernel as its scan sees it."""
+        assert self.scan is not None
+        return replace(self, phases=(self.scan,), scan=None, phase=0)
+
+    @property
     def reduce(self) -> Any:
-        """The ``fold.reduce`` of the phase."""
+        """The ``fold.reduce`` of the phase, or the ``fold.scan``."""
         return self.phases[self.phase].reduce
 
     @property
@@ -288,6 +311,21 @@ def _phases(
     sections = [p for p in found if "section" in p.reduce.attributes]
     phases = tuple(p for p in found if p not in sides and p not in sections)
     return phases, next(iter(sides), None), next(iter(sections), None)
+
+
+def _scan(function: Any, ops: list[Any], plan: Plan, facts: Facts) -> Phase | None:
+    """The scan among ops: there is one if the plan is for scans, and nothing else is reduced then."""
+    scans = [o for o in ops if o.name == "fold.scan"]
+    if len(scans) != plan.is_chain:
+        raise _refused(function, f"{int(plan.is_chain)} fold.scan for resident = {plan.resident!r}", len(scans))
+    if not scans:
+        return None
+    if folds := [o for o in ops if o.name == "fold.reduce"]:
+        raise _refused(function, "no fold.reduce beside a fold.scan", len(folds))
+    dims, found = [*range(facts.kept_rank, facts.kept_rank + facts.reduced_rank)], scans[0].attributes["dims"]
+    if list(ir.DenseI64ArrayAttr(found)) != dims:
+        raise _refused(function, f"a fold.scan along the reduced dims {dims}", list(ir.DenseI64ArrayAttr(found)))
+    return Phase(scans[0], unpack(scans[0].operands[0]), _unpacked(function, scans[0]))
 
 
 def _refused(function: Any, expected: str, found: object) -> WarpfoldError:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ...compiler.driver.artifact import Artifact, CompiledKernel
 from ...compiler.dtypes import DType
 from ...compiler.plan.abi import POINTERS, Role, partial_geometry, value, waiting_bytes
-from ...compiler.plan.launch import Launch, cells_of, launch
+from ...compiler.plan.launch import Launch, cells_of, launch, look_back_cells, look_back_counters
 from ...compiler.space.geometry import Dim, Geometry
 
 
@@ -91,6 +91,10 @@ def scratch(artifact: Artifact, geometry: Geometry, run: Launch) -> Scratch:
     if waits:  # there are no more phases than values
         counters = (1 + run.tiles * len(artifact.state)) * artifact.plan.counter_words
     counters = 2 if artifact.plan.takes_side else counters  # tickets, and CTAs that are done
+    if artifact.plan.is_chain:  # tickets, a counter a tile, and two words for each 32 bits of each state
+        words = sum(-(-t.itemsize // 4) for t in artifact.state)
+        words *= look_back_cells(artifact.plan, run)
+        counters = 0 if artifact.main.facts.once else 2 * (look_back_counters(run.tiles) + words)
     return Scratch(nbytes, offsets, counters, exchange)
 
 

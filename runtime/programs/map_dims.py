@@ -44,7 +44,7 @@ class MapDims:
         Where an array lies across the others, they are those inside of the dim along which it lies side by side. Where
         rows of narrow elements are no whole accesses, each is a row of its own.
         """
-        if step.program.reduces or task.few:
+        if step.program.reduces or step.program.scan or task.few:
             return step.reduced
         inside = self._inside_of_bits(step) if has_bits(task) else ()
         if inside and (inside == step.reduced or fits(step, inside, transposed.plan)):

@@ -98,7 +98,7 @@ def asked_of(steps: Steps, options: str) -> list[str]:
     """
     if cuts(options):
         options = _without(options, "resident")
-    folds = [bool(s.program.reduces) for s in steps.steps]
+    folds = [bool(s.program.reduces or s.program.scan) for s in steps.steps]
     waits = [own and s.program.reads_again for own, s in zip(folds, steps.steps, strict=True)]
     served = waits if any(waits) and names_residency(options) else folds
     asked = [options if own or not any(served) else "" for own in served]

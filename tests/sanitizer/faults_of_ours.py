@@ -229,3 +229,19 @@ COPIED = (
     _called("copied rows", "an array of one row less", OUT, shorter("input 0", 28), r"ld\.global"),
 )  # fmt: skip
 """Mistakes in copies of rows, which compute-sanitizer has not been run on yet."""
+
+_SCAN, _COLUMNS = "scan", "scan of columns"
+SCANNED = (
+    _edited(_SCAN, "states left by plain stores", GLOBAL, mutate.edit(r"st\.relaxed\.gpu", "st", None), _GLOBAL),
+    _edited(_COLUMNS, "states seen by plain loads", GLOBAL, mutate.edit(r"ld\.relaxed\.gpu", "ld", None), _GLOBAL),
+    _edited(_SCAN, "words of the CTA's scope", GLOBAL, mutate.edit(r"(ld|st)\.relaxed\.gpu", r"\1.relaxed.cta", None),
+            r"(ld|st)\.relaxed"),
+    _edited(_SCAN, "nothing releases the words that are cleared", GLOBAL, mutate.edit(_ARRIVAL, "atom.acquire.gpu"),
+            _GLOBAL),
+    _edited(_COLUMNS, "nothing acquires the words that are cleared", GLOBAL, mutate.edit(_ARRIVAL, "atom.release.gpu"),
+            _GLOBAL),
+    _edited(_SCAN, "lanes that do not wait for the last arrival", (GLOBAL, WARP), mutate.drop(r"bar\.warp\.sync", -1),
+            _GLOBAL),
+    _edited(_SCAN, "no barrier between the warps' states", EXPOSED, mutate.barrier(1), _SHARED),
+)  # fmt: skip
+"""Mistakes in scans, which compute-sanitizer has not been run on yet."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..programs.answers import GREATEST_FP8
-from ..programs.cases import EPS, RMS_EPS, ProgramCase
+from ..programs.cases import EPS, FALLING, RISING, RMS_EPS, ProgramCase
 from . import torch_masks
 
 Function = Callable[..., Any]
@@ -103,6 +103,26 @@ def _centred(torch: Any, axes: tuple[int, ...]) -> Function:
     return call
 
 
+def _recurrence(torch: Any, case: ProgramCase) -> Function:
+    """By doubling, since PyTorch has no scan with a function."""
+
+    def call(x: Any, z: Any) -> Any:
+        a = torch.where(z > 0, RISING, FALLING).to(x.dtype).movedim(case.axis, -1)
+        b, distance = x.movedim(case.axis, -1), 1
+        while distance < b.shape[-1]:
+            b = torch.cat((b[..., :distance], torch.addcmul(b, a, _later(torch, b, distance))[..., distance:]), -1)
+            a = torch.cat((a[..., :distance], a[..., distance:] * a[..., :-distance]), -1)
+            distance *= 2
+        return b.movedim(-1, case.axis)
+
+    return call
+
+
+def _later(torch: Any, x: Any, distance: int) -> Any:
+    """The elements of rows, as far behind."""
+    return torch.cat((x[..., :distance], x[..., :-distance]), -1)
+
+
 def _quantize(torch: Any, case: ProgramCase) -> Function:
     def call(x: Any) -> Any:
         scale = x.abs().amax(case.axes, keepdim=True).float() / GREATEST_FP8
@@ -149,6 +169,10 @@ _FUNCTIONS: dict[str, Callable[[Any, ProgramCase], Function]] = {
     "batchnorm_relu": _batch_norm_relu,
     "batchnorm_relu_nhwc": _batch_norm_relu,
     "var_norm_cols": lambda torch, case: _centred(torch, case.axes),
+    "recurrence": _recurrence,
+    "cumsum": lambda torch, case: lambda x: torch.cumsum(x, case.axis, dtype=x.dtype),
+    "cummax": lambda torch, case: lambda x: torch.cummax(x, case.axis)[0],
+    "logcumsumexp": lambda torch, case: lambda x: torch.logcumsumexp(x, case.axis),
     "relu": lambda torch, _: torch.relu,
     "relu_bits": lambda torch, _: torch.relu,
     "relu_backward": lambda torch, _: lambda dy, _, y: torch.ops.aten.threshold_backward(dy, y, 0),

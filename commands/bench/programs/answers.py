@@ -22,7 +22,7 @@ from ....compiler.program.bit_arrays import WORD
 from ...checking.running_error import tiny
 from ..answers import SLACK, unit
 from . import gradient_references
-from .cases import DROPPED, EPS, RMS_EPS, ProgramCase
+from .cases import DROPPED, EPS, FALLING, RISING, RMS_EPS, ProgramCase
 
 ROUNDINGS, LOOSE = 3, 16
 APPROXIMATE = 1e-4
@@ -128,6 +128,26 @@ def _softmax(case: ProgramCase, x: Any) -> list[Answer]:
     wide = x.double()
     e = (wide - wide.amax(case.axes, keepdim=True)).exp_()
     return [Answer(e.div_(e.sum(case.axes, keepdim=True)))]
+
+
+def _cumsum(case: ProgramCase, x: Any) -> list[Answer]:
+    if not x.is_floating_point():
+        return [Answer(x.cumsum(case.axis, dtype=x.dtype))]
+    wide = x.double()
+    return [Answer(wide.cumsum(case.axis), wide.abs_().cumsum_(case.axis))]
+
+
+def _recurrence(case: ProgramCase, x: Any, z: Any) -> list[Answer]:
+    """By doubling: an element has those of so many before it, and then of twice as many."""
+    b = x.double().movedim(case.axis, -1).clone()
+    a = b.new_full((), FALLING).where(z.movedim(case.axis, -1) <= 0, RISING)
+    size, distance = b.abs(), 1
+    while distance < b.shape[-1] and bool((a[..., distance:] != 0).any()):
+        for own in (b, size):
+            own[..., distance:] += a[..., distance:] * own[..., :-distance].clone()
+        a[..., distance:] *= a[..., :-distance].clone()
+        distance *= 2
+    return [Answer(b.movedim(-1, case.axis), size.movedim(-1, case.axis))]
 
 
 def _logsumexp(case: ProgramCase, x: Any) -> list[Answer]:
@@ -299,6 +319,10 @@ REFERENCES: dict[str, Callable[..., list[Answer]]] = {
     "batchnorm_relu": _batch_norm_relu,
     "batchnorm_relu_nhwc": _batch_norm_relu,
     "var_norm_cols": _standardize,
+    "cumsum": _cumsum,
+    "cummax": lambda case, x: [Answer(x.double().cummax(case.axis)[0])],
+    "logcumsumexp": lambda case, x: [Answer(x.double().logcumsumexp(case.axis), 1.0)],
+    "recurrence": _recurrence,
     "relu": _relu,
     "relu_bits": _relu_bits,
     "relu_backward": _relu_backward,

@@ -32,6 +32,8 @@ GATED_BYTES = 64_000_000
 """Bytes from which a case has a goal."""
 EPS, RMS_EPS = 1e-5, 1e-6
 """What norms add to the variance, and root mean square norms to the mean square."""
+RISING, FALLING = 0.9, 0.5
+"""The factors of a linear recurrence."""
 DROPPED = 0.1
 """The probability with which a dropout drops an element."""
 ACCESS = 16
@@ -103,6 +105,10 @@ OPERATIONS = {
     "batchnorm_relu": Operation(_AFFINE, ("elements", "channels", "channels"), reads=2),
     "batchnorm_relu_nhwc": Operation(_AFFINE, ("elements", "channels", "channels"), reads=2),
     "var_norm_cols": Operation(reads=2),
+    "cumsum": Operation(),
+    "cummax": Operation(),
+    "logcumsumexp": Operation(),
+    "recurrence": Operation(("residual",)),
     "relu": Operation(),
     "relu_bits": Operation(results=("elements", "bits")),
     "relu_backward": Operation(("bits", "output")),
@@ -150,6 +156,7 @@ RANKS = {
     **{name: (4, 4) for name in OPERATIONS if name.endswith("_nhwc")},
     **dict.fromkeys((*ELEMENTWISE, *WHOLE), (1, 8)),
     "var_norm_cols": (2, 2), "cross_entropy": (2, 2),
+    **dict.fromkeys(("cumsum", "cummax", "logcumsumexp", "recurrence"), (1, 8)),
 }  # fmt: skip
 """The least and the greatest rank of their arrays, where it is not any from 2 on."""
 
@@ -384,5 +391,13 @@ BACKWARD = _all("""
     batchnorm_nhwc_bwd.bf16.64x256x56x56 cross_entropy_fwdbwd.f32.8191x8191
 """)
 """Gradients: first those of the shapes for which the peers were built, then odd lengths, other axes and channels."""
+SCANS = _all("""
+    cumsum.f32.256M cumsum.bf16.128M cumsum.f64.64M cumsum.f32.16M cumsum.f32.1M cumsum.f32.10000019
+    cumsum.f32.4096x32000 cumsum.bf16.32768x4096 cumsum.f32.65536x1024 cumsum.f32.1Mx64 cumsum.f32.4096x8191
+    cumsum.f32.300x100000 cumsum.f32.16x4M
+    cumsum0.f32.8192x8192 cumsum0.f32.131072x512 cumsum0.bf16.8192x8192 cumsum0.f32.1Mx8 cumsum1.f32.64x1024x1024
+    cummax.f32.256M cummax0.f32.8192x8192 logcumsumexp.f32.4096x32000 recurrence.f32.128M recurrence.f32.4096x16000
+""")
+"""Scans: along one axis, of rows and of columns, and the linear recurrence h = a h + b."""
 BACKWARD_GOAL = 1.18
 """How many times as fast as the best peers they should be, as a geometric mean."""

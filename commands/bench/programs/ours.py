@@ -7,7 +7,7 @@ from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
-from .cases import DROPPED, EPS, RMS_EPS, ProgramCase
+from .cases import DROPPED, EPS, FALLING, RISING, RMS_EPS, ProgramCase
 
 SEED = 26
 """The seed of a dropout."""
@@ -43,6 +43,23 @@ def _columns(program: Callable[..., Callable[..., Any]]) -> Callable[..., Any]:
         return (x - mean) * wf.rsqrt(var + EPS)
 
     return var_norm_cols
+
+
+@cache
+def _recurrence(program: Callable[..., Callable[..., Any]], axis: int) -> Callable[..., Any]:
+    """The linear recurrence h = a h + b along an axis, whose factors are RISING or FALLING by the sign of an array."""
+    wf = Library()
+
+    @wf.monoid(identity=(1.0, 0.0), commutative=False)  # type: ignore[untyped-decorator]
+    def affine(f: Any, g: Any) -> Any:
+        (a, b), (c, d) = f, g
+        return a * c, b * c + d
+
+    @program
+    def recurrence(x: Any, z: Any) -> Any:
+        return wf.scan((wf.cast(wf.where(z > 0, RISING, FALLING), x.dtype), x), affine, axis)[1]
+
+    return recurrence
 
 
 @cache
@@ -90,6 +107,10 @@ FUNCTIONS: dict[str, Callable[[ProgramCase, Any], Callable[..., Any]]] = {
     "batchnorm_relu": lambda _, wf: _batch_norm(wf.batch_norm, activation="relu"),
     "batchnorm_relu_nhwc": lambda _, wf: _batch_norm(wf.batch_norm, activation="relu"),
     "var_norm_cols": lambda _, wf: _columns(wf.program),
+    "cumsum": lambda case, wf: partial(wf.cumulative_sum, axis=case.axis, dtype=case.dtype.name),
+    "cummax": lambda case, wf: partial(wf.cummax, axis=case.axis),
+    "logcumsumexp": lambda case, wf: partial(wf.logcumsumexp, axis=case.axis),
+    "recurrence": lambda case, wf: _recurrence(wf.program, case.axis),
     "relu": lambda _, wf: wf.relu,
     "relu_bits": lambda _, wf: partial(wf.relu, keep="bits"),
     "relu_backward": lambda _, wf: lambda dy, bits, _: wf.relu_backward(dy, bits),

@@ -90,6 +90,10 @@ ENTRIES: Entries = {
             "{name} reads its rows again, so that a CTA or a cluster owns each: {key}={value} is for other programs",
             "leave out {key}, or set {only}",
         ),
+        "WF443": (
+            "{name} scans its rows: a plan of a scan has {key}={only}, and not {value}",
+            "leave out {key}; fields that scans have are fast, vector, lanes, warps, warps_kept and held",
+        ),
         "WF426": (
             "resident={resident}: a row has {nbytes} bytes: a thread would keep {held} accesses, at most {most}",
             "give the row more threads (lanes, warps, cluster), or choose resident=memory",

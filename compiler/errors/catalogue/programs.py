@@ -222,6 +222,26 @@ ENTRIES: Entries = {
             "an axis of size {size} is used as {first} and as {second}: expected parts of which one divides the other",
             "split the axis in one way",
         ),
+        "WF291": (
+            "{name} has as many elements as its array: include_initial={value} would add one",
+            "put the first one in front of the result; what comes before each is wf.scan(x, wf.SUM, exclusive=True)",
+        ),
+        "WF292": (
+            "{name} goes along one axis: got axis={axis} for an array of rank {rank}",
+            "name the axis by an integer, such as axis=-1; reshape the array before to scan all of its elements",
+        ),
+        "WF293": (
+            "an exclusive scan begins with the identity, which {name} lacks",
+            "scan with exclusive=False, or give the monoid an identity: @wf.monoid(identity=...)",
+        ),
+        "WF290": (
+            "the slice {index} of what was scanned goes along the axis of the scan: its elements depend on others",
+            "slice the array before the scan, or the result of the call",
+        ),
+        "WF294": (
+            "a scan does not count elements: it takes another number of them at each",
+            "divide by the position: wf.index() + 1 in the reduction that is scanned",
+        ),
         "WF275": (
             "block= has {found} sizes: expected {expected}, one for each of the axes",
             "name the axes of a block with axis=, such as axis=(-2, -1), block=(128, 128)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..mlir import ir
 from . import access, matrices, program, residency, tiles
 from .base import Fold
-from .stages import cta, grid, thread, tickets, warp
+from .stages import cta, grid, scans, tags, thread, tickets, warp
 
 OPS: tuple[type, ...] = tuple(Fold.operations)
 """Every op class of the dialect."""
@@ -35,6 +35,8 @@ __all__ = [
     "matrices",
     "program",
     "residency",
+    "scans",
+    "tags",
     "thread",
     "tickets",
     "tiles",

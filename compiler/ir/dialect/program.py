@@ -73,6 +73,36 @@ class ReduceOp(Fold.Operation, name="reduce"):  # type: ignore[misc]
         check_combine(op, op.regions[1], state)
 
 
+class ScanOp(Fold.Operation, name="scan"):  # type: ignore[misc]
+    """Reduces along ``dims`` so that every element gets the state of those up to it.
+
+    ``fold.scan input {dims, exclusive} ({identity}, {combine})``: elements are combined in row-major order of the dims.
+    With ``exclusive`` an element gets the state of those before it, and the first one the identity. States and regions
+    are those of ``fold.reduce``; the result has the type of the input.
+    """
+
+    input: ext.Operand[Any]
+    output: ext.Result[Any]
+    dims: Any
+    exclusive: Any
+    identity: ext.Region
+    combine: ext.Region
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        types = values(op.operands[0].type)
+        tensors = all(isinstance(t, ir.RankedTensorType) for t in types)
+        expect(tensors, op, "a ranked tensor or a tuple of them", str(op.operands[0].type))
+        bool_attr(op, "exclusive")
+        rank = types[0].rank
+        dims = _dims(op, rank)
+        expect(bool(dims), op, "at least one dim", dims)
+        expect(all(t.rank == rank for t in types), op, f"inputs of rank {rank}", str(op.operands[0].type))
+        check_result(op, op.operands[0].type)
+
+    verify_region_invariants = ReduceOp.verify_region_invariants
+
+
 class BroadcastOp(Fold.Operation, name="broadcast"):  # type: ignore[misc]
     """A scalar, or a tensor of the kept dims, repeated along ``dims`` of the result: ``fold.broadcast x {dims}``."""
 

@@ -16,6 +16,7 @@ from . import (
     few,
     held,
     lasting,
+    scans,
     sides,
 )
 from .facts import facts_of, launch_of
@@ -30,6 +31,8 @@ def choose(task: Task, wanted: str = "") -> Choice:
         PlanError: WF423 where no plan holds its rows, WF425 where ``wanted`` sets a field that such plans have not, and
             the errors of ``check`` where it cannot be served.
     """
+    if task.program.scan:
+        return scans.choose(task, wanted)
     notes = Notes()
     plan = owning(task, notes, wanted) if task.program.reduces else mapping(task, notes, wanted)
     if plan and task.program.side:

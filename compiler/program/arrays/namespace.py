@@ -18,6 +18,7 @@ from ..public_names import COMPOSITIONS, ELEMENTWISE
 from ..spelling import NAMES
 from . import elementwise
 from .creation import arange, asarray, astype, full, full_like, ones, ones_like, zeros, zeros_like
+from .cumulative import cumulative_prod, cumulative_sum
 from .folding import call_built_in
 from .folding import named as _named
 from .reshaping import reshape
@@ -85,6 +86,8 @@ __all__ = [
     "can_cast",
     "clip",
     "count_nonzero",
+    "cumulative_prod",
+    "cumulative_sum",
     "diff",
     "divide",
     "e",
@@ -152,7 +155,7 @@ __all__ = [
 
 
 _MOVING = (
-    "argsort", "concat", "cumulative_prod", "cumulative_sum", "nonzero", "repeat", "roll", "searchsorted",
+    "argsort", "concat", "nonzero", "repeat", "roll", "searchsorted",
     "sort", "stack", "tile", "unique_all", "unique_counts", "unique_inverse", "unique_values",
 )  # fmt: skip
 """Functions of the standard whose results are elements of other places."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..array_program import Bits, Fold, Split, View
+from ..array_program import Bits, Fold, Scan, Split, View
 from ..graph import Expr, walk
 from .dims import Axes, Dims, bits, dims_of
 from .renaming import rebuilt, space_of
@@ -50,7 +50,7 @@ class Numbered:
         fixed = {p: dims.sizes[d] for p, d in enumerate(order) if all(array < 0 for array, _ in members[d])}
         self.bits = tuple(self._bits(*own, fixed) for own in dims.bits)
         self.looked_at = self._looked_at(members)
-        folded = {e.value.over for root in self.exprs for e in walk((root,)) if isinstance(e.value, Fold)}
+        folded = {e.value.over for root in self.exprs for e in walk((root,)) if isinstance(e.value, Fold | Scan)}
         bounds = {(bits(self._numbers.get(p) for p in dims_of(dims.space(s))), n) for s, n in dims.most}
         self.most = tuple(sorted(b for b in bounds if b[0] in folded))
 

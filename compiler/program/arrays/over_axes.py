@@ -37,6 +37,7 @@ class Outside:
 
     dims: Dims
     reduces = False
+    scans = False
 
     def operand(self, value: Value) -> Value:
         return value
@@ -65,6 +66,7 @@ class OverAxes:
     shape: Axes
     reduced: frozenset[int]
     reduces = True
+    scans = False
 
     @property
     def over(self) -> tuple[int, ...]:

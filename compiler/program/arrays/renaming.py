@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from ..array_program import Fold
+from ..array_program import Fold, Scan
 from ..graph import Expr, Space, union, walk
 from .dims import Dims, bits, dims_of
 
@@ -49,6 +49,8 @@ def rebuilt(root: Expr, names: Mapping[int, int], dims: Dims, to: Dims) -> Expr:
         elif isinstance(e.value, Fold):
             value = replace(e.value, over=space(e.value.over), order=each(e.value.order))
             to.vary(union(a.space for a in args) | value.over)
+        elif isinstance(e.value, Scan):
+            value = replace(e.value, along=each(e.value.along))
         elif e.op == "count":
             value = space(e.value)  # type: ignore[arg-type]
         elif e.op == "iota":

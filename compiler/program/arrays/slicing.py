@@ -11,7 +11,7 @@ from math import prod
 
 from ...errors import error
 from ...postorder import postorder
-from ..array_program import Fold
+from ..array_program import Fold, Scan
 from ..frames import caller
 from ..graph import SCALAR, Expr, Space, union
 from ..symbols import Sym, constant
@@ -103,6 +103,8 @@ class _Sliced:
             value = self.dims.view(*self.dims.sliced_view(array, axes, self.parts, self.by, self.to))
         elif e.op == "variable":
             value = e.value.sliced(self.dims, self.parts, self.by, self.to)  # type: ignore[attr-defined]
+        elif isinstance(e.value, Scan) and bits(self.dims.parts_of(e.value.along)) & bits(self.parts):
+            raise error("WF290", index=spelled(self.by), where=caller())
         elif isinstance(e.value, Fold):
             self.dims.vary(union(a.space for a in args) | e.value.over)
         self.dims.vary(space)

@@ -76,7 +76,12 @@ def _writes_elements(group: Group, written: Written) -> bool:
 
     Bits that share a word belong to one row.
     """
-    if not group.owned or group.source is not None or written.space != group.kept | group.reduced:
+    if written.space != group.kept | group.reduced:
+        return False
+    if group.scan:
+        value = written.value
+        return written.words is None and group.makes(value) and any(map(group.folds, above_results((value,))))
+    if not group.owned or group.source is not None:
         return False
     if written.words is not None and space_of(written.words) != group.reduced:
         return False
@@ -91,4 +96,4 @@ def _writes_sides(group: Group, written: Written) -> bool:
 
 def _writes_rows(group: Group, written: Written) -> bool:
     """Whether a step with folds can write a value for each of its rows."""
-    return written.space == group.kept and written.words is None and group.makes(written.value)
+    return not group.scan and written.space == group.kept and written.words is None and group.makes(written.value)

@@ -37,6 +37,19 @@ class Written(NamedTuple):
     words: tuple[int, ...] | None = None
 
 
+class Scanning(NamedTuple):
+    """What scans of one step have in common, beside their dims.
+
+    Attributes:
+        along: the dims that they go along, outermost first.
+        exclusive, reverse: as those of ``Scan``.
+    """
+
+    along: tuple[int, ...]
+    exclusive: bool
+    reverse: bool
+
+
 @dataclass(eq=False)
 class Group:
     """What one step computes.
@@ -53,6 +66,7 @@ class Group:
         sections: folds over parts of its rows, and maybe over rows: it leaves the states of sections for a later step.
         sectioned: the innermost dims of its rows, of which these sections are parts.
         source: the step that leaves the states of sections which this one combines; None where it folds elements.
+        scan: what its scans have in common, which are its only phase; None for a step that folds, or does neither.
     """
 
     kept: Space
@@ -67,11 +81,12 @@ class Group:
     sections: tuple[Expr, ...] = ()
     sectioned: Space = 0
     source: Group | None = None
+    scan: Scanning | None = None
 
     @property
     def space(self) -> Space:
         """The dims of what it writes for later steps: those of its rows, or without folds of its elements."""
-        return self.kept if self.phases else self.kept | self.reduced
+        return self.kept if self.phases and not self.scan else self.kept | self.reduced
 
     @lazy
     def own(self) -> frozenset[str]:
@@ -82,7 +97,7 @@ class Group:
     def is_plain(self) -> bool:
         """Whether it is one reduction, whose results no element uses: a step for the planner of reductions."""
         aside = self.sides or self.sections
-        single = len(self.phases) == 1 and not aside and not any(map(self.is_full, self.written))
+        single = len(self.phases) == 1 and not (aside or self.scan) and not any(map(self.is_full, self.written))
         own = any(map(_gathers, (*self.first, *(w.value for w in self.written))))
         return single and not own and (not self.gathers or bool(self.mapped))
 
@@ -131,7 +146,7 @@ class Group:
         if self.sides and e.space == self.reduced:
             own = {f.digest for f in self.sides}
             return all(x.op == "const" or (x.op == "result" and x.args[0].digest in own) for x in leaves)
-        if e.space & ~self.space:
+        if e.space & ~self.space or (self.scan and _gathers(e)):
             return False
         if not self.is_plain or (self.far and _gathers(e)):
             return True
@@ -161,7 +176,7 @@ def folds_below(roots: Sequence[Expr], *, gathers: bool = False) -> dict[str, fr
     gathered = frozenset[str]()
     for e in postorder(roots, lambda e: e.args):
         below = frozenset[str]().union(*(found[a.digest] for a in e.args))
-        if e.op == "fold":
+        if e.op in ("fold", "scan"):
             below = below - gathered | {e.digest}
         elif gathers and e.op == "gather":
             below, gathered = below | {e.digest}, gathered | {e.digest}

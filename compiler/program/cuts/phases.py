@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..array_program import ArrayProgram, Fold
+from ..array_program import ArrayProgram, Fold, Scan
 from ..graph import Expr, Space
-from .groups import Group, Owns, Splits, above_results, space_of
+from .groups import Group, Owns, Scanning, Splits, above_results, space_of
 
 
 def fold_groups(
@@ -24,7 +24,7 @@ def fold_groups(
     """
     early = _early(program, below, owns)
     groups: list[Group] = []
-    for waiting in ([f for f in program.folds if (f.digest in early) is first] for first in (True, False)):
+    for waiting in ([f for f in program.meetings if (f.digest in early) is first] for first in (True, False)):
         while waiting:
             found = [_foldable(program, key, waiting, below, owns, far) for key in dict.fromkeys(map(_key, waiting))]
             ready = [(g, whole) for g, whole in found if g.phases]
@@ -58,18 +58,20 @@ def _early(program: ArrayProgram, below: dict[str, frozenset[str]], owns: Owns) 
     folds = {f.digest: f for f in program.folds}
     early: frozenset[str] = frozenset()
     for o in program.outputs:
-        space, needed = space_of(o.axes), below[o.expr.digest]
+        space, needed = space_of(o.axes), below[o.expr.digest] & folds.keys()
         rows = {d for d in needed if folds[d].space | _fold(folds[d]).over == space and folds[d].space != space}
         if any(owns(*map(program.dims_of, _key(folds[d])[:2])) for d in rows):
             early |= {d for d in needed - rows if not below[d] & rows}
     return early
 
 
-_Key = tuple[Space, Space, tuple[int, ...]]
+_Key = tuple[Space, Space, tuple[int, ...] | Scanning]
 
 
 def _key(fold: Expr) -> _Key:
     """What folds of one step have in common: kept dims, reduced dims, and an order of these if it is not the usual."""
+    if isinstance(scan := fold.value, Scan):
+        return fold.space & ~scan.over, scan.over, Scanning(scan.along, scan.exclusive, scan.reverse)
     order = _fold(fold).order
     return fold.space, _fold(fold).over, order if order != tuple(sorted(order)) else ()
 
@@ -91,6 +93,10 @@ def _foldable(
     """The folds over some dims that a step can make now, and whether no others over these dims wait."""
     left = frozenset(f.digest for f in waiting)
     alike = [f for f in waiting if _key(f) == key]
+    if isinstance(order := key[2], Scanning):
+        ready = tuple(f for f in alike if not (below[f.digest] & left) - {f.digest})
+        group = Group(*key[:2], order.along, owned=False, phases=(ready,) if ready else (), scan=order)
+        return group, len(ready) == len(alike)
     dims = tuple(map(program.dims_of, key[:2]))
     owned = all(_fold(f).monoid.commutative for f in alike) and owns(*dims)
     phase: dict[str, int] = {}
@@ -100,7 +106,7 @@ def _foldable(
             phase[f.digest] = 1 + max((phase[b] for b in before), default=-1)
     numbers = range(1 + max(phase.values(), default=-1))
     phases = tuple(tuple(f for f in alike if phase.get(f.digest) == i) for i in numbers)
-    return Group(*key, owned, phases, far=owned and far(*dims)), len(phase) == len(alike)
+    return Group(*key[:2], order, owned, phases, far=owned and far(*dims)), len(phase) == len(alike)
 
 
 def _sides(group: Group, waiting: Sequence[Expr], below: dict[str, frozenset[str]]) -> tuple[Expr, ...]:
@@ -113,7 +119,8 @@ def _sides(group: Group, waiting: Sequence[Expr], below: dict[str, frozenset[str
     return tuple(
         f
         for f in waiting
-        if f.space == group.reduced
+        if isinstance(f.value, Fold)
+        and f.space == group.reduced
         and _fold(f).over == group.kept
         and _fold(f).monoid.commutative
         and left.isdisjoint(below[f.digest] - {f.digest})
@@ -133,7 +140,7 @@ def _sections(
     if not any(space_of(o.axes) == whole and below[o.expr.digest] & group.own for o in program.outputs):
         return (), 0
     read = _elements_read(group, group.folded)
-    for space, over, order in dict.fromkeys(_key(f) for f in waiting if f.digest in left):
+    for space, over, order in dict.fromkeys(_key(f) for f in waiting if f.digest in left and isinstance(f.value, Fold)):
         inner, alike = over & group.reduced, tuple(f for f in waiting if _key(f) == (space, over, order))
         own = all(
             _fold(f).monoid.commutative

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from ...dtypes import BIT, NUMBER, DType
 from ...postorder import postorder
 from ..analysis.cost import COST
-from ..array_program import ArrayProgram, Fold
-from ..graph import ELEMENT, KEPT, REDUCED, SCALAR, SECTION, SIDE, Expr, Program, Space, union
+from ..array_program import ArrayProgram, Fold, Scan
+from ..graph import ELEMENT, KEPT, REDUCED, SCALAR, SECTION, SIDE, Expr, Program, ScanGraph, Space, union
 from ..storage import parts
 from ..tracing import product
 from .groups import Group, Written, above_results
@@ -96,6 +96,7 @@ def step_of(program: ArrayProgram, group: Group, crossing: Sequence[Expr], buffe
         (*(w.operand for w in group.written), *(o for f in group.sections for o in buffers.of_sections(f, group))),
         made.counted if kernel.uses_count else (),
         tuple(n.dims for n in made.numbered) if kernel.uses_index or kernel.numberings else (),
+        reverse=group.scan is not None and group.scan.reverse,
     )
 
 
@@ -141,7 +142,7 @@ class _Translation:
             for e in (e for e in nodes if e.op == "input" and e.dtype not in (BIT, NUMBER)):
                 self._input(Operand("view", e.value), e)  # type: ignore[arg-type]
         for phase in group.phases:
-            self._fold(phase, KEPT)
+            self._fold(phase, ELEMENT if group.scan else KEPT)
         if group.sides:
             self._fold(group.sides, SIDE)
         if group.sections:
@@ -239,10 +240,12 @@ class _Translation:
 
     def _fold(self, phase: Sequence[Expr], space: Space) -> None:
         """Makes the folds of a phase one fold, over the product of their monoids, which leaves values in ``space``."""
-        graphs = [e.value.monoid for e in phase if isinstance(e.value, Fold)]
+        graphs = [e.value.monoid for e in phase if isinstance(e.value, Fold | Scan)]
         args = tuple(a for e in phase for a in self._folded(e))
         graph = graphs[0] if len(graphs) == 1 else product(graphs)
-        whole = Expr("reduce", args, args[0].dtype, space, graph, phase[0].where)
+        scan = self.group.scan
+        op, value = ("scan", ScanGraph(graph, scan.exclusive)) if scan else ("reduce", graph)
+        whole = Expr(op, args, args[0].dtype, space, value, phase[0].where)
         position = 0
         for e in phase:
             for i, a in enumerate(e.args):

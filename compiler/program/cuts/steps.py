@@ -61,6 +61,7 @@ class Step:
         numbered: for each numbering of the program the dims whose elements it numbers in row-major order, outermost
             first; a number is what the step's own dims contribute. A plain step has one numbering at most, to which
             its reduced dims contribute.
+        reverse: whether it goes through the elements of rows from the last to the first.
     """
 
     program: Program
@@ -70,6 +71,7 @@ class Step:
     outputs: tuple[Operand, ...]
     counted: tuple[int, ...] = ()
     numbered: tuple[tuple[int, ...], ...] = ()
+    reverse: bool = False
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from ...dtypes import BOOL, U32, DType
 from ...postorder import postorder
 from ..analysis.cost import COST
-from ..array_program import Fold
+from ..array_program import Fold, Scan
 from ..arrays.broadcasting import along
 from ..arrays.dims import Axes, Dims, dims_of
 from ..arrays.packing import SymBits, pack, unpack
@@ -104,7 +104,9 @@ def chosen(
     weights: dict[object, int] = dict(made_again.items())
     for e in known:
         result = results.get(numbers.get(e.digest, -1))
-        if e.op != "fold" and (result is not None or e.space.bit_count() < rank or e.digest not in folded):
+        if e.op not in ("fold", "scan") and (
+            result is not None or e.space.bit_count() < rank or e.digest not in folded
+        ):
             weights[e] = _memory(e, result, as_bits)
     edges: list[tuple[object, object]] = [(e.digest, e) for e in known if e.digest in made_again]
     edges += [(a, e) for e in known for a in e.args]
@@ -176,8 +178,8 @@ def _dims_of_folds(nodes: Iterable[Expr]) -> set[Space]:
 
 def _instructions(e: Expr, inner: Space) -> int:
     """What a value costs that is made again, in bits."""
-    if isinstance(e.value, Fold):
-        return 0 if e.value.over == inner else AGAIN * _elements(union(a.space for a in e.args))
+    if isinstance(e.value, Fold | Scan):
+        return 0 if e.value.over == inner and e.op == "fold" else AGAIN * _elements(union(a.space for a in e.args))
     if e.op in ("input", "const", "count", "iota", "result", "cast"):
         return 0
     return max(1, COST.get(e.op, 1) * _elements(e.space) // INSTRUCTIONS)

@@ -7,11 +7,13 @@ these: the adjoint of broadcasting is a sum, and the adjoint of a sum broadcasts
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from ...dtypes import BOOL
 from ...errors import error
-from ..array_program import Fold
+from ..analysis.atomic import operation
+from ..array_program import Fold, Scan
 from ..arrays.types import computed
 from ..graph import Expr, Space, union, walk
 from ..monoid import Monoid
@@ -94,6 +96,9 @@ class _Adjoints:
         if e.op == "fold" and e.digest in self._states:
             self._visit_fold(e)
             return
+        if e.op == "scan" and e.digest in self._states:
+            self._visit_scan(e)
+            return
         gradient = self._taken(e)
         if gradient is None or e.op in CONSTANT:
             return
@@ -128,6 +133,17 @@ class _Adjoints:
         for a, part in zip(e.args, of_fold(e, state, given, self._used), strict=True):
             if part is not None:
                 self.give(a, part, space)
+
+    def _visit_scan(self, e: Expr) -> None:
+        """An element of a sum gains of all sums that have it: the sums of their gradients from the other end."""
+        found, own = self._states[e.digest], e.value
+        assert isinstance(own, Scan)
+        if operation(own.monoid) != "add":
+            raise error("WF901", what=f"a scan with {own.monoid.name}", remedy=_REMEDY, where=e.where)
+        gradient = cast(found[0][1], e.dtype).expr
+        how = replace(own, reverse=not own.reverse)
+        made = Expr("scan", (gradient,), e.dtype, e.space, how, e.where)
+        self.give(e.args[0], Sym(Expr("result", (made,), e.dtype, e.space, 0)), e.space)
 
 
 STOPS = ("detached", "variable")

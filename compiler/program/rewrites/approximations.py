@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...dtypes import BOOL, F32
-from ..array_program import ArrayProgram, Fold
+from ..array_program import ArrayProgram, Fold, Scan
 from ..graph import SCALAR, Expr, MonoidGraph, Program, walk
 
 BITS = 16
@@ -56,7 +56,7 @@ def _widths(roots: Sequence[Expr]) -> dict[str, int]:
 
 def _approximate(e: Expr) -> object:
     """The value of a node that computes an approximation, if it computes an exponential."""
-    if isinstance(e.value, Fold):
+    if isinstance(e.value, Fold | Scan):
         return replace(e.value, monoid=_combine(e.value.monoid))
     if isinstance(e.value, MonoidGraph):
         return _combine(e.value)

@@ -159,7 +159,7 @@ def _result(fold: Expr) -> Expr:
 
 def _earlier(e: Expr, later: Expr, kind: str) -> Expr | None:
     """The fold of which ``e`` is the result, if it is of a kind and over the dims and in the type of ``later``."""
-    fold = e.args[0] if e.op == "result" else None
+    fold = e.args[0] if e.op == "result" and e.args[0].op == "fold" else None
     if fold is None or (fold.dtype, fold.space, _fold(fold).over) != (later.dtype, later.space, _fold(later).over):
         return None
     return fold if operation(_fold(fold).monoid) == kind and later.dtype.is_float else None

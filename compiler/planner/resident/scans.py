@@ -1,0 +1,201 @@
+"""The plan of a scan: which threads share a row, or a chunk of it, and in which order.
+
+A CTA has whole rows if its threads hold them in registers, else a chunk of a row: CTAs look back at the chunks before.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from ...errors import error
+from ...plan.abi import INDEX_LIMIT, Facts, numberings
+from ...plan.checks import check
+from ...plan.fields import OF_BITS, Access
+from ...plan.launch import Launch, look_back_cells, look_back_counters
+from ...plan.layout import layout_of
+from ...plan.plan import Plan
+from ...target import WARP
+from .. import sittings
+from ..alignment import WIDEST
+from ..powers_of_two import ceil2, floor2
+from ..table import threshold
+from ..task import Choice, Notes, Task
+from . import columns
+from .accesses import SHIFTED, accesses, elements_of, is_by_columns
+
+REGISTERS = threshold(32, "registers of a thread", sittings.SCANS)
+"""The states of the elements that a thread has take so many."""
+MOST = threshold(8, "accesses of a thread", sittings.SCANS)
+"""Of whole accesses; of narrower ones a thread has more, up to FEW_BYTES."""
+NARROWEST = threshold(16, "accesses of a thread", sittings.SCANS)
+"""Of single elements."""
+IN_A_WARP = threshold(4, "accesses of a thread", sittings.SCANS)
+"""A row that a warp has in so many accesses of each lane needs no other warp, and no barrier."""
+WARPS = threshold(8, "warps of a CTA", sittings.SCANS)
+"""The most that share a chunk of a row, or a row in IN_A_WARP accesses of each lane."""
+MOST_WARPS = threshold(16, "warps of a CTA", sittings.SCANS)
+"""The most that share a whole row: then no CTA looks back."""
+CTA_WARPS = threshold(4, "warps of a CTA", sittings.SCANS)
+"""If rows have fewer, a CTA has several of them."""
+WIDTH = threshold(128, "bytes of a row of a strip", sittings.SCANS)
+"""Neighbouring columns of a CTA whose columns have several chunks: whole lines of the cache."""
+SERVED = ("fast", "vector", "lanes", "warps", "warps_kept", "held")
+"""The fields of a plan that options may set."""
+ROWS_OF_ACCESSES = ("aligned", "shifted", "uniform", "reversed", "strided", "kept", "number", *OF_BITS)
+"""The accesses that scans have."""
+
+
+def choose(task: Task, wanted: str = "") -> Choice:
+    """The plan of a program that scans.
+
+    Raises:
+        PlanError: WF443 where ``wanted`` sets a field that such plans have not, and the errors of ``check``.
+    """
+    notes = Notes()
+    found = _of_columns(task, notes) if is_by_columns(task) and not task.is_portable else _of_rows(task, notes)
+    if wanted:
+        found = _overridden(task, found, wanted, notes)
+    run, facts = _launch(task, found), _facts(task, found)
+    if not facts.once:
+        chunk = found.held * layout_of(found).span("reduced")
+        notes.because(f"CTAs take chunks of {chunk} elements by tickets, and look back at those before", "resident")
+    check(found, task.target, sum(t.itemsize for t in task.program.scanned))
+    return Choice(found, facts, run, [reason for reason, _ in notes.reasons], notes.rejected)
+
+
+def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
+    """``plan`` with options in it.
+
+    Raises:
+        PlanError: WF443 for a field that such plans have not, or for a CTA with more rows than threads.
+    """
+    chosen, found = plan.with_options(wanted), {**Plan().to_dict(), **plan.to_dict()}
+    served: dict[str, object] = {key: value for key, value in found.items() if key not in SERVED}
+    served |= {key: "none" for key in chosen.to_dict() if key not in found}
+    for key, only in served.items():
+        _expect(task, chosen, key, only, holds=getattr(chosen, key) == only)
+    _expect(task, chosen, "fast", "reduced or kept", holds=chosen.fast != "both")
+    _expect(task, chosen, "held", "1 or more", holds=chosen.held > 0)
+    most = chosen.threads * chosen.vector // chosen.slots  # each row of several chunks has a thread that looks back
+    alone = _launch(task, chosen).split == 1
+    _expect(task, chosen, "vector", f"at most {most}", holds=alone or chosen.slots <= chosen.threads)
+    notes.because(f"asked for: {wanted}")
+    return chosen
+
+
+def _expect(task: Task, plan: Plan, key: str, only: object, *, holds: bool) -> None:
+    """Refuses (WF443) a plan whose field ``key`` no plan of a scan has."""
+    if not holds:
+        raise error("WF443", name=task.program.name, key=key, value=getattr(plan, key), only=only)
+
+
+def _registers(task: Task) -> int:
+    """The registers of 32 bits that the state of an element takes."""
+    return sum(-(-t.itemsize // 4) for t in task.program.scanned)
+
+
+def _most_held(task: Task, vector: int) -> int:
+    """The most accesses of ``vector`` elements that a thread has."""
+    return max(1, min(NARROWEST if vector == 1 else MOST, floor2(max(1, REGISTERS // (vector * _registers(task))))))
+
+
+def _vector(task: Task) -> int:
+    """Elements of an access along a row: the most for which all arrays of elements are accessed at once.
+
+    A portable plan has the widest, so that the tree does not depend on strides or addresses.
+    """
+    rows = elements_of(task)
+    widest = max(1, WIDEST // max(task.operand_type(i).itemsize for i in rows))
+    if task.is_portable:
+        return widest
+    for vector in (widest >> k for k in range(widest.bit_length() - 1)):
+        kinds = {accesses(task, "reduced", vector)[i] for i in rows}
+        if kinds <= {"aligned", "bits", "reversed"}:
+            return vector
+        if vector == widest and kinds <= {"aligned", "shifted"} and task.geometry.n_reduced >= SHIFTED * vector:
+            return vector
+    return 1
+
+
+def _count(task: Task, vector: int) -> int:
+    """The accesses that cover a row."""
+    early = (vector - 1) * ("shifted" in accesses(task, "reduced", vector))
+    return max(1, ceil((task.geometry.n_reduced + early) / vector))
+
+
+def _of_rows(task: Task, notes: Notes) -> Plan:
+    """The plan of rows along which lanes lie."""
+    vector = _vector(task)
+    count, most = _count(task, vector), _most_held(task, vector)
+    if count <= WARP * min(most, IN_A_WARP):
+        lanes = min(WARP, ceil2(count))
+        warps, held = 1, ceil(count / lanes)
+    else:
+        lanes, warps = WARP, min(WARPS, ceil2(ceil(count / (WARP * min(most, IN_A_WARP)))))
+        while warps < MOST_WARPS and WARP * warps * most < count <= WARP * MOST_WARPS * most:
+            warps *= 2
+        held = min(most, ceil(count / (WARP * warps)))
+    whole = count <= lanes * warps * held
+    plan = Plan(
+        "reduced", "interleaved", vector, 1, lanes, warps, max(1, CTA_WARPS // warps) if whole else 1,
+        resident="chain", held=held,
+    )  # fmt: skip
+    notes.because(f"{vector} element(s) an access, {held} access(es) in each of {lanes * warps} thread(s)", "held")
+    return plan
+
+
+def _of_columns(task: Task, notes: Notes) -> Plan:
+    """The plan of rows whose elements lie apart: neighbouring lanes have neighbouring rows."""
+    vector, n = columns.vector_of(task), task.geometry.n_reduced
+    item, most = max(task.operand_type(i).itemsize for i in elements_of(task)), _most_held(task, vector)
+    across = min(WARP, ceil2(ceil(task.geometry.columns / vector)))
+    if n > most * WARPS:  # a column has several lanes, and its strip is a line
+        across = max(1, min(across, WIDTH // (vector * item)))
+    lanes = WARP // across
+    warps = min(WARPS, ceil2(ceil(n / (most * lanes))))
+    while across * vector > WARP * warps:  # a CTA has as many threads as columns
+        warps *= 2
+    held = max(1, min(most, ceil(n / (lanes * warps))))
+    whole = n <= lanes * warps * held
+    plan = Plan(
+        "kept", "interleaved", vector, 1, lanes, warps, max(1, CTA_WARPS // warps) if whole else 1,
+        resident="chain", held=held,
+    )  # fmt: skip
+    notes.because(f"neighbouring lanes have neighbouring columns: {vector} of a thread, {plan.slots} of a CTA", "fast")
+    return plan
+
+
+def _length(task: Task, plan: Plan) -> int:
+    """The elements of a row, with those by which it may begin early."""
+    return _count(task, plan.vector) * plan.vector if plan.fast == "reduced" else task.geometry.n_reduced
+
+
+def _launch(task: Task, plan: Plan) -> Launch:
+    """The grid: a CTA for each tile of rows, or for each chunk of it."""
+    chunk = plan.held * layout_of(plan).span("reduced")
+    tiles, parts = -(-task.geometry.n_kept // plan.slots), max(1, -(-_length(task, plan) // chunk))
+    return Launch(tiles, parts, chunk, ctas=tiles * parts)
+
+
+def _facts(task: Task, plan: Plan) -> Facts:
+    """What the kernel must know of the arrays."""
+    g, inputs = task.geometry, len(task.program.inputs)
+    run = _launch(task, plan)
+    found: tuple[Access, ...] = tuple(
+        kind if kind in ROWS_OF_ACCESSES else "strided" for kind in accesses(task, plan.fast, plan.vector)
+    )
+    reach = max((abs(bound) for i in range(len(g.offsets)) for bound in g.span(i)), default=0)
+    words = look_back_counters(run.tiles) + look_back_cells(plan, run) * _registers(task)
+    numbers = max(reach, g.n_kept + plan.slots, run.split * run.chunk, words)
+    kept_rank, reduced_rank = task.ranks
+    return Facts(
+        kept_rank,
+        reduced_rank if len(g.reduced) > 1 else 1,
+        32 if numbers < INDEX_LIMIT else 64,
+        found[:inputs],
+        store_vector=False,
+        stores=found[inputs:],
+        full=run.split * run.chunk == g.n_reduced and "shifted" not in found,
+        once=run.split == 1,
+        numberings=numberings(task.program),
+    )

@@ -1,0 +1,118 @@
+"""Scans of symbolic arrays along an axis: a reduction of which every element gets the value so far.
+
+A reduction is a function that folds. Here ``fold`` makes a *scan* of each fold: its state at every element, of the
+elements up to it, in their order. So what is folded, and what is computed of the state, is what the reduction says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...dtypes import DType
+from ...errors import Location, error
+from ..array_program import Scan
+from ..fold import Scope, current_scope, scope
+from ..frames import caller
+from ..graph import Expr, MonoidGraph, union
+from ..signatures import keywords
+from ..symbols import Sym, constant, sym
+from ..tracing import nest, structure_of
+from ..values import Value
+from .broadcasting import broadcast
+from .dims import bits
+from .folding import positions
+from .over_axes import MANY, OverAxes
+from .sym_array import SymArray
+
+
+@dataclass(frozen=True)
+class AlongAxis(OverAxes):
+    """What ``fold``, ``index`` and ``count`` mean in a scan along an axis.
+
+    Attributes:
+        exclusive, reverse: as those of ``Scan``.
+    """
+
+    exclusive: bool = False
+    reverse: bool = False
+    scans = True
+
+    def fold(self, graph: MonoidGraph, flat: Sequence[Sym], at: Location | None) -> list[Sym]:
+        """The values of the state at every element."""
+        if self.exclusive and not graph.has_identity:
+            raise error("WF293", name=graph.name, where=caller())
+        axes, along = self.dims.axes(self.shape), self.over
+        exprs = tuple(s.expr for s in flat)
+        if not along:
+            pairs = zip(exprs, graph.identity, strict=True)
+            own = [constant(i, e.dtype).expr if self.exclusive else e for e, i in pairs]
+            return [SymArray(e, axes, self.dims) for e in own]
+        space = union(self.dims.space(e.space) for e in exprs) | bits(along)
+        self.dims.vary(space)
+        how = Scan(graph, along, self.exclusive, self.reverse)
+        made = Expr("scan", exprs, exprs[0].dtype, space, how, at)
+        results = [Expr("result", (made,), e.dtype, space, i) for i, e in enumerate(exprs)]
+        return [SymArray(e, axes, self.dims) for e in results]
+
+    def count(self, t: DType) -> Sym:
+        """How many elements are reduced: a scan has another number at each, which it does not know."""
+        del t
+        raise error("WF294", where=caller())
+
+    def result(self, value: Any, *, keepdims: bool = True) -> Any:
+        """A result, with all axes."""
+        del keepdims
+        axes = self.dims.axes(self.shape)
+        return SymArray(value.expr, axes, self.dims, value.dtype if isinstance(value, SymArray) else None)
+
+
+def scanned(
+    name: str,
+    function: Callable[..., Any],
+    arrays: Sequence[Any],
+    axis: Any,
+    *,
+    exclusive: bool = False,
+    reverse: bool = False,
+    params: Mapping[str, Any],
+) -> Any:
+    """What ``function``, a reduction, makes of the elements of symbolic arrays up to each along ``axis``.
+
+    Args:
+        name: what messages call it.
+        function: takes the arrays and ``params``; reduces with ``fold``.
+        arrays: symbolic arrays, which broadcast; numbers stand for arrays without axes.
+        axis: the axis; None for the one that the arrays have.
+        exclusive: whether an element gets the value of those before it.
+        reverse: whether elements are taken from the last to the first.
+        params: the parameters of ``function``.
+
+    Raises:
+        TraceError: WF254 for shapes that do not broadcast, WF256 for an axis that the arrays have not, WF292 for
+            several axes or none of several, WF293 for a monoid without an identity in an exclusive scan.
+    """
+    first = next(a for a in arrays if isinstance(a, SymArray))
+    own = [
+        a.operand() if isinstance(a, SymArray) else SymArray(sym(a, first.dtype).expr, (), first.dims) for a in arrays
+    ]
+    exprs, shape = broadcast(own)
+    if axis is None and len(shape) == 1:
+        axis = 0
+    if axis is None or isinstance(axis, tuple | list):
+        raise error("WF292", name=name, axis=axis, rank=len(shape), where=caller())
+    xs = [SymArray(e, shape, first.dims, s.dtype) for e, s in zip(exprs, own, strict=True)]
+    along = AlongAxis(first.dims, shape, frozenset(positions(axis, shape, first)), exclusive, reverse)
+    outer = current_scope()
+    held = Scope(
+        along.elements >= MANY, huge=True, name=name, takes_initial="initial" in keywords(function),
+        checks=outer.checks, used=outer.used, over=along,
+    )  # fmt: skip
+    with scope(held):
+        got = function(*xs, **params)
+    if held.most:
+        first.dims.serve_at_most(bits(along.over), min(held.most))
+    leaves: list[Value] = []
+    structure = structure_of(name, got, leaves, function)
+    return nest(structure, [along.result(v) for v in leaves])

@@ -1,0 +1,309 @@
+"""The grid level of a scan: a CTA looks back at what the chunks before its own left (Merrill and Garland, 2016).
+
+A chunk leaves its own state, its *aggregate*. As many chunks as lanes look back for a row are a *group*. Its last chunk
+leaves the aggregate of the group, and once it knows what comes before, the state of all chunks up to the end of the
+group, a *prefix*. States lie in tagged words (``fold.leave``, ``fold.seen``), which need no order of accesses.
+
+What comes before a chunk is the prefix of the group before, and then the chunks before it in its group:
+
+- Each lane takes the aggregate of one of these, and the lanes scan them.
+- Each lane looks at one of the groups before, and waits until those from the nearest prefix on have left something. If
+  there is no prefix among them, they look further back. Then they combine that prefix with the aggregates behind it,
+  one after another.
+
+So a state has the same bits whatever was seen: the prefix of a group is always that of the one before, combined with
+its aggregate. Where a CTA has several rows, each has lanes of its own; those of a warp look, and wait, at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...compiler.ir.build import i32, integer, word_type
+from ...compiler.ir.combine import combine, pack, unpack
+from ...compiler.ir.dialect.base import state_type
+from ...compiler.ir.dialect.stages.tags import AGGREGATE, PREFIX
+from ...compiler.ir.lane_exchange import lane_id, of_lane
+from ...compiler.ir.mlir import arith, gpu, ir, llvm, math, nvvm, scf
+from ...compiler.plan.launch import look_back_lanes
+from ...compiler.target import WARP
+from .kernel import Kernel
+
+PAUSE = 20
+"""Nanoseconds that a thread sleeps at most between two looks."""
+
+
+@dataclass(frozen=True, eq=False)
+class LookBack:
+    """How a thread looks back.
+
+    Attributes:
+        kernel: the kernel, as its scan sees it.
+        here, groups, pitch: the first words of the CTA's chunk and of the first group, and the words from one chunk or
+            group to the next.
+        lanes: the lanes of a row, and the chunks of a group.
+        row, lane: the number of the row that the thread's lanes look for, and that of the lane among them.
+        group, member: the number of the group of the CTA's chunk, and that of the chunk in its group.
+        glance: what a first look has seen, which is made before elements are read: with many rows nothing waits then.
+    """
+
+    kernel: Kernel
+    here: Any
+    groups: Any
+    pitch: Any
+    lanes: int
+    row: Any
+    lane: Any
+    group: Any
+    member: Any
+    glance: Sequence[Any] = ()
+
+    @classmethod
+    def of(cls, kernel: Kernel, chunk: Any, here: Any, groups: Any, pitch: Any) -> LookBack:
+        """How a thread of the CTA of chunk number ``chunk`` does."""
+        thread = arith.index_cast(word_type(), gpu.thread_id(gpu.Dimension.x))
+        lanes = look_back_lanes(kernel.plan.threads, kernel.plan.slots)
+        row, lane = arith.shrui(thread, i32(lanes.bit_length() - 1)), arith.andi(thread, i32(lanes - 1))
+        member = kernel.modulo(chunk, lanes)
+        member = member if member.type == word_type() else arith.trunci(word_type(), member)
+        made = cls(kernel, here, groups, pitch, lanes, row, lane, kernel.divide(chunk, lanes), member)
+        types = [word_type(), *kernel.states] * 2
+        looks = scf.IfOp(_is("slt", row, i32(kernel.plan.slots)), types, has_else=True)
+        with ir.InsertionPoint(looks.then_block):
+            scf.YieldOp(made._look_before())
+        with ir.InsertionPoint(looks.else_block):
+            scf.YieldOp([llvm.mlir_undef(t) for t in types])
+        return replace(made, glance=list(looks.results))
+
+    def before(self, slot: Any, owner: Any, state: Any) -> list[Any]:
+        """What comes before the chunk, for the rows of a thread from ``slot`` on.
+
+        Threads that are an ``owner`` have the ``state`` of the chunk of these rows; of one row all threads have it.
+        """
+        kernel, slots, scalars = self.kernel, self.kernel.plan.slots, state_type(self.kernel.states)
+        row = self.row if self.row.type == kernel.index else arith.extui(kernel.index, self.row)
+        mine = unpack(state)
+        if slots > 1:
+            mine = unpack(self._read(row, self._left(slot, owner, state), scalars))
+        looks = scf.IfOp(_is("slt", self.row, i32(slots)), kernel.states, has_else=True)
+        with ir.InsertionPoint(looks.then_block):
+            scf.YieldOp(self._known(mine))
+        with ir.InsertionPoint(looks.else_block):
+            scf.YieldOp(mine)
+        first = arith.andi(_is("slt", self.row, i32(slots)), _is("eq", self.lane, i32(0)))
+        return unpack(self._read(slot, self._left(row, first, pack(list(looks.results))), state.type))
+
+    def _left(self, slot: Any, on: Any, state: Any) -> list[Any]:
+        """The buffers of shared memory in which threads leave states of rows for the others."""
+        buffers = [ir.Type.parse("!llvm.ptr<3>")] * len(self.kernel.states)
+        how = {"rows": 1, "slots": self.kernel.plan.slots}
+        operands = [self.kernel.number(0), slot, on, state]
+        return list(self.kernel.make_op("fold.shared_store", buffers, operands, how).results)
+
+    def _read(self, slot: Any, buffers: list[Any], t: Any) -> Any:
+        """The state of the rows from ``slot`` on."""
+        how = {"rows": 1, "slots": self.kernel.plan.slots}
+        return self.kernel.stage("fold.interwarp_scan", [t, t], [self.kernel.number(0), slot, *buffers], how).results[0]
+
+    def _known(self, mine: list[Any]) -> list[Any]:
+        """What comes before the chunk of a row; others are left what they need. Nothing comes before the first one."""
+        own = arith.addi(self.groups, arith.muli(self.group, self.pitch))
+        first = _is("eq", self.lane, i32(0))
+        last = arith.andi(first, _is("eq", self.member, i32(self.lanes - 1)))
+        self._leave(self.here, AGGREGATE, first, mine)
+        members, seen = self._members()
+        some = _is("ne", self.member, i32(0))
+        total = _chosen(some, self.combine(members, mine), mine)
+        later = scf.IfOp(_is("ne", self.group, self.kernel.number(0)), self.kernel.states, has_else=True)
+        with ir.InsertionPoint(later.then_block):
+            self._leave(own, AGGREGATE, last, total)
+            earlier = self._folded(*self._seen(seen))
+            self._leave(own, PREFIX, last, self.combine(earlier, total))
+            scf.YieldOp(_chosen(some, self.combine(earlier, members), earlier))
+        with ir.InsertionPoint(later.else_block):
+            self._leave(own, PREFIX, last, total)
+            scf.YieldOp(members)
+        return list(later.results)
+
+    def combine(self, left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
+        return combine(self.kernel.combine, left, right)
+
+    # --- words ---
+    def _leave(self, here: Any, kind: int, on: Any, state: Sequence[Any]) -> None:
+        """Leaves a state in the words that are those of the thread's row from ``here`` on."""
+        operands = [self.kernel.arg("counter"), self._at(here), on, pack(state)]
+        self.kernel.make_op("fold.leave", [], operands, {"kind": kind})
+
+    def _at(self, here: Any) -> Any:
+        """The first word of the thread's row."""
+        words = sum(-(-int(t.width) // 32) for t in self.kernel.states)
+        row = self.row if self.row.type == here.type else arith.extui(here.type, self.row)
+        return arith.addi(here, self.kernel.scaled(row, words))
+
+    def _look(self, here: Any) -> list[Any]:
+        """What was left in the words from ``here`` on: its kind, and the state."""
+        operands = [self.kernel.arg("counter"), self._at(here)]
+        kind, state = self.kernel.make_op(
+            "fold.seen", [word_type(), state_type(self.kernel.states)], operands, {}
+        ).results
+        return [kind, *unpack(state)]
+
+    def _of_row(self, votes: Any) -> Any:
+        """The bits of the lanes of the thread's row."""
+        if self.lanes == WARP:
+            return votes
+        return arith.andi(arith.shrui(votes, self._first_lane()), i32((1 << self.lanes) - 1))
+
+    def _first_lane(self) -> Any:
+        return arith.subi(lane_id(), self.lane)
+
+    def _wide(self, word: Any) -> Any:
+        """A word as an index."""
+        return word if word.type == self.pitch.type else arith.extui(self.pitch.type, word)
+
+    # --- the chunks of the group ---
+    def _members(self) -> tuple[list[Any], list[Any]]:
+        """The state of the chunks before in the group, and what the groups before have left by then."""
+        earlier = _is("slt", self.lane, self.member)
+
+        def waits(found: Sequence[Any]) -> Any:
+            return arith.andi(earlier, _is("eq", found[0], i32(0)))
+
+        found = _spin(self._look_before, waits, self.glance)
+        half = len(found) // 2
+        if self.lanes == 1:
+            return found[1:half], found[half:]
+        t, how = state_type(self.kernel.states), {"lanes": self.lanes, "stride": 1}
+        before = self.kernel.stage("fold.warp_scan", [t, t], [self.lane, pack(found[1:half])], how).results[0]
+        own = arith.addi(self._first_lane(), self.member)
+        return [of_lane(v, own) for v in unpack(before)], found[half:]
+
+    def _look_before(self) -> list[Any]:
+        """What one of the chunks before in the group has left, and one of the groups before."""
+        back = arith.maxsi(arith.subi(self.member, self.lane), i32(0))
+        at = arith.subi(self.here, arith.muli(self._wide(back), self.pitch))
+        return [*self._look(at), *self._look(self._of_group(self.kernel.number(1)))]
+
+    # --- the groups before ---
+    def _of_group(self, distance: Any) -> Any:
+        """The first word of the group that lies as far before, and as many more as the lane's number says."""
+        back = arith.minsi(arith.addi(distance, self._wide(self.lane)), self.group)
+        return arith.addi(self.groups, arith.muli(arith.subi(self.group, back), self.pitch))
+
+    def _prefixes(self, kind: Any) -> Any:
+        """The lanes of the row that see a prefix, as bits from the first one on."""
+        return self._of_row(_ballot(_is("eq", kind, i32(PREFIX))))
+
+    def _waited(self, distance: Any, done: Any, seen: Sequence[Any] = ()) -> list[Any]:
+        """The lanes that see a prefix, and their states, once no group from the nearest of these on has left nothing.
+
+        A row that is ``done`` does not wait. ``seen`` is what was left at that distance a short time ago.
+        """
+
+        def waits(found: Sequence[Any]) -> Any:
+            prefixes = self._prefixes(found[0])
+            empty = self._of_row(_ballot(_is("eq", found[0], i32(0))))
+            needed = arith.xori(prefixes, arith.subi(prefixes, i32(1)))
+            return arith.andi(_is("ne", arith.andi(empty, needed), i32(0)), _not(done))
+
+        kind, *states = _spin(lambda: self._look(self._of_group(distance)), waits, seen)
+        return [self._prefixes(kind), *states]
+
+    def _seen(self, seen: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
+        """The distance at which the row sees a prefix, the lanes that see one, and the states of all lanes.
+
+        ``seen`` is what was left at the least distance.
+        """
+        t = self.pitch.type
+        one = integer(t, 1)
+        begun = self._waited(one, _bit(0), seen)
+        types = [t, t, *[v.type for v in begun]]
+        loop = scf.WhileOp(types, [one, one, *begun])
+        first, body = (part.blocks.append(*types) for part in (loop.before, loop.after))
+        with ir.InsertionPoint(first):
+            further = _is("ne", _ballot(_is("eq", first.arguments[2], i32(0))), i32(0))
+            scf.ConditionOp(further, list(first.arguments))
+        with ir.InsertionPoint(body):
+            distance, kept, *known = body.arguments
+            done = _is("ne", known[0], i32(0))
+            distance = arith.addi(distance, integer(t, self.lanes))
+            found = _chosen(done, known, self._waited(distance, done))
+            scf.YieldOp([distance, arith.select(done, kept, distance), *found])
+        _, kept, prefixes, *states = list(loop.results)
+        return kept, prefixes, states
+
+    def _folded(self, distance: Any, prefixes: Any, own: list[Any]) -> list[Any]:
+        """The prefix that was seen at ``distance``, combined with the aggregates behind it."""
+        t, n = distance.type, len(own)
+        kept = [t, *self.kernel.states]
+        begun = [distance, prefixes, *own, *(llvm.mlir_undef(v) for v in self.kernel.states)]
+        loop = scf.WhileOp(kept, begun)
+        first, body = loop.before.blocks.append(*[v.type for v in begun]), loop.after.blocks.append(*kept)
+        with ir.InsertionPoint(first):
+            distance, prefixes, *rest = first.arguments
+            folded = self._behind(prefixes, rest[:n], rest[n:])
+            state = _chosen(_is("sge", distance, integer(t, 1)), folded, rest[n:])
+            nearer = arith.subi(distance, integer(t, self.lanes))
+            more = _is("ne", _ballot(_is("sge", nearer, integer(t, 1))), i32(0))
+            scf.ConditionOp(more, [nearer, *state])
+        with ir.InsertionPoint(body):
+            distance, *state = body.arguments
+            done = _is("slt", distance, integer(t, 1))
+            found = self._waited(arith.maxsi(distance, integer(t, 1)), done)
+            scf.YieldOp([distance, *found, *state])
+        return list(loop.results)[1:]
+
+    def _behind(self, prefixes: Any, own: list[Any], state: list[Any]) -> list[Any]:
+        """``state`` combined with the aggregates of the lanes, from the last; or the nearest prefix with those behind.
+
+        So far back as there are prefixes, each lane's own state takes the place of what there was.
+        """
+        begun, first = i32(self.lanes), self._first_lane()
+        if self.lanes == WARP:  # all lanes look for one row, so that nothing before the prefix is needed
+            begun = math.ctpop(arith.xori(prefixes, arith.subi(prefixes, i32(1))))
+        loop = scf.ForOp(i32(0), begun, i32(1), state)
+        with ir.InsertionPoint(loop.body):
+            i = arith.subi(arith.subi(begun, i32(1)), loop.induction_variable)
+            mask = arith.subi(arith.shli(arith.shli(i32(1), i), i32(1)), i32(1))
+            given = [of_lane(v, arith.addi(first, i)) for v in own]
+            nearer = _is("eq", arith.andi(prefixes, mask), i32(0))
+            state = _chosen(nearer, self.combine(list(loop.inner_iter_args), given), given)
+            scf.YieldOp(state)
+        return list(loop.results)
+
+
+def _spin(look: Callable[[], list[Any]], waits: Callable[[Sequence[Any]], Any], seen: Sequence[Any] = ()) -> list[Any]:
+    """What a look finds for which no lane of the warp ``waits``; ``seen`` was found by one before."""
+    begun = list(seen) or look()
+    types = [v.type for v in begun]
+    loop = scf.WhileOp(types, begun)
+    first, body = (part.blocks.append(*types) for part in (loop.before, loop.after))
+    with ir.InsertionPoint(first):
+        found = list(first.arguments)
+        scf.ConditionOp(_is("ne", _ballot(waits(found)), i32(0)), found)
+    with ir.InsertionPoint(body):
+        nvvm.nanosleep(i32(PAUSE))
+        scf.YieldOp(look())
+    return list(loop.results)
+
+
+def _is(predicate: str, x: Any, y: Any) -> Any:
+    return arith.cmpi(getattr(arith.CmpIPredicate, predicate), x, y)
+
+
+def _ballot(x: Any) -> Any:
+    return nvvm.vote_sync(i32(-1), x, nvvm.VoteSyncKind.ballot)
+
+
+def _chosen(on: Any, xs: Sequence[Any], ys: Sequence[Any]) -> list[Any]:
+    return [arith.select(on, x, y) for x, y in zip(xs, ys, strict=True)]
+
+
+def _bit(value: int) -> Any:
+    return integer(ir.IntegerType.get_signless(1), value)
+
+
+def _not(x: Any) -> Any:
+    return arith.xori(x, _bit(1))

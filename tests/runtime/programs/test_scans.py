@@ -1,0 +1,265 @@
+"""Scans: cumulative sums and their like against NumPy, of any layout, direction, type and monoid, on the emulator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warpfold as wf
+from warpfold.compiler.errors import ArgumentError, PlanError, TraceError, WarpfoldError
+
+RNG = np.random.default_rng(29)
+CHUNKS = "warps=2,held=2"
+"""A plan by which rows of a few hundred elements have several chunks."""
+
+
+def numbers(*shape: int, dtype: Any = np.float32) -> Any:
+    """Small whole numbers, whose sums are exact."""
+    return RNG.integers(-9, 10, shape).astype(dtype)
+
+
+def cumsum(x: Any, axis: int, *, exclusive: bool = False, reverse: bool = False) -> Any:
+    """NumPy's sums of the elements up to each."""
+    x = np.flip(x, axis) if reverse else x
+    found = np.cumsum(x, axis=axis)
+    found = found - x if exclusive else found
+    return np.flip(found, axis) if reverse else found
+
+
+@wf.monoid(identity=(1.0, 0.0), commutative=False)
+def affine(f: Any, g: Any) -> Any:
+    """The composition of ``h -> a h + b``, the left one first."""
+    (a, b), (c, d) = f, g
+    return a * c, b * c + d
+
+
+@wf.monoid(has_identity=False, commutative=False)
+def second(a: Any, b: Any) -> Any:  # noqa: ARG001 - the last element so far
+    return b
+
+
+# --- layouts ---
+@pytest.mark.parametrize("n", [1, 2, 33, 128, 1001, 4100])
+@pytest.mark.parametrize("plan", ["", CHUNKS])
+def test_rows_of_any_length(n: int, plan: str) -> None:
+    x = numbers(2, n)
+    np.testing.assert_array_equal(wf.cumulative_sum(x, axis=1, plan=plan), cumsum(x, 1))
+
+
+LAYOUTS = {
+    "rows": lambda: (numbers(3, 600), 1),
+    "columns": lambda: (numbers(600, 40), 0),
+    "odd columns": lambda: (numbers(300, 37), 0),
+    "few columns": lambda: (numbers(900, 3), 0),
+    "between": lambda: (numbers(2, 150, 20), 1),
+    "turned": lambda: (numbers(2, 90, 30).transpose(2, 0, 1), 2),
+    "apart": lambda: (numbers(3, 700)[:, ::2], 1),
+    "backwards": lambda: (numbers(3, 300)[:, ::-1], 1),
+    "broadcast": lambda: (np.broadcast_to(numbers(300), (4, 300)), 0),
+    "off": lambda: (numbers(1205)[1:].reshape(4, 301), 1),
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("reverse", [False, True])
+def test_any_layout_in_both_directions(name: str, reverse: bool) -> None:
+    x, axis = LAYOUTS[name]()
+    for plan in ("", CHUNKS):
+        for exclusive in (False, True):
+            found = wf.scan(x, wf.SUM, axis, exclusive=exclusive, reverse=reverse, plan=plan)
+            np.testing.assert_array_equal(found, cumsum(x, axis, exclusive=exclusive, reverse=reverse))
+
+
+@pytest.mark.parametrize(
+    "plan",
+    ["lanes=1,warps=4,held=2", "lanes=8,warps=1,held=1,vector=1", "warps=1,held=1,vector=1", "warps=4,held=3",
+     "fast=kept,vector=1,lanes=8,warps=2,held=3"],
+)  # fmt: skip
+def test_any_plan(plan: str) -> None:
+    x = numbers(5, 2100)
+    np.testing.assert_array_equal(wf.cumulative_sum(x, axis=1, plan=plan), cumsum(x, 1))
+
+
+def test_random_shapes_and_plans() -> None:
+    for _ in range(12):
+        shape = tuple(int(n) for n in RNG.integers(1, 40, 3))
+        axis, lanes = int(RNG.integers(3)), int(2 ** RNG.integers(6))
+        plan = f"fast={RNG.choice(['reduced', 'kept'])},vector=1,lanes={lanes},warps={2 ** RNG.integers(3)},held=2"
+        x = numbers(*shape)
+        np.testing.assert_array_equal(wf.cumulative_sum(x, axis=axis, plan=plan), cumsum(x, axis), f"{shape} {plan}")
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)])
+def test_empty_arrays(shape: tuple[int, ...]) -> None:
+    x = np.zeros(shape, np.float32)
+    assert wf.cumulative_sum(x, axis=0).shape == shape
+    assert wf.cummax(x, axis=-1).shape == shape
+
+
+def test_an_axis_of_one() -> None:
+    x = numbers(4, 1)
+    np.testing.assert_array_equal(wf.cumulative_sum(x, axis=1), x)
+    np.testing.assert_array_equal(wf.scan(x, wf.SUM, 1, exclusive=True), np.zeros_like(x))
+
+
+# --- types ---
+TYPES = ("bool", "int8", "uint8", "int16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64")
+
+
+@pytest.mark.parametrize("t", TYPES)
+def test_types_are_those_of_numpy(t: str) -> None:
+    x = RNG.integers(0, 2 if t == "bool" else 5, (2, 140)).astype(t)
+    small = x[:, :20]
+    wanted = np.cumsum(small, axis=1)
+    found = wf.cumulative_sum(small, axis=1)
+    assert found.dtype == (t if t.startswith("float") else wanted.dtype)
+    np.testing.assert_array_equal(found, wanted)
+    found = wf.cummax(x, axis=1, plan="warps=1,held=1,vector=1,lanes=16")
+    assert found.dtype == x.dtype
+    np.testing.assert_array_equal(found, np.maximum.accumulate(x, axis=1))
+
+
+def test_products_and_extremes() -> None:
+    x = numbers(3, 200, dtype=np.float64)
+    np.testing.assert_array_equal(wf.cummin(x, axis=1), np.minimum.accumulate(x, 1))
+    y = RNG.choice([0.5, 1.0, 2.0], (3, 60))
+    np.testing.assert_array_equal(wf.cumulative_prod(y, axis=1), np.cumprod(y, 1))
+    assert wf.cumulative_prod(numbers(4, dtype=np.int32), dtype="f64").dtype == np.float64
+
+
+def test_logcumsumexp() -> None:
+    x = RNG.normal(0, 300, (3, 400))
+    np.testing.assert_allclose(wf.logcumsumexp(x, axis=1, plan=CHUNKS), np.logaddexp.accumulate(x, 1), 1e-13)
+
+
+def test_sums_of_floats_are_as_exact_as_a_tree() -> None:
+    x = RNG.uniform(0, 1, 20000).astype(np.float32)
+    exact = np.cumsum(x.astype(np.float64))
+    error = np.abs(wf.cumulative_sum(x) - exact) / exact
+    assert error.max() < 16 * np.finfo(np.float32).eps
+
+
+def test_the_sign_of_zero_stays() -> None:
+    assert np.signbit(wf.cumulative_sum(np.full(300, -0.0, np.float32), plan=CHUNKS)).all()
+
+
+# --- monoids ---
+@pytest.mark.parametrize("plan", ["", "warps=2,held=1", "warps=1,held=1,vector=1"])
+def test_a_linear_recurrence(plan: str) -> None:
+    a, b = RNG.uniform(0.5, 1, (2, 700)), RNG.normal(size=(2, 700))
+    wanted, h = [], np.zeros(2)
+    for k in range(700):
+        h = a[:, k] * h + b[:, k]
+        wanted.append(h)
+    _, found = wf.scan((a, b), affine, axis=1, plan=plan)
+    np.testing.assert_allclose(found, np.stack(wanted, 1), 1e-11)
+
+
+def test_elements_stay_in_order() -> None:
+    x = numbers(2, 900, dtype=np.int32)
+    np.testing.assert_array_equal(wf.scan(x, second, 1, plan=CHUNKS), x)
+    np.testing.assert_array_equal(wf.scan(x, second, 1, plan=CHUNKS, reverse=True), x)
+
+
+def test_what_a_reduction_names() -> None:
+    x = numbers(2, 300, dtype=np.int32)
+    np.testing.assert_array_equal(wf.scan(x, "max", 1), np.maximum.accumulate(x, 1))
+    least, greatest = wf.scan(x, (wf.MIN, wf.MAX), 1)
+    np.testing.assert_array_equal(greatest - least, np.maximum.accumulate(x, 1) - np.minimum.accumulate(x, 1))
+    at = wf.scan(x, "argmax", 1)
+    np.testing.assert_array_equal(at, [[np.argmax(row[: k + 1]) for k in range(300)] for row in x])
+    np.testing.assert_array_equal(
+        wf.scan(x, lambda v: wf.fold(wf.SUM, v) / (wf.index() + 1), 1), np.cumsum(x, 1) / np.arange(1, 301)
+    )
+
+
+# --- programs ---
+def test_a_scan_in_a_program() -> None:
+    @wf.program
+    def share(x: Any) -> Any:
+        so_far = wf.cumulative_sum(wf.exp(x), axis=1)
+        return so_far / wf.sum(wf.exp(x), axis=1, keepdims=True), wf.max(so_far, axis=0), 2 * so_far + x
+
+    x = RNG.normal(size=(4, 200))
+    e = np.cumsum(np.exp(x), 1)
+    parts, greatest, own = share(x)
+    np.testing.assert_allclose(parts, e / np.exp(x).sum(1, keepdims=True), 1e-13)
+    np.testing.assert_allclose(greatest, e.max(0), 1e-13)
+    np.testing.assert_allclose(own, 2 * e + x, 1e-13)
+
+
+def test_two_scans_of_one_array_are_one_kernel() -> None:
+    @wf.program
+    def both(x: Any) -> Any:
+        return wf.cummax(x, axis=1), wf.cumulative_sum(x, axis=1)
+
+    x = numbers(3, 200)
+    greatest, total = both(x)
+    np.testing.assert_array_equal(greatest, np.maximum.accumulate(x, 1))
+    np.testing.assert_array_equal(total, np.cumsum(x, 1))
+    assert len(both.compile(x).plans) == 1
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_the_gradient_of_a_sum_is_summed_from_the_other_end(exclusive: bool) -> None:
+    x, g = RNG.normal(size=(2, 60)), RNG.normal(size=(2, 60))
+    backward = wf.vjp(lambda v: wf.scan(v * v, wf.SUM, 1, exclusive=exclusive))
+    np.testing.assert_allclose(backward(g, x), 2 * x * cumsum(g, 1, reverse=True, exclusive=exclusive), 1e-11, 1e-12)
+
+
+def test_a_saved_scan_serves_other_sizes(tmp_path: Any) -> None:
+    made = wf.cumulative_sum.compile(numbers(3, 3000), axis=1, plan=CHUNKS)
+    made.save(tmp_path / "scan.warpfold")
+    loaded = wf.load(tmp_path / "scan.warpfold")
+    x = numbers(5, 3000)
+    np.testing.assert_array_equal(loaded(x), np.cumsum(x, 1))
+
+
+# --- bits ---
+def test_a_row_has_the_same_bits_wherever_it_lies() -> None:
+    x = RNG.normal(size=(6, 5000)).astype(np.float32)
+    whole = wf.cumulative_sum(x, axis=1, determinism="portable")
+    across = wf.cumulative_sum(x.T.copy(), axis=0, determinism="portable")
+    off = np.concatenate([np.zeros(1, np.float32), x[2]])[1:]
+    np.testing.assert_array_equal(whole, across.T)
+    np.testing.assert_array_equal(whole[2], wf.cumulative_sum(off, determinism="portable"))
+
+
+# --- out= ---
+def test_results_take_the_place_of_the_array() -> None:
+    x = numbers(3, 900)
+    wanted = np.cumsum(x, 1)
+    assert wf.cumulative_sum(x, axis=1, out=x, plan=CHUNKS) is x
+    np.testing.assert_array_equal(x, wanted)
+
+
+# --- what is refused ---
+X = np.ones((2, 8), np.float32)
+WIDE = "vector=16,fast=kept,lanes=1,warps=1,held=1"
+REFUSED = {
+    "several axes": ("WF292", TraceError, lambda: wf.cumulative_sum(X), "goes along one axis: got axis=None"),
+    "two axes": ("WF292", TraceError, lambda: wf.scan(X, wf.SUM, (0, 1)), "for an array of rank 2"),
+    "one more": ("WF291", TraceError, lambda: wf.cumulative_sum(X, axis=1, include_initial=True), "would add one"),
+    "no such axis": ("WF256", TraceError, lambda: wf.scan(X, wf.SUM, 2), "axis 2 is not an axis of array 0"),
+    "no identity": ("WF293", TraceError, lambda: wf.scan(X, wf.MAX, 1, exclusive=True), "identity, which MAX lacks"),
+    "a count": ("WF294", TraceError, lambda: wf.scan(X, "mean", 1), "a scan does not count elements"),
+    "no flag": ("WF138", ArgumentError, lambda: wf.scan(X, wf.SUM, 1, reverse=1), "reverse cannot be 1"),
+    "no monoid": ("WF130", ArgumentError, lambda: wf.scan(X, 3, 1), "3"),
+    "overlap": ("WF186", ArgumentError, lambda: wf.scan(X, wf.SUM, 1, out=X[:, ::-1]), "shares memory with input 0"),
+    "cluster": ("WF443", PlanError, lambda: wf.cumulative_sum(X, axis=1, plan="cluster=2"), "has cluster=1, and not 2"),
+    "rows": ("WF443", PlanError, lambda: wf.cumulative_sum(X, axis=1, plan=WIDE), "has vector=at most 1"),
+    "residency": ("WF443", PlanError, lambda: wf.cumulative_sum(X, axis=1, plan="resident=l2"), "has resident=chain"),
+    "gradient": ("WF901", TraceError, lambda: wf.vjp(lambda v: wf.cummax(v, axis=1))(X, X), "a scan with MAX has no"),
+    "options": ("WF188", WarpfoldError, lambda: wf.program(lambda x: wf.scan(x, wf.SUM, 1, plan="held=1"))(X), "out"),
+    "slice": ("WF290", TraceError, lambda: wf.program(lambda x: wf.cumulative_sum(x, axis=1)[:, 1:])(X), "slice 1:"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused(name: str) -> None:
+    code, kind, call, text = REFUSED[name]
+    with pytest.raises(kind, match=code) as caught:
+        call()
+    assert text in str(caught.value)

@@ -1,0 +1,100 @@
+"""Rule 16 of docs/tree.md in NumPy: the order of the combines of a scan, whose bits the emulator has as well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warpfold as wf
+
+State = Any
+"""A number, or None for nothing."""
+
+
+def then(a: State, b: State) -> State:
+    """Two sums added in f32; nothing is left out."""
+    return b if a is None else a if b is None else np.float32(a + b)
+
+
+def steps(states: Sequence[State]) -> list[State]:
+    """The states of lanes up to each, by distances 1, 2, 4, ..."""
+    found, distance = list(states), 1
+    while distance < len(found):
+        found = [then(found[i - distance], x) if i >= distance else x for i, x in enumerate(found)]
+        distance *= 2
+    return found
+
+
+def before(found: Sequence[State]) -> list[State]:
+    """What comes before each, of what there is up to each."""
+    return [None, *found[:-1]]
+
+
+def from_left(states: Sequence[State]) -> list[State]:
+    """The states combined from the left, up to each."""
+    found: list[State] = []
+    for s in states:
+        found.append(then(found[-1] if found else None, s))
+    return found
+
+
+def scanned(x: Any, fast: str, vector: int, lanes: int, warps: int, held: int, group: int) -> list[State]:
+    """The sums of a row up to each element; beyond its end there are zeros."""
+    wide = vector if fast == "reduced" else 1
+    length = warps * lanes * wide * held
+    padded = np.concatenate([x, np.zeros(-len(x) % length, np.float32)])
+    chunks, totals = [], []
+    for chunk in padded.reshape(-1, warps, lanes * wide * held):
+        parts = [segment(s, fast, wide, lanes, held) for s in chunk]
+        up_to = from_left([total for _, total in parts])
+        chunks.append([(w, own) for w, (own, _) in zip(before(up_to), parts, strict=True)])
+        totals.append(up_to[-1])
+    found: list[State] = []
+    prefix: State = None
+    for first in range(0, len(chunks), group):
+        own = totals[first : first + group]
+        members = before(steps(own))
+        for m, chunk in zip(members, chunks[first : first + group], strict=True):
+            for w, elements in chunk:
+                start = then(then(prefix, m), w)
+                found += [then(then(start, earlier), p) for earlier, p in elements]
+        prefix = then(prefix, then(members[-1], own[-1]))
+    return found[: len(x)]
+
+
+def segment(x: Any, fast: str, wide: int, lanes: int, held: int) -> tuple[list[tuple[State, State]], State]:
+    """For each element what comes before its access, and its state in the access; and the state of the segment."""
+    if fast == "kept":
+        own = [from_left(list(part)) for part in x.reshape(lanes, held)]
+        up_to = steps([o[-1] for o in own])
+        pairs = [
+            (then(lane, c), x.reshape(lanes, held)[i, j])
+            for i, lane in enumerate(before(up_to))
+            for j, c in enumerate(before(own[i]))
+        ]
+        return pairs, up_to[-1]
+    pairs, so_far = [], None
+    for access in x.reshape(held, lanes, wide):
+        own = [from_left(list(part)) for part in access]
+        up_to = steps([o[-1] for o in own])
+        for lane, part in zip(before(up_to), own, strict=True):
+            pairs += [(then(so_far, lane), p) for p in part]
+        so_far = then(so_far, up_to[-1])
+    return pairs, so_far
+
+
+@pytest.mark.parametrize(
+    ("n", "fast", "vector", "lanes", "warps", "held"),
+    [(700, "reduced", 4, 32, 1, 3), (3000, "reduced", 4, 32, 2, 2), (2500, "reduced", 2, 32, 1, 1),
+     (1100, "reduced", 1, 8, 2, 2), (900, "kept", 1, 8, 2, 3)],
+)  # fmt: skip
+def test_the_bits_are_those_of_the_rule(n: int, fast: str, vector: int, lanes: int, warps: int, held: int) -> None:
+    x = np.random.default_rng(n).standard_normal((2, n)).astype(np.float32)
+    plan = f"fast={fast},vector={vector},lanes={lanes},warps={warps},warps_kept=1,held={held}"
+    group = min(32, 32 * warps // (32 // lanes * (vector if fast == "kept" else 1)))
+    found = wf.cumulative_sum(x, axis=1, plan=plan)
+    wanted = [scanned(row, fast, vector, lanes, warps, held, group) for row in x]
+    np.testing.assert_array_equal(found.view(np.uint32), np.array(wanted, np.float32).view(np.uint32))
