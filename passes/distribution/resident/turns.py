@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import arith, ir, llvm, scf
 from ....compiler.plan.layout import layout_of
 
@@ -20,6 +21,9 @@ AT_ONCE = 4
 FOLDED = 8
 """The least accesses that a turn folds: it does not read ahead of the next turn, and smaller ones wait longer for that
 than their code is worth."""
+
+WORD = 32
+"""Bits of a word."""
 
 
 class Turn(NamedTuple):
@@ -39,9 +43,20 @@ def turns_of(row: HeldRow, count: int) -> int:
 
     It has code for one group, in which one access at most may lie beyond the row: that one is masked in all turns.
     """
-    turns = 0 if row.turn or not row.slots or any(row.fragments) else len(row.starts) // count
+    turns = 0 if row.turn or any(row.fragments) or not _is_worth_it(row) else len(row.starts) // count
     masked = sum(not all(map(row.is_whole, own)) for own in _alike(turns, count))
     return turns if turns > 1 and masked <= 1 else 0
+
+
+def _is_worth_it(row: HeldRow) -> bool:
+    """Whether a loop's own instructions cost less than its code saves.
+
+    A CTA alone that keeps halves is bound by instructions, of which a loop adds 8 in 100, and its code is short. Words
+    leave time for twice as many, and the CTAs of a cluster have more code, in which the end of a row may lie anywhere.
+    """
+    kernel = row.row.kernel
+    widths = (int(element(kernel.inputs[i].type).width) for i in row.slots)
+    return bool(row.slots) and (kernel.plan.cluster > 1 or max(widths) >= WORD)
 
 
 def in_turns(row: HeldRow, turns: int, count: int, make: Group, types: Sequence[Any] = ()) -> list[Any]:
