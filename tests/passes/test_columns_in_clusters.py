@@ -50,6 +50,14 @@ def test_the_code_of_columns_in_slots_does_not_grow_with_their_length() -> None:
     assert stores(17)[0] == stores(16)[0] + 1
 
 
+@pytest.mark.parametrize(("dtype", "loops"), [("f32", True), ("bf16", False)])
+def test_halves_in_a_cta_alone_are_written_by_straight_code(dtype: str, loops: bool) -> None:
+    """A loop's own instructions are too many for halves, whose memory leaves few of them."""
+    plan = "fast=kept,vector=4,lanes=1,warps=4,warps_kept=2,resident=shared,held=16"
+    text = wf.softmax.compile(((64, 4096), dtype), axis=0, plan=plan).ptx
+    assert text.count("st.global") == (4 if loops else 16)
+
+
 def test_counts_that_all_threads_know_need_no_division() -> None:
     """Nor where warps meet in their CTA first, as they do where two lanes share a column."""
 
