@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..postorder import postorder
 from .combine import width, with_shape
 from .dialect.base import element
 from .mlir import arith, ir
@@ -22,37 +23,40 @@ ROUNDED: dict[str, Any] = {"f32": np.float32, "f64": np.float64}
 def constant(v: Any, known: dict[Any, Any] | None = None) -> Any:
     """The number that all elements of a value are, if it is a constant or a sum of such; else None."""
     known = {} if known is None else known
-    if not isinstance(v, ir.OpResult):
-        return None
-    if v not in known:
-        known[v] = _found(v, known)
+    for value in postorder([v], _parts, known):
+        known[value] = _found(value, known)
     return known[v]
 
 
-def _found(v: Any, known: dict[Any, Any]) -> Any:
+def _parts(v: Any) -> list[Any]:
+    """The values from which ``v`` is known, if they are."""
+    if not isinstance(v, ir.OpResult):
+        return []
     op = v.owner
-    if op.name == "arith.constant":
-        value = op.attributes["value"]
-        if isinstance(value, ir.DenseElementsAttr):
-            value = value.get_splat_value() if value.is_splat else None
-        return value.value if isinstance(value, (ir.FloatAttr, ir.IntegerAttr)) else None
     if op.name in ("vector.broadcast", "vector.extract"):
-        return constant(op.operands[0], known)
+        return [op.operands[0]]
     if op.name == CAST:  # a state that was packed, and is taken apart
         packed = op.operands[0]
         is_state = isinstance(packed, ir.OpResult) and isinstance(packed.type, ir.TupleType)
-        return (
-            constant(packed.owner.operands[v.result_number], known) if is_state and packed.owner.name == CAST else None
-        )
-    rounded = ROUNDED.get(str(element(v.type)))
-    if op.name != "arith.addf" or rounded is None:
+        return [packed.owner.operands[v.result_number]] if is_state and packed.owner.name == CAST else []
+    is_sum = op.name == "arith.addf" and str(element(v.type)) in ROUNDED
+    return list(op.operands) if is_sum else []
+
+
+def _found(v: Any, known: dict[Any, Any]) -> Any:
+    """The number that ``v`` is, where those of its parts are ``known``."""
+    if isinstance(v, ir.OpResult) and v.owner.name == "arith.constant":
+        value = v.owner.attributes["value"]
+        if isinstance(value, ir.DenseElementsAttr):
+            value = value.get_splat_value() if value.is_splat else None
+        return value.value if isinstance(value, (ir.FloatAttr, ir.IntegerAttr)) else None
+    terms = [known[x] for x in _parts(v)]
+    if not terms or any(x is None for x in terms):
         return None
-    terms = []
-    for operand in op.operands:
-        if (found := constant(operand, known)) is None:
-            return None
-        terms.append(rounded(found))
-    return float(terms[0] + terms[1])
+    if len(terms) == 1:
+        return terms[0]
+    rounded = ROUNDED[str(element(v.type))]
+    return float(rounded(terms[0]) + rounded(terms[1]))
 
 
 def splat(number: Any, t: Any) -> Any:

@@ -9,12 +9,11 @@ from warpfold.commands.checking.gradients import compared
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.program.library.programs.table import FUNCTIONS
 
-NONE = {"random_bits", "cumulative_prod", "cummax", "cummin", "logcumsumexp"}
-"""The functions that have no gradient: WF901."""
 CASES = {
     c.name: c
     for c in library_programs.cases()
-    if c.function not in NONE and ("f32" in c.name or "1000" not in c.name)  # the graph alone: sizes change little
+    if c.function not in library_programs.WITHOUT_GRADIENT
+    and ("f32" in c.name or "1000" not in c.name)  # the graph alone: sizes change little
 }
 
 
@@ -30,4 +29,4 @@ def test_gradients_are_differences(name: str) -> None:
 
 
 def test_every_program_is_compared() -> None:
-    assert {c.function for c in CASES.values()} == set(FUNCTIONS) - NONE
+    assert {c.function for c in CASES.values()} == set(FUNCTIONS) - library_programs.WITHOUT_GRADIENT
