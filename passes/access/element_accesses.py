@@ -26,8 +26,8 @@ from ...compiler.ir.build import (
     word_type,
 )  # fmt: skip
 from ...compiler.ir.combine import backwards, elements, fragment, splat, width, with_shape
-from ...compiler.ir.dialect.access import ELEMENT_ACCESS
 from ...compiler.ir.dialect.base import bool_attr, element, int_attr, str_attr
+from ...compiler.ir.dialect.element_access import ELEMENT_ACCESS
 from ...compiler.ir.lane_exchange import lane_id, of_lane
 from ...compiler.ir.mlir import arith, ir, llvm, nvvm, scf
 from ...compiler.plan.fields import OF_BITS

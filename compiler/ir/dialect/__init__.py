@@ -1,9 +1,9 @@
-"""The fold dialect: the tensor program (``program``), memory (``access``) and one op per stage (``stages``)."""
+"""The fold dialect: tensor programs (``program``), memory (``access``, ``element_access``), stages (``stages``)."""
 
 from __future__ import annotations
 
 from ..mlir import ir
-from . import access, matrices, program, residency, tiles
+from . import access, element_access, matrices, program, residency, tiles
 from .base import Fold
 from .stages import cta, grid, scans, tags, thread, tickets, warp
 
@@ -30,6 +30,7 @@ __all__ = [
     "Fold",
     "access",
     "cta",
+    "element_access",
     "grid",
     "load",
     "matrices",

@@ -11,7 +11,7 @@ from typing import Any
 from ..build import bytes_of, memory_type
 from ..combine import width
 from ..mlir import ext
-from .access import ELEMENT_AFTER_LAYOUT, check_read
+from .access import check_read
 from .base import (
     SHARED,
     Fold,
@@ -26,6 +26,7 @@ from .base import (
     int_attr,
     power_of_two,
 )
+from .element_access import ELEMENT_AFTER_LAYOUT
 
 HELD_ACCESS = ("aligned", "shifted", "unaligned", "strided")
 

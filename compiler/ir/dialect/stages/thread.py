@@ -5,7 +5,7 @@ from typing import Any
 
 from ...combine import width
 from ...mlir import ext
-from ..access import ACCESS, ELEMENT_ACCESS
+from ..access import ACCESS
 from ..base import (
     Fold,
     check_combine,
@@ -22,6 +22,7 @@ from ..base import (
     str_attr,
     values,
 )
+from ..element_access import ELEMENT_ACCESS
 
 
 class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc]
