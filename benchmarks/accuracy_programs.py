@@ -23,7 +23,7 @@ from warpfold.commands.bench import provenance
 from warpfold.commands.bench.peers import reason, torch_programs
 from warpfold.commands.bench.programs import ours
 from warpfold.commands.bench.programs.answers import answer
-from warpfold.commands.bench.programs.cases import ProgramCase, parse
+from warpfold.commands.bench.programs.case import ProgramCase, parse
 from warpfold.commands.bench.programs.inputs import inputs
 from warpfold.commands.checking.running_error import tiny, unit
 from warpfold.commands.output_file import Output

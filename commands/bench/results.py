@@ -12,7 +12,7 @@ from ...runtime.tuning.measure import Ceilings, Timing
 from .. import terminal
 from ..output_file import Output
 from . import versioned_file
-from .programs.cases import GROUP
+from .programs.case import GROUP
 
 FORMAT = "warpfold bench"
 VERSION = 1

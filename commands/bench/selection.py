@@ -9,8 +9,9 @@ from ...compiler.errors import error, near
 from . import cases
 from .cases import CASES, PLAIN
 from .peers import AnyCase
-from .programs import cases as programs
+from .programs import case as programs
 from .programs.cases import BACKWARD, FUSED, MASKS, SCANS, SHAPES, STANDARD
+from .programs.operations import OPERATIONS, split
 
 LISTS: dict[str, Mapping[str, AnyCase]] = {
     "plain": PLAIN, programs.GROUP: FUSED, "standard": STANDARD, "shapes": SHAPES,
@@ -64,8 +65,8 @@ def _slip(word: str) -> str:
         cases.GROUPS, (*cases.REDUCTIONS, *cases.ALIASES), tuple(cases.DTYPES),
     )  # fmt: skip
     if len(parts) == 3 and parts[0] not in cases.GROUPS:
-        known = (tuple(programs.OPERATIONS), tuple(programs.DTYPES))
-        parts[0] = programs.split(parts[0])[0]
+        known = (tuple(OPERATIONS), tuple(programs.DTYPES))
+        parts[0] = split(parts[0])[0]
     if len(parts) > len(known):
         for part, names in zip(parts, known, strict=False):
             if not any(fnmatchcase(name, part) for name in names):

@@ -9,7 +9,7 @@ from math import gcd, prod
 
 from ....compiler.dtypes import DType
 from ....runtime.prepare import Request, traced
-from ..programs.cases import ProgramCase
+from ..programs.case import ProgramCase
 
 FETCHED = 64
 """Bytes that memory fetches at once: two sectors of the L2 cache, also where a warp asks for one of them."""

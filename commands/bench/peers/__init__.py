@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ....compiler.errors import error, near
 from ..cases import Case
-from ..programs.cases import ProgramCase
+from ..programs.case import ProgramCase
 
 if TYPE_CHECKING:
     from ....runtime.backends.cuda_backend import CudaBackend

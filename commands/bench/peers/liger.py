@@ -7,7 +7,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from ..programs.cases import EPS, RMS_EPS, ProgramCase
+from ..programs.case import EPS, RMS_EPS, ProgramCase
 from . import MissingError, UnservedError
 from .torch import module
 

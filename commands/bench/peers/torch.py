@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..programs.cases import ProgramCase
+from ..programs.case import ProgramCase
 from . import MissingError, UnservedError, torch_programs
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ....compiler.program.bit_arrays import WORD
-from ..programs.cases import DROPPED, EPS, ProgramCase
+from ..programs.case import DROPPED, EPS, ProgramCase
 from . import UnservedError
 
 Function = Callable[..., Any]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..programs.answers import GREATEST_FP8
-from ..programs.cases import EPS, FALLING, RISING, RMS_EPS, ProgramCase
+from ..programs.case import EPS, FALLING, RISING, RMS_EPS, ProgramCase
 from . import torch_masks
 
 Function = Callable[..., Any]

@@ -22,7 +22,7 @@ from ....compiler.program.bit_arrays import WORD
 from ...checking.running_error import tiny
 from ..answers import SLACK, unit
 from . import gradient_references
-from .cases import DROPPED, EPS, FALLING, RISING, RMS_EPS, ProgramCase
+from .case import DROPPED, EPS, FALLING, RISING, RMS_EPS, ProgramCase
 
 ROUNDINGS, LOOSE = 3, 16
 APPROXIMATE = 1e-4

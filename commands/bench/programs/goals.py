@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from ....runtime.tuning.measure import Ceilings
 from ..results import Row
-from .cases import ELEMENTWISE, OF_BITS, ProgramCase, parse
+from .case import ProgramCase, parse
+from .operations import ELEMENTWISE, OF_BITS
 
 LARGE = 256_000_000
 """Bytes from which a case has such a goal."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..answers import SLACK, unit
-from .cases import EPS, RMS_EPS, ProgramCase
+from .case import EPS, RMS_EPS, ProgramCase
 
 Reference = tuple[Any, Any]
 """Values, and their scale."""

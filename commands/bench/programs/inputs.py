@@ -9,7 +9,7 @@ from typing import Any
 
 from ....compiler.dtypes import BIT, F64
 from ....compiler.program.bit_arrays import WORD
-from .cases import EPS, ProgramCase
+from .case import EPS, ProgramCase
 
 AROUND = 0.1
 """Standard deviation of weights, which lie around 1, and of biases, which lie around 0."""

@@ -7,7 +7,7 @@ from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
-from .cases import DROPPED, EPS, FALLING, RISING, RMS_EPS, ProgramCase
+from .case import DROPPED, EPS, FALLING, RISING, RMS_EPS, ProgramCase
 
 SEED = 26
 """The seed of a dropout."""

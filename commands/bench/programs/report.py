@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from ..results import LEVEL, Results, Row, mean
 from ..times import cell, megabytes, microseconds, with_spread
 from . import goals
-from .cases import BACKWARD, BACKWARD_GOAL, GATED_BYTES, STANDARD, ProgramCase, parse
+from .case import GATED_BYTES, ProgramCase, parse
+from .cases import BACKWARD, BACKWARD_GOAL, STANDARD
 
 AHEAD = {"cross_entropy_fwdbwd": 1.45}
 """How many times as fast as the best peer some operations should be."""

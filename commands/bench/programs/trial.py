@@ -11,7 +11,7 @@ from ..inputs import SETS
 from ..trial import Call, Trial
 from . import ours
 from .answers import answer, error_of
-from .cases import ProgramCase
+from .case import ProgramCase
 from .inputs import inputs
 
 CLEARING = 5e-12

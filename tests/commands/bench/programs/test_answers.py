@@ -10,8 +10,9 @@ import pytest
 from warpfold.commands.bench.peers import torch_programs
 from warpfold.commands.bench.peers.torch import called
 from warpfold.commands.bench.programs.answers import answer, error_of
-from warpfold.commands.bench.programs.cases import EPS, OPERATIONS, RMS_EPS, ProgramCase, parse
+from warpfold.commands.bench.programs.case import EPS, RMS_EPS, ProgramCase, parse
 from warpfold.commands.bench.programs.inputs import inputs
+from warpfold.commands.bench.programs.operations import OPERATIONS
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from warpfold.commands.bench.programs.cases import BACKWARD, FUSED, MASKS, SHAPES, STANDARD, ProgramCase, parse
+from warpfold.commands.bench.programs.case import ProgramCase, parse
+from warpfold.commands.bench.programs.cases import BACKWARD, FUSED, MASKS, SHAPES, STANDARD
 from warpfold.commands.bench.selection import select
 from warpfold.compiler.errors import ArgumentError
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from warpfold.commands.bench.programs.cases import MASKS, parse
+from warpfold.commands.bench.programs.case import parse
+from warpfold.commands.bench.programs.cases import MASKS
 from warpfold.commands.bench.programs.goals import Goal, goals, words
 from warpfold.commands.bench.results import Entry, Row
 from warpfold.runtime.tuning.measure import Ceilings, Timing

@@ -10,7 +10,8 @@ import pytest
 
 from warpfold.commands.bench import peers
 from warpfold.commands.bench.peers import MissingError, UnservedError, liger, quack
-from warpfold.commands.bench.programs.cases import FUSED, ProgramCase, parse
+from warpfold.commands.bench.programs.case import ProgramCase, parse
+from warpfold.commands.bench.programs.cases import FUSED
 from warpfold.commands.bench.programs.inputs import inputs
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")

@@ -12,7 +12,8 @@ from warpfold.commands.bench import comparison
 from warpfold.commands.bench.comparison import Contest
 from warpfold.commands.bench.peers import UnservedError, torch_programs
 from warpfold.commands.bench.programs import ours
-from warpfold.commands.bench.programs.cases import OPERATIONS, ProgramCase, base_of, parse
+from warpfold.commands.bench.programs.case import ProgramCase, parse
+from warpfold.commands.bench.programs.operations import OPERATIONS, base_of
 from warpfold.commands.bench.programs.trial import trial
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
