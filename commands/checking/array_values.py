@@ -14,7 +14,8 @@ import numpy as np
 
 from ...compiler.dtypes import BF16, BIT, F16, DType
 from ...compiler.program import numeric
-from ...compiler.program.array_program import ArrayProgram, Fold, Output, Scan, Split
+from ...compiler.program.array_layouts import Output, Split
+from ...compiler.program.array_program import ArrayProgram, Fold, Scan
 from ...compiler.program.bit_arrays import WORD
 from ...compiler.program.graph import Expr, walk
 from ...compiler.program.numeric import Array

@@ -15,7 +15,8 @@ from math import prod
 import numpy as np
 
 from ...compiler.dtypes import BIT, DType
-from ...compiler.program.array_program import ArrayProgram, Fold, Output, Scan
+from ...compiler.program.array_layouts import Output
+from ...compiler.program.array_program import ArrayProgram, Fold, Scan
 from ...compiler.program.graph import Expr, walk
 from ...compiler.program.numeric import Array
 from ...compiler.program.storage import encoded_value

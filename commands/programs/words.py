@@ -11,7 +11,8 @@ from typing import Any, Protocol
 
 from ...compiler.dtypes import BIT, DType
 from ...compiler.plan.fields import Determinism
-from ...compiler.program.array_program import ArrayProgram, View
+from ...compiler.program.array_layouts import View
+from ...compiler.program.array_program import ArrayProgram
 from ...compiler.program.arrays.trace import ArrayArg
 from ...compiler.program.axis_labels import array_labels, axis_labels
 from ...compiler.program.cuts.steps import Operand, Step

@@ -13,7 +13,8 @@ import numpy as np
 from ...compiler.dtypes import dtype
 from ...compiler.errors import error
 from ...compiler.plan.fields import Determinism
-from ...compiler.program.array_program import ArrayProgram, Output
+from ...compiler.program.array_layouts import Output
+from ...compiler.program.array_program import ArrayProgram
 from ...compiler.program.arrays.trace import ArrayArg
 from ...runtime.programs.arguments import Arguments, arguments_of
 from ...runtime.programs.planned import Planned, planned

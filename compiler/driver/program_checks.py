@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from ..dtypes import I64
 from ..plan.abi import numberings
-from ..program.array_program import ArrayProgram, View
+from ..program.array_layouts import View
+from ..program.array_program import ArrayProgram
 from ..program.cuts.steps import Operand, Step
 from ..program.graph import walk
 from ..target import TARGETS

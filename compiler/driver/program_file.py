@@ -11,7 +11,8 @@ from typing import Any
 
 from .. import files
 from ..plan.fields import Determinism
-from ..program.array_program import ArrayProgram, Bits, Output, Slice, Split, View
+from ..program.array_layouts import Bits, Output, Slice, Split, View
+from ..program.array_program import ArrayProgram
 from ..program.cuts.steps import Buffer, Operand, OperandKind, Step, Steps
 from ..program.graph import Expr, Program
 from . import artifact_file, checksummed_json, graph_json

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .array_program import ArrayProgram, Slice
+from .array_layouts import Slice
+from .array_program import ArrayProgram
 
 
 def axis_labels(program: ArrayProgram, names: Sequence[str], ranks: Sequence[int]) -> list[list[str]]:

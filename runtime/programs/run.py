@@ -13,8 +13,9 @@ from ...compiler.errors import error
 from ...compiler.plan.fields import Determinism
 from ...compiler.plan.ladder import expand
 from ...compiler.postorder import postorder
-from ...compiler.program.array_program import ArrayProgram, Output
-from ...compiler.program.array_program import View as ProgramView
+from ...compiler.program.array_layouts import Output
+from ...compiler.program.array_layouts import View as ProgramView
+from ...compiler.program.array_program import ArrayProgram
 from ...compiler.program.bit_arrays import has_gaps
 from ...compiler.program.cuts.steps import Operand, Step
 from ...compiler.program.graph import REDUCED, walk

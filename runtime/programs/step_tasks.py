@@ -12,7 +12,8 @@ from ...compiler.plan.fields import Determinism
 from ...compiler.planner import few
 from ...compiler.planner.resident import sections
 from ...compiler.planner.task import Task
-from ...compiler.program.array_program import ArrayProgram, Layout
+from ...compiler.program.array_layouts import Layout
+from ...compiler.program.array_program import ArrayProgram
 from ...compiler.program.bit_arrays import WORD
 from ...compiler.program.cuts.steps import Buffer, Operand, Step, Steps
 from ...compiler.program.rewrites.narrowing import narrowed

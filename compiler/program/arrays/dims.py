@@ -16,7 +16,7 @@ from typing import Literal
 
 from ...dtypes import DType
 from ...errors import error
-from ..array_program import Slice
+from ..array_layouts import Slice
 from ..frames import caller
 from ..graph import Expr, Space
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..array_program import Bits, Fold, Scan, Split, View
+from ..array_layouts import Bits, Split, View
+from ..array_program import Fold, Scan
 from ..graph import Expr, walk
 from .dims import Axes, Dims, bits, dims_of
 from .renaming import rebuilt, space_of

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from ...dtypes import NUMBER, DType
 from ...errors import error
-from ..array_program import ArrayProgram, Output
+from ..array_layouts import Output
+from ..array_program import ArrayProgram
 from ..complexes import Complex
 from ..fold import Scope, scope
 from ..frames import Tracing

@@ -17,7 +17,8 @@ from math import isfinite
 from ...dtypes import BIT, BOOL, I64
 from ...postorder import postorder
 from ..analysis.atomic import operation
-from ..array_program import ArrayProgram, Fold, View
+from ..array_layouts import View
+from ..array_program import ArrayProgram, Fold
 from ..graph import SCALAR, Expr, rewrite, union, walk
 
 Swaps = dict[str, Expr]

@@ -17,7 +17,8 @@ from math import prod
 from ...dtypes import BIT, BOOL, I64, U32, DType
 from ...lazy import lazy
 from ..analysis.atomic import operation
-from ..array_program import ArrayProgram, Bits, Fold, View
+from ..array_layouts import Bits, View
+from ..array_program import ArrayProgram, Fold
 from ..bit_arrays import WORD, words_shape
 from ..graph import SCALAR, Expr, Space, rewrite, union, walk
 from .one_hot import without_unread

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from warpfold.compiler.dtypes import F64, I64, DType
-from warpfold.compiler.program.array_program import ArrayProgram, Fold, Output, View
+from warpfold.compiler.program.array_layouts import Output, View
+from warpfold.compiler.program.array_program import ArrayProgram, Fold
 from warpfold.compiler.program.graph import SCALAR, Expr, union
 from warpfold.compiler.program.library.monoids import ARGMAX, MAX, SUM
 from warpfold.compiler.program.monoid import Monoid, monoid

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from tests.compiler import graph_numpy
-from warpfold.compiler.program.array_program import ArrayProgram, Output, View
+from warpfold.compiler.program.array_layouts import Output, View
+from warpfold.compiler.program.array_program import ArrayProgram
 from warpfold.compiler.program.cuts.steps import Operand, Step, Steps
 from warpfold.compiler.program.graph import ELEMENT, KEPT, REDUCED, SCALAR, Expr, MonoidGraph, walk
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import warpfold as wf
 from warpfold.compiler.errors import TraceError
-from warpfold.compiler.program.array_program import Split
+from warpfold.compiler.program.array_layouts import Split
 
 RNG = np.random.default_rng(12)
 X = RNG.standard_normal((4, 6, 5)).astype(np.float32)
