@@ -64,23 +64,18 @@ func.func @positive(%mask: vector<4xi1>) -> i32 {
 
 from __future__ import annotations
 
-from itertools import permutations
 from typing import Any
 
 from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.build import before, find, i32, replace
 from ..compiler.ir.combine import elements, width
-from ..compiler.ir.dialect.base import element, str_attr
+from ..compiler.ir.dialect.base import str_attr
 from ..compiler.ir.lane_exchange import exchange, lane_id
 from ..compiler.ir.mlir import arith, nvvm
 from ..compiler.plan.fields import WORDS
 from ..compiler.program.bit_arrays import WORD
 from ..compiler.target import WARP
-from .words.matchers import is_a, tested_bytes
-from .words.packing import BYTES, as_words, high_bits
-
-TO_HIGHEST = 1 << 21 | 1 << 14 | 1 << 7 | 1
-"""The factor by which bits 7, 15, 23 and 31 of a word become its four highest ones."""
+from .words.truths import as_bits
 
 
 def _run(module: Any) -> None:
@@ -95,7 +90,7 @@ def _word(mask: Any, how: str) -> Any:
     lanes = WORD // width(mask.type)  # whose elements are those of a word
     if how == "ballot":
         return _of_ballots(elements(mask), lanes)
-    own = _of_bytes(mask) or _own(elements(mask))
+    own = as_bits(mask)
     if how == "byte":
         return own
     number = arith.andi(lane_id(), i32(lanes - 1))
@@ -104,34 +99,6 @@ def _word(mask: Any, how: str) -> Any:
         return nvvm.redux_sync(word, nvvm.ReductionKind.OR, _members(lanes))
     for step in range(lanes.bit_length() - 1):
         word = arith.ori(word, exchange(word, i32(1 << step)))
-    return word
-
-
-def _of_bytes(mask: Any) -> Any:
-    """The lane's bits where these say which bytes of whole words are not zero; else None.
-
-    A multiplication moves the highest bits of the four bytes of a word beside each other.
-    """
-    if is_a(mask, "arith.andi"):  # with one truth value of the access
-        for x, y in permutations(mask.owner.operands):
-            own = _of_bytes(x) if is_a(y, "vector.broadcast") else None
-            if own is not None:
-                return arith.select(y.owner.operands[0], own, i32(0))
-    found = tested_bytes(mask) or []
-    if len(found) != 1 or str(element(found[0].type)) != "i8" or width(found[0].type) % BYTES:
-        return None
-    word = i32(0)
-    for k, w in enumerate(as_words(found[0])):
-        four = arith.shrui(arith.muli(high_bits(w), i32(TO_HIGHEST)), i32(WORD - BYTES))
-        word = arith.ori(word, arith.shli(four, i32(BYTES * k)))
-    return word
-
-
-def _own(mask: list[Any]) -> Any:
-    """The lane's bits side by side, as the lowest ones of a register."""
-    word = none = i32(0)
-    for k, truth in enumerate(mask):
-        word = arith.ori(word, arith.select(truth, i32(1 << k), none))
     return word
 
 

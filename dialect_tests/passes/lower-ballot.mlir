@@ -98,3 +98,30 @@ func.func @of_bytes(%bytes: vector<8xi8>, %there: i1) -> i32 {
   %word = "fold.ballot"(%mask) {word = "byte"} : (vector<8xi1>) -> i32
   return %word : i32
 }
+
+// The ends of a row cut an access: a shift for each end gives the bits of the elements that lie in the row.
+// CHECK-LABEL: func.func @of_cut_bytes
+// CHECK-SAME:    (%{{.*}}: vector<8xi8>, %[[AT:.*]]: i32, %[[FIRST:.*]]: i32, %[[END:.*]]: i32)
+func.func @of_cut_bytes(%bytes: vector<8xi8>, %at: i32, %first: i32, %end: i32) -> i32 {
+  // CHECK-NOT:  vector<8xi1>
+  // CHECK:      %[[AHEAD:.*]] = arith.subi %[[FIRST]], %[[AT]] : i32
+  // CHECK:      %[[BEFORE:.*]] = arith.minsi %{{.*}}, %c8_i32 : i32
+  // CHECK:      arith.shli %c-1_i32, %[[BEFORE]] : i32
+  // CHECK:      %[[LEFT:.*]] = arith.subi %[[END]], %[[AT]] : i32
+  // CHECK:      %[[COUNT:.*]] = arith.minsi %{{.*}}, %c8_i32 : i32
+  // CHECK:      %[[BEHIND:.*]] = arith.shli %c-1_i32, %[[COUNT]] : i32
+  // CHECK:      arith.xori %[[BEHIND]], %c-1_i32 : i32
+  %zero = arith.constant dense<0> : vector<8xi8>
+  %true = arith.cmpi ne, %bytes, %zero : vector<8xi8>
+  %numbers = arith.constant dense<[0, 1, 2, 3, 4, 5, 6, 7]> : vector<8xi32>
+  %from = vector.broadcast %at : i32 to vector<8xi32>
+  %each = arith.addi %from, %numbers : vector<8xi32>
+  %lowest = vector.broadcast %first : i32 to vector<8xi32>
+  %limit = vector.broadcast %end : i32 to vector<8xi32>
+  %below = arith.cmpi slt, %each, %limit : vector<8xi32>
+  %above = arith.cmpi sge, %each, %lowest : vector<8xi32>
+  %inside = arith.andi %above, %below : vector<8xi1>
+  %mask = arith.andi %true, %inside : vector<8xi1>
+  %word = "fold.ballot"(%mask) {word = "byte"} : (vector<8xi1>) -> i32
+  return %word : i32
+}

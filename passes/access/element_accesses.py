@@ -32,7 +32,8 @@ from ...compiler.ir.lane_exchange import lane_id, of_lane
 from ...compiler.ir.mlir import arith, ir, llvm, nvvm, scf
 from ...compiler.plan.fields import OF_BITS
 from ...compiler.program.bit_arrays import WORD as BITS_OF_WORD
-from .bits import begins_word, load_bits, place_in_word, store_bytes, store_word
+from ..words.truths import as_stored, of_bits
+from .bits import begins_word, load_bits, load_word, place_in_word, store_bytes, store_word
 from .offsets import offset, offsets
 from .unaligned import ALIGNED, WORD, WORDS, taken_out, words_around, words_of
 
@@ -46,22 +47,24 @@ def lower_element_load(op: Any) -> None:
     access, t = str_attr(op, "access", ELEMENT_ACCESS), op.results[0].type
     along = str_attr(op, "axis", ("kept", "reduced"))
     with before(op):
+        stored = with_shape(memory_type(element(t)), width(t))  # branches give bytes of truth values, which stay words
         if access == "shifted":
             at, at_once = offset(op, kept, reduced, LOAD), "at_once" in op.attributes
-            beside = (lambda: [llvm.mlir_undef(t)]) if at_once else (lambda: [fragment(_apart(op))])
+            beside = (lambda: [llvm.mlir_undef(stored)]) if at_once else (lambda: [fragment(_apart(op, stored))])
             whole = _is_whole(op, at, reduced, first, end)
-            value = _if_else(whole, [t], lambda: [load(base, at, t)], beside)[0]
+            value = from_memory(_if_else(whole, [stored], lambda: [load(base, at, stored)], beside)[0], t)
         elif access == "unaligned":
             value = _taken_out(op)
         elif access in ("aligned", "reversed", "bits") or along == "kept":
             there = arith.cmpi(arith.CmpIPredicate.slt, reduced, end)
-            own = with_shape(memory_type(element(t)), width(t)) if access == "aligned" else t  # bytes stay words
+            own = stored if access == "aligned" else word_type() if access == "bits" else t
             read = partial(_at, op, base, kept, reduced, access, own)
-            value = from_memory(_if_else(there, [own], lambda: [read()], lambda: [_zeros(own)])[0], t)
+            value = _if_else(there, [own], lambda: [read()], lambda: [_zeros(own)])[0]
+            value = of_bits(value, width(t)) if access == "bits" else from_memory(value, t)
         elif access == "uniform":
             value = splat(load(base, offset(op, kept, clamped(reduced, first, end), LOAD), element(t)), width(t))
         else:
-            value = fragment(_apart(op))
+            value = fragment(_apart(op, t))
         replace(op, [value])
 
 
@@ -70,7 +73,7 @@ def lower_element_rest(op: Any) -> None:
     found, _, kept, reduced, first, end = list(op.operands)[: LOAD + 1]
     with before(op):
         whole = _is_whole(op, offset(op, kept, reduced, LOAD + 1), reduced, first, end)
-        replace(op, _if_else(whole, [found.type], lambda: [found], lambda: [fragment(_apart(op, 1))]))
+        replace(op, _if_else(whole, [found.type], lambda: [found], lambda: [fragment(_apart(op, found.type, 1))]))
 
 
 def _is_whole(op: Any, at: Any, reduced: Any, first: Any, end: Any) -> Any:
@@ -106,7 +109,7 @@ def _taken_out(op: Any) -> Any:
         return [*words_around(start, last, base.type, t), arith.trunci(word_type(), start)]
 
     def apart() -> list[Any]:
-        return [*words_of(fragment(_apart(op))), *[i32(0)] * (words - count + 1)]
+        return [*words_of(fragment(_apart(op, t))), *[i32(0)] * (words - count + 1)]
 
     if "inside" in op.attributes:
         *found, place = around()
@@ -141,7 +144,7 @@ def _at(op: Any, base: Any, kept: Any, reduced: Any, access: str, t: Any) -> Any
     """The fragment at indices that exist."""
     lanes, scalar = width(t), element(t)
     if access == "bits":
-        return load_bits(base, offset(op, kept, reduced, LOAD), t)
+        return load_word(base, offset(op, kept, reduced, LOAD), width(op.results[0].type))
     if access == "reversed":
         last = arith.addi(reduced, integer(reduced.type, lanes - 1))
         return backwards(load(base, offset(op, kept, last, LOAD), t))
@@ -172,14 +175,14 @@ def _zeros(t: Any) -> Any:
     return arith.constant(t, zero if width(t) == 1 else ir.DenseElementsAttr.get_splat(t, zero))
 
 
-def _apart(op: Any, before: int = 0) -> list[Any]:
-    """The elements of a fragment, read one by one: those that lie in the row, and one of them for each other one.
+def _apart(op: Any, t: Any, before: int = 0) -> list[Any]:
+    """The elements of a fragment of type ``t``, read one by one: those in the row, and one of them for each other one.
 
     The branch gives single elements, so that no thread waits for them in it. ``before`` says how many operands stand
     before those of the load.
     """
     base, kept, reduced, first, end = list(op.operands)[before : before + LOAD]
-    t, index = op.results[0].type, reduced.type
+    index = reduced.type
     single = partial(load_bits if str_attr(op, "access", ELEMENT_ACCESS) in OF_BITS else load, base)
     low = arith.maxsi(reduced, first) if width(t) > 1 else reduced
     behind = arith.minsi(arith.addi(reduced, integer(index, width(t))), end)
@@ -209,6 +212,7 @@ def lower_element_store(op: Any) -> None:
             _store_bits(op, whole=whole)
             replace(op, [])
             return
+        value = as_stored(value)
         if access == "unaligned":
             _store_across(op)
             replace(op, [])

@@ -23,6 +23,16 @@ def is_number(v: Any, number: int) -> bool:
     return all(abs(int(x)) == number for x in values)  # a true is -1 to MLIR
 
 
+def counts_up(v: Any) -> bool:
+    """Whether the elements of ``v`` are the constants 0, 1, 2 and so on."""
+    if is_a(v, "vector.from_elements"):
+        return all(is_number(x, j) for j, x in enumerate(v.owner.operands))
+    if not is_a(v, "arith.constant") or not isinstance(v.type, ir.VectorType):
+        return False
+    numbers = [int(x) for x in ir.DenseIntElementsAttr(v.owner.attributes["value"])]
+    return numbers == list(range(len(numbers)))
+
+
 def tested_bytes(v: Any) -> list[Any] | None:
     """The integers that the truth values ``v`` compare with zero, as a fragment or as scalars; None without one."""
     if is_a(v, "vector.from_elements"):

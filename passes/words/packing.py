@@ -9,7 +9,7 @@ from ...compiler.ir.combine import width, with_shape
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, ir, llvm, vector
 from ...compiler.postorder import postorder
-from .matchers import is_a, is_number
+from .matchers import counts_up, is_a
 
 BYTES = 4
 """Bytes of a word."""
@@ -79,7 +79,7 @@ def _mask_words(mask: Any, count: int, item: int) -> list[Any]:
         return [arith.extsi(word_type(), mask)] * count
     if (
         is_a(mask, "arith.cmpi")
-        and _counts_up(mask.owner.operands[0])
+        and counts_up(mask.owner.operands[0])
         and is_a(mask.owner.operands[1], "vector.broadcast")
     ):
         predicate = ir.IntegerAttr(mask.owner.attributes["predicate"]).value
@@ -91,11 +91,6 @@ def _mask_words(mask: Any, count: int, item: int) -> list[Any]:
             return [arith.xori(w, i32(-1)) for w in below]
     narrow = ir.IntegerType.get_signless(8 * item)
     return as_words(arith.extsi(with_shape(narrow, count * BYTES // item), mask))
-
-
-def _counts_up(v: Any) -> bool:
-    """Whether the elements of ``v`` are the constants 0, 1, 2 and so on."""
-    return is_a(v, "vector.from_elements") and all(is_number(x, j) for j, x in enumerate(v.owner.operands))
 
 
 def _below(bound: Any, first: int, each: int) -> Any:

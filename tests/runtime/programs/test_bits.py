@@ -314,6 +314,23 @@ def test_rows_that_fill_words_are_one() -> None:
         made(x[..., :60].copy())
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_bools_whose_ends_cut_accesses_are_packed_and_unpacked_as_words(first: int) -> None:
+    pack, unpack = wf.program(lambda m: wf.pack(m, flat=True)), wf.program(lambda w: wf.unpack(w, (1027,), flat=True))
+    mask = (RNG.random(1027 + first) > 0.5)[first:]
+    words = packed(mask, flat=True)
+    assert np.array_equal(pack(mask), words)
+    assert np.array_equal(unpack(words), mask)
+    for made in (pack.compile(mask), unpack.compile(words)):  # four elements by one multiplication
+        assert made.ptx.count(", 2113665;") >= 4
+
+
+def test_bits_of_bits_are_made_word_by_word() -> None:
+    both = wf.program(lambda a, b, x: wf.pack((wf.unpack(a, x.shape) & ~wf.unpack(b, x.shape)) | (x > 1)))
+    x, a, b = (RNG.standard_normal(200).astype(np.float32) for _ in range(3))
+    assert np.array_equal(both(packed(a > 0), packed(b > 0), x), packed((a > 0) & (b <= 0) | (x > 1)))
+
+
 def test_rows_that_share_words_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("warpfold.runtime.programs.row_cuts.WORD", 4)
     with pytest.raises(
