@@ -61,7 +61,7 @@ def shown(e: Exception) -> Exception:
 
     An exception that has no code and passed through no function of the user is a bug of ours, and keeps all its frames.
     """
-    if isinstance(e, WarpfoldError) and (e.location is None or is_built_in(e.location)):
+    if isinstance(e, WarpfoldError) and (e.location is None or e.location.file.startswith(_MACHINERY)):
         e.locate(caller() or e.location)
     if os.environ.get("WARPFOLD_TRACEBACK") == "full" or not (isinstance(e, WarpfoldError) or users_line(e)):
         return e

@@ -120,6 +120,7 @@ def _without_options(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*xs: Any, **how: Any) -> Any:
         return function(*xs, **how)
 
+    call.defined = function  # type: ignore[attr-defined]
     call.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
     return call
 

@@ -192,7 +192,7 @@ ENTRIES: Entries = {
             "pass the model itself; its state dict and its parameters have no modules",
         ),
         "WF199": (
-            "{name} got a {kind}: expected a function of arrays",
+            "{name} got a value of type {kind}: expected a function of arrays",
             "pass a function such as lambda x: wf.sum(x * x), a program, or a reduction such as wf.sum",
         ),
         "WF184": (

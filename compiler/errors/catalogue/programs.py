@@ -222,6 +222,10 @@ ENTRIES: Entries = {
             "an axis of size {size} is used as {first} and as {second}: expected parts of which one divides the other",
             "split the axis in one way",
         ),
+        "WF276": (
+            "{option}={found} for axis {axis} of {value}, of size {size}: expected an integer that divides the size",
+            "groups and blocks are all of one size; pad the array before the call, or take another number",
+        ),
         "WF291": (
             "{name} has as many elements as its array: include_initial={value} would add one",
             "put the first one in front of the result; what comes before each is wf.scan(x, wf.SUM, exclusive=True)",

@@ -81,8 +81,8 @@ def reduced(
     return nest(structure, [over.result(v, keepdims=keepdims) for v in leaves])
 
 
-def positions(axis: AxisArgument, shape: Axes, value: SymArray) -> tuple[int, ...]:
-    """The positions of axes, which may count from the end.
+def positions(axis: AxisArgument, shape: Axes, value: SymArray, *, one: bool = False) -> tuple[int, ...]:
+    """The positions of axes, which may count from the end; with ``one`` the message names what one axis may be.
 
     Raises:
         TraceError: WF256 for an axis that the value has not, or that is named twice.
@@ -93,14 +93,15 @@ def positions(axis: AxisArgument, shape: Axes, value: SymArray) -> tuple[int, ..
     for a in axis if isinstance(axis, tuple | list) else (axis,):
         position = None if isinstance(a, bool) or not hasattr(a, "__index__") else index(a)
         if position is None or not -rank <= position < rank or position % rank in found:
-            raise no_axis(axis, rank, value)
+            raise no_axis(axis, rank, value, one=one)
         found.append(position % rank)
     return tuple(found)
 
 
-def no_axis(axis: object, rank: int, value: SymArray) -> WarpfoldError:
-    """The error for axes that ``value``, of so many axes, has not."""
-    expected = f"None, or distinct integers from {-rank} to {rank - 1}" if rank else "None"
+def no_axis(axis: object, rank: int, value: SymArray, *, one: bool = False) -> WarpfoldError:
+    """The error for axes, or for the one axis, that ``value``, of so many axes, has not."""
+    several = "an integer" if one else "None, or distinct integers"
+    expected = f"{several} from {-rank} to {rank - 1}" if rank else "None"
     return error("WF256", axis=axis, value=value.described(), rank=rank, expected=expected, where=caller())
 
 

@@ -103,7 +103,7 @@ def scanned(
     if axis is None or isinstance(axis, tuple | list):
         raise error("WF292", name=name, axis=axis, rank=len(shape), where=caller())
     xs = [SymArray(e, shape, first.dims, s.dtype) for e, s in zip(exprs, own, strict=True)]
-    along = AlongAxis(first.dims, shape, frozenset(positions(axis, shape, first)), exclusive, reverse)
+    along = AlongAxis(first.dims, shape, frozenset(positions(axis, shape, first, one=True)), exclusive, reverse)
     outer = current_scope()
     held = Scope(
         along.elements >= MANY, huge=True, name=name, takes_initial="initial" in keywords(function),

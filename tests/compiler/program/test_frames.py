@@ -169,11 +169,17 @@ def test_a_chained_exception_is_shown_without_our_frames() -> None:
     assert ours(e.__cause__) == []
 
 
+def test_the_gradient_of_a_built_in_reduction_names_the_users_line() -> None:
+    e = raised(lambda: wf.vjp(wf.sum)(np.float32(1), np.ones(4, np.int32)))
+    assert "WF904" in str(e)
+    assert f"{__file__}:" in str(e)
+
+
 W, TARGETS = np.ones(7, np.float32), np.zeros(2, np.int64)
 OF_LIBRARY: list[tuple[str, Callable[..., Any]]] = [
     ("WF254", lambda x, w, _: wf.layer_norm(x, w)), ("WF254", lambda x, w, _: wf.rms_norm(x, w)),
     ("WF254", lambda x, w, _: wf.add_layer_norm(x, x, w)), ("WF270", lambda x, w, _: wf.batch_norm(x, w)),
-    ("WF273", lambda x, *_: wf.group_norm(x, 2)), ("WF256", lambda x, *_: wf.softmax(x, axis=7)),
+    ("WF276", lambda x, *_: wf.group_norm(x, 2)), ("WF256", lambda x, *_: wf.softmax(x, axis=7)),
     ("WF256", lambda x, *_: wf.normalize(x, axis=(0, 0))), ("WF254", lambda x, w, t: wf.cross_entropy(x, t, w)),
     ("WF272", lambda x, *_: wf.quantize(x, dtype="f32")),
 ]  # fmt: skip

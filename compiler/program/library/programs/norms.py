@@ -18,7 +18,7 @@ from ...gradients.detached import stop_gradient
 from ...marks import CORRECTION, marked
 from ...values import cast
 from ..monoids import SUM
-from .operands import Array, along, like, result_type, wide
+from .operands import Array, along, expect_divisor, like, result_type, wide
 
 norm = named("norm")
 
@@ -142,10 +142,11 @@ def group_norm(
         An array of the shape and type of ``x``.
 
     Raises:
-        TraceError: WF254 or WF269 for a weight or a bias of another shape, WF273 for a number that does not divide.
+        TraceError: WF254 or WF269 for a weight or a bias of another shape, WF276 for a number that does not divide.
     """
     t = result_type(x)
     (place,) = positions(channel_axis, x.axes, x)
+    expect_divisor("num_groups", num_groups, x, place)
     shape = x.shape
     groups = xp.reshape(wide(x, t), (*shape[:place], num_groups, -1, *shape[place + 1 :]))
     affine = Affine(wide(x, t), channel_axis, weight, bias)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import nan
 from numbers import Real
+from operator import index
 from typing import Any
 
 from ....dtypes import DType, compute, floating, promote
 from ....errors import error
 from ...arrays.folding import AxisArgument, positions
 from ...arrays.shaping import broadcast_arrays
+from ...arrays.sizes import Size
 from ...arrays.sym_array import SymArray
 from ...dtype_names import dtype as as_dtype
 from ...frames import caller
@@ -52,6 +54,14 @@ def expect_array(name: str, value: object) -> None:
     """Raises a TraceError (WF285) for an argument that is no array."""
     if not is_array(value):
         raise error("WF285", name=name, kind=type(value).__name__, where=caller())
+
+
+def expect_divisor(option: str, number: object, x: Array, place: int) -> None:
+    """Raises a TraceError (WF276) for a number of groups or a size of blocks that does not divide an axis."""
+    size = x.shape[place].value
+    found = number.value if isinstance(number, Size) else number
+    if type(found) is bool or not hasattr(found, "__index__") or index(found) < 1 or size % index(found):
+        raise error("WF276", option=option, found=found, axis=place, value=x.described(), size=size, where=caller())
 
 
 def along(name: str, value: Array, x: Array, axis: AxisArgument) -> Array:

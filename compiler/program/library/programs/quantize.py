@@ -11,7 +11,7 @@ from ...dtype_names import dtype as as_dtype
 from ...frames import caller
 from ...functions import maximum, round
 from ...values import cast
-from .operands import Array, result_type, wide
+from .operands import Array, expect_divisor, result_type, wide
 
 GREATEST = {F8E4M3FN: 448.0, F8E5M2: 57344.0, I8: 127.0}
 """The greatest magnitude of each type that elements are quantised to."""
@@ -40,7 +40,7 @@ def quantize(
         many axes as ``x``, and along the axes of a row the number of blocks, 1 for whole rows.
 
     Raises:
-        TraceError: WF272 for another type, WF273 for blocks that do not divide an axis, WF275 for a number of blocks
+        TraceError: WF272 for another type, WF276 for blocks that do not divide an axis, WF275 for a number of blocks
             that is not that of the axes.
     """
     to = as_dtype(dtype)
@@ -69,6 +69,8 @@ def _blocks(x: Array, axis: AxisArgument, block: int | tuple[int, ...]) -> tuple
     sizes = block if isinstance(block, tuple) else (block,) * len(places)
     if len(sizes) != len(places):
         raise error("WF275", found=len(sizes), expected=len(places), where=caller())
+    for place, n in zip(places, sizes, strict=True):
+        expect_divisor("block", n, x, place)
     inner: tuple[int, ...] = ()
     for i, (place, n) in enumerate(sorted(zip(places, sizes, strict=True))):
         shape = x.shape

@@ -162,8 +162,10 @@ def test_group_norm_serves_any_number_of_channels_that_the_groups_divide() -> No
     found = program(group_norm, {"x": np.ones((2, 6, 3), np.float32), "weight": np.ones(6)}, num_groups=2)
     assert found.sizes == ()
     assert [tuple(s) for s in found.splits] == [(0, 1, (2, 0)), (1, 0, (2, 0))]
-    with pytest.raises(TraceError, match=r"WF273: x of shape \(2, 6, 3\) cannot be read in shape \(2, 4, -1, 3\)"):
-        program(group_norm, {"x": np.ones((2, 6, 3), np.float32)}, num_groups=4)
+    for number in (4, 0, -1, 1.5, True):
+        text = rf"WF276: num_groups={number} for axis 1 of x, of size 6: expected an integer that divides the size"
+        with pytest.raises(TraceError, match=text):
+            program(group_norm, {"x": np.ones((2, 6, 3), np.float32)}, num_groups=number)
 
 
 @pytest.mark.parametrize("p", [2.0, 1.0, 0.0, 3.0, 0.5, np.inf, -np.inf])
