@@ -20,16 +20,18 @@ ROUNDED: dict[str, Any] = {"f32": np.float32, "f64": np.float64}
 """Types whose sums are found, as a kernel rounds them."""
 
 
-def constant(v: Any, known: dict[Any, Any] | None = None) -> Any:
+def constant(v: Any) -> Any:
     """The number that all elements of a value are, if it is a constant or a sum of such; else None."""
-    known = {} if known is None else known
-    for value in postorder([v], _parts, known):
+    known: dict[Any, Any] = {}
+    for value in postorder([v], _parts):
         known[value] = _found(value, known)
+        if known[value] is None:  # and so are all sums of it
+            return None
     return known[v]
 
 
 def _parts(v: Any) -> list[Any]:
-    """The values from which ``v`` is known, if they are."""
+    """The values from which ``v`` is known, if they are: of a sum the later term first, which has a shorter past."""
     if not isinstance(v, ir.OpResult):
         return []
     op = v.owner
@@ -40,7 +42,7 @@ def _parts(v: Any) -> list[Any]:
         is_state = isinstance(packed, ir.OpResult) and isinstance(packed.type, ir.TupleType)
         return [packed.owner.operands[v.result_number]] if is_state and packed.owner.name == CAST else []
     is_sum = op.name == "arith.addf" and str(element(v.type)) in ROUNDED
-    return list(op.operands) if is_sum else []
+    return [op.operands[1], op.operands[0]] if is_sum else []
 
 
 def _found(v: Any, known: dict[Any, Any]) -> Any:
@@ -51,7 +53,7 @@ def _found(v: Any, known: dict[Any, Any]) -> Any:
             value = value.get_splat_value() if value.is_splat else None
         return value.value if isinstance(value, (ir.FloatAttr, ir.IntegerAttr)) else None
     terms = [known[x] for x in _parts(v)]
-    if not terms or any(x is None for x in terms):
+    if not terms:
         return None
     if len(terms) == 1:
         return terms[0]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import ceil
 
 from ...errors import error
-from ...plan.fields import COUNTS, OF_BITS
+from ...plan.fields import COUNTS, MOST_HELD, OF_BITS
 from ...plan.ladder import expand
 from ...plan.launch import Launch
 from ...plan.plan import Plan
@@ -138,7 +138,9 @@ def _threads(task: Task, count: int, vector: int, states: int) -> int:
         and _registers(task, ceil(count * 2 / WIDE) * vector, states) * WIDE <= REGISTERS
     ):
         threads = WIDE // 2  # in each of two CTAs
-    while threads and _registers(task, ceil(count / threads) * vector, states) > MOST_REGISTERS:
+    while threads and (
+        count > MOST_HELD * threads or _registers(task, ceil(count / threads) * vector, states) > MOST_REGISTERS
+    ):
         threads = 2 * threads if threads < 1024 else 0
     fits = threads and _registers(task, ceil(count / threads) * vector, states) * threads <= REGISTERS
     return threads if fits else 0
@@ -158,7 +160,11 @@ def _threads_of_slots(task: Task, count: int, vector: int, states: int, *, is_sh
         held = ceil(count / threads)
         room = (task.target.shared_per_cta - STATIC) // (held * threads) - beside
         sets = min(2, room // row)
-        if sets and BESIDE_STATES + held * (vector * states + 1) <= min(REGISTERS // threads, MOST_REGISTERS):
+        if (
+            sets
+            and held <= MOST_HELD
+            and BESIDE_STATES + held * (vector * states + 1) <= min(REGISTERS // threads, MOST_REGISTERS)
+        ):
             return threads, sets
     return 0, 0
 

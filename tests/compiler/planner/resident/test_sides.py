@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 import warpfold as wf
+from warpfold.compiler.dtypes import dtype
 from warpfold.runtime import ptxas
+from warpfold.runtime.view import ArraySpec
 
 NORMS = {"layer": (wf.vjp(wf.layer_norm), 2), "rms": (wf.vjp(wf.rms_norm), 1)}
 
@@ -65,3 +67,11 @@ def test_weights_are_read_once_if_there_is_room() -> None:
 def test_a_cta_of_few_rows_is_cut() -> None:
     assert _plan("layer", 1000, 4096, "bf16") is None
     assert _plan("layer", 2000, 4096, "bf16") is not None
+
+
+def test_a_thread_holds_no_more_accesses_than_a_plan_may_have() -> None:
+    """Rows of a slice wait by single elements: of 256 threads each would hold 65."""
+    n, t = 16385, dtype("f32")
+    x, w = ArraySpec((1000, n), (n + 2, 1), 4, t), ArraySpec((n,), (1,), 0, t)
+    steps = wf.vjp(wf.rms_norm)._planned([x, x, w], {}, "sm_90a").prepared.steps
+    assert steps[0].prepared.choice.plan.held == 33
