@@ -61,6 +61,12 @@ def check_contents(wheel: Path) -> None:
         sys.exit(f"{wheel.name}: missing {sorted(wanted - found)}, unexpected {sorted(found - wanted)}")
 
 
+def check_release(wheel: Path) -> None:
+    """What an index and pip expect of a wheel: metadata that renders, one top level name, no stray files."""
+    run(sys.executable, "-m", "twine", "--no-color", "check", "--strict", wheel)
+    run(sys.executable, "-m", "check_wheel_contents", wheel)
+
+
 def check_import(wheel: Path, folder: Path) -> None:
     """Installs the wheel with its dependencies into a new environment and imports it there."""
     venv.create(folder, with_pip=True)
@@ -76,6 +82,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         wheel = build(Path(scratch) / "dist")
         check_contents(wheel)
+        check_release(wheel)
         check_import(wheel, Path(scratch) / "venv")
         print(f"{wheel.name}: holds the package and imports in a clean environment")
 
