@@ -117,7 +117,7 @@ def _of_rows(t: str, rows: int, columns: int) -> Iterator[Case]:
             yield Case(f"quantize-{to}-{size}", "quantize", {"x": x}, {"dtype": to})
 
 
-WITHOUT_GRADIENT = {"random_bits", "cumulative_prod", "cummax", "cummin", "logcumsumexp"}
+WITHOUT_GRADIENT = {"random_bits"}
 """The functions that have none: WF901."""
 
 

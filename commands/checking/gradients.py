@@ -1,7 +1,8 @@
 """Gradients as they are derived, beside differences of the program, both evaluated in NumPy.
 
 Along a direction a difference to either side of the arrays is taken. Where both agree, the derivative is their mean;
-where they do not, as at a tie of two elements, a gradient is right that lies between them.
+where they do not, as at a tie of two elements, a gradient is right that lies between them for each element of the
+results.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class Compared:
         at: the element that is moved; None for all.
         derived: what the gradient gives.
         left, right: the differences to either side.
+        low, high: the sums of the lesser and of the greater one of each element of the results.
         size: the sum of the sizes of all terms of ``derived``, and of what the rounding of the results makes of them.
     """
 
@@ -48,6 +50,8 @@ class Compared:
     derived: float
     left: float
     right: float
+    low: float
+    high: float
     size: float
 
     @property
@@ -63,9 +67,9 @@ class Compared:
     @property
     def error(self) -> float:
         """How far the gradient is from the derivative, or from what lies between both sides, of ``size``."""
-        low, high = sorted((self.left, self.right))
+        low, high = self.low, self.high
         if self.smooth:
-            low = high = (low + high) / 2
+            low = high = (self.left + self.right) / 2
         off = max(low - self.derived, self.derived - high, 0.0)
         return off / max(self.size, abs(low), abs(high), TOLERANCE) if np.isfinite(self.derived) else math.inf
 
@@ -96,23 +100,25 @@ def compared(function: Callable[..., Any], program: ArrayProgram, arrays: Sequen
     derived = _derived(function, of_results, wide, [*of_types, *(dtype(x.dtype) for x in arrays)])
 
     def value(moved: Sequence[Array]) -> Any:
-        with np.errstate(all="ignore"):
-            found = evaluate(program, moved, np.longdouble)
-            return sum(np.sum(s * r) for s, r in zip(of_results, found, strict=False) if s is not None)
+        found = evaluate(program, moved, np.longdouble)
+        terms = [np.ravel(s * r) for s, r in zip(of_results, found, strict=False) if s is not None]
+        return np.concatenate(terms or [np.zeros(0)])
 
-    middle = value(wide)
+    with np.errstate(all="ignore"):
+        middle = value(wide)
     found = []
     for i, gradient in zip(own, derived, strict=True):
         for at, direction in _directions(rng, wide[i], gradient):
-            ends = []
-            for sign in (-1, 1):
-                moved = list(wide)
-                moved[i] = wide[i].astype(np.longdouble) + sign * STEP * direction
-                ends.append(sign * (value(moved) - middle) / STEP)
             with np.errstate(all="ignore"):
+                ends = []
+                for sign in (-1, 1):
+                    moved = list(wide)
+                    moved[i] = wide[i].astype(np.longdouble) + sign * STEP * direction
+                    ends.append(sign * (value(moved) - middle) / STEP)
                 terms = np.where(direction == 0.0, 0.0, gradient * direction)
-                total, size = float(np.sum(terms)), float(np.sum(np.abs(terms)) + ROUNDED * abs(middle))
-            found.append(Compared(i, at, total, float(ends[0]), float(ends[1]), size))
+                size = np.sum(np.abs(terms)) + ROUNDED * abs(np.sum(middle))
+                sums = (np.sum(x) for x in (terms, *ends, np.minimum(*ends), np.maximum(*ends)))
+            found.append(Compared(i, at, *map(float, (*sums, size))))
     return found
 
 

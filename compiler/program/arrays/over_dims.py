@@ -1,10 +1,10 @@
-"""Folds of values over dims, where no array with axes is at hand."""
+"""Folds and scans of values over dims, where no array with axes is at hand."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..array_program import Fold
+from ..array_program import Fold, Scan
 from ..graph import Expr, MonoidGraph, Space, union
 from ..symbols import Sym
 
@@ -20,4 +20,12 @@ def folded(graph: MonoidGraph, values: Sequence[Sym], over: Space) -> list[Sym]:
     exprs = tuple(v.expr for v in values)
     space = union(e.space for e in exprs) & ~over
     made = Expr("fold", exprs, exprs[0].dtype, space, Fold(graph, over), exprs[0].where)
+    return [Sym(Expr("result", (made,), e.dtype, space, i)) for i, e in enumerate(exprs)]
+
+
+def scanned(how: Scan, values: Sequence[Sym]) -> list[Sym]:
+    """The state at every element of ``values``, which are one for each value of the state."""
+    exprs = tuple(v.expr for v in values)
+    space = union(e.space for e in exprs) | how.over
+    made = Expr("scan", exprs, exprs[0].dtype, space, how, exprs[0].where)
     return [Sym(Expr("result", (made,), e.dtype, space, i)) for i, e in enumerate(exprs)]

@@ -93,11 +93,11 @@ def rewritten(program: ArrayProgram, owns: Owns, far: Owns, *, portable: bool) -
 def _homes(program: ArrayProgram, groups: Sequence[Group]) -> dict[str, int]:
     """For each value that depends on a fold the first step after which all these folds are known.
 
-    What a plain step gathers is known after the step that does so for it.
+    What a step needs that another makes before it is known after that one.
     """
     in_reverse = reversed(list(enumerate(groups)))
     number = {digest: i for i, g in in_reverse for digest in (*g.own, *(e.digest for e in g.first))}
-    below = folds_below(program.roots, gathers=True)
+    below = folds_below(program.roots, early=number.keys())
     known = {digest: [number[f] for f in folds if f in number] for digest, folds in below.items()}
     return {digest: max(steps) for digest, steps in known.items() if steps}
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ...dtypes import BIT
 from ...lazy import lazy
 from ...postorder import postorder
 from ..graph import Expr, Space
@@ -60,7 +61,7 @@ class Group:
         phases: its folds; those of a phase use none of the others' results.
         order: the reduced dims, outermost first, where the elements are combined in their order; else empty.
         written: what it writes.
-        first: the elements that it gathers for a later one.
+        first: the elements that it gathers, or reads as bits, for a later one.
         far: whether rows wait far from the threads, or are folded once: another read costs more than instructions.
         sides: its side folds, over the dims of its rows, of elements that it has anyway.
         sections: folds over parts of its rows, and maybe over rows: it leaves the states of sections for a later step.
@@ -103,12 +104,12 @@ class Group:
 
     @lazy
     def gathers(self) -> tuple[Expr, ...]:
-        """The elements that it folds and that are gathered."""
-        return tuple(e for e in above_results(self.folded) if e.op == "gather")
+        """The elements that it folds and that are gathered, or bits that it does not read."""
+        return tuple(e for e in above_results(self.folded) if self._is_apart(e))
 
     @property
     def mapped(self) -> tuple[Expr, ...]:
-        """Those of them that a map gathers before it.
+        """Those of them that a map makes before it.
 
         All are where no CTA owns a row, or where a step comes before it anyway: the threads of a map are more than
         those of a row, and a plain reduction follows.
@@ -146,11 +147,15 @@ class Group:
         if self.sides and e.space == self.reduced:
             own = {f.digest for f in self.sides}
             return all(x.op == "const" or (x.op == "result" and x.args[0].digest in own) for x in leaves)
-        if e.space & ~self.space or (self.scan and _gathers(e)):
+        if e.space & ~self.space or (self.scan and any(map(self._is_apart, above_results((e,))))):
             return False
         if not self.is_plain or (self.far and _gathers(e)):
             return True
         return all(x.op == "const" or (x.op == "count" and x.value == self.reduced) or self.folds(x) for x in leaves)
+
+    def _is_apart(self, e: Expr) -> bool:
+        """Whether a value is of an element that an index chooses, or of bits, which are not read from the last on."""
+        return e.op == "gather" or bool(self.scan and self.scan.reverse and any(a.dtype == BIT for a in e.args))
 
     def folds(self, e: Expr) -> bool:
         """Whether ``e`` is a result of its folds."""
@@ -167,19 +172,19 @@ def above_results(roots: Sequence[Expr]) -> Iterator[Expr]:
     return postorder(roots, lambda e: () if e.op == "result" else e.args)
 
 
-def folds_below(roots: Sequence[Expr], *, gathers: bool = False) -> dict[str, frozenset[str]]:
-    """For each node below ``roots`` the digests of the folds that it depends on, and of the ``gathers`` if asked for.
+def folds_below(roots: Sequence[Expr], *, early: Collection[str] = ()) -> dict[str, frozenset[str]]:
+    """For each node below ``roots`` the digests of the folds that it depends on, and of values that are made ``early``.
 
-    A fold depends on itself, and not on what it gathers: a step may fold what a later one gathers again.
+    A fold depends on itself, and not on what is made early: a step may fold what a later one makes again.
     """
     found: dict[str, frozenset[str]] = {}
-    gathered = frozenset[str]()
+    made = frozenset[str]()
     for e in postorder(roots, lambda e: e.args):
         below = frozenset[str]().union(*(found[a.digest] for a in e.args))
         if e.op in ("fold", "scan"):
-            below = below - gathered | {e.digest}
-        elif gathers and e.op == "gather":
-            below, gathered = below | {e.digest}, gathered | {e.digest}
+            below = below - made | {e.digest}
+        elif e.digest in early:
+            below, made = below | {e.digest}, made | {e.digest}
         found[e.digest] = below
     return found
 

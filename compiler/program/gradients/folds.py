@@ -140,6 +140,16 @@ def is_logsumexp(graph: MonoidGraph) -> bool:
     return _is(LOGSUMEXP, graph)
 
 
+def is_numbered(graph: MonoidGraph) -> bool:
+    """Whether a state is an extreme and its number."""
+    return _is(ARGMAX, graph) or _is(ARGMIN, graph)
+
+
+def is_compensated(graph: MonoidGraph) -> bool:
+    """Whether a state is a sum and its errors."""
+    return _is(COMPENSATED, graph)
+
+
 def _is(m: Monoid, graph: MonoidGraph) -> bool:
     """Whether states are combined as by a monoid of the library of several floats, or of one beside its number."""
     first, *rest = graph.state

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..analysis.atomic import operation
-from ..array_program import Fold
+from ..array_program import Fold, Scan
 from ..graph import Expr
 from .folds import is_logsumexp
 
@@ -37,15 +37,15 @@ def unchanging(order: Sequence[Expr], roots: Sequence[Expr]) -> set[str]:
     """
     found: set[str] = set()
     for e in order:
-        first, begun = _begun(e) if e.op == "fold" and e.dtype.is_float else ("", {})
-        if begun and _cancels(order, roots, begun):
+        first, begun = _begun(e) if e.op in ("fold", "scan") and e.dtype.is_float else ("", {})
+        if begun and _cancels(order, roots, begun, scans=e.op == "scan"):
             found.add(first)
     return found
 
 
 def _begun(made: Expr) -> tuple[str, dict[str, Change]]:
     """The first value of a state that is an extreme, or the exponent of a pair, and how the state changes with it."""
-    assert isinstance(made.value, Fold)
+    assert isinstance(made.value, Fold | Scan)
     state = [Expr("result", (made,), a.dtype, made.space, i).digest for i, a in enumerate(made.args)]
     if operation(made.value.monoid) in ("max", "min"):
         return state[0], {state[0]: Change(added=1.0)}
@@ -54,12 +54,13 @@ def _begun(made: Expr) -> tuple[str, dict[str, Change]]:
     return "", {}
 
 
-def _cancels(order: Sequence[Expr], roots: Sequence[Expr], begun: Mapping[str, Change]) -> bool:
+def _cancels(order: Sequence[Expr], roots: Sequence[Expr], begun: Mapping[str, Change], *, scans: bool) -> bool:
     """Whether the roots do not change."""
     found = dict(begun)
     for e in order:
         if e.digest not in found and any(a.digest in found for a in e.args):
-            change = _change(e, [found.get(a.digest, NONE) for a in e.args])
+            own = [found.get(a.digest, NONE) for a in e.args]
+            change = UNKNOWN if e.op == "fold" and scans else _change(e, own)  # each element has a change of its own
             if change != NONE:
                 found[e.digest] = change
     return all(abs(x) < 1e-9 for r in roots for x in found.get(r.digest, NONE))

@@ -7,12 +7,10 @@ these: the adjoint of broadcasting is a sum, and the adjoint of a sum broadcasts
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from ...dtypes import BOOL
 from ...errors import error
-from ..analysis.atomic import operation
 from ..array_program import Fold, Scan
 from ..arrays.types import computed
 from ..graph import Expr, Space, union, walk
@@ -22,6 +20,7 @@ from ..values import cast
 from .elementwise import CONSTANT, RULES
 from .folds import is_logsumexp, of_fold
 from .invariance import unchanging
+from .scans import of_scan
 from .sums import added, total
 
 
@@ -81,7 +80,7 @@ class _Adjoints:
                 continue
             if e.dtype != BOOL and e.op not in STOPS and any(a.digest in touched for a in e.args):
                 touched.add(e.digest)
-            passes = e.op in ("fold", "result") or (e.dtype.is_float and e.op not in STOPS)
+            passes = e.op in ("fold", "scan", "result") or (e.dtype.is_float and e.op not in STOPS)
             operands = touched if e.op == "bitcast" else {a.digest for a in e.args} - self.constant
             if not (passes and any(a.digest in operands for a in e.args)):
                 self.constant.add(e.digest)
@@ -93,11 +92,8 @@ class _Adjoints:
 
     def visit(self, e: Expr) -> None:
         """Passes the gradient of a node, to which all users have given, to its operands."""
-        if e.op == "fold" and e.digest in self._states:
-            self._visit_fold(e)
-            return
-        if e.op == "scan" and e.digest in self._states:
-            self._visit_scan(e)
+        if e.op in ("fold", "scan") and e.digest in self._states:
+            self._visit_state(e)
             return
         gradient = self._taken(e)
         if gradient is None or e.op in CONSTANT:
@@ -121,29 +117,19 @@ class _Adjoints:
         known = [s for s in sums if s is not None]
         return cast(added(known), computed(e.dtype)) if known else None
 
-    def _visit_fold(self, e: Expr) -> None:
-        found = self._states[e.digest]
-        own = e.value
-        assert isinstance(own, Fold)
+    def _visit_state(self, e: Expr) -> None:
+        """Passes the gradients of the results of a fold, or of a scan, to what it combines."""
+        found, own = self._states[e.digest], e.value
+        assert isinstance(own, Fold | Scan)
         state = [Sym(Expr("result", (e,), a.dtype, e.space, i)) for i, a in enumerate(e.args)]
         given = [found[i][1] if i in found else None for i in range(len(state))]
         if is_logsumexp(own.monoid) and given[0] is None and state[0].expr.digest not in self.constant:
             given[0] = constant(0.0, state[0].dtype)
         space = union(a.space for a in e.args) | own.over
-        for a, part in zip(e.args, of_fold(e, state, given, self._used), strict=True):
+        gained = of_scan(e, state, given) if isinstance(own, Scan) else of_fold(e, state, given, self._used)
+        for a, part in zip(e.args, gained, strict=True):
             if part is not None:
                 self.give(a, part, space)
-
-    def _visit_scan(self, e: Expr) -> None:
-        """An element of a sum gains of all sums that have it: the sums of their gradients from the other end."""
-        found, own = self._states[e.digest], e.value
-        assert isinstance(own, Scan)
-        if operation(own.monoid) != "add":
-            raise error("WF901", what=f"a scan with {own.monoid.name}", remedy=_REMEDY, where=e.where)
-        gradient = cast(found[0][1], e.dtype).expr
-        how = replace(own, reverse=not own.reverse)
-        made = Expr("scan", (gradient,), e.dtype, e.space, how, e.where)
-        self.give(e.args[0], Sym(Expr("result", (made,), e.dtype, e.space, 0)), e.space)
 
 
 STOPS = ("detached", "variable")

@@ -40,6 +40,12 @@ def second(a: Any, b: Any) -> Any:  # noqa: ARG001 - the last element so far
     return b
 
 
+@wf.monoid(identity=1.0, vjp=lambda x, z, g: g * z / x)
+def product(a: Any, b: Any) -> Any:
+    """A product, of several operations."""
+    return (a + 0.0) * b
+
+
 # --- layouts ---
 @pytest.mark.parametrize("n", [1, 2, 33, 128, 1001, 4100])
 @pytest.mark.parametrize("plan", ["", CHUNKS])
@@ -209,6 +215,47 @@ def test_the_gradient_of_a_sum_is_summed_from_the_other_end(exclusive: bool) -> 
     np.testing.assert_allclose(backward(g, x), 2 * x * cumsum(g, 1, reverse=True, exclusive=exclusive), 1e-11, 1e-12)
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_the_gradient_of_a_product_needs_no_quotients(exclusive: bool, reverse: bool) -> None:
+    x, g = RNG.uniform(0.5, 1.5, (2, 40)), RNG.normal(size=(2, 40))
+    x[0, 7] = x[1, 3] = x[1, 30] = 0
+    place = np.arange(40) if not reverse else -np.arange(40)
+    earlier = place[:, None] > place if exclusive else place[:, None] >= place  # [k, i]: result k has factor i
+    wanted = np.zeros_like(x)
+    for r in range(2):
+        for k in range(40):
+            for i in np.flatnonzero(earlier[k]):
+                wanted[r, i] += g[r, k] * np.prod(np.delete(x[r], i), where=np.delete(earlier[k], i))
+    backward = wf.vjp(lambda v: wf.scan(v, wf.PROD, 1, exclusive=exclusive, reverse=reverse))
+    np.testing.assert_allclose(backward(g, x, plan="warps=1,held=1,vector=1"), wanted, 1e-11, 1e-12)
+
+
+def test_the_gradient_of_extremes_goes_to_the_last_of_equals_or_to_the_place() -> None:
+    x, g = np.array([[1.0, 2, 2, 0, 3, 3]]), np.array([[1.0, 10, 100, 1000, 1e4, 1e5]])
+    last = wf.vjp(lambda v: wf.cummax(v, axis=1))
+    np.testing.assert_array_equal(last(g, x), [[1, 10, 1100, 0, 1e4, 1e5]])
+    first = wf.vjp(lambda v: wf.scan(v, lambda e: wf.fold(wf.ARGMAX, e, wf.index())[0], 1))
+    np.testing.assert_array_equal(first(g, x), [[1, 1110, 0, 0, 1.1e5, 0]])
+
+
+def test_the_gradient_of_logarithms_of_sums_does_not_overflow() -> None:
+    x, g = np.array([-np.inf, 1000.0, 1000.0, 2000.0]), np.array([5.0, 1, 1, 1])
+    np.testing.assert_allclose(wf.vjp(wf.logcumsumexp)(g, x), [0, 1.5, 0.5, 1], atol=1e-300)
+
+
+def test_bits_in_both_directions() -> None:
+    @wf.program
+    def masked(x: Any, bits: Any, reverse: bool = False) -> Any:
+        mask = wf.unpack(bits, x.shape, flat=True)
+        return wf.where(mask, wf.scan(wf.where(mask, x, 0.0), wf.SUM, 1, reverse=reverse), -1.0)
+
+    x = numbers(3, 261)
+    for reverse in (False, True):
+        wanted = np.where(x > 0, cumsum(np.where(x > 0, x, 0), 1, reverse=reverse), -1)
+        np.testing.assert_array_equal(masked(x, wf.pack(x > 0, flat=True), reverse=reverse), wanted)
+
+
 def test_a_saved_scan_serves_other_sizes(tmp_path: Any) -> None:
     made = wf.cumulative_sum.compile(numbers(3, 3000), axis=1, plan=CHUNKS)
     made.save(tmp_path / "scan.warpfold")
@@ -251,7 +298,7 @@ REFUSED = {
     "cluster": ("WF443", PlanError, lambda: wf.cumulative_sum(X, axis=1, plan="cluster=2"), "has cluster=1, and not 2"),
     "rows": ("WF443", PlanError, lambda: wf.cumulative_sum(X, axis=1, plan=WIDE), "has vector=at most 1"),
     "residency": ("WF443", PlanError, lambda: wf.cumulative_sum(X, axis=1, plan="resident=l2"), "has resident=chain"),
-    "gradient": ("WF901", TraceError, lambda: wf.vjp(lambda v: wf.cummax(v, axis=1))(X, X), "a scan with MAX has no"),
+    "gradient": ("WF901", TraceError, lambda: wf.vjp(lambda v: wf.scan(v, product))(X[0], X[0]), "scan with product"),
     "options": ("WF188", WarpfoldError, lambda: wf.program(lambda x: wf.scan(x, wf.SUM, 1, plan="held=1"))(X), "out"),
     "slice": ("WF290", TraceError, lambda: wf.program(lambda x: wf.cumulative_sum(x, axis=1)[:, 1:])(X), "slice 1:"),
 }  # fmt: skip
