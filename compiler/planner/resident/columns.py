@@ -78,6 +78,18 @@ MEETING = threshold(4, "CTAs of a cluster", sittings.COLUMNS_ONCE)
 values in their states."""
 WHOLE_LINES = threshold(((128, 8),), "bytes of a row of the tile, CTAs of a cluster at most", sittings.COLUMNS_ONCE)
 """As LINES, for columns of one array of words that fold no exponentials, in clusters of as many CTAs."""
+HALVES_IN_LINES = threshold((128, 16), "bytes of a row of the tile, CTAs of a cluster", sittings.HALVES)
+"""Columns of one array of halves lie in strips of whole lines, where all threads fold as many elements."""
+SHORT_PART = threshold(28 * 1024, "bytes of such a tile", sittings.HALVES)
+"""Shorter columns are faster in narrower tiles of clusters of four CTAs."""
+LONG_PART = threshold(48 * 1024, "bytes of such a tile", sittings.HALVES)
+"""The most for programs with exponentials or weights; the most for others is TILE."""
+FOUR_TILES = threshold(56 * 1024, "bytes of a tile", sittings.HALVES)
+"""Up to here an SM holds four tiles. For SEVERAL values of states narrower ones are faster then, from LONG_PART on."""
+CTAS_IN_LINES = threshold(3, "CTAs per SM", sittings.HALVES)
+"""Fewer leave SMs without work."""
+WEIGHTED_CTAS = threshold(6, "CTAs per SM", sittings.HALVES)
+"""From here on those of longer halves with weights have twice THREADS: each phase reads the weights of an element."""
 SHARED_LEAST = threshold(5, "accesses of a thread", sittings.RESIDENT_COLUMNS)
 """Shorter columns wait in registers."""
 
@@ -85,7 +97,7 @@ SHARED_LEAST = threshold(5, "accesses of a thread", sittings.RESIDENT_COLUMNS)
 def plan(task: Task, notes: Notes) -> Plan | None:
     """The plan of columns that wait on chip; None where they are too long for that."""
     if max(task.operand_type(i).itemsize for i in elements_of(task)) <= NARROW:
-        found = _overlapping(task, notes) or _shared(task, notes)
+        found = _overlapping(task, notes) or _halves_in_lines(task, notes) or _shared(task, notes)
     else:
         found = _of_words(task, notes)
     return found or _kept(task, notes)
@@ -150,6 +162,37 @@ def _of_words(task: Task, notes: Notes) -> Plan | None:
             notes.reasons += own.reasons
             return found
     return None
+
+
+def _halves_in_lines(task: Task, notes: Notes) -> Plan | None:
+    """The plan of columns of halves in strips of whole lines; None where narrower tiles are faster."""
+    program, n, (width, cluster) = task.program, task.geometry.n_reduced, HALVES_IN_LINES
+    vector = WIDEST // NARROW // 2
+    if _items(program) != [NARROW] or task.target.largest_cluster < cluster:
+        return None
+    if not _are_lines(task, width * CTAS_IN_LINES // cluster):
+        return None
+    light = not (_folds_exponentials(program) or REDUCED in program.input_spaces)
+    each = n * width // cluster
+    plan = Plan(
+        "kept", "interleaved", vector, 1, WARP * vector * NARROW // width, THREADS // WARP, 1, cluster=cluster,
+        resident="shared", held=_held(n, width // NARROW // vector, THREADS, cluster),
+    )  # fmt: skip
+    whole = n % (plan.positions * cluster) == 0 and vector_of(task) >= vector
+    if task.is_portable or not whole or not SHORT_PART < each <= (TILE if light else LONG_PART):
+        return None
+    if LONG_PART < each <= FOUR_TILES and len(program.states) >= SEVERAL:
+        return None
+    notes.because(
+        f"columns wait in shared memory of {cluster} CTAs, in whole lines: {plan.held} access(es) of each thread",
+        "held", "resident",
+    )  # fmt: skip
+    return plan
+
+
+def is_in_lines(plan: Plan) -> bool:
+    """Whether ``plan`` has strips of whole lines, in clusters that not all devices have."""
+    return plan.resident == "shared" and plan.cluster > PORTABLE_CLUSTER
 
 
 def _overlapping(task: Task, notes: Notes) -> Plan | None:
@@ -229,12 +272,21 @@ def _shared(task: Task, notes: Notes, lines: Sequence[tuple[float, int]] = LINES
     held = _held(n, lanes_kept, THREADS, cluster)
     if not SHARED_LEAST <= held <= MOST_HELD:
         return None
+    warps = THREADS // WARP * (2 if _are_weighted(task, cluster, held * THREADS * vector * item * inputs) else 1)
+    held = _held(n, lanes_kept, warps * WARP, cluster)
     ctas_of = f" of {cluster} CTAs" if cluster > 1 else ""
     notes.because(f"columns wait in shared memory{ctas_of}: {held} access(es) of each thread", "held", "resident")
     return Plan(
-        "kept", "interleaved", vector, 1, WARP // lanes_kept, THREADS // WARP, 1, cluster=cluster,
-        resident="shared", held=held,
-    )  # fmt: skip
+        "kept", "interleaved", vector, 1, WARP // lanes_kept, warps, 1, cluster=cluster, resident="shared", held=held
+    )
+
+
+def _are_weighted(task: Task, cluster: int, nbytes: int) -> bool:
+    """Whether columns of halves with weights, in clusters whose CTAs hold ``nbytes``, have twice the threads."""
+    ctas = task.geometry.n_kept * NARROW // WIDTH_IN_LINES * cluster
+    halves = _items(task.program) == [NARROW] and REDUCED in task.program.input_spaces
+    enough = cluster == PORTABLE_CLUSTER and nbytes > FOUR_TILES and ctas >= WEIGHTED_CTAS * task.machine
+    return halves and enough and not task.is_portable
 
 
 def _kept(task: Task, notes: Notes) -> Plan | None:
@@ -293,11 +345,11 @@ def most_ctas(task: Task) -> int:
     return PORTABLE_CLUSTER if task.target.has_clusters and not task.is_portable else 1
 
 
-def _are_lines(task: Task) -> bool:
-    """Whether what lies between the rows of tiles is whole lines of the L2 cache, and each SM has a tile."""
+def _are_lines(task: Task, each: int = WIDTH_IN_LINES) -> bool:
+    """Whether what lies between the rows of tiles is whole lines of the L2 cache, and each SM has ``each`` bytes."""
     g, rows = task.geometry, elements_of(task)
     items, outer = {i: task.operand_type(i).itemsize for i in rows}, (*g.kept[:-1], *g.reduced)
-    fills = g.n_kept * max(items.values()) >= WIDTH_IN_LINES * task.machine
+    fills = g.n_kept * max(items.values()) >= each * task.machine
     return fills and all(d.strides[i] * items[i] % LINE == 0 for i in rows for d in outer)
 
 

@@ -128,7 +128,7 @@ def _are_held_faster(task: Task, plan: Plan) -> bool:
     """Whether large clusters hold columns in shared memory that are slower in chunks."""
     if plan.resident != "shared" or sum(i < len(task.program.inputs) for i in elements_of(task)) > 1:
         return False
-    if columns.counts_alike(task, plan):
+    if columns.counts_alike(task, plan) or columns.is_in_lines(plan):
         return True
     chunked = _of_columns(task)
     cut = task.geometry.n_reduced % (chunked.held * layout_of(chunked).span("reduced")) > 0

@@ -28,7 +28,9 @@ def plan_of(shape: tuple[int, int], dtype: str, **how: Any) -> Plan:
         (130, "bf16", "shared", 8, 128, 1, 8),
         (1000, "bf16", "shared", 8, 64, 1, 8),
         (1025, "bf16", "shared", 4, 64, 2, 8),
-        (4096, "float16", "shared", 4, 64, 4, 8),
+        (3584, "float16", "shared", 4, 64, 4, 8),
+        (4096, "float16", "shared", 4, 128, 16, 8),  # whole lines
+        (6144, "bf16", "shared", 4, 128, 16, 8),
     ],
 )
 def test_columns(rows: int, dtype: str, resident: str, vector: int, width: int, cluster: int, warps: int) -> None:
@@ -71,13 +73,36 @@ def test_words_without_exponentials_are_in_strips_of_whole_lines(columns: int, l
     ("rows", "resident"),
     [
         (5000, "shared"),  # 19.5 chunks
-        (5120, "l2"),
+        (5120, "shared"),  # in whole lines
         (8000, "l2"),  # tiles of which an SM holds three
     ],
 )
 def test_halves_in_chunks_that_divide_no_column_wait_in_clusters(rows: int, resident: str) -> None:
     (step,) = wf.softmax._planned([((rows, 8192), "bf16")], {"axis": 0}, "sm_90a").prepared.steps
     assert step.prepared.choice.plan.resident == resident
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "program", "cluster", "warps"),
+    [
+        (8192, 2048, wf.standardize, 16, 8),
+        (7168, 8192, wf.standardize, 8, 8),  # an SM holds four narrower tiles
+        (7168, 8192, wf.rms_norm, 16, 8),
+        (8192, 8192, wf.layer_norm, 8, 16),  # weights
+        (8192, 2048, wf.layer_norm, 8, 8),  # few CTAs
+        (4096, 4096, wf.layer_norm, 16, 8),
+        (4096, 1024, wf.standardize, 4, 8),
+        (4000, 4096, wf.standardize, 4, 8),  # threads fold 15 or 16 elements
+        (2304, 8192, wf.standardize, 4, 8),
+    ],
+)
+def test_halves_in_strips_of_whole_lines(rows: int, columns: int, program: Any, cluster: int, warps: int) -> None:
+    weights = [((rows,), "bf16")] * 2 if program is wf.layer_norm else []
+    (step,) = program._planned([((rows, columns), "bf16"), *weights], {"axis": 0}, "sm_90a").prepared.steps
+    plan = step.prepared.choice.plan
+    assert (plan.resident, plan.cluster, plan.warps, plan.lanes_kept * plan.vector * 2) == (
+        "shared", cluster, warps, 128 if cluster == 16 else 64,
+    )  # fmt: skip
 
 
 def test_columns_that_no_cluster_holds_wait_elsewhere() -> None:
