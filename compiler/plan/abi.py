@@ -267,7 +267,7 @@ def params(
         found += [Param("index_stride", 0, d) for d in range(reduced_rank)] + [Param("index_base")]
     if layout_of(plan).chunked == "flat":
         found += [Param("period_rows")]
-    if facts.gapped:
+    if facts.gapped or plan.abreast:
         found += [Param("gap")]
     if facts.ragged:
         found += [Param("row_stride", 0, d) for d in range(kept_rank)]

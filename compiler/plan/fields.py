@@ -42,14 +42,14 @@ TILE_UNIT, LARGEST_TILE = 1 << 10, 224 << 10
 """Bytes of a tile beyond LARGEST are a multiple of the first, up to the second: an SM holds one CTA or two of them."""
 LARGEST = {
     "vector": 16, "unroll": 32, "lanes": WARP, "warps": 32, "warps_kept": 32, "tile_bytes": 1 << 16,
-    "cluster": LARGEST_CLUSTER, "coarsening": 1 << 10, "overlap": 32,
+    "cluster": LARGEST_CLUSTER, "coarsening": 1 << 10, "overlap": 32, "abreast": 64,
 }  # fmt: skip
 """The largest extents: a CTA has at most 32 warps, and an SM has room for three tiles."""
 _NUMBERS = {str(n): n for n in (0, *(1 << k for k in range(17)))}
-_MAY_BE_ZERO = ("coarsening", "tile_bytes", "overlap")
+_MAY_BE_ZERO = ("coarsening", "tile_bytes", "overlap", "abreast")
 RARE = (
     "resident", "held", "in_registers", "in_cache", "word", "overlap", "meet", "fragments", "accesses", "persistent",
-    "reads",
+    "reads", "abreast",
 )  # fmt: skip
 """The fields that are only shown, and only written in IR, where they are set."""
 CHOICES = {

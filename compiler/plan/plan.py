@@ -115,6 +115,9 @@ class Plan:
         reads: ``ahead`` where a thread reads what only results need, such as weights, before the first phase, and keeps
             it in registers: its latency passes while that of the row does. Persistent CTAs read weights once, which
             wait in shared memory. Empty where a thread reads when it needs.
+        abreast: elements of a column that follow each other and lie abreast in one wide row, where the grid shares
+            columns: the strips of CTAs are then whole lines of memory, though rows are not. CTAs leave states of the
+            wide row's columns, and those of one column meet with its parts. 0 where rows are read as they are.
     """
 
     fast: Fast = "reduced"
@@ -142,6 +145,7 @@ class Plan:
     accesses: Literal["", "single"] = ""
     persistent: int = 0
     reads: Reads = ""
+    abreast: int = 0
 
     @property
     def lanes_summed(self) -> int:

@@ -72,7 +72,8 @@ class Geometry:
         times: how often the caller has each element in a result; see ``planner/repeats.py``.
         copies: a kept dim along which all results are equal; None where there is none.
         after: of a plan whose lanes lie along both axes, the results and what of each its second kernel reduces.
-        gap: of a plan that reads rows with the gaps between them, the columns at a row's end that nobody asked for.
+        gap: of a plan that reads rows with the gaps between them, the columns at a row's end that nobody asked for; of
+            one with rows abreast, the columns that the last wide row lacks.
         gathered: the axes along which indices choose elements, each of an operand.
     """
 

@@ -12,6 +12,7 @@ from warpfold.compiler.driver.compile import compile_program
 from warpfold.compiler.dtypes import F32, DType
 from warpfold.compiler.plan.fields import Determinism
 from warpfold.compiler.planner.choose import choose
+from warpfold.compiler.planner.layouts.factored import launched
 from warpfold.compiler.planner.task import Choice, Task
 from warpfold.compiler.program import functions
 from warpfold.compiler.program.fold import Scope, _reduced
@@ -69,9 +70,9 @@ def softmax(t: DType = F32) -> Program:
     return Program("softmax", (t,), (cast(e / total(e), t).expr,))
 
 
-def layer_norm(t: DType = F32) -> Program:
-    """With a weight and a bias along the row; the mean is a result of each row."""
-    x, w, b = operand(0, t), operand(1, F32, REDUCED), operand(2, F32, REDUCED)
+def layer_norm(t: DType = F32, weights: Space = REDUCED) -> Program:
+    """With a weight and a bias along the row, or one of each row; the mean is a result of each row."""
+    x, w, b = operand(0, t), operand(1, F32, weights), operand(2, F32, weights)
     mean = total(x) / count()
     d = x - mean
     y = d * functions.rsqrt(total(d * d) / count() + 1e-5) * w + b
@@ -132,8 +133,10 @@ def run(
     backend.tool = tool
     pointers = [backend.bind(view(a), write=i >= len(inputs), stream=0) for i, a in enumerate(arrays)]
     pointers = [_shared(backend, pointers, i, arrays) for i in range(len(arrays))]
-    layout = scratch(artifact, task.geometry, choice.run)
+    geometry = launched(task, choice.plan)
+    layout = scratch(artifact, geometry, choice.run)
     space = backend.workspace(layout.nbytes, layout.counters, 0)
-    backend.launch(artifact, calls(artifact, task.geometry, choice.run, pointers, space, layout), 0)
+    count = task.geometry.count
+    backend.launch(artifact, calls(artifact, geometry, choice.run, pointers, space, layout, count=count), 0)
     backend.finish([view(a) for a in arrays], 0)
     return choice

@@ -12,7 +12,7 @@ from kernel_programs import layer_norm, operand, placed, run, softmax, three_pha
 
 from warpfold.compiler.dtypes import F16, F32
 from warpfold.compiler.planner.resident import grid
-from warpfold.compiler.program.graph import Program
+from warpfold.compiler.program.graph import KEPT, Program
 from warpfold.runtime.emulator.sanitizer import Sanitizer
 
 PARTS = "in_registers=2,unroll=1,held=1", "in_registers=0,unroll=2,held=2,in_cache=3", "in_registers=4,unroll=2,held=1"
@@ -69,6 +69,29 @@ def test_strips_of_columns(shape: tuple[int, int], parts: str) -> None:
 @pytest.mark.parametrize("shape", [(1, 1), (601, 41)])
 def test_strips_of_odd_columns(shape: tuple[int, int]) -> None:
     _check(shape, 0, f"{STRIPS},{PARTS[0]},vector=1,lanes=4", 3, 1)
+
+
+@pytest.mark.parametrize(
+    ("shape", "abreast", "dtype"), [((601, 36), 4, np.float32), ((9, 10), 8, np.float32), ((515, 12), 16, np.float16)]
+)
+def test_rows_abreast(shape: tuple[int, int], abreast: int, dtype: Any) -> None:
+    """The last wide row lacks some columns, and some columns have their rows in strips of several CTAs."""
+    for parts in ("held=1,unroll=2", PARTS[0]):
+        choice = _check(shape, 0, f"{STRIPS},lanes=4,{parts},abreast={abreast}", dtype=dtype)
+        assert choice.run.tiles * choice.run.split > 1
+
+
+def test_rows_abreast_with_weights_of_columns_and_a_result_of_each() -> None:
+    rng = np.random.default_rng(6)
+    x = rng.standard_normal((333, 36)).astype(np.float32) + 3
+    w, b = (rng.standard_normal((1, 36)).astype(np.float32) for _ in range(2))
+    y, mean, tool = np.empty_like(x), np.empty((1, 36), np.float32), Sanitizer()
+    run(layer_norm(weights=KEPT), [x, w, b], [y, mean], (1,), plan=f"{STRIPS},lanes=4,held=2,abreast=4", tool=tool)
+    assert not list(tool.findings)
+    wide = x.astype(np.float64)
+    d = wide - wide.mean(0)
+    np.testing.assert_allclose(mean[0], wide.mean(0), rtol=1e-6)
+    np.testing.assert_allclose(y, d / np.sqrt((d * d).mean(0) + 1e-5) * w + b, rtol=1e-5, atol=1e-5)
 
 
 @settings(max_examples=5, deadline=None)

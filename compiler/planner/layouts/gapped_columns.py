@@ -13,13 +13,16 @@ from ...plan.plan import Plan
 from .. import sittings
 from ..table import threshold
 from ..task import Task
+from . import rows_abreast
 
 DENSE = threshold(3 / 4, "part of a row", sittings.GAPS)
 """Gaps are read as columns where at least this part of a row is columns."""
 
 
 def as_read(task: Task, plan: Plan) -> Task:
-    """``task`` as ``plan`` reads it: with the gaps as columns, where that makes periods."""
+    """``task`` as ``plan`` reads it: with the gaps as columns, where that makes periods, or with rows abreast."""
+    if plan.abreast:
+        return rows_abreast.widened(task, plan.abreast) or task
     return (widened(task) if plan.walk == "period" else None) or task
 
 

@@ -10,6 +10,7 @@ from ...plan.abi import waiting_bytes
 from ...plan.checks import check
 from ...plan.ladder import expand
 from ...plan.plan import Plan
+from ..layouts.gapped_columns import as_read
 from ..task import Choice, Notes, Task
 from . import (
     ahead,
@@ -47,6 +48,7 @@ def choose(task: Task, wanted: str = "") -> Choice:
         plan = (lasting if plan.takes_side else ahead).reading(task, plan, notes)
     if plan.walk != "blocked":
         check_rows_of_words(task)
+    task = as_read(task, plan)
     facts = facts_of(task, plan)
     if task.few:
         plan, facts = few.for_any_length(task, plan, facts)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import ceil
 
 from ...errors import error
-from ...plan.fields import MOST_HELD
+from ...plan.fields import LARGEST, MOST_HELD
 from ...plan.launch import Launch
 from ...plan.layout import layout_of
 from ...plan.plan import Plan
@@ -15,7 +15,9 @@ from ...program.analysis.cost import COST
 from ...program.graph import ELEMENT, REDUCED, Program, walk
 from ...target import WARP
 from .. import sittings
-from ..alignment import WIDEST
+from ..alignment import LINE, WIDEST
+from ..layouts import rows_abreast
+from ..layouts.gapped_columns import as_read
 from ..layouts.tiled import WORD
 from ..powers_of_two import ceil2
 from ..table import threshold
@@ -45,20 +47,22 @@ NARROW_REGISTERS = threshold(32, "registers of a thread", sittings.GRID_ROWS)
 """The same for elements of NARROW bytes, which are widened."""
 NARROW = threshold(2, "bytes of an element", sittings.GRID_ROWS)
 """So narrow are they."""
+OF_COLUMNS = threshold(8, "accesses of a thread", sittings.ROWS_ABREAST)
+"""So many of columns of large arrays wait in registers."""
 LIGHT = threshold(12, "instructions of an element", sittings.GRID_ROWS)
 """The most of a result that take few."""
 COLUMNS = threshold(4, "columns of a thread", sittings.GRID_ROWS)
 """A thread has a state of each of its columns, in registers."""
 WIDTH = threshold(128, "bytes of a row of a strip", sittings.GRID_ROWS)
 """Neighbouring columns of a strip: whole lines of the cache."""
+STATES = threshold(512 << 10, "bytes of states", sittings.ROWS_ABREAST)
+"""A CTA reads at most these of its columns where rows lie abreast."""
 MOST = threshold(128 << 20, "bytes of all rows", sittings.GRID_ROWS)
 """Of more the L2 cache and the shared memory hold too small a part."""
 MOST_WEIGHTED = threshold(160 << 20, "bytes of all rows and of weights", sittings.GRID_ROWS)
 """The same where there are weights."""
 MOST_OF_CHUNKS = threshold(64 << 20, "bytes of all rows", sittings.GRID_ROWS)
 """Of columns; and where the L2 cache holds a row, and weights are few, more are faster in chunks, which overlap."""
-MOST_OF_NARROW_COLUMNS = threshold(32 << 20, "bytes of all rows", sittings.GRID_ROWS)
-"""Of columns of narrow elements that give less than FULL CTAs work."""
 FEW_WEIGHTS = threshold(1 / 16, "bytes for each byte of all rows", sittings.GRID_ROWS)
 """Weights of at most so many bytes are few: chunks read them again."""
 LEAST = threshold(2 << 20, "bytes of all rows", sittings.GRID_ROWS)
@@ -77,8 +81,6 @@ FEW_STATES = threshold(8, "bytes of states", sittings.GRID_ROWS)
 """Of all folds of a row together."""
 FILLED = threshold(0.9, "CTAs per SM", sittings.GRID_ROWS)
 """The least that have work, whole CTAs counted."""
-FULL = threshold(0.96, "CTAs per SM", sittings.GRID_ROWS)
-"""So many have work where columns fill strips."""
 
 
 def plan(task: Task, notes: Notes, *, by_columns: bool, cached: bool, asked: bool = False) -> Plan | None:
@@ -88,7 +90,8 @@ def plan(task: Task, notes: Notes, *, by_columns: bool, cached: bool, asked: boo
     """
     if task.is_portable or writes_bits(task) or not waiting_elements(task):
         return None
-    found = _of_columns(task) if by_columns else _of_rows(task)
+    found = _of_columns(task, 0 if asked else _abreast(task)) if by_columns else _of_rows(task)
+    task = as_read(task, found)
     found = _kept(task, found)
     if not found.held:
         return None
@@ -96,6 +99,8 @@ def plan(task: Task, notes: Notes, *, by_columns: bool, cached: bool, asked: boo
         notes.rejected.append(("resident=grid", reason))
         return None
     run = launch(task, found)
+    if found.abreast:
+        notes.because(f"{found.abreast} rows lie abreast, so that strips are whole lines of memory", "abreast")
     notes.because(f"{run.tiles * run.split} CTAs share all rows: what they have no room for is read again", "resident")
     return found
 
@@ -119,7 +124,7 @@ def _slow(task: Task, plan: Plan, *, by_columns: bool, cached: bool) -> str:
         return f"{used:.0%} of {ctas(task)} CTAs would have work"
     nbytes = bytes_of(task)
     least = max(_least(task, by_columns=by_columns), LEAST_ANYWHERE if anywhere and not weighted else 0)
-    most = _most(task, by_columns=by_columns, cached=cached, is_full=used >= FULL)
+    most = _most(task, by_columns=by_columns, cached=cached)
     return "" if least <= nbytes <= most else f"{nbytes} bytes of all rows: {least} to {most} are faster so"
 
 
@@ -134,14 +139,31 @@ def _least(task: Task, *, by_columns: bool) -> int:
     return LEAST_COMPUTED if is_narrow(task) else LEAST_OTHERS
 
 
-def _most(task: Task, *, by_columns: bool, cached: bool, is_full: bool) -> int:
-    """The most bytes of all rows; ``is_full`` says whether columns fill their strips."""
-    if by_columns:
-        return MOST_OF_CHUNKS if is_full or not is_narrow(task) else MOST_OF_NARROW_COLUMNS
+def _most(task: Task, *, by_columns: bool, cached: bool) -> int:
+    """The most bytes of all rows."""
     weights = _weights(task)
-    if cached and weights <= FEW_WEIGHTS * bytes_of(task):
+    if by_columns or (cached and weights <= FEW_WEIGHTS * bytes_of(task)):
         return MOST_OF_CHUNKS
     return min(MOST, MOST_WEIGHTED - weights)
+
+
+def _abreast(task: Task) -> int:
+    """How many rows lie abreast, so that strips are whole lines and most CTAs have one; 0 where rows fill lines.
+
+    Each CTA reads as many states of its columns as there are parts of them and rows abreast.
+    """
+    columns_of, widest = task.geometry.columns, max(task.operand_type(i).itemsize for i in elements_of(task))
+    if columns_of * widest % LINE == 0 or LINE % (columns_of * widest) == 0:
+        return 0
+    best, found, state = 0, 0, sum(t.itemsize for t in task.program.states)
+    for abreast in (1 << k for k in range(1, LARGEST["abreast"].bit_length())):
+        tiles, rest = divmod(abreast * columns_of * widest, WIDTH)
+        parts = ctas(task) // max(1, tiles)
+        plan = _of_columns(task, abreast)
+        few = parts * abreast * WIDTH // widest * state <= STATES
+        if not rest and few and parts * tiles > best and rows_abreast.serves(task, plan):
+            best, found = parts * tiles, abreast
+    return found
 
 
 def _has_few_states(task: Task) -> bool:
@@ -152,7 +174,7 @@ def _has_few_states(task: Task) -> bool:
 def bytes_of(task: Task) -> int:
     """The bytes of the inputs that wait."""
     each = sum(task.operand_type(i).itemsize for i in waiting_elements(task))
-    return task.geometry.n_kept * task.geometry.n_reduced * each
+    return (task.geometry.n_kept * task.geometry.n_reduced - task.geometry.gap) * each
 
 
 def _weights(task: Task) -> int:
@@ -166,13 +188,16 @@ def _of_rows(task: Task) -> Plan:
     return Plan("reduced", "interleaved", vector_of(task, "reduced"), UNROLL, WARP, WARPS, resident="grid")
 
 
-def _of_columns(task: Task) -> Plan:
-    """The plan of rows whose elements lie apart: a tile is a strip of neighbouring rows."""
+def _of_columns(task: Task, abreast: int) -> Plan:
+    """The plan of rows whose elements lie apart, ``abreast`` or not: a tile is a strip of neighbouring rows."""
     vector = min(columns.vector_of(task), COLUMNS)
     widest = max(task.operand_type(i).itemsize for i in elements_of(task))
-    lanes_kept = max(1, min(WARP, WIDTH // (widest * vector), ceil2(ceil(task.geometry.columns / vector))))
+    across = ceil(task.geometry.columns * max(1, abreast) / vector)
+    lanes_kept = max(1, min(WARP, WIDTH // (widest * vector), ceil2(across)))
     unroll = UNROLL * max(1, WIDEST // (widest * vector))
-    return Plan("kept", "interleaved", vector, unroll, WARP // lanes_kept, WARPS, resident="grid")
+    return Plan(
+        "kept", "interleaved", vector, unroll, WARP // lanes_kept, WARPS, resident="grid", abreast=abreast
+    )  # fmt: skip
 
 
 def _kept(task: Task, plan: Plan) -> Plan:
@@ -186,6 +211,8 @@ def _kept(task: Task, plan: Plan) -> Plan:
             plan = replace(plan, warps=MANY_WARPS)
         if heavy and nbytes >= KEPT_FROM:
             plan = replace(plan, in_cache=KEPT_BYTES // (ctas(task) * plan.threads * _access(task, plan)))
+    if plan.fast == "kept" and nbytes > ctas(task) * limit + CACHED:
+        plan = replace(plan, in_registers=OF_COLUMNS)
     return replace(plan, held=room(task, plan, limit))
 
 
@@ -256,7 +283,7 @@ def overridden(task: Task, chosen: Plan, wanted: Mapping[str, str]) -> Plan:
         found = replace(found, in_registers=0)
     if not found.held:
         raise error("WF403", key="held", value=found.held, expected=f"a number from 1 to {MOST_HELD}")
-    tiles = ceil(task.geometry.n_kept / found.slots)
+    tiles = ceil(as_read(task, found).geometry.n_kept / found.slots)
     if tiles > ctas(task) or task.is_portable:
         raise error("WF437", name=name, needed=f"{tiles} tile(s) of rows", ctas=ctas(task))
     return found

@@ -13,6 +13,7 @@ from ...plan.plan import Plan
 from ...program.bit_arrays import BYTE, WORD
 from ...program.graph import REDUCED
 from .. import sittings
+from ..layouts import rows_abreast
 from ..options import named
 from ..powers_of_two import floor2
 from ..table import threshold
@@ -138,6 +139,7 @@ def _check_served(task: Task, plan: Plan) -> None:
     }
     served["walk"] = ("interleaved", "blocked") if transposed.fits(task, plan) else ("interleaved",)
     served["reads"] = ("", "ahead") if ahead.serves(task, plan) else ("",)
+    served["abreast"] = (0, plan.abreast) if rows_abreast.serves(task, plan) else (0,)
     served["overlap"] = (0, *columns.overlaps(task, plan))
     for key, values in served.items():
         value = getattr(plan, key)

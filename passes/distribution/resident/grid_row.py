@@ -29,6 +29,7 @@ from .row_accesses import RowAccesses, is_cut
 from .row_starts import is_shifted
 from .row_states import RowStates, branched
 from .row_stores import store_rows
+from .rows_abreast import end_abreast, first_of_column
 from .values import Numbered
 from .walked_row import WalkedRow
 
@@ -114,7 +115,10 @@ class GridRow:
     def of(cls, kernel: Kernel, place: Place, part: Any) -> GridRow:
         """The accesses of a thread at its place to ``part`` of its row, of which those that wait are on the way."""
         used = _uses_registers(kernel, part)
-        rows = [RowAccesses.of(kernel, place, {}, chunk) for chunk in _divided(kernel, part, used)]
+        end = kernel.arg("n_reduced")
+        if kernel.plan.abreast:
+            end = end_abreast(kernel, place)
+        rows = [RowAccesses.of(kernel, place, {}, chunk) for chunk in _divided(kernel, part, used, end)]
         registers, *walked, slots = (replace(r, values=replace(r.values, kept=rows[0].values.kept)) for r in rows)
         held = WalkedRow.in_slots(slots.cached("evict_first"))
         kept = InRegisters.of(registers.cached("evict_first"), used)
@@ -154,24 +158,27 @@ def distribute_over_grid(kernel: Kernel) -> None:
     row = GridRow.of(kernel, place, part)
     states = RowStates(kernel, tiles, parts, number, part, tile, place, together=True)
     states.fold(row.slots.row.values, row.reduced)
-    row.store(arith.andi(place.owner, kernel.is_first(part)))
+    owner = arith.andi(place.owner, kernel.is_first(part))
+    row.store(arith.andi(owner, first_of_column(kernel, place)) if kernel.plan.abreast else owner)
 
 
 def _uses_registers(kernel: Kernel, part: Any) -> Any:
     """Whether a part has all accesses that wait in registers, and no end of the row cuts one."""
     own, length = kernel.number(_in_registers(kernel)), kernel.arg("chunk")
     end = arith.addi(arith.muli(part, length), own)
-    at_most = arith.CmpIPredicate.sle
-    used = arith.andi(arith.cmpi(at_most, own, length), arith.cmpi(at_most, end, kernel.arg("n_reduced")))
+    at_most, whole = arith.CmpIPredicate.sle, kernel.arg("n_reduced")
+    if kernel.plan.abreast:  # the last wide row lacks some columns
+        whole = arith.subi(whole, kernel.number(1))
+    used = arith.andi(arith.cmpi(at_most, own, length), arith.cmpi(at_most, end, whole))
     return arith.andi(used, kernel.less(kernel.number(0), part)) if is_shifted(kernel) else used
 
 
-def _divided(kernel: Kernel, part: Any, used: Any) -> list[Chunk]:
+def _divided(kernel: Kernel, part: Any, used: Any, end: Any) -> list[Chunk]:
     """The elements of a part that wait in registers, those that a CTA walks, and those that wait in its slots.
 
-    Of those that it walks the L2 cache keeps the last ones, by a plan that says how many.
+    The row ends before ``end``. Of those that it walks the L2 cache keeps the last ones, by a plan that says how many.
     """
-    plan, length, end = kernel.plan, kernel.arg("chunk"), kernel.arg("n_reduced")
+    plan, length = kernel.plan, kernel.arg("chunk")
     kept = arith.select(used, kernel.number(_in_registers(kernel)), kernel.number(0))
     left = arith.subi(length, kept)
     room, cached = (kernel.number(n * layout_of(kernel.plan).span("reduced")) for n in (plan.held, plan.in_cache))

@@ -15,6 +15,7 @@ from ..kernel import Kernel, load_attributes
 from ..meeting import meet_in_cta, meet_in_first_warp
 from ..place import Place, Tile
 from ..span import reduce_span, span_of
+from .rows_abreast import columns_of_row
 from .values import Values, fetched_first
 
 Make = Callable[[], Sequence[Any]]
@@ -91,17 +92,22 @@ class RowStates:
     def _whole(self, phase: Kernel) -> list[Any]:
         """The state of the whole row, for all threads of the CTA."""
         if not self.together:
-            return self._read(phase, self.place.start, phase.number(0))
+            return self._read(phase, self.place.start, phase.number(0), self._pitch())
         tile = replace(self.tile, row=replace(self.tile.row, kernel=phase))
         return unpack(meet_in_cta(tile, self._combined(phase), self.place)[0])
 
     def _count(self, op: str, phase: int, types: Sequence[Any] = ()) -> Any:
-        """An op on the counter of a phase of these rows. The first counter is that of the tickets."""
-        kernel = self.kernel
-        number = arith.addi(arith.muli(self.tiles, kernel.number(phase)), arith.addi(self.number, kernel.number(1)))
+        """An op on the counter of a phase of these rows. The first counter is that of the tickets.
+
+        Columns of rows abreast have states in all tiles, so that all of these have one counter.
+        """
+        kernel, own, parts = self.kernel, self.number, self.parts
+        if kernel.plan.abreast:
+            own, parts = kernel.number(0), arith.muli(parts, self.tiles)
+        number = arith.addi(arith.muli(self.tiles, kernel.number(phase)), arith.addi(own, kernel.number(1)))
         number = kernel.scaled(number, kernel.plan.counter_words)
         attributes = {"all": True} if self.together else {}
-        return kernel.make_op(op, list(types), [kernel.arg("counter"), number, self.parts], attributes)
+        return kernel.make_op(op, list(types), [kernel.arg("counter"), number, parts], attributes)
 
     def _meet(self, phase: Kernel, state: Any, part: Any) -> None:
         """Joins the states of the threads, and leaves what comes out in the place of the state of ``part``."""
@@ -119,17 +125,20 @@ class RowStates:
 
     def _combined(self, phase: Kernel) -> Any:
         """What a thread makes of the states of the parts of the row."""
-        plan, parts = phase.plan.second, self.parts
+        plan, parts, kept, pitch = phase.plan.second, self.parts, self.place.kept, self._pitch()
+        if plan.abreast:  # each part has as many states of a column as rows lie abreast
+            parts, pitch = phase.scaled(parts, plan.abreast), columns_of_row(phase)
+            kept = arith.remui(kept, pitch)
         span = span_of(phase, self.place, plan, phase.number(0), parts, parts)
 
         def read(r: Any) -> list[Any]:
-            return self._read(phase, self.place.kept, r)
+            return self._read(phase, kept, r, pitch)
 
         return reduce_span(phase, plan, span, plan.unroll, plan.vector_kept, read)
 
-    def _read(self, phase: Kernel, kept: Any, part: Any) -> list[Any]:
-        """What lies in the place of the states of ``part``, of the rows from ``kept`` on."""
-        operands, attributes = [kept, part, phase.number(1), self._pitch()], load_attributes(1, 1, "kept", "coherent")
+    def _read(self, phase: Kernel, kept: Any, part: Any, pitch: Any) -> list[Any]:
+        """What lies in the place of the states of ``part``, of the rows from ``kept`` on; parts are ``pitch`` apart."""
+        operands, attributes = [kept, part, phase.number(1), pitch], load_attributes(1, 1, "kept", "coherent")
         return [
             phase.make("fold.load", t, [pointer, *operands], attributes, phase.plan.vector_kept)
             for pointer, t in zip(self._partials(phase), phase.states, strict=True)

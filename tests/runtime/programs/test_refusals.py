@@ -86,6 +86,10 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda _: wf.softmax(LONG, plan="resident=grid,persistent=2,in_cache=4"),
         "WF425: .*in_cache=4 is for other programs",
     ),
+    "rows abreast in registers": (
+        lambda x: wf.softmax(x, axis=0, plan="resident=registers,abreast=2"),
+        "WF425: .*abreast=2 is for other programs.*\n.*\n.*leave out abreast, or set 0",
+    ),
     "no access in shared memory": (
         lambda _: wf.softmax(LONG, plan="resident=grid,held=0"), "WF403: plan field held cannot be 0: .*from 1 to 64"
     ),

@@ -138,9 +138,12 @@ def test_small_arrays_wait_elsewhere(program: Any, t: DType, least: int) -> None
         assert _is_shared(program(t), [x, x]) == (megabytes == least)
 
 
-@pytest.mark.parametrize("t", [F32, F16])
-def test_columns_that_leave_a_strip_unfilled(t: DType) -> None:
-    """Of narrow elements fewer of them share the grid."""
-    for columns, megabytes, waits in ((1024, 64, True), (1000, 32, True), (1000, 64, t is F32)):
-        x = _long((megabytes * M // columns // t.itemsize, columns), t.numpy)
-        assert _is_shared(_scaled(t), [x, x], 1) == waits
+@pytest.mark.parametrize(
+    ("columns", "t", "abreast"),
+    [(1024, F32, 0), (1000, F32, 4), (100, F32, 8), (1024, F16, 0), (1000, F16, 8), (100, F16, 16), (1002, F16, 0)],
+)
+def test_rows_that_are_no_whole_lines_lie_abreast(columns: int, t: DType, abreast: int) -> None:
+    """Of 1,002 columns an access would go on from one row in the next."""
+    x = _long((32 * M // columns // t.itemsize + 1, columns), t.numpy)
+    found = choose(task_of(softmax(t), [x, x], (1,), H100)).plan
+    assert (found.resident, found.abreast) == ("grid", abreast)
