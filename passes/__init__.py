@@ -85,7 +85,7 @@ def steps(target: Target, plan: Plan | None = None) -> list[tuple[str, Step]]:
     lines = "ensure-debug-info-scope-on-llvm-func{emission-kind=DebugDirectivesOnly}"
     # No conversion here fails, so none keeps what would undo it.
     final = "allow-pattern-rollback=0"
-    to_llvm = f"gpu.module(convert-gpu-to-nvvm{{{final}}},convert-to-llvm{{{final}}})"
+    to_llvm = f"gpu.module(convert-gpu-to-nvvm{{{final}}})"  # and all other dialects
     return [
         *((p.name, p) for p in PASSES),
         ("canonicalize", f"{canonicalize},cse,loop-invariant-code-motion"),

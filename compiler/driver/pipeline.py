@@ -6,6 +6,7 @@ import re
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -174,12 +175,22 @@ def _quickly(steps: Sequence[tuple[str, Step]], operation: Any) -> None:
             continue
         for _, step in group:
             if not isinstance(step, Pass):
-                manager = passmanager.PassManager.parse(f"builtin.module({step})")
-                manager.enable_verifier(step is steps[-1][1])
-                manager.run(operation)
+                _manager(operation.context, step, verifies=step is steps[-1][1]).run(operation)
             elif not _superfluous(step, absent):
                 step.run(operation)
                 absent = absent or _absent(steps, operation)  # the first pass makes all ops of ours that others lower
+
+
+KEPT = 16
+"""The pipelines that are kept: some for each target."""
+
+
+@lru_cache(KEPT)
+def _manager(context: Any, pipeline: str, *, verifies: bool) -> Any:
+    """Upstream's passes, which collect their patterns when they first run in a context."""
+    manager = passmanager.PassManager.parse(f"builtin.module({pipeline})", context)
+    manager.enable_verifier(verifies)
+    return manager
 
 
 def _lower_stages(passes: Sequence[Pass], operation: Any) -> None:

@@ -23,6 +23,8 @@ ROUNDED: dict[str, Any] = {"f32": np.float32, "f64": np.float64}
 def constant(v: Any) -> Any:
     """The number that all elements of a value are, if it is a constant or a sum of such; else None."""
     known: dict[Any, Any] = {}
+    if not _parts(v):  # as of most values, of which no walk is made
+        return _found(v, known)
     for value in postorder([v], _parts):
         known[value] = _found(value, known)
         if known[value] is None:  # and so are all sums of it

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from ..errors import error
-from .op_builders import arith_builders
+from .op_builders import arith_builders, vector_builders
 
 _OFFICIAL = "mlir"
 _BUNDLE = "numba_cuda_mlir"
@@ -141,7 +141,7 @@ else:
     nvvm = import_module(f"{_ROOT}.dialects.nvvm")
     scf = import_module(f"{_ROOT}.dialects.scf")
     tensor = import_module(f"{_ROOT}.dialects.tensor")
-    vector = import_module(f"{_ROOT}.dialects.vector")
+    vector = vector_builders(import_module(f"{_ROOT}.dialects.vector"), ir)
     transform_interpreter = import_module(f"{_ROOT}.dialects.transform.interpreter")
 
 __all__ = [

@@ -69,6 +69,8 @@ def _scalar(v: Any, memo: dict[Any, Any]) -> Any:
 
 def known(v: Any) -> float | None:
     """The number that all elements of ``v`` are known to be."""
+    if not _sources(v):  # as of most values, of which no walk is made
+        return _number(v, ())
     memo: dict[Any, float | None] = {}
     for x in postorder([v], _sources):
         memo[x] = _number(x, [memo[y] for y in _sources(x)])
