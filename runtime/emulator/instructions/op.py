@@ -18,7 +18,7 @@ from ..ptx.types import Array, Instruction, Operand
 Run = Callable[..., Any]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)  # a frozen one takes three times as long to make
 class Op:
     """One executable step.
 

@@ -18,6 +18,8 @@ from ..ptx.text import float_of
 from ..ptx.types import DTYPE, STORAGE, WIDTH, Array, Imm, Not, Operand, Reg, Special, Sym, is_float
 from .program import Block, Item, Program
 
+TOGETHER = 8
+"""So many variables without further use, of a block, are deleted at a time."""
 _SPECIAL_WIDTH = {"gridid": 64, "is_explicit_cluster": 1}
 
 
@@ -240,15 +242,23 @@ class BlockCompiler:
         return name
 
     def _with_deletes(self, *kept: str) -> list[str]:
-        """The statements, with a ``del`` of each variable, except those ``kept``, after its last use."""
+        """The statements, with a ``del`` of the variables, except those ``kept``, whose last use is over.
+
+        Some at a time are deleted: a statement for each would take as long to compile as a statement of the block.
+        """
         last: dict[str, int] = {}
         for k, (_, uses) in enumerate(self.lines):
             for name in uses:
                 last[name] = k
-        out = []
+        for name in kept:
+            last.pop(name, None)
+        out, dying = list[str](), list[str]()
         for k, (text, uses) in enumerate(self.lines):
-            dying = sorted({name for name in uses if last[name] == k} - set(kept))
-            out += [text, f"del {', '.join(dying)}"] if dying else [text]
+            out.append(text)
+            dying += {name for name in uses if last.get(name) == k}
+            if len(dying) >= TOGETHER:
+                out.append(f"del {', '.join(sorted(dying))}")
+                dying.clear()
         return out
 
 

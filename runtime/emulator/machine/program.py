@@ -18,7 +18,7 @@ from ..ptx.types import WIDTH, Imm, Instruction, Not, Operand, Reg, Sink, Specia
 EXIT = -1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)  # a frozen one takes three times as long to make
 class Item:
     """One op of an instruction, with its guard, if that still applies."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from functools import lru_cache
 
@@ -48,8 +47,8 @@ _RESERVED = {f"reserved_smem_offset_{part}": at for part, at in (("begin", 0), (
 """Offsets, in bytes, into the KiB of shared memory that system software reserves; cooperative groups use part 1."""
 
 
-_NUMBERED = re.compile(r"(.*?)(\d{1,12})$")
-"""The name of a register of a family, ``%r<8>``."""
+_DIGITS, _MOST_DIGITS = "0123456789", 12
+"""The name of a register of a family, ``%r<8>``, ends with some of these; more are the name of no register."""
 
 
 @lru_cache(maxsize=1024)
@@ -201,7 +200,12 @@ class Body:
         """The operands of an instruction that is one token."""
         word, *others = self.cursor.take().text[:-1].replace(",", " ").split()
         self.opcode, self.mods, self.lacks = _parts(word)
-        return () if self.lacks else tuple([self._word(w, self.opcode) for w in others])
+        if self.lacks:
+            return ()
+        known = self.scopes[0] if len(self.scopes) == 1 else {}
+        found = [known.get(w) for w in others]
+        read = self._word
+        return tuple([x if type(x) is Reg else read(w, self.opcode) for w, x in zip(others, found, strict=True)])
 
     def _tokens(self) -> tuple[Operand, ...]:
         """The operands of an instruction, token by token."""
@@ -323,14 +327,15 @@ class Body:
         return found
 
     def _lookup(self, name: str) -> Reg | Variable | None:
+        stem = name.rstrip(_DIGITS)
+        number = name[len(stem) :]
         for scope in reversed(self.scopes):
             found = scope.get(name)
             if found is not None and type(found) is not tuple:
                 return found  # type: ignore[return-value]
-            family = _NUMBERED.match(name)
-            if family is not None:
-                declared = scope.get(family[1] + "<")
-                if isinstance(declared, tuple) and int(family[2]) < declared[1]:
+            if number:
+                declared = scope.get(f"{stem}<")
+                if type(declared) is tuple and len(number) <= _MOST_DIGITS and int(number) < declared[1]:
                     return self._register(name, declared[0], scope)
         for variable in self.module.variables:
             if variable.name == name:

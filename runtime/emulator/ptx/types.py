@@ -50,7 +50,7 @@ def is_signed(type_: str) -> bool:
     return type_ in ("s8", "s16", "s32", "s64", "s16x2")
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True)  # a frozen one takes three times as long to make
 class Reg:
     """A virtual register: its number in the function and its declared type."""
 
@@ -162,7 +162,7 @@ class Sink:
 Operand: TypeAlias = Reg | Imm | Special | Sym | Mem | Vec | Pair | Not | Label | Name | Args | Sink
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True)  # a frozen one takes three times as long to make
 class Instruction:
     """One PTX statement: ``ld.global.f32`` has opcode ``ld`` and modifiers ``(global, f32)``; ``line`` is 1-based.
 
