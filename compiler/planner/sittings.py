@@ -98,3 +98,5 @@ COLUMNS_ONCE = Sitting("2026-11-26", "d219425e", "Columns in clusters that meet 
 HALVES = Sitting("2026-11-26", "58357060", "Columns in clusters that meet once")
 ROWS_ABREAST = Sitting("2026-11-26", "58357060", "Rows abreast")
 SCANS = Sitting("2026-11-26", "80140d33", "Scans")
+COUNTERS = Sitting("2026-11-26", "58357060", "Counters")
+LISTS = Sitting("2026-11-26", "58357060", "Sorted lists")
