@@ -111,7 +111,7 @@ def meet_once(task: Task, plan: Plan) -> bool:
     """
     program = task.program
     bare = _are_words(program) and REDUCED not in program.input_spaces
-    return counts_alike(task, plan) or (bare and _folds_exponentials(program))
+    return counts_alike(task, plan) or (bare and folds_exponentials(program))
 
 
 def counts_alike(task: Task, plan: Plan) -> bool:
@@ -139,7 +139,7 @@ def _are_words(program: Program) -> bool:
     return _items(program) == [WORD]
 
 
-def _folds_exponentials(program: Program) -> bool:
+def folds_exponentials(program: Program) -> bool:
     """Whether phases fold exponentials."""
     combined = [e for r in program.reduces if isinstance(r.value, MonoidGraph) for e in r.value.combine]
     folded = [e for r in program.reduces for e in r.args]
@@ -148,7 +148,7 @@ def _folds_exponentials(program: Program) -> bool:
 
 def _of_words(task: Task, notes: Notes) -> Plan | None:
     """The plan of columns of words that wait in shared memory; None where few CTAs share a column, or fold little."""
-    program, heavy = task.program, _folds_exponentials(task.program)
+    program, heavy = task.program, folds_exponentials(task.program)
     if task.is_portable or not _are_words(program):
         return None
     choices: list[tuple[Sequence[tuple[float, int]], int]] = []
@@ -172,7 +172,7 @@ def _halves_in_lines(task: Task, notes: Notes) -> Plan | None:
         return None
     if not _are_lines(task, width * CTAS_IN_LINES // cluster):
         return None
-    light = not (_folds_exponentials(program) or REDUCED in program.input_spaces)
+    light = not (folds_exponentials(program) or REDUCED in program.input_spaces)
     each = n * width // cluster
     plan = Plan(
         "kept", "interleaved", vector, 1, WARP * vector * NARROW // width, THREADS // WARP, 1, cluster=cluster,

@@ -1,4 +1,4 @@
-"""How often the CTAs of a cluster meet that share a row."""
+"""How often the CTAs of a cluster meet that share a row, or threads read columns in a tile."""
 
 from __future__ import annotations
 
@@ -10,15 +10,20 @@ from .accesses import accesses, elements_of
 
 
 def meets_once(task: Task, plan: Plan | None, wanted: str = "") -> bool:
-    """Whether the CTAs of a cluster, which share rows by their ``plan`` and by options, should meet once.
+    """Whether the CTAs of a cluster, or the threads of a tile, by the ``plan`` of rows and options, should meet once.
 
     Two folds that one monoid holds are one phase then: a meeting takes longer than the instructions that it saves. So
     it is with exponentials relative to a maximum, and with variances of one large array of aligned rows: of small
     ones, and where a loop walks a row or masks cut it, a variance in one pass takes longer. Others were not measured.
-    Columns meet once where words are exponentials, and where all threads count as many elements of a variance.
+    Columns meet once where words are exponentials, and where all threads count as many elements of a variance. Threads
+    that read exponentials of columns in a tile do so once for a maximum and the sum.
     """
     found, program = plan.with_options(wanted) if plan and wanted else plan, task.program
-    if found is None or found.cluster == 1 or found.resident != "shared":
+    if found is None or found.resident != "shared":
+        return False
+    if found.waits_in_tile and found.fast == "kept":
+        return columns.folds_exponentials(program)
+    if found.cluster == 1:
         return False
     if found.fast == "kept":
         return columns.meet_once(task, found)

@@ -63,6 +63,11 @@ def test_columns_of_words_that_fold_much_wait_in_shared_memory_and_exponentials_
     assert (step.prepared.choice.plan.resident, len(step.prepared.program.reduces)) == (resident, phases)
 
 
+def test_columns_in_a_tile_are_read_once_for_a_maximum_and_exponentials() -> None:
+    (step,) = wf.softmax._planned([((684, 1000, 49), "bf16")], {"axis": 1}, "sm_90a").prepared.steps
+    assert (step.prepared.choice.plan.waits_in_tile, len(step.prepared.program.reduces)) == (True, 1)
+
+
 @pytest.mark.parametrize(("columns", "lanes"), [(4096, 4), (4080, 8)])
 def test_words_without_exponentials_are_in_strips_of_whole_lines(columns: int, lanes: int) -> None:
     (plan,) = wf.standardize.compile(((4096, columns), "f32"), axis=0).plans
