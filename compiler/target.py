@@ -85,6 +85,11 @@ class Target(NamedTuple):
         return self.capability >= (8, 0) and self.ptx >= 74
 
     @property
+    def has_bulk_copies(self) -> bool:
+        """Whether one thread copies many bytes to shared memory (``cp.async.bulk``: sm_90 and PTX 8.0)."""
+        return self.capability >= (9, 0) and self.ptx >= 80
+
+    @property
     def has_matrix_loads(self) -> bool:
         """Whether a warp reads blocks of matrices from shared memory (``ldmatrix``: sm_75 and PTX 6.5)."""
         return self.ptx >= 65

@@ -93,6 +93,7 @@ from ..compiler.ir import attributes
 from ..compiler.ir.build import word_type
 from ..compiler.ir.mlir import gpu, ir
 from .distribution.blocks import BlockWalk
+from .distribution.chain_roles import distribute_with_roles
 from .distribution.finish import finish
 from .distribution.kernel import Kernel
 from .distribution.occupancy import least_ctas
@@ -154,7 +155,7 @@ def _distribute(kernel: Kernel) -> None:
         if kernel.plan.takes_side:
             distribute_persistent(kernel)
         elif kernel.scan:
-            distribute_scan(kernel)
+            (distribute_with_roles if kernel.plan.has_roles else distribute_scan)(kernel)
         elif kernel.plan.resident:
             distribute_phases(kernel)
         elif scatters(kernel):

@@ -9,6 +9,8 @@ import planner_page
 import pytest
 
 FIXED = {
+    "LEAST_WARPS",
+    "BULK",
     "WIDEST",
     "HALF",
     "FOUR_WARPS",

@@ -176,6 +176,13 @@ def _alignment(t: Any) -> int:
     return min(16, width(t) * bytes_of(_scalar(t)))
 
 
+def zeros(t: Any) -> Any:
+    """Zeros of type ``t``, in place of elements that do not count."""
+    scalar = _scalar(t)
+    zero = ir.IntegerAttr.get(scalar, 0) if isinstance(scalar, ir.IntegerType) else ir.FloatAttr.get(scalar, 0.0)
+    return arith.constant(t, zero if width(t) == 1 else ir.DenseElementsAttr.get_splat(t, zero))
+
+
 def kernel_module(op: Any) -> Any:
     """The gpu.module that holds ``op``.
 

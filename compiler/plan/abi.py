@@ -18,7 +18,7 @@ from .fields import IN_TILE, Access
 from .fields import RARE as RARE_IN_PLANS
 from .launch import Launch
 from .layout import layout_of
-from .plan import Plan
+from .plan import CHAIN_PLACES, Plan
 
 Role = Literal[
     "input", "output", "partial", "counter", "exchange", "n_kept", "n_reduced", "chunk", "count", "lag", "kept_size",
@@ -205,6 +205,9 @@ def waiting_bytes(plan: Plan, facts: Facts, inputs: Sequence[DType], run: Launch
         return plan.tile_bytes
     if plan.resident not in ("shared", "grid") and not plan.persistent:
         return 0
+    if plan.has_roles:
+        own = (t.itemsize for t, kind in zip(inputs, facts.access, strict=True) if kind == "aligned")
+        return CHAIN_PLACES * sum(own) * plan.held * plan.threads * plan.vector
     if plan.exchanges:
         kinds = zip(inputs, facts.access, strict=True)
         return sum(tiles.exchange_bytes(plan, t.itemsize) for t, kind in kinds if kind == "exchanged")

@@ -34,6 +34,8 @@ MOST_LEFT = 32
 """The most states that a lane combines of its columns, those of the warps of a cluster."""
 TICKET = 16
 """Bytes of the flag that tells a CTA whether it is the last one, with its alignment."""
+CHAIN_PLACES = 3
+"""Chunks of a scan in a CTA that stays: one is on its way, one looks back, and one is written."""
 STATIC_TILE = 1 << 15
 """Bytes of the largest tile in static shared memory: a larger one is of rows that are read again."""
 
@@ -269,6 +271,11 @@ class Plan:
         return self.resident == "chain"
 
     @property
+    def has_roles(self) -> bool:
+        """Whether the warps of a CTA that stays share the work of a scan on one chunk after another."""
+        return self.is_chain and self.persistent > 0
+
+    @property
     def exchanges(self) -> bool:
         """Whether arrays that lie across others wait in shared memory, where the threads of a CTA exchange them."""
         return self.walk == "blocked" and self.resident == "shared"
@@ -276,7 +283,7 @@ class Plan:
     @property
     def takes_side(self) -> bool:
         """Whether persistent CTAs keep the states of side folds."""
-        return self.persistent > 0 and self.resident != "grid"
+        return self.persistent > 0 and self.resident not in ("grid", "chain")
 
     @property
     def in_teams(self) -> bool:
@@ -345,6 +352,8 @@ class Plan:
         tile = 0 if self.is_large_tile else self.tile_bytes
         if self.resident == "l2":  # rounds over warps and over chunks, for chunks in a row and at its ends
             return 4 * first * state_bytes + TICKET
+        if self.has_roles:  # the states of segments, and of what comes before them; tickets, and five barriers each
+            return CHAIN_PLACES * (first + 1) * state_bytes + 6 * CHAIN_PLACES * TICKET
         if self.is_chain:  # the states of warps, of a chunk, and of those before it
             return (first + 2 * self.slots) * state_bytes + 2 * TICKET
         if self.resident == "grid":  # rounds over warps and over parts

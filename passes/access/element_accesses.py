@@ -24,6 +24,7 @@ from ...compiler.ir.build import (
     replace,
     store,
     word_type,
+    zeros,
 )  # fmt: skip
 from ...compiler.ir.combine import backwards, elements, fragment, splat, width, with_shape
 from ...compiler.ir.dialect.base import bool_attr, element, int_attr, str_attr
@@ -59,7 +60,7 @@ def lower_element_load(op: Any) -> None:
             there = arith.cmpi(arith.CmpIPredicate.slt, reduced, end)
             own = stored if access == "aligned" else word_type() if access == "bits" else t
             read = partial(_at, op, base, kept, reduced, access, own)
-            value = _if_else(there, [own], lambda: [read()], lambda: [_zeros(own)])[0]
+            value = _if_else(there, [own], lambda: [read()], lambda: [zeros(own)])[0]
             value = of_bits(value, width(t)) if access == "bits" else from_memory(value, t)
         elif access == "uniform":
             value = splat(load(base, offset(op, kept, clamped(reduced, first, end), LOAD), element(t)), width(t))
@@ -168,13 +169,6 @@ def _if_else(
     return list(branch.results)
 
 
-def _zeros(t: Any) -> Any:
-    """Zeros of type ``t``, in place of elements that do not count."""
-    scalar = element(t)
-    zero = ir.IntegerAttr.get(scalar, 0) if isinstance(scalar, ir.IntegerType) else ir.FloatAttr.get(scalar, 0.0)
-    return arith.constant(t, zero if width(t) == 1 else ir.DenseElementsAttr.get_splat(t, zero))
-
-
 def _apart(op: Any, t: Any, before: int = 0) -> list[Any]:
     """The elements of a fragment of type ``t``, read one by one: those in the row, and one of them for each other one.
 
@@ -194,7 +188,7 @@ def _apart(op: Any, t: Any, before: int = 0) -> list[Any]:
         return [single(at, element(t)) for at in offsets(op, kept, own, before + LOAD)]
 
     some = arith.cmpi(arith.CmpIPredicate.slt, low, behind)
-    return _if_else(some, [element(t)] * width(t), read, lambda: [_zeros(element(t))] * width(t))
+    return _if_else(some, [element(t)] * width(t), read, lambda: [zeros(element(t))] * width(t))
 
 
 def clamped(r: Any, first: Any, end: Any) -> Any:

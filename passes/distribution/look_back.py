@@ -26,7 +26,7 @@ from ...compiler.ir.combine import combine, pack, unpack
 from ...compiler.ir.dialect.base import state_type
 from ...compiler.ir.dialect.stages.tags import AGGREGATE, PREFIX
 from ...compiler.ir.lane_exchange import lane_id, of_lane
-from ...compiler.ir.mlir import arith, gpu, ir, llvm, math, nvvm, scf
+from ...compiler.ir.mlir import arith, ir, llvm, math, nvvm, scf
 from ...compiler.plan.launch import look_back_lanes
 from ...compiler.target import WARP
 from .kernel import Kernel
@@ -61,21 +61,23 @@ class LookBack:
     glance: Sequence[Any] = ()
 
     @classmethod
-    def of(cls, kernel: Kernel, chunk: Any, here: Any, groups: Any, pitch: Any) -> LookBack:
-        """How a thread of the CTA of chunk number ``chunk`` does."""
-        thread = arith.index_cast(word_type(), gpu.thread_id(gpu.Dimension.x))
+    def of(cls, kernel: Kernel, chunk: Any, here: Any, groups: Any, pitch: Any, thread: Any) -> LookBack:
+        """How a thread of the CTA of chunk number ``chunk`` does, which has the number ``thread`` among those."""
         lanes = look_back_lanes(kernel.plan.threads, kernel.plan.slots)
         row, lane = arith.shrui(thread, i32(lanes.bit_length() - 1)), arith.andi(thread, i32(lanes - 1))
         member = kernel.modulo(chunk, lanes)
         member = member if member.type == word_type() else arith.trunci(word_type(), member)
-        made = cls(kernel, here, groups, pitch, lanes, row, lane, kernel.divide(chunk, lanes), member)
-        types = [word_type(), *kernel.states] * 2
-        looks = scf.IfOp(_is("slt", row, i32(kernel.plan.slots)), types, has_else=True)
+        return cls(kernel, here, groups, pitch, lanes, row, lane, kernel.divide(chunk, lanes), member)
+
+    def glanced(self) -> LookBack:
+        """The same, with a first look now; elements are read meanwhile."""
+        types = [word_type(), *self.kernel.states] * 2
+        looks = scf.IfOp(_is("slt", self.row, i32(self.kernel.plan.slots)), types, has_else=True)
         with ir.InsertionPoint(looks.then_block):
-            scf.YieldOp(made._look_before())
+            scf.YieldOp(self._look_before())
         with ir.InsertionPoint(looks.else_block):
             scf.YieldOp([llvm.mlir_undef(t) for t in types])
-        return replace(made, glance=list(looks.results))
+        return replace(self, glance=list(looks.results))
 
     def before(self, slot: Any, owner: Any, state: Any) -> list[Any]:
         """What comes before the chunk, for the rows of a thread from ``slot`` on.
@@ -89,7 +91,8 @@ class LookBack:
             mine = unpack(self._read(row, self._left(slot, owner, state), scalars))
         looks = scf.IfOp(_is("slt", self.row, i32(slots)), kernel.states, has_else=True)
         with ir.InsertionPoint(looks.then_block):
-            scf.YieldOp(self._known(mine))
+            self.leave(mine)
+            scf.YieldOp(self.known(mine))
         with ir.InsertionPoint(looks.else_block):
             scf.YieldOp(mine)
         first = arith.andi(_is("slt", self.row, i32(slots)), _is("eq", self.lane, i32(0)))
@@ -107,12 +110,18 @@ class LookBack:
         how = {"rows": 1, "slots": self.kernel.plan.slots}
         return self.kernel.stage("fold.interwarp_scan", [t, t], [self.kernel.number(0), slot, *buffers], how).results[0]
 
-    def _known(self, mine: list[Any]) -> list[Any]:
-        """What comes before the chunk of a row; others are left what they need. Nothing comes before the first one."""
+    def leave(self, mine: Sequence[Any]) -> None:
+        """Leaves the state of the chunk of a row for others."""
+        self._leave(self.here, AGGREGATE, _is("eq", self.lane, i32(0)), mine)
+
+    def known(self, mine: Sequence[Any]) -> list[Any]:
+        """What comes before the chunk of a row, and leaves what others need of the group, once the state is left.
+
+        Nothing comes before the first one.
+        """
         own = arith.addi(self.groups, arith.muli(self.group, self.pitch))
         first = _is("eq", self.lane, i32(0))
         last = arith.andi(first, _is("eq", self.member, i32(self.lanes - 1)))
-        self._leave(self.here, AGGREGATE, first, mine)
         members, seen = self._members()
         some = _is("ne", self.member, i32(0))
         total = _chosen(some, self.combine(members, mine), mine)

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from ...compiler.ir.build import address
+from ...compiler.ir.build import address, word_type, zeros
 from ...compiler.ir.combine import combine, elements, fragment, pack, splat, unpack, width, with_shape
 from ...compiler.ir.dialect.base import element, state_type
 from ...compiler.ir.mlir import arith, gpu, ir, llvm, scf
@@ -140,6 +140,7 @@ class ScanRow:
         starts: the index at which each of them begins.
         fragments: for each access the fragments of the program's tensors that are known.
         inner: whether all accesses of the thread lie in the row; None where they do in every thread.
+        staged: where elements wait in shared memory; None where they do not.
     """
 
     kernel: Kernel
@@ -151,10 +152,11 @@ class ScanRow:
     starts: tuple[Any, ...]
     fragments: tuple[dict[Any, Any], ...]
     inner: Any
+    staged: Any = None
 
     @classmethod
-    def of(cls, kernel: Kernel, work: Work, tile: Tile, place: Place) -> ScanRow:
-        """The accesses of a thread at its place."""
+    def of(cls, kernel: Kernel, work: Work, tile: Tile, place: Place, staged: Any = None) -> ScanRow:
+        """The accesses of a thread at its place, of which some are ``staged``."""
         plan, chunk = kernel.plan, work.chunk(kernel)
         row = RowAccesses.of(kernel, place, {}, chunk)
         begin, piece = row.begin, plan.lanes * plan.vector_reduced if plan.fast == "reduced" else 1
@@ -163,8 +165,9 @@ class ScanRow:
         starts = (begin, *(arith.addi(begin, kernel.number(j * piece)) for j in range(1, plan.held)))
         row = replace(row, begin=begin)
         own: tuple[dict[Any, Any], ...] = tuple({} for _ in starts)
-        back = _look_back(kernel, work) if work.parts is not None else None
-        return cls(kernel.of_scan, work, tile, place, row, back, starts, own, _inner(row, starts[-1]))
+        looks = work.parts is not None and staged is None
+        back = look_back(kernel, work, _thread()).glanced() if looks else None
+        return cls(kernel.of_scan, work, tile, place, row, back, starts, own, _inner(row, starts[-1]), staged)
 
     # --- memory ---
     @property
@@ -188,7 +191,22 @@ class ScanRow:
             self.fragments[j][v] = x
 
     def _read(self, v: Any, j: int, *, whole: bool) -> Any:
-        return self.row.load(ir.BlockArgument(v).arg_number, element(v.type), self.starts[j], whole=whole)
+        operand = ir.BlockArgument(v).arg_number
+        if self.staged is not None and operand in self.staged.places:
+            return self._read_staged(v, j, whole=whole)
+        return self.row.load(operand, element(v.type), self.starts[j], whole=whole)
+
+    def _read_staged(self, v: Any, j: int, *, whole: bool) -> Any:
+        """An access in shared memory, where those that lie in the row are."""
+        t, at = with_shape(element(v.type), self.kernel.plan.vector), self.starts[j]
+        read = lambda: self.staged.read(ir.BlockArgument(v).arg_number, t, at)  # noqa: E731
+        if whole:
+            return read()
+        branch = scf.IfOp(self.kernel.less(at, self.row.chunk.limit), [t], has_else=True)
+        for block, make in ((branch.then_block, read), (branch.else_block, lambda: zeros(t))):
+            with ir.InsertionPoint(block):
+                scf.YieldOp([make()])
+        return branch.results[0]
 
     def store(self) -> None:
         """Writes the results."""
@@ -215,12 +233,24 @@ class ScanRow:
         return splat(x, self.kernel.plan.vector)
 
     # --- the scan ---
-    def scan(self) -> None:
-        """Combines the elements: what is known of each access then is the state of every element."""
+    def segment(self) -> Sequence[Any]:
+        """The state of the warp's segment."""
+        return self._segment()[2]
+
+    def _segment(self) -> tuple[list[list[Any]], list[Before], Sequence[Any]]:
+        """The states of the elements of each access in it alone, what comes before in the segment, and its state."""
         kernel, plan = self.kernel, self.kernel.plan
         own = [self._own([self._fragment(v, j) for v in kernel.sources], j) for j in range(len(self.starts))]
-        earlier, total = (self._accesses if plan.fast == "reduced" else self._elements)(own)
-        before = self._warps(total)
+        return own, *(self._accesses if plan.fast == "reduced" else self._elements)(own)
+
+    def scan(self, before: Before | None = None) -> None:
+        """Combines the elements: what is known of each access then is the state of every element.
+
+        ``before`` is what comes before the segment, if that is known.
+        """
+        kernel, plan = self.kernel, self.kernel.plan
+        own, earlier, total = self._segment()
+        before = before or self._warps(total)
         for j, here in enumerate(earlier):
             here = before.then(kernel, here)
             found = self._exclusive(here, own[j], j) if self._is_exclusive else here.up_to(kernel, own[j])
@@ -328,12 +358,17 @@ def _inner(row: RowAccesses, last: Any) -> Any:
     return arith.andi(inner, begins) if is_shifted(kernel) else inner
 
 
-def _look_back(kernel: Kernel, work: Work) -> LookBack:
-    """How a thread looks back; it looks at once, and reads elements meanwhile."""
+def _thread() -> Any:
+    """The number of the thread, a word."""
+    return arith.index_cast(word_type(), gpu.thread_id(gpu.Dimension.x))
+
+
+def look_back(kernel: Kernel, work: Work, thread: Any) -> LookBack:
+    """How a thread looks back, which has the number ``thread`` among those that do."""
     pitch = arith.muli(work.tiles, kernel.number(_words_of_tile(kernel)))
     first = _first_word(kernel, work, work.tile)
     here, groups = (arith.addi(first, arith.muli(n, pitch)) for n in (work.part, work.parts))
-    return LookBack.of(kernel.of_scan, work.part, here, groups, pitch)
+    return LookBack.of(kernel.of_scan, work.part, here, groups, pitch, thread)
 
 
 def _words_of_tile(kernel: Kernel) -> int:
@@ -354,24 +389,29 @@ def _clear(kernel: Kernel, work: Work) -> None:
 
     Its first warp does so, while others write results: all threads have looked back before a barrier.
     """
-    number = arith.addi(work.tile, kernel.number(1))
-    i1, long = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
     thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
     first = scf.IfOp(kernel.less(thread, kernel.number(WARP)))
     with ir.InsertionPoint(first.then_block):
-        operands = [kernel.arg("counter"), number, work.parts]
-        branch = scf.IfOp(kernel.make_op("fold.arrive", [i1], operands, {"alone": True}).results[0])
-        with ir.InsertionPoint(branch.then_block):
-            words = _words_of_tile(kernel)
-            begin, pitch = _first_word(kernel, work, work.tile), arith.muli(work.tiles, kernel.number(words))
-            lanes = look_back_lanes(kernel.plan.threads, kernel.plan.slots)
-            cells = arith.addi(work.parts, kernel.ceil(work.parts, lanes))
-            loop = scf.ForOp(thread, arith.muli(cells, kernel.number(words)), kernel.number(WARP))
-            with ir.InsertionPoint(loop.body):
-                part, word = kernel.divided(loop.induction_variable, kernel.number(words))
-                at = arith.addi(arith.addi(begin, word), arith.muli(part, pitch))
-                zero = arith.constant(long, ir.IntegerAttr.get(long, 0))
-                llvm.store(zero, address(kernel.arg("counter"), at, long), alignment=8)
-                scf.YieldOp([])
+        clear_words(kernel, work, thread)
+        scf.YieldOp([])
+
+
+def clear_words(kernel: Kernel, work: Work, lane: Any) -> None:
+    """A warp sets the words of all chunks to zero again, if its CTA is the last one to have looked back."""
+    number = arith.addi(work.tile, kernel.number(1))
+    i1, long = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
+    operands = [kernel.arg("counter"), number, work.parts]
+    branch = scf.IfOp(kernel.make_op("fold.arrive", [i1], operands, {"alone": True}).results[0])
+    with ir.InsertionPoint(branch.then_block):
+        words = _words_of_tile(kernel)
+        begin, pitch = _first_word(kernel, work, work.tile), arith.muli(work.tiles, kernel.number(words))
+        lanes = look_back_lanes(kernel.plan.threads, kernel.plan.slots)
+        cells = arith.addi(work.parts, kernel.ceil(work.parts, lanes))
+        loop = scf.ForOp(lane, arith.muli(cells, kernel.number(words)), kernel.number(WARP))
+        with ir.InsertionPoint(loop.body):
+            part, word = kernel.divided(loop.induction_variable, kernel.number(words))
+            at = arith.addi(arith.addi(begin, word), arith.muli(part, pitch))
+            zero = arith.constant(long, ir.IntegerAttr.get(long, 0))
+            llvm.store(zero, address(kernel.arg("counter"), at, long), alignment=8)
             scf.YieldOp([])
         scf.YieldOp([])

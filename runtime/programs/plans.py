@@ -104,8 +104,8 @@ def asked_of(steps: Steps, options: str) -> list[str]:
     asked = [options if own or not any(served) else "" for own in served]
     if expand(options).get("resident") == "grid":  # whose teams have persistent CTAs without side folds
         return asked
-    has_sides = [s.program.side for s in steps.steps]
-    return [a if own else _without(a, "persistent") for own, a in zip(has_sides, asked, strict=True)]
+    stays = [bool(s.program.side or s.program.scan) for s in steps.steps]
+    return [a if own else _without(a, "persistent") for own, a in zip(stays, asked, strict=True)]
 
 
 def _without(options: str, field: str) -> str:

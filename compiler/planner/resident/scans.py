@@ -5,10 +5,11 @@ A CTA has whole rows if its threads hold them in registers, else a chunk of a ro
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil
 
 from ...errors import error
-from ...plan.abi import INDEX_LIMIT, Facts, numberings
+from ...plan.abi import INDEX_LIMIT, Facts, numberings, waiting_bytes
 from ...plan.checks import check
 from ...plan.fields import OF_BITS, Access
 from ...plan.launch import Launch, look_back_cells, look_back_counters
@@ -39,7 +40,21 @@ CTA_WARPS = threshold(4, "warps of a CTA", sittings.SCANS)
 """If rows have fewer, a CTA has several of them."""
 WIDTH = threshold(128, "bytes of a row of a strip", sittings.SCANS)
 """Neighbouring columns of a CTA whose columns have several chunks: whole lines of the cache."""
-SERVED = ("fast", "vector", "lanes", "warps", "warps_kept", "held")
+ROLES_WARPS = threshold(16, "warps of a CTA whose warps have roles", sittings.SCAN_ROLES)
+"""Half of them write, and five make states."""
+ROLES_BYTES = threshold(1 << 16, "bytes of a chunk of a CTA whose warps have roles", sittings.SCAN_ROLES)
+"""With CHAIN_PLACES of them in shared memory an SM holds one CTA."""
+ROLES_REGISTERS = threshold(64, "registers of a thread", sittings.SCAN_ROLES)
+"""The states of the elements that a writer has at a time."""
+ROLES_ROWS = threshold(16, "rows", sittings.SCAN_ROLES)
+"""With more rows than these, the chunks before a CTA's own have long left their states."""
+ROLES_CHUNKS = threshold(1, "chunks of an SM", sittings.SCAN_ROLES)
+"""With fewer chunks than these, none is on its way while another one waits."""
+LEAST_WARPS = 8
+"""Of a CTA whose warps have roles: three that copy, leave and look, one that makes, and as many that write."""
+BULK = 16
+"""Bytes of which a row has a multiple, and at a multiple of which it begins, where chunks are copied in bulk."""
+SERVED = ("fast", "vector", "lanes", "warps", "warps_kept", "held", "persistent")
 """The fields of a plan that options may set."""
 ROWS_OF_ACCESSES = ("aligned", "shifted", "uniform", "reversed", "strided", "kept", "number", *OF_BITS)
 """The accesses that scans have."""
@@ -53,13 +68,15 @@ def choose(task: Task, wanted: str = "") -> Choice:
     """
     notes = Notes()
     found = _of_columns(task, notes) if is_by_columns(task) and not task.is_portable else _of_rows(task, notes)
+    found = _with_roles(task, found, notes)
     if wanted:
         found = _overridden(task, found, wanted, notes)
     run, facts = _launch(task, found), _facts(task, found)
     if not facts.once:
         chunk = found.held * layout_of(found).span("reduced")
         notes.because(f"CTAs take chunks of {chunk} elements by tickets, and look back at those before", "resident")
-    check(found, task.target, sum(t.itemsize for t in task.program.scanned))
+    waiting = waiting_bytes(found, facts, task.program.inputs)
+    check(found, task.target, sum(t.itemsize for t in task.program.scanned), waiting)
     return Choice(found, facts, run, [reason for reason, _ in notes.reasons], notes.rejected)
 
 
@@ -71,11 +88,14 @@ def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
     """
     chosen, found = plan.with_options(wanted), {**Plan().to_dict(), **plan.to_dict()}
     served: dict[str, object] = {key: value for key, value in found.items() if key not in SERVED}
-    served |= {key: "none" for key in chosen.to_dict() if key not in found}
+    served |= {key: "none" for key in chosen.to_dict() if key not in found and key not in SERVED}
     for key, only in served.items():
         _expect(task, chosen, key, only, holds=getattr(chosen, key) == only)
     _expect(task, chosen, "fast", "reduced or kept", holds=chosen.fast != "both")
     _expect(task, chosen, "held", "1 or more", holds=chosen.held > 0)
+    if chosen.persistent:
+        _expect(task, chosen, "persistent", "0", holds=_serves_roles(task, chosen) and chosen.persistent == 1)
+        _expect(task, chosen, "warps", f"at least {LEAST_WARPS}", holds=chosen.warps >= LEAST_WARPS)
     most = chosen.threads * chosen.vector // chosen.slots  # each row of several chunks has a thread that looks back
     alone = _launch(task, chosen).split == 1
     _expect(task, chosen, "vector", f"at most {most}", holds=alone or chosen.slots <= chosen.threads)
@@ -144,6 +164,33 @@ def _of_rows(task: Task, notes: Notes) -> Plan:
     return plan
 
 
+def _serves_roles(task: Task, plan: Plan) -> bool:
+    """Whether the warps of a CTA may have roles: a row has several chunks, which are copied in bulk."""
+    rows = [i for i in elements_of(task) if i < len(task.program.inputs)]
+    kinds = accesses(task, "reduced", plan.vector)[: len(task.program.inputs)]
+    in_bulk = all(
+        accesses(task, "reduced", max(1, BULK // task.operand_type(i).itemsize))[i] == "aligned" for i in rows
+    )
+    whole = plan.fast == "reduced" and plan.lanes == WARP and plan.slots == 1 and len(task.geometry.reduced) == 1
+    fits = whole and task.target.has_bulk_copies and in_bulk and set(kinds) <= {"aligned", "kept", "number"}
+    return fits and bool(rows) and _launch(task, plan).split > 1
+
+
+def _with_roles(task: Task, plan: Plan, notes: Notes) -> Plan:
+    """The plan by which the warps of a CTA have roles, if rows are few and long; else ``plan``."""
+    if task.is_portable or task.geometry.n_kept > ROLES_ROWS or not _serves_roles(task, plan):
+        return plan
+    item = sum(task.operand_type(i).itemsize for i in elements_of(task) if i < len(task.program.inputs))
+    accesses_held = ROLES_BYTES // (ROLES_WARPS * WARP * plan.vector * item)
+    held = floor2(max(1, min(NARROWEST, accesses_held, ROLES_REGISTERS // (plan.vector * _registers(task)))))
+    found = replace(plan, warps=ROLES_WARPS, warps_kept=1, held=held, persistent=1)
+    run = _launch(task, found)
+    if run.tiles * run.split < ROLES_CHUNKS * task.sms:
+        return plan
+    notes.because("few long rows: CTAs stay, and warps copy, combine, look back and write at a time", "persistent")
+    return found
+
+
 def _of_columns(task: Task, notes: Notes) -> Plan:
     """The plan of rows whose elements lie apart: neighbouring lanes have neighbouring rows."""
     vector, n = columns.vector_of(task), task.geometry.n_reduced
@@ -174,7 +221,8 @@ def _launch(task: Task, plan: Plan) -> Launch:
     """The grid: a CTA for each tile of rows, or for each chunk of it."""
     chunk = plan.held * layout_of(plan).span("reduced")
     tiles, parts = -(-task.geometry.n_kept // plan.slots), max(1, -(-_length(task, plan) // chunk))
-    return Launch(tiles, parts, chunk, ctas=tiles * parts)
+    ctas = tiles * parts
+    return Launch(tiles, parts, chunk, ctas=min(ctas, task.sms * plan.persistent) if plan.persistent else ctas)
 
 
 def _facts(task: Task, plan: Plan) -> Facts:

@@ -68,7 +68,7 @@ def _ring(program: Program, first: Block) -> tuple[Block, ...]:
 
 
 def _plain(block: Block) -> bool:
-    return block.end in ("", "branch") and block.items[0].op.member is None
+    return block.end in ("", "branch") and block.items[0].op.member is None and not block.waits
 
 
 def _written(program: Program, ring: Sequence[Block]) -> Any:

@@ -48,6 +48,14 @@ class Block:
         """The item that ends the block."""
         return self.items[-1]
 
+    @lazy
+    def waits(self) -> bool:
+        """Whether its threads wait for others, and look again and again: they sleep, or look at an mbarrier."""
+        return any(
+            item.ins.opcode == "nanosleep" or not {"try_wait", "test_wait"}.isdisjoint(item.ins.mods)
+            for item in self.items
+        )
+
     @property
     def end(self) -> str:
         """How the block ends; empty when control falls through."""

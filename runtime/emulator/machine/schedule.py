@@ -48,13 +48,19 @@ class Schedule(ABC):
 
 
 class Lockstep(Schedule):
-    """Runs the lowest block number first, so that diverged threads meet again where structured code joins."""
+    """Runs the lowest block number first, so that diverged threads meet again where structured code joins.
+
+    Threads that look whether they still have to wait run when no others can, in turn.
+    """
 
     def next(self, machine: Machine) -> tuple[int, Threads]:
         """The lowest block; now and then the one that has waited longest, so that spinning threads let others run."""
         pending = machine.pending
         fair = machine.launch.stats.steps % _FAIR == _FAIR - 1
-        number = next(iter(pending)) if fair else min(pending)
+        blocks = machine.program.blocks
+        number = next(iter(pending))
+        if not fair:
+            number = min((n for n in pending if not blocks[n].waits), default=number)
         return number, union(pending.pop(number), machine.start)
 
     def until(self, machine: Machine, loop: Loop) -> int:

@@ -1,0 +1,329 @@
+"""Scans of a few long rows: a CTA of an SM stays, and its warps share the work on one chunk after another.
+
+Where few rows are long, a CTA waits for the chunks before its own more than for memory: so nothing else waits for that.
+Chunks go through a ring of places in shared memory, and each kind of warp goes round it by itself:
+
+1. One thread takes a ticket, and has the chunk copied to its place in bulk.
+2. The *makers* combine the elements of its segments, and leave the states of these.
+3. One warp leaves the state of the chunk for other CTAs, as soon as it is known.
+4. One warp looks back at the chunks before.
+5. The *writers* scan the segments again, now with what comes before them, and write results. Then the place is free.
+
+So a chunk is read from memory while another one looks back and a third is written. The stages and the order of combines
+are those of a scan without roles, with the same chunks (``scan.py``): so the bits are the same. A CTA takes tickets in
+order, and waits for earlier ones alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from ...compiler.ir.build import address, bytes_of, dynamic_shared, i32, load, memory_type, shared_buffer, word_type
+from ...compiler.ir.combine import unpack
+from ...compiler.ir.dialect.base import element, state_type
+from ...compiler.ir.lane_exchange import lane_id
+from ...compiler.ir.mlir import arith, gpu, ir, nvvm, scf
+from ...compiler.plan.plan import CHAIN_PLACES
+from ...compiler.target import WARP
+from ..access.offsets import coordinates
+from ..access.state_buffers import StateBuffers
+from .kernel import Kernel
+from .place import Digits, existing, place_in_tile
+from .rings import Ring, Turn, leave_word, word_of
+from .row import Row
+from .scan import Before, ScanRow, Work, clear_words, look_back
+
+COPIES, LEAVES, LOOKS, MAKERS = 0, 1, 2, 3
+"""The first warps that copy chunks, leave their states, look back, and make them; half of the warps write."""
+
+
+class Staged(NamedTuple):
+    """Where the elements of a chunk wait in shared memory.
+
+    Attributes:
+        first: the index of the chunk's first element.
+        places: for each input that waits there the address of that element.
+    """
+
+    first: Any
+    places: Mapping[int, Any]
+
+    def read(self, operand: int, t: Any, at: Any) -> Any:
+        """The access of an input at ``at``, a fragment of type ``t``."""
+        return load(self.places[operand], arith.subi(at, self.first), t)
+
+
+@dataclass(frozen=True, eq=False)
+class Roles:
+    """A kernel whose warps have roles.
+
+    Attributes:
+        kernel: the kernel.
+        digits: the digits of the thread's number.
+        ring: the places, and their barriers: ``full`` with elements, ``made`` states, ``left`` for others, what comes
+            before is ``known``, and all is ``read``.
+        tickets: the ticket of each place.
+        states, before: for each place the states of its segments, and the state of what comes before.
+        count: the tickets for which there is work.
+        tiles, parts: the tiles of rows, and the chunks of each.
+    """
+
+    kernel: Kernel
+    digits: Digits
+    ring: Ring
+    tickets: Any
+    states: Sequence[Any]
+    before: Sequence[Any]
+    count: Any
+    tiles: Any
+    parts: Any
+
+    @classmethod
+    def of(cls, kernel: Kernel) -> Roles:
+        """The roles of a kernel."""
+        warps, scan = kernel.plan.warps, kernel.of_scan
+        parts = kernel.at_least(kernel.ceil(kernel.arg("n_reduced"), kernel.arg("chunk")), 1)
+        tiles = kernel.ceil(kernel.arg("n_kept"), kernel.plan.slots)
+        tickets = shared_buffer(kernel.entry, "tickets", CHAIN_PLACES, word_type())
+        states = [shared_buffer(kernel.entry, "segments", CHAIN_PLACES * warps, t) for t in scan.states]
+        before = [shared_buffer(kernel.entry, "before", CHAIN_PLACES, t) for t in scan.states]
+        arrivals = {"full": 1, "made": warps // 2 - MAKERS, "left": 1, "known": 1, "read": warps // 2}
+        ring = Ring.of(kernel.entry, CHAIN_PLACES, arrivals)
+        digits = Digits.of(kernel, kernel.plan)
+        return cls(kernel, digits, ring, tickets, states, before, arith.muli(tiles, parts), tiles, parts)
+
+    # --- what a place has ---
+    def taken(self, turn: Turn) -> tuple[Any, list[Any]]:
+        """Whether the ticket of a place has work, and the ticket."""
+        ticket = word_of(self.tickets, turn)
+        return self.kernel.less(self._index(ticket), self.count), [ticket]
+
+    def _index(self, word: Any) -> Any:
+        return word if word.type == self.kernel.index else arith.extui(self.kernel.index, word)
+
+    def work(self, ticket: Any) -> Work:
+        """The work of a ticket."""
+        part, tile = self.kernel.divided(self._index(ticket), self.tiles)
+        return Work(tile, part, self.parts, self.tiles)
+
+    def segments(self, turn: Turn) -> StateBuffers:
+        """The states of the segments of a place."""
+        return self._buffers(self.states, turn, self.kernel.plan.warps)
+
+    def earlier(self, turn: Turn) -> StateBuffers:
+        """The state of what comes before the chunk of a place."""
+        return self._buffers(self.before, turn, 1)
+
+    def _buffers(self, buffers: Sequence[Any], turn: Turn, each: int) -> StateBuffers:
+        types = self.kernel.of_scan.states
+        own = [address(b, arith.muli(turn.place, i32(each)), t) for b, t in zip(buffers, types, strict=True)]
+        return StateBuffers(own, types)
+
+    def staged(self, turn: Turn, first: Any) -> Staged:
+        """The elements of a place."""
+        byte, places, start = ir.IntegerType.get_signless(8), dict[int, Any](), 0
+        base, sizes = dynamic_shared(self.kernel.entry), self._sizes()
+        for i, size in sizes.items():
+            at = arith.addi(arith.muli(turn.place, i32(sum(sizes.values()))), i32(start))
+            places[i], start = address(base, at, byte), start + size
+        return Staged(first, places)
+
+    def _sizes(self) -> dict[int, int]:
+        """The bytes of a chunk of each input that waits in shared memory."""
+        plan, own = self.kernel.plan, enumerate(self.kernel.inputs)
+        length = plan.threads * plan.vector * plan.held
+        kinds = self.kernel.facts.access
+        return {i: length * bytes_of(memory_type(element(v.type))) for i, v in own if kinds[i] == "aligned"}
+
+    def total(self, turn: Turn, segment: Any) -> tuple[Sequence[Any], Sequence[Any]]:
+        """The states of the segments before one of a chunk, and of all of them."""
+        scan, warps = self.kernel.of_scan, self.kernel.plan.warps
+        t, zero = state_type(scan.states), self.kernel.number(0)
+        operands = [segment, zero, *self.segments(turn).buffers]
+        found = scan.stage("fold.interwarp_scan", [t, t], operands, {"rows": warps, "slots": 1}).results
+        return unpack(found[0]), unpack(found[1])
+
+    def row(self, turn: Turn, work: Work, segment: Any) -> ScanRow:
+        """The accesses of a thread to a segment of the chunk in a place."""
+        kernel = self.kernel
+        position = arith.addi(self.digits.lane, kernel.scaled(segment, WARP))
+        digits = self.digits._replace(warp=segment, position=position, slot=kernel.number(0))
+        tile, place = place_in_tile(Row.at(kernel, None), work.tile, digits)
+        place = replace(place, start=existing(kernel, place))
+        staged = self.staged(turn, work.chunk(kernel).first)
+        return ScanRow.of(kernel, work, tile, place, staged)
+
+    # --- the roles ---
+    def copy(self) -> None:
+        """One thread takes tickets, and has their chunks copied; the last ticket has no work."""
+        kernel, ring = self.kernel, self.ring
+        limit = arith.addi(self.count, kernel.id(gpu.grid_dim(gpu.Dimension.x)))
+        word, i1 = word_type(), ir.IntegerType.get_signless(1)
+        loop = scf.WhileOp([word, word], list(Turn.first()))
+        before = loop.before.blocks.append(word, word)
+        with ir.InsertionPoint(before):
+            turn = Turn(*before.arguments)
+            ticket = kernel.make("fold.ticket", word, [kernel.arg("counter"), limit], {}, 1)
+            ring.wait("read", turn.before)
+            leave_word(ticket, self.tickets, turn)
+            some = kernel.less(self._index(ticket), self.count)
+            branch = scf.IfOp(some, has_else=True)
+            with ir.InsertionPoint(branch.then_block):
+                self._copy_chunk(turn, self.work(ticket))
+                scf.YieldOp([])
+            with ir.InsertionPoint(branch.else_block):
+                ring.arrive("full", turn)
+                scf.YieldOp([])
+            assert some.type == i1
+            scf.ConditionOp(some, list(turn.next(ring.places)))
+        body = loop.after.blocks.append(word, word)
+        with ir.InsertionPoint(body):
+            scf.YieldOp(list(body.arguments))
+
+    def _copy_chunk(self, turn: Turn, work: Work) -> None:
+        """Begins to copy the elements of a chunk to its place."""
+        kernel, chunk = self.kernel, work.chunk(self.kernel)
+        staged, inputs = self.staged(turn, chunk.first), self.kernel.inputs
+        length = arith.subi(chunk.limit, chunk.first)
+        length = length if length.type == word_type() else arith.trunci(word_type(), length)
+        sizes = {i: arith.muli(length, i32(bytes_of(memory_type(element(inputs[i].type))))) for i in staged.places}
+        total: Any = None
+        for size in sizes.values():
+            total = size if total is None else arith.addi(total, size)
+        self.ring.arrive("full", turn, total)
+        for i, to in staged.places.items():
+            at = arith.addi(self._start(i, work.tile), chunk.first)
+            source = address(kernel.arg("input", i), at, element(inputs[i].type))
+            self.ring.copy("full", turn, to, source, sizes[i])
+
+    def _start(self, operand: int, kept: Any) -> Any:
+        """Where row ``kept`` of an input begins."""
+        kernel, rank = self.kernel, self.kernel.facts.kept_rank
+        places = coordinates(kept, kernel.dims("kept_size", 0, range(1, rank)), rank)
+        total = kernel.number(0)
+        for at, stride in zip(places, kernel.dims("kept_stride", operand, range(rank)), strict=True):
+            total = arith.addi(total, arith.muli(at, stride))
+        return total
+
+    def make(self, warp: Any) -> None:
+        """Makers combine the elements of segments."""
+        makers = self.kernel.plan.warps // 2 - MAKERS
+
+        def work(turn: Turn, ticket: Any) -> None:
+            own = self.work(ticket)
+
+            def segment(g: Any) -> None:
+                row = self.row(turn, own, g)
+                row.load()
+                with row.kernel.reduce.location:
+                    state = row.segment()
+                self._by_one(lambda: self.segments(turn).store(g, state))
+
+            self._each_segment(arith.subi(warp, self.kernel.number(MAKERS)), makers, segment)
+            self._arrive("made", turn)
+
+        self._arrive("made", self.ring.each("full", self.taken, work))
+
+    def leave(self) -> None:
+        """A warp leaves the states of chunks for other CTAs."""
+
+        def work(turn: Turn, ticket: Any) -> None:
+            own = self.work(ticket)
+            with self.kernel.of_scan.reduce.location:
+                _, total = self.total(turn, self.kernel.number(0))
+                look_back(self.kernel, own, lane_id()).leave(total)
+            self._arrive("left", turn)
+
+        self._arrive("left", self.ring.each("made", self.taken, work))
+
+    def look(self) -> None:
+        """A warp looks back at the chunks before."""
+
+        def work(turn: Turn, ticket: Any) -> None:
+            own = self.work(ticket)
+            with self.kernel.of_scan.reduce.location:
+                back = look_back(self.kernel, own, lane_id())
+                _, total = self.total(turn, self.kernel.number(0))
+                found = back.known(total)
+            self._by_one(lambda: self.earlier(turn).store(i32(0), found))
+            self._arrive("known", turn)
+            clear_words(self.kernel, own, self._index(lane_id()))
+
+        self._arrive("known", self.ring.each("left", self.taken, work))
+
+    def write(self, warp: Any) -> None:
+        """Writers scan segments, and write results."""
+        writers = self.kernel.plan.warps // 2
+
+        def work(turn: Turn, ticket: Any) -> None:
+            own, kernel = self.work(ticket), self.kernel
+
+            def segment(g: Any) -> None:
+                row = self.row(turn, own, g)
+                row.load()
+                self._if_last(g, writers, lambda: self._arrive("read", turn))
+                with row.kernel.reduce.location:
+                    row.scan(self._before(turn, own, g))
+                row.store()
+
+            self._each_segment(arith.subi(warp, kernel.number(writers)), writers, segment)
+
+        self.ring.each("known", self.taken, work)
+
+    def _before(self, turn: Turn, work: Work, segment: Any) -> Before:
+        """What comes before a segment."""
+        earlier, _ = self.total(turn, segment)
+        exists = [arith.cmpi(arith.CmpIPredicate.ne, x, self.kernel.number(0)) for x in (work.part, segment)]
+        found = Before(self.earlier(turn).load(i32(0)), exists[0])
+        return found.then(self.kernel.of_scan, Before(earlier, exists[1]))
+
+    # --- warps ---
+    def _each_segment(self, first: Any, step: int, work: Callable[[Any], None]) -> None:
+        """Does ``work`` for each segment that a warp has, from its ``first`` one on."""
+        loop = scf.ForOp(first, self.kernel.number(self.kernel.plan.warps), self.kernel.number(step))
+        with ir.InsertionPoint(loop.body):
+            work(loop.induction_variable)
+            scf.YieldOp([])
+
+    def _if_last(self, segment: Any, step: int, do: Callable[[], None]) -> None:
+        last = self.kernel.less(self.kernel.number(self.kernel.plan.warps - step - 1), segment)
+        branch = scf.IfOp(last)
+        with ir.InsertionPoint(branch.then_block):
+            do()
+            scf.YieldOp([])
+
+    def _by_one(self, do: Callable[[], None]) -> None:
+        """What the first lane does."""
+        branch = scf.IfOp(arith.cmpi(arith.CmpIPredicate.eq, lane_id(), i32(0)))
+        with ir.InsertionPoint(branch.then_block):
+            do()
+            scf.YieldOp([])
+
+    def _arrive(self, name: str, turn: Turn) -> None:
+        """The warp says that it has happened, once all of its lanes are here."""
+        nvvm.bar_warp_sync(i32(-1))
+        self._by_one(lambda: self.ring.arrive(name, turn))
+
+
+def distribute_with_roles(kernel: Kernel) -> None:
+    """Writes the body of a kernel whose warps have roles."""
+    roles = Roles.of(kernel)
+    thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
+    warp = kernel.divide(thread, WARP)
+    half = kernel.plan.warps // 2
+    _if(kernel.is_first(thread), roles.copy)
+    for number, role in ((LEAVES, roles.leave), (LOOKS, roles.look)):
+        _if(arith.cmpi(arith.CmpIPredicate.eq, warp, kernel.number(number)), role)
+    writes = kernel.less(kernel.number(half - 1), warp)
+    makes = arith.andi(kernel.less(kernel.number(MAKERS - 1), warp), kernel.less(warp, kernel.number(half)))
+    _if(makes, lambda: roles.make(warp))
+    _if(writes, lambda: roles.write(warp))
+
+
+def _if(condition: Any, do: Callable[[], None]) -> None:
+    branch = scf.IfOp(condition)
+    with ir.InsertionPoint(branch.then_block):
+        do()
+        scf.YieldOp([])
