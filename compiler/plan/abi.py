@@ -206,8 +206,8 @@ def waiting_bytes(plan: Plan, facts: Facts, inputs: Sequence[DType], run: Launch
     if plan.resident not in ("shared", "grid") and not plan.persistent:
         return 0
     if plan.has_roles:
-        own = (t.itemsize for t, kind in zip(inputs, facts.access, strict=True) if kind == "aligned")
-        return CHAIN_PLACES * sum(own) * plan.held * plan.threads * plan.vector
+        staged = (t.itemsize for t, kind in zip(inputs, facts.access, strict=True) if kind == "aligned")
+        return CHAIN_PLACES * sum(staged) * plan.held * plan.threads * plan.vector
     if plan.exchanges:
         kinds = zip(inputs, facts.access, strict=True)
         return sum(tiles.exchange_bytes(plan, t.itemsize) for t, kind in kinds if kind == "exchanged")

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from ...compiler.ir.build import address, word_type, zeros
@@ -199,13 +200,14 @@ class ScanRow:
     def _read_staged(self, v: Any, j: int, *, whole: bool) -> Any:
         """An access in shared memory, where those that lie in the row are."""
         t, at = with_shape(element(v.type), self.kernel.plan.vector), self.starts[j]
-        read = lambda: self.staged.read(ir.BlockArgument(v).arg_number, t, at)  # noqa: E731
+        read = partial(self.staged.read, ir.BlockArgument(v).arg_number, t, at)
         if whole:
             return read()
         branch = scf.IfOp(self.kernel.less(at, self.row.chunk.limit), [t], has_else=True)
-        for block, make in ((branch.then_block, read), (branch.else_block, lambda: zeros(t))):
-            with ir.InsertionPoint(block):
-                scf.YieldOp([make()])
+        with ir.InsertionPoint(branch.then_block):
+            scf.YieldOp([read()])
+        with ir.InsertionPoint(branch.else_block):
+            scf.YieldOp([zeros(t)])
         return branch.results[0]
 
     def store(self) -> None:

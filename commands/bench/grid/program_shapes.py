@@ -129,6 +129,23 @@ def masks(m: Maker) -> Cells:
         yield m.cell(f"masks.{op}.transposed.1000", op, (m.count(1000), 1000), (), (1, m.count(1000)))
 
 
+def scans(m: Maker) -> Cells:
+    """Cumulative sums of one row and of rows by length and number, over other axes, and of views."""
+    for n in (m.whole, m.whole - 1 | 1):
+        yield m.cell(f"scans.one.{n}", "cumsum", (1, n), (1,))
+    for rows in (2, 16, 64, 264):
+        yield m.cell(f"scans.{rows}rows", "cumsum", (rows, m.count(rows)), (1,))
+    yield from _rows(m, "scans", "cumsum", (3, 33, 64, 197, 1000, 1024, 4096, 4097, 8191, 32_768, 100_000))
+    for n in (8, 64, 513, 8192):
+        yield m.cell(f"scans.columns.{n}", "cumsum", (m.count(n), n), (0,))
+    for n, inner in ((21, 1024), (64, 196), (1000, 49)):
+        yield m.cell(f"scans.middle.{n}x{inner}", "cumsum", (m.count(n * inner), n, inner), (1,))
+    yield m.cell("scans.misaligned.1024", "cumsum", (m.count(1024), 1024), (1,), offset=1)
+    yield m.cell("scans.sliced.1000+1", "cumsum", (m.count(1000), 1000), (1,), (1001, 1), 1002)
+    yield m.cell("scans.maxima.4096", "cummax", (m.count(4096), 4096), (1,))
+    yield m.cell("scans.recurrence.4096", "recurrence", (m.count(4096), 4096), (1,))
+
+
 def small_programs(m: Maker) -> Cells:
     """What fits one CTA."""
     for rows, n in ((1, 1), (1, 1000), (4, 1024), (32, 128), (100, 40)):
@@ -137,7 +154,7 @@ def small_programs(m: Maker) -> Cells:
 
 
 KINDS: tuple[Callable[[Maker], Cells], ...] = (
-    softmax, layer_norm, rms_norm, softmax_axes, softmax_views, masks, small_programs,
+    softmax, layer_norm, rms_norm, softmax_axes, softmax_views, masks, scans, small_programs,
 )  # fmt: skip
 """The kinds of layout, in the order in which they are measured and shown."""
 
