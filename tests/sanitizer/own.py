@@ -116,6 +116,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "teams of the grid": lambda: wf.softmax(numbers((320, 100)), axis=0, plan=_TEAMS),
     "counts": lambda: wf.histogram(numbers((40_000,)), 100, (-2, 2)),
     "scan": lambda: wf.cumulative_sum(numbers((2, 2000)), axis=1, plan="vector=1,warps=2,held=1"),
+    "scan with roles": lambda: wf.cumulative_sum(numbers((6000,)), plan="persistent=1,warps=8,held=1"),
     "scan of columns": lambda: wf.cumulative_sum(numbers((90, 40), "f8"), axis=0, plan="warps=2,held=2"),
     "strips of columns": lambda: wf.softmax(numbers((320, 40)), axis=0, plan=f"{_STRIPS},vector=4,lanes=8"),
 }

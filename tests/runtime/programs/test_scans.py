@@ -9,6 +9,7 @@ import pytest
 
 import warpfold as wf
 from warpfold.compiler.errors import ArgumentError, PlanError, TraceError, WarpfoldError
+from warpfold.runtime.backends.emulator_backend import emulator
 
 RNG = np.random.default_rng(29)
 CHUNKS = "warps=2,held=2"
@@ -274,6 +275,44 @@ def test_a_row_has_the_same_bits_wherever_it_lies() -> None:
     np.testing.assert_array_equal(whole[2], wf.cumulative_sum(off, determinism="portable"))
 
 
+ROLES = "persistent=1,warps=8,held=1"
+X_ROLES = RNG.normal(size=(2, 5000))
+
+
+@pytest.mark.parametrize(
+    "scan",
+    [
+        lambda x, p: wf.cumulative_sum(x.astype(np.float32), axis=1, plan=p),
+        lambda x, p: wf.scan(x.reshape(-1), wf.SUM, exclusive=True, plan=p),
+        lambda x, p: wf.scan((x, x), affine, 1, plan=p),
+        lambda x, p: wf.cumulative_sum((9 * x[:, :4096]).astype(np.int8), axis=1, plan=p),
+        lambda x, p: wf.program(lambda v, w: wf.cummax(v * w[:, None], axis=1) + v)(x, x[:, 0], plan=p),
+    ],
+    ids=["f32", "exclusive", "pairs", "bytes", "program"],
+)
+def test_roles_of_warps_leave_the_bits(scan: Any) -> None:
+    plain = "warps=8,held=1"
+    for found, wanted in zip(np.atleast_1d(scan(X_ROLES, ROLES)), np.atleast_1d(scan(X_ROLES, plain)), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_roles_of_warps_under_any_schedule() -> None:
+    x, found = numbers(6000), []
+    try:
+        for seed in range(3):
+            emulator().seed = seed
+            found.append(wf.cumulative_sum(x, out=x.copy(), plan=ROLES))
+    finally:
+        emulator().seed = None
+    for own in found:
+        np.testing.assert_array_equal(own, np.cumsum(x))
+
+
+def test_one_long_row_has_roles_by_default() -> None:
+    made = wf.cumulative_sum.compile(np.broadcast_to(np.float32(0), 1 << 24).copy())
+    assert made.plans[0].has_roles
+
+
 # --- out= ---
 def test_results_take_the_place_of_the_array() -> None:
     x = numbers(3, 900)
@@ -283,7 +322,7 @@ def test_results_take_the_place_of_the_array() -> None:
 
 
 # --- what is refused ---
-X = np.ones((2, 8), np.float32)
+X, Y = np.ones((2, 8), np.float32), np.zeros(4096, np.float32)
 WIDE = "vector=16,fast=kept,lanes=1,warps=1,held=1"
 REFUSED = {
     "several axes": ("WF292", TraceError, lambda: wf.cumulative_sum(X), "goes along one axis: got axis=None"),
@@ -297,6 +336,8 @@ REFUSED = {
     "overlap": ("WF186", ArgumentError, lambda: wf.scan(X, wf.SUM, 1, out=X[:, ::-1]), "shares memory with input 0"),
     "cluster": ("WF443", PlanError, lambda: wf.cumulative_sum(X, axis=1, plan="cluster=2"), "has cluster=1, and not 2"),
     "rows": ("WF443", PlanError, lambda: wf.cumulative_sum(X, axis=1, plan=WIDE), "has vector=at most 1"),
+    "roles": ("WF443", PlanError, lambda: wf.cumulative_sum(Y[1:], plan=ROLES), "persistent=0, and not 1"),
+    "few warps": ("WF443", PlanError, lambda: wf.cumulative_sum(Y, plan=ROLES + ",warps=4"), "warps=at least 8"),
     "residency": ("WF443", PlanError, lambda: wf.cumulative_sum(X, axis=1, plan="resident=l2"), "has resident=chain"),
     "gradient": ("WF901", TraceError, lambda: wf.vjp(lambda v: wf.scan(v, product))(X[0], X[0]), "scan with product"),
     "options": ("WF188", WarpfoldError, lambda: wf.program(lambda x: wf.scan(x, wf.SUM, 1, plan="held=1"))(X), "out"),
