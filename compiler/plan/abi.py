@@ -14,7 +14,7 @@ from ..dtypes import DType
 from ..program.graph import ELEMENT, KEPT, REDUCED, SCALAR, Expr, MonoidGraph, Program, rewrite
 from ..space.geometry import Dim, Geometry
 from . import tiles
-from .fields import IN_TILE, Access
+from .fields import IN_BULK, IN_TILE, Access
 from .fields import RARE as RARE_IN_PLANS
 from .launch import Launch
 from .layout import layout_of
@@ -206,7 +206,7 @@ def waiting_bytes(plan: Plan, facts: Facts, inputs: Sequence[DType], run: Launch
     if plan.resident not in ("shared", "grid") and not plan.persistent:
         return 0
     if plan.has_roles:
-        staged = (t.itemsize for t, kind in zip(inputs, facts.access, strict=True) if kind == "aligned")
+        staged = (t.itemsize for t, kind in zip(inputs, facts.access, strict=True) if kind in IN_BULK)
         return CHAIN_PLACES * sum(staged) * plan.held * plan.threads * plan.vector
     if plan.exchanges:
         kinds = zip(inputs, facts.access, strict=True)

@@ -20,11 +20,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from ...compiler.ir.build import address, bytes_of, dynamic_shared, i32, load, memory_type, shared_buffer, word_type
-from ...compiler.ir.combine import unpack
+from ...compiler.ir.build import (
+    address,
+    bytes_of,
+    dynamic_shared,
+    i32,
+    integer,
+    load,
+    memory_type,
+    shared_buffer,
+    word_type,
+)  # fmt: skip
+from ...compiler.ir.combine import backwards, unpack, width
 from ...compiler.ir.dialect.base import element, state_type
 from ...compiler.ir.lane_exchange import lane_id
 from ...compiler.ir.mlir import arith, gpu, ir, nvvm, scf
+from ...compiler.plan.fields import IN_BULK
 from ...compiler.plan.plan import CHAIN_PLACES
 from ...compiler.target import WARP
 from ..access.offsets import coordinates
@@ -34,6 +45,7 @@ from .place import Digits, existing, place_in_tile
 from .rings import Ring, Turn, leave_word, word_of
 from .row import Row
 from .scan import Before, ScanRow, Work, clear_words, look_back
+from .walk import Chunk
 
 COPIES, LEAVES, LOOKS, MAKERS = 0, 1, 2, 3
 """The first warps that copy chunks, leave their states, look back, and make them; half of the warps write."""
@@ -43,16 +55,22 @@ class Staged(NamedTuple):
     """Where the elements of a chunk wait in shared memory.
 
     Attributes:
-        first: the index of the chunk's first element.
-        places: for each input that waits there the address of that element.
+        first, limit: the index of the chunk's first element, and of the one after the last.
+        places: for each input that waits there the address at which its elements begin.
+        reversed: the inputs whose rows lie in memory from the last element on.
     """
 
     first: Any
+    limit: Any
     places: Mapping[int, Any]
+    reversed: frozenset[int]
 
     def read(self, operand: int, t: Any, at: Any) -> Any:
         """The access of an input at ``at``, a fragment of type ``t``."""
-        return load(self.places[operand], arith.subi(at, self.first), t)
+        if operand not in self.reversed:
+            return load(self.places[operand], arith.subi(at, self.first), t)
+        behind = arith.addi(at, integer(at.type, width(t)))
+        return backwards(load(self.places[operand], arith.subi(self.limit, behind), t))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,21 +139,22 @@ class Roles:
         own = [address(b, arith.muli(turn.place, i32(each)), t) for b, t in zip(buffers, types, strict=True)]
         return StateBuffers(own, types)
 
-    def staged(self, turn: Turn, first: Any) -> Staged:
-        """The elements of a place."""
+    def staged(self, turn: Turn, chunk: Chunk) -> Staged:
+        """The elements of a chunk in a place."""
         byte, places, start = ir.IntegerType.get_signless(8), dict[int, Any](), 0
         base, sizes = dynamic_shared(self.kernel.entry), self._sizes()
         for i, size in sizes.items():
             at = arith.addi(arith.muli(turn.place, i32(sum(sizes.values()))), i32(start))
             places[i], start = address(base, at, byte), start + size
-        return Staged(first, places)
+        kinds = self.kernel.facts.access
+        return Staged(chunk.first, chunk.limit, places, frozenset(i for i in places if kinds[i] == "reversed"))
 
     def _sizes(self) -> dict[int, int]:
         """The bytes of a chunk of each input that waits in shared memory."""
         plan, own = self.kernel.plan, enumerate(self.kernel.inputs)
         length = plan.threads * plan.vector * plan.held
         kinds = self.kernel.facts.access
-        return {i: length * bytes_of(memory_type(element(v.type))) for i, v in own if kinds[i] == "aligned"}
+        return {i: length * bytes_of(memory_type(element(v.type))) for i, v in own if kinds[i] in IN_BULK}
 
     def total(self, turn: Turn, segment: Any) -> tuple[Sequence[Any], Sequence[Any]]:
         """The states of the segments before one of a chunk, and of all of them."""
@@ -152,7 +171,7 @@ class Roles:
         digits = self.digits._replace(warp=segment, position=position, slot=kernel.number(0))
         tile, place = place_in_tile(Row.at(kernel, None), work.tile, digits)
         place = replace(place, start=existing(kernel, place))
-        staged = self.staged(turn, work.chunk(kernel).first)
+        staged = self.staged(turn, work.chunk(kernel))
         return ScanRow.of(kernel, work, tile, place, staged)
 
     # --- the roles ---
@@ -185,7 +204,7 @@ class Roles:
     def _copy_chunk(self, turn: Turn, work: Work) -> None:
         """Begins to copy the elements of a chunk to its place."""
         kernel, chunk = self.kernel, work.chunk(self.kernel)
-        staged, inputs = self.staged(turn, chunk.first), self.kernel.inputs
+        staged, inputs = self.staged(turn, chunk), self.kernel.inputs
         length = arith.subi(chunk.limit, chunk.first)
         length = length if length.type == word_type() else arith.trunci(word_type(), length)
         sizes = {i: arith.muli(length, i32(bytes_of(memory_type(element(inputs[i].type))))) for i in staged.places}
@@ -194,7 +213,10 @@ class Roles:
             total = size if total is None else arith.addi(total, size)
         self.ring.arrive("full", turn, total)
         for i, to in staged.places.items():
-            at = arith.addi(self._start(i, work.tile), chunk.first)
+            first = chunk.first
+            if i in staged.reversed:
+                first = arith.subi(kernel.number(1), chunk.limit)
+            at = arith.addi(self._start(i, work.tile), first)
             source = address(kernel.arg("input", i), at, element(inputs[i].type))
             self.ring.copy("full", turn, to, source, sizes[i])
 

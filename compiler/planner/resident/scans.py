@@ -11,7 +11,7 @@ from math import ceil
 from ...errors import error
 from ...plan.abi import INDEX_LIMIT, Facts, numberings, waiting_bytes
 from ...plan.checks import check
-from ...plan.fields import OF_BITS, Access
+from ...plan.fields import IN_BULK, OF_BITS, Access
 from ...plan.launch import Launch, look_back_cells, look_back_counters
 from ...plan.layout import layout_of
 from ...plan.plan import Plan
@@ -168,11 +168,9 @@ def _serves_roles(task: Task, plan: Plan) -> bool:
     """Whether the warps of a CTA may have roles: a row has several chunks, which are copied in bulk."""
     rows = [i for i in elements_of(task) if i < len(task.program.inputs)]
     kinds = accesses(task, "reduced", plan.vector)[: len(task.program.inputs)]
-    in_bulk = all(
-        accesses(task, "reduced", max(1, BULK // task.operand_type(i).itemsize))[i] == "aligned" for i in rows
-    )
+    in_bulk = all(accesses(task, "reduced", max(1, BULK // task.operand_type(i).itemsize))[i] in IN_BULK for i in rows)
     whole = plan.fast == "reduced" and plan.lanes == WARP and plan.slots == 1 and len(task.geometry.reduced) == 1
-    fits = whole and task.target.has_bulk_copies and in_bulk and set(kinds) <= {"aligned", "kept", "number"}
+    fits = whole and task.target.has_bulk_copies and in_bulk and set(kinds) <= {*IN_BULK, "kept", "number"}
     return fits and bool(rows) and _launch(task, plan).split > 1
 
 

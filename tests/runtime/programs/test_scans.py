@@ -283,12 +283,12 @@ X_ROLES = RNG.normal(size=(2, 5000))
     "scan",
     [
         lambda x, p: wf.cumulative_sum(x.astype(np.float32), axis=1, plan=p),
-        lambda x, p: wf.scan(x.reshape(-1), wf.SUM, exclusive=True, plan=p),
+        lambda x, p: wf.scan(x.reshape(-1), wf.SUM, exclusive=True, reverse=True, plan=p),
         lambda x, p: wf.scan((x, x), affine, 1, plan=p),
         lambda x, p: wf.cumulative_sum((9 * x[:, :4096]).astype(np.int8), axis=1, plan=p),
         lambda x, p: wf.program(lambda v, w: wf.cummax(v * w[:, None], axis=1) + v)(x, x[:, 0], plan=p),
     ],
-    ids=["f32", "exclusive", "pairs", "bytes", "program"],
+    ids=["f32", "reverse", "pairs", "bytes", "program"],
 )
 def test_roles_of_warps_leave_the_bits(scan: Any) -> None:
     plain = "warps=8,held=1"
@@ -297,9 +297,9 @@ def test_roles_of_warps_leave_the_bits(scan: Any) -> None:
 
 
 def test_roles_of_warps_under_any_schedule() -> None:
-    x, found = numbers(6000), []
+    x, found = numbers(4000), []
     try:
-        for seed in range(3):
+        for seed in range(2):
             emulator().seed = seed
             found.append(wf.cumulative_sum(x, out=x.copy(), plan=ROLES))
     finally:
