@@ -21,7 +21,7 @@ IN_TILE: tuple[Access, ...] = ("tile", "tile_strided")
 OF_BITS: tuple[Access, ...] = ("bits", "bits_across", "bits_strided", "bits_transposed")
 """The accesses to elements that are bits of words: to all of an access at once, in one word or across two, to single
 ones, or to those of each row of a block."""
-IN_BULK: tuple[Access, ...] = ("aligned", "reversed")
+IN_BULK: tuple[Access, ...] = ("aligned", "reversed", "shifted")
 """The accesses to elements that a scan may copy in bulk to shared memory."""
 TRANSPOSED: tuple[Access, ...] = ("transposed", "whole", "bits_transposed")
 """The accesses to a block along its rows, where others are along its columns."""

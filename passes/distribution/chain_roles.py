@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, NamedTuple
 
 from ...compiler.ir.build import (
@@ -41,11 +42,11 @@ from ...compiler.target import WARP
 from ..access.offsets import coordinates
 from ..access.state_buffers import StateBuffers
 from .kernel import Kernel
-from .place import Digits, existing, place_in_tile
+from .place import Digits, Place, Tile, existing, place_in_tile
+from .resident.row_starts import is_shifted, lead_of_row
 from .rings import Ring, Turn, leave_word, word_of
 from .row import Row
 from .scan import Before, ScanRow, Work, clear_words, look_back
-from .walk import Chunk
 
 COPIES, LEAVES, LOOKS, MAKERS = 0, 1, 2, 3
 """The first warps that copy chunks, leave their states, look back, and make them; half of the warps write."""
@@ -55,7 +56,7 @@ class Staged(NamedTuple):
     """Where the elements of a chunk wait in shared memory.
 
     Attributes:
-        first, limit: the index of the chunk's first element, and of the one after the last.
+        first, limit: the index of the first element that has room, and of the one after the chunk's last.
         places: for each input that waits there the address at which its elements begin.
         reversed: the inputs whose rows lie in memory from the last element on.
     """
@@ -102,8 +103,7 @@ class Roles:
     def of(cls, kernel: Kernel) -> Roles:
         """The roles of a kernel."""
         warps, scan = kernel.plan.warps, kernel.of_scan
-        parts = kernel.at_least(kernel.ceil(kernel.arg("n_reduced"), kernel.arg("chunk")), 1)
-        tiles = kernel.ceil(kernel.arg("n_kept"), kernel.plan.slots)
+        tiles, parts = Work.all(kernel)
         tickets = shared_buffer(kernel.entry, "tickets", CHAIN_PLACES, word_type())
         states = [shared_buffer(kernel.entry, "segments", CHAIN_PLACES * warps, t) for t in scan.states]
         before = [shared_buffer(kernel.entry, "before", CHAIN_PLACES, t) for t in scan.states]
@@ -139,15 +139,20 @@ class Roles:
         own = [address(b, arith.muli(turn.place, i32(each)), t) for b, t in zip(buffers, types, strict=True)]
         return StateBuffers(own, types)
 
-    def staged(self, turn: Turn, chunk: Chunk) -> Staged:
-        """The elements of a chunk in a place."""
+    def staged(self, turn: Turn, work: Work, place: Place) -> Staged:
+        """The elements of a chunk in a place of the ring; those of shifted rows begin early."""
+        chunk = work.chunk(self.kernel)
+        first, limit = chunk.first, chunk.limit
+        if is_shifted(self.kernel):
+            first = arith.subi(first, lead_of_row(self.kernel, place))
+            limit = arith.minsi(arith.addi(first, chunk.length), limit)
         byte, places, start = ir.IntegerType.get_signless(8), dict[int, Any](), 0
         base, sizes = dynamic_shared(self.kernel.entry), self._sizes()
         for i, size in sizes.items():
             at = arith.addi(arith.muli(turn.place, i32(sum(sizes.values()))), i32(start))
             places[i], start = address(base, at, byte), start + size
         kinds = self.kernel.facts.access
-        return Staged(chunk.first, chunk.limit, places, frozenset(i for i in places if kinds[i] == "reversed"))
+        return Staged(first, limit, places, frozenset(i for i in places if kinds[i] == "reversed"))
 
     def _sizes(self) -> dict[int, int]:
         """The bytes of a chunk of each input that waits in shared memory."""
@@ -169,10 +174,13 @@ class Roles:
         kernel = self.kernel
         position = arith.addi(self.digits.lane, kernel.scaled(segment, WARP))
         digits = self.digits._replace(warp=segment, position=position, slot=kernel.number(0))
-        tile, place = place_in_tile(Row.at(kernel, None), work.tile, digits)
-        place = replace(place, start=existing(kernel, place))
-        staged = self.staged(turn, work.chunk(kernel))
-        return ScanRow.of(kernel, work, tile, place, staged)
+        tile, place = self._place(work, digits)
+        return ScanRow.of(kernel, work, tile, place, self.staged(turn, work, place))
+
+    def _place(self, work: Work, digits: Digits) -> tuple[Tile, Place]:
+        """The row of a ticket, and the place of a thread with these digits in it."""
+        tile, place = place_in_tile(Row.at(self.kernel, None), work.tile, digits)
+        return tile, replace(place, start=existing(self.kernel, place))
 
     # --- the roles ---
     def copy(self) -> None:
@@ -202,23 +210,26 @@ class Roles:
             scf.YieldOp(list(body.arguments))
 
     def _copy_chunk(self, turn: Turn, work: Work) -> None:
-        """Begins to copy the elements of a chunk to its place."""
-        kernel, chunk = self.kernel, work.chunk(self.kernel)
-        staged, inputs = self.staged(turn, chunk), self.kernel.inputs
-        length = arith.subi(chunk.limit, chunk.first)
-        length = length if length.type == word_type() else arith.trunci(word_type(), length)
-        sizes = {i: arith.muli(length, i32(bytes_of(memory_type(element(inputs[i].type))))) for i in staged.places}
-        total: Any = None
-        for size in sizes.values():
-            total = size if total is None else arith.addi(total, size)
+        """Begins to copy the elements of a chunk to its place: whole accesses of them."""
+        kernel, vector = self.kernel, self.kernel.number(self.kernel.plan.vector)
+        staged = self.staged(turn, work, self._place(work, self.digits)[1])
+        early = kernel.less(staged.first, kernel.number(0))
+        begin = arith.select(early, arith.addi(staged.first, vector), staged.first)
+        length = kernel.scaled(arith.divui(arith.subi(staged.limit, staged.first), vector), kernel.plan.vector)
+        length = arith.maxsi(arith.subi(arith.addi(staged.first, length), begin), kernel.number(0))
+        word = length if length.type == word_type() else arith.trunci(word_type(), length)
+        types = {i: element(kernel.inputs[i].type) for i in staged.places}
+        sizes = {i: arith.muli(word, i32(bytes_of(memory_type(t)))) for i, t in types.items()}
+        total = reduce(arith.addi, sizes.values())
         self.ring.arrive("full", turn, total)
-        for i, to in staged.places.items():
-            first = chunk.first
-            if i in staged.reversed:
-                first = arith.subi(kernel.number(1), chunk.limit)
-            at = arith.addi(self._start(i, work.tile), first)
-            source = address(kernel.arg("input", i), at, element(inputs[i].type))
-            self.ring.copy("full", turn, to, source, sizes[i])
+        branch = scf.IfOp(kernel.less(kernel.number(0), length))
+        with ir.InsertionPoint(branch.then_block):
+            for i, to in staged.places.items():
+                first = arith.subi(kernel.number(1), staged.limit) if i in staged.reversed else begin
+                source = address(kernel.arg("input", i), arith.addi(self._start(i, work.tile), first), types[i])
+                room = address(to, arith.subi(begin, staged.first), types[i])
+                self.ring.copy("full", turn, room, source, sizes[i])
+            scf.YieldOp([])
 
     def _start(self, operand: int, kept: Any) -> Any:
         """Where row ``kept`` of an input begins."""
@@ -266,12 +277,11 @@ class Roles:
         def work(turn: Turn, ticket: Any) -> None:
             own = self.work(ticket)
             with self.kernel.of_scan.reduce.location:
-                back = look_back(self.kernel, own, lane_id())
+                back = look_back(self.kernel, own, lane_id()).glanced()
                 _, total = self.total(turn, self.kernel.number(0))
                 found = back.known(total)
             self._by_one(lambda: self.earlier(turn).store(i32(0), found))
             self._arrive("known", turn)
-            clear_words(self.kernel, own, self._index(lane_id()))
 
         self._arrive("known", self.ring.each("left", self.taken, work))
 
@@ -300,6 +310,23 @@ class Roles:
         exists = [arith.cmpi(arith.CmpIPredicate.ne, x, self.kernel.number(0)) for x in (work.part, segment)]
         found = Before(self.earlier(turn).load(i32(0)), exists[0])
         return found.then(self.kernel.of_scan, Before(earlier, exists[1]))
+
+    def clear(self, thread: Any) -> None:
+        """The last CTA of the grid sets the words of all chunks to zero again, with all of its threads."""
+        kernel, i1 = self.kernel, ir.IntegerType.get_signless(1)
+        gpu.barrier()
+        first = scf.IfOp(kernel.less(thread, kernel.number(WARP)))
+        with ir.InsertionPoint(first.then_block):
+            ctas = kernel.id(gpu.grid_dim(gpu.Dimension.x))
+            operands = [kernel.arg("counter"), kernel.number(1), ctas]
+            last = kernel.make_op("fold.arrive", [i1], operands, {"alone": True}).results[0]
+            self._by_one(lambda: leave_word(arith.extui(word_type(), last), self.tickets, Turn.first()))
+            scf.YieldOp([])
+        gpu.barrier()
+        branch = scf.IfOp(arith.cmpi(arith.CmpIPredicate.ne, word_of(self.tickets, Turn.first()), i32(0)))
+        with ir.InsertionPoint(branch.then_block):
+            clear_words(kernel, self.work(i32(0)), thread)
+            scf.YieldOp([])
 
     # --- warps ---
     def _each_segment(self, first: Any, step: int, work: Callable[[Any], None]) -> None:
@@ -342,6 +369,7 @@ def distribute_with_roles(kernel: Kernel) -> None:
     makes = arith.andi(kernel.less(kernel.number(MAKERS - 1), warp), kernel.less(warp, kernel.number(half)))
     _if(makes, lambda: roles.make(warp))
     _if(writes, lambda: roles.write(warp))
+    roles.clear(thread)
 
 
 def _if(condition: Any, do: Callable[[], None]) -> None:

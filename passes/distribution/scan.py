@@ -92,14 +92,19 @@ class Work(NamedTuple):
     tiles: Any = None
 
     @classmethod
+    def all(cls, kernel: Kernel) -> tuple[Any, Any]:
+        """How many tiles of rows there are, and chunks of each."""
+        early = kernel.plan.vector - 1 if is_shifted(kernel) else 0
+        length = arith.addi(kernel.arg("n_reduced"), kernel.number(early))
+        parts = kernel.at_least(kernel.ceil(length, kernel.arg("chunk")), 1)
+        return kernel.ceil(kernel.arg("n_kept"), kernel.plan.slots), parts
+
+    @classmethod
     def of(cls, kernel: Kernel) -> Work:
         """The work of this CTA."""
         if kernel.facts.once:
             return cls(kernel.id(gpu.block_id(gpu.Dimension.x)))
-        early = kernel.plan.vector - 1 if is_shifted(kernel) else 0
-        length = arith.addi(kernel.arg("n_reduced"), kernel.number(early))
-        parts = kernel.at_least(kernel.ceil(length, kernel.arg("chunk")), 1)
-        tiles = kernel.ceil(kernel.arg("n_kept"), kernel.plan.slots)
+        tiles, parts = cls.all(kernel)
         ticket = kernel.make("fold.ticket", kernel.index, [kernel.arg("counter"), arith.muli(tiles, parts)], {}, 1)
         part, tile = kernel.divided(kernel.make("fold.share", kernel.index, [ticket], {}, 1), tiles)
         return cls(tile, part, parts, tiles)
@@ -198,16 +203,24 @@ class ScanRow:
         return self.row.load(operand, element(v.type), self.starts[j], whole=whole)
 
     def _read_staged(self, v: Any, j: int, *, whole: bool) -> Any:
-        """An access in shared memory, where those that lie in the row are."""
-        t, at = with_shape(element(v.type), self.kernel.plan.vector), self.starts[j]
-        read = partial(self.staged.read, ir.BlockArgument(v).arg_number, t, at)
+        """An access in shared memory, where those that lie in the row are; an end of the row may cut a shifted one."""
+        kernel, operand, at = self.kernel, ir.BlockArgument(v).arg_number, self.starts[j]
+        t = with_shape(element(v.type), kernel.plan.vector)
+        read = partial(self.staged.read, operand, t, at)
         if whole:
             return read()
-        branch = scf.IfOp(self.kernel.less(at, self.row.chunk.limit), [t], has_else=True)
+        cut = kernel.facts.access[operand] == "shifted"
+        there = kernel.less(at, self.row.chunk.limit)
+        if cut:
+            there = arith.cmpi(arith.CmpIPredicate.sle, arith.addi(at, kernel.number(width(t))), self.row.chunk.limit)
+            begins = arith.cmpi(arith.CmpIPredicate.sge, at, self.row.chunk.first)
+            there = arith.andi(there, begins)
+        branch = scf.IfOp(there, [t], has_else=True)
         with ir.InsertionPoint(branch.then_block):
             scf.YieldOp([read()])
         with ir.InsertionPoint(branch.else_block):
-            scf.YieldOp([zeros(t)])
+            apart = self.row.load(operand, element(v.type), at, whole=False) if cut else zeros(t)
+            scf.YieldOp([apart])
         return branch.results[0]
 
     def store(self) -> None:
@@ -391,29 +404,41 @@ def _clear(kernel: Kernel, work: Work) -> None:
 
     Its first warp does so, while others write results: all threads have looked back before a barrier.
     """
+    number = arith.addi(work.tile, kernel.number(1))
+    i1, long = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
     thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
     first = scf.IfOp(kernel.less(thread, kernel.number(WARP)))
     with ir.InsertionPoint(first.then_block):
-        clear_words(kernel, work, thread)
-        scf.YieldOp([])
-
-
-def clear_words(kernel: Kernel, work: Work, lane: Any) -> None:
-    """A warp sets the words of all chunks to zero again, if its CTA is the last one to have looked back."""
-    number = arith.addi(work.tile, kernel.number(1))
-    i1, long = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
-    operands = [kernel.arg("counter"), number, work.parts]
-    branch = scf.IfOp(kernel.make_op("fold.arrive", [i1], operands, {"alone": True}).results[0])
-    with ir.InsertionPoint(branch.then_block):
-        words = _words_of_tile(kernel)
-        begin, pitch = _first_word(kernel, work, work.tile), arith.muli(work.tiles, kernel.number(words))
-        lanes = look_back_lanes(kernel.plan.threads, kernel.plan.slots)
-        cells = arith.addi(work.parts, kernel.ceil(work.parts, lanes))
-        loop = scf.ForOp(lane, arith.muli(cells, kernel.number(words)), kernel.number(WARP))
-        with ir.InsertionPoint(loop.body):
-            part, word = kernel.divided(loop.induction_variable, kernel.number(words))
-            at = arith.addi(arith.addi(begin, word), arith.muli(part, pitch))
-            zero = arith.constant(long, ir.IntegerAttr.get(long, 0))
-            llvm.store(zero, address(kernel.arg("counter"), at, long), alignment=8)
+        operands = [kernel.arg("counter"), number, work.parts]
+        branch = scf.IfOp(kernel.make_op("fold.arrive", [i1], operands, {"alone": True}).results[0])
+        with ir.InsertionPoint(branch.then_block):
+            words = _words_of_tile(kernel)
+            begin, pitch = _first_word(kernel, work, work.tile), arith.muli(work.tiles, kernel.number(words))
+            loop = scf.ForOp(thread, arith.muli(_cells(kernel, work.parts), kernel.number(words)), kernel.number(WARP))
+            with ir.InsertionPoint(loop.body):
+                part, word = kernel.divided(loop.induction_variable, kernel.number(words))
+                at = arith.addi(arith.addi(begin, word), arith.muli(part, pitch))
+                zero = arith.constant(long, ir.IntegerAttr.get(long, 0))
+                llvm.store(zero, address(kernel.arg("counter"), at, long), alignment=8)
+                scf.YieldOp([])
             scf.YieldOp([])
         scf.YieldOp([])
+
+
+def clear_words(kernel: Kernel, work: Work, thread: Any) -> None:
+    """The threads of a CTA set the words of all chunks of all tiles to zero again."""
+    long = ir.IntegerType.get_signless(64)
+    begin = _first_word(kernel, work, kernel.number(0))
+    count = arith.muli(arith.muli(_cells(kernel, work.parts), work.tiles), kernel.number(_words_of_tile(kernel)))
+    loop = scf.ForOp(thread, count, kernel.number(kernel.plan.threads))
+    with ir.InsertionPoint(loop.body):
+        at = arith.addi(begin, loop.induction_variable)
+        zero = arith.constant(long, ir.IntegerAttr.get(long, 0))
+        llvm.store(zero, address(kernel.arg("counter"), at, long), alignment=8)
+        scf.YieldOp([])
+
+
+def _cells(kernel: Kernel, parts: Any) -> Any:
+    """The states that the chunks of a tile, and their groups, leave for each row."""
+    lanes = look_back_lanes(kernel.plan.threads, kernel.plan.slots)
+    return arith.addi(parts, kernel.ceil(parts, lanes))

@@ -46,9 +46,9 @@ ROLES_BYTES = threshold(1 << 16, "bytes of a chunk of a CTA whose warps have rol
 """With CHAIN_PLACES of them in shared memory an SM holds one CTA."""
 ROLES_REGISTERS = threshold(64, "registers of a thread", sittings.SCAN_ROLES)
 """The states of the elements that a writer has at a time."""
-ROLES_ROWS = threshold(16, "rows", sittings.SCAN_ROLES)
+ROLES_ROWS = threshold(64, "rows", sittings.SCAN_ROLES)
 """With more rows than these, the chunks before a CTA's own have long left their states."""
-ROLES_CHUNKS = threshold(1, "chunks of an SM", sittings.SCAN_ROLES)
+ROLES_CHUNKS = threshold(1.75, "chunks of an SM", sittings.SCAN_ROLES)
 """With fewer chunks than these, none is on its way while another one waits."""
 LEAST_WARPS = 8
 """Of a CTA whose warps have roles: three that copy, leave and look, one that makes, and as many that write."""
@@ -168,7 +168,12 @@ def _serves_roles(task: Task, plan: Plan) -> bool:
     """Whether the warps of a CTA may have roles: a row has several chunks, which are copied in bulk."""
     rows = [i for i in elements_of(task) if i < len(task.program.inputs)]
     kinds = accesses(task, "reduced", plan.vector)[: len(task.program.inputs)]
-    in_bulk = all(accesses(task, "reduced", max(1, BULK // task.operand_type(i).itemsize))[i] in IN_BULK for i in rows)
+    items = [task.operand_type(i).itemsize for i in rows]
+    units = [plan.vector if kinds[i] == "shifted" else max(1, BULK // t) for i, t in zip(rows, items, strict=True)]
+    in_bulk = all(
+        accesses(task, "reduced", unit)[i] in IN_BULK and unit * item % BULK == 0
+        for i, item, unit in zip(rows, items, units, strict=True)
+    )
     whole = plan.fast == "reduced" and plan.lanes == WARP and plan.slots == 1 and len(task.geometry.reduced) == 1
     fits = whole and task.target.has_bulk_copies and in_bulk and set(kinds) <= {*IN_BULK, "kept", "number"}
     return fits and bool(rows) and _launch(task, plan).split > 1
