@@ -40,14 +40,16 @@ CTA_WARPS = threshold(4, "warps of a CTA", sittings.SCANS)
 """If rows have fewer, a CTA has several of them."""
 WIDTH = threshold(128, "bytes of a row of a strip", sittings.SCANS)
 """Neighbouring columns of a CTA whose columns have several chunks: whole lines of the cache."""
-ROLES_WARPS = threshold(16, "warps of a CTA whose warps have roles", sittings.SCAN_ROLES)
-"""Half of them write, and five make states."""
+ROLES_WARPS = threshold(32, "warps of a CTA whose warps have roles", sittings.SCAN_ROLES)
+"""Half of them write, and all but three of the others make states."""
 ROLES_BYTES = threshold(1 << 16, "bytes of a chunk of a CTA whose warps have roles", sittings.SCAN_ROLES)
 """With CHAIN_PLACES of them in shared memory an SM holds one CTA."""
-ROLES_REGISTERS = threshold(64, "registers of a thread", sittings.SCAN_ROLES)
-"""The states of the elements that a writer has at a time."""
-ROLES_ROWS = threshold(64, "rows", sittings.SCAN_ROLES)
+ROLES_REGISTERS = threshold(32, "registers of a thread", sittings.SCAN_ROLES)
+"""The states of the elements that a writer has at a time, of 64 registers."""
+ROLES_ROWS = threshold(128, "rows", sittings.SCAN_ROLES)
 """With more rows than these, the chunks before a CTA's own have long left their states."""
+ROLES_PARTS = threshold(64, "chunks of a row", sittings.SCAN_ROLES)
+"""Of so many, a CTA waits for some."""
 ROLES_CHUNKS = threshold(1.75, "chunks of an SM", sittings.SCAN_ROLES)
 """With fewer chunks than these, none is on its way while another one waits."""
 LEAST_WARPS = 8
@@ -188,7 +190,7 @@ def _with_roles(task: Task, plan: Plan, notes: Notes) -> Plan:
     held = floor2(max(1, min(NARROWEST, accesses_held, ROLES_REGISTERS // (plan.vector * _registers(task)))))
     found = replace(plan, warps=ROLES_WARPS, warps_kept=1, held=held, persistent=1)
     run = _launch(task, found)
-    if run.tiles * run.split < ROLES_CHUNKS * task.sms:
+    if run.split < ROLES_PARTS or run.tiles * run.split < ROLES_CHUNKS * task.sms:
         return plan
     notes.because("few long rows: CTAs stay, and warps copy, combine, look back and write at a time", "persistent")
     return found
