@@ -81,6 +81,7 @@ from ..compiler.ir.dialect.base import element
 from ..compiler.ir.mlir import arith, ir, llvm
 from ..compiler.ir.uniform_fragments import known
 from .math.arithmetic import Builder, intrinsic
+from .math.counted_division import divide_by_counts
 from .math.error_function import erf
 from .math.exponential import cosh, exp, exp2, expm1, sinh, tanh
 from .math.inverse_trigonometric import acos, asin, atan, atan2
@@ -183,6 +184,7 @@ comparison then suffices, where LLVM also checks for NaN and, in f64, for the si
 
 
 def _run(module: Any) -> None:
+    divide_by_counts(module)
     for op in find_any(module, [*_SHORT, *_LONG]):
         with before(op):
             replace(op, [_expanded(op)])

@@ -265,3 +265,36 @@ gpu.module @old attributes {fold.target = "sm_75"} {
     return %y : f32
   }
 }
+
+// -----
+
+// Quotients by one count share its reciprocal: a product, what it has too much, and one rounding of both.
+// CHECK-LABEL: func.func @means
+func.func @means(%x: f32, %y: f32, %n: i32) -> (f32, f32) {
+  // CHECK:         %[[N:.*]] = arith.sitofp
+  // CHECK:         %[[R:.*]] = arith.divf %{{.*}}, %[[N]] : f32
+  // CHECK:         %[[Q:.*]] = arith.mulf %{{.*}}, %[[R]] : f32
+  // CHECK:         %[[EXCESS:.*]] = llvm.call_intrinsic "llvm.fma"(%[[Q]], %[[N]], %{{.*}})
+  // CHECK:         %[[MINUS:.*]] = arith.negf %[[EXCESS]] : f32
+  // CHECK:         %[[BETTER:.*]] = llvm.call_intrinsic "llvm.fma"(%[[MINUS]], %[[R]], %[[Q]])
+  // CHECK:         arith.select %{{.*}}, %[[BETTER]], %[[Q]] : f32
+  // CHECK:         return
+  %wide = arith.extsi %n : i32 to i64
+  %count = arith.sitofp %wide : i64 to f32
+  %a = arith.divf %x, %count : f32
+  %b = arith.divf %y, %count : f32
+  return %a, %b : f32, f32
+}
+
+// -----
+
+// One quotient is divided, and so is one by a value that is no count.
+// CHECK-LABEL: func.func @one_mean
+func.func @one_mean(%x: f32, %y: f32, %n: i32) -> (f32, f32) {
+  // CHECK-NOT:     llvm.fma
+  // CHECK:         return
+  %count = arith.sitofp %n : i32 to f32
+  %a = arith.divf %x, %count : f32
+  %b = arith.divf %a, %y : f32
+  return %a, %b : f32, f32
+}

@@ -193,9 +193,10 @@ func.func @layer_norm(%x: tensor<?x?xf32>, %w: tensor<?x?xf32>, %b: tensor<?x?xf
 // MEETING-NOT:      shfl.sync
 // MEETING-NOT:      bar.sync
 
-// A division for the mean, one for the variance, and a reciprocal for the square root; none for an element.
+// The mean and the variance are products with one reciprocal of the count, and the square root has another; nothing is
+// divided for an element.
 //
-// DIVISIONS-COUNT-2: div.rn.f32
+// DIVISIONS:         rcp.rn.f32
 // DIVISIONS:         sqrt.rn.f32
 // DIVISIONS-NEXT:    rcp.rn.f32
 // DIVISIONS-NOT:     div.

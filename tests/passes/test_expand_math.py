@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_harness import compile_text, run_text
+from kernel_harness import Memory, compile_text, get, launch, put, run_text
 
 THREADS = 256
 WIDER = {"f32": np.float64, "f64": np.longdouble}
@@ -286,3 +286,48 @@ def test_remainders_are_exact(t: str) -> None:
     np.testing.assert_array_equal(found, expected)
     zero = expected == 0
     np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(expected[zero]))
+
+
+MEANS = f"""
+      gpu.module @device {{
+        gpu.func @kernel(%from: !llvm.ptr<1>, %to: !llvm.ptr<1>, %n: i32)
+            kernel attributes {{known_block_size = array<i32: {THREADS}, 1, 1>}} {{
+          %tid = gpu.thread_id x
+          %at = arith.index_cast %tid : index to i32
+          %where = llvm.getelementptr %from[%at] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, vector<2xf32>
+          %x = llvm.load %where : !llvm.ptr<1> -> vector<2xf32>
+          %count = arith.sitofp %n : i32 to f32
+          %both = vector.broadcast %count : f32 to vector<2xf32>
+          %mean = arith.divf %x, %both : vector<2xf32>
+          %y = arith.mulf %x, %x : vector<2xf32>
+          %second = arith.divf %y, %both : vector<2xf32>
+          llvm.store %mean, %where : vector<2xf32>, !llvm.ptr<1>
+          %there = llvm.getelementptr %to[%at] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, vector<2xf32>
+          llvm.store %second, %there : vector<2xf32>, !llvm.ptr<1>
+          gpu.return
+        }}
+      }}"""
+
+
+def test_quotients_by_a_count_are_rounded_as_a_division_rounds_them() -> None:
+    rng, module = np.random.default_rng(3), compile_text(MEANS)
+    ends = [0.0, -0.0, np.inf, -np.inf, np.nan, 3e38, -3e38, 2e-38, 1e-30]
+    for n in (1, 3, 7, 10, 1000, 4097, 1234567, (1 << 21) - 1, *rng.integers(1, 1 << 21, 24)):
+        x = np.ldexp(rng.standard_normal(2 * THREADS).astype(np.float32), rng.integers(-60, 60, dtype=np.int32))
+        x[: len(ends)] = ends
+        memory = Memory()
+        at = [put(memory, a) for a in (x, x)]
+        launch(module, "kernel", (1, 1, 1), (THREADS, 1, 1), [*at, int(n)], memory)
+        with np.errstate(all="ignore"):
+            for where, dividend in zip(at, (x, x * x), strict=True):
+                exact, found = dividend / np.float32(n), get(memory, where, x.shape, x.dtype)
+                normal = ~(np.abs(exact) < 2.0**-126) | (dividend == 0)
+                np.testing.assert_array_equal(found[normal], exact[normal])
+                np.testing.assert_array_equal(np.signbit(found[found == 0]), np.signbit(dividend[found == 0]))
+
+
+def test_quotients_of_no_elements_are_those_of_zero() -> None:
+    memory, module = Memory(), compile_text(MEANS)
+    at = [put(memory, np.tile(np.array([0.0, 1.0], np.float32), THREADS)) for _ in range(2)]
+    launch(module, "kernel", (1, 1, 1), (THREADS, 1, 1), [*at, 0], memory)
+    np.testing.assert_array_equal(get(memory, at[0], (2,), np.float32), [np.nan, np.inf])
