@@ -46,6 +46,11 @@ def _check(
     return choice
 
 
+def test_rows_in_pairs_of_which_the_last_lacks_one() -> None:
+    choice = _check((3, 5000), 1, "resident=grid,warps=1,warps_kept=2,held=1,in_registers=2,unroll=1")
+    assert (choice.plan.slots, choice.run.tiles) == (2, 2)
+
+
 @pytest.mark.parametrize("parts", PARTS)
 @pytest.mark.parametrize("columns", [2, 9001])
 @pytest.mark.parametrize(("spare", "begin", "dtype"), [(0, 0, np.float32), (3, 1, np.float32), (3, 1, np.float16)])

@@ -36,6 +36,13 @@ KEPT_FROM = threshold(96 << 20, "bytes of all rows", sittings.LONG_IN_GRID)
 """Of so many of these rows the L2 cache is told to keep KEPT_BYTES, since it cannot hold all that is walked again."""
 KEPT_BYTES = threshold(32 << 20, "bytes of all rows", sittings.LONG_IN_GRID)
 """More is lost before it is read again."""
+PAIR = threshold(2, "rows of a CTA", sittings.ROWS_IN_PAIRS)
+"""Warps of as many rows share a CTA where weights lie along PAIRED_FROM of aligned rows: they read the same columns, so
+that weights come from the L2 cache once for all."""
+PAIRED_FROM = threshold(48 << 20, "bytes of all rows", sittings.ROWS_IN_PAIRS)
+"""Fewer are as fast alone."""
+LEAST_ODD = threshold(7, "rows", sittings.ROWS_IN_PAIRS)
+"""An odd number of rows has pairs from here on: the last one lacks a row."""
 UNROLL = threshold(4, "accesses in flight", sittings.GRID_ROWS)
 """Of a thread that walks what does not wait in shared memory."""
 CACHED = threshold(24 << 20, "bytes", sittings.GRID_ROWS)
@@ -73,6 +80,8 @@ LEAST_OTHERS = threshold(16 << 20, "bytes of all rows", sittings.GRID_ROWS)
 """Of other rows without weights, and of columns of narrow elements."""
 LONG_ANYWHERE = threshold(15 << 20, "bytes of a row", sittings.LARGE_CLUSTERS)
 """Of rows that begin anywhere: shorter ones are faster in the L2 cache."""
+LONG_COMPUTED = threshold(3 << 19, "bytes of a row", sittings.ROWS_IN_PAIRS)
+"""The same where nothing else lies along them, and elements take more than LIGHT instructions."""
 LEAST_ANYWHERE = threshold(48 << 20, "bytes of all rows", sittings.LARGE_CLUSTERS)
 """Of rows without weights that begin anywhere: groups of accesses at both ends of a walk have masks."""
 LEAST_COMPUTED = threshold(24 << 20, "bytes of all rows", sittings.GRID_ROWS)
@@ -112,14 +121,16 @@ def _slow(task: Task, plan: Plan, *, by_columns: bool, cached: bool) -> str:
         return "wider elements were not measured"
     found = accesses(task, plan.fast, plan.vector)
     kinds, weighted = {found[i] for i in rows}, REDUCED in task.program.input_spaces
-    long = bytes_of(task) >= LONG_ANYWHERE * task.geometry.n_kept
+    computed = not weighted and instructions(task.program) > LIGHT
+    long = bytes_of(task) >= (LONG_COMPUTED if computed else LONG_ANYWHERE) * task.geometry.n_kept
     anywhere = kinds == {"shifted"} and long and are_whole(task, plan) and not (weighted and is_narrow(task))
     if not (kinds == {"aligned"} or anywhere) or (by_columns and columns.vector_of(task) < plan.vector):
         return "rows that begin anywhere are faster otherwise"
     if by_columns and is_narrow(task) and not _has_few_states(task) and instructions(task.program) > LIGHT:
         return "narrow elements of columns compute for longer than a second read takes"
     run = launch(task, plan)
-    used = run.tiles * run.split * task.geometry.n_kept / (run.tiles * plan.slots) / ctas(task)
+    filled = task.geometry.n_kept / (run.tiles * plan.slots) if by_columns else 1  # a CTA may lack a row of two
+    used = run.tiles * run.split * filled / ctas(task)
     if used < FILLED:
         return f"{used:.0%} of {ctas(task)} CTAs would have work"
     nbytes = bytes_of(task)
@@ -185,7 +196,16 @@ def _weights(task: Task) -> int:
 
 def _of_rows(task: Task) -> Plan:
     """The plan of rows whose elements follow each other."""
-    return Plan("reduced", "interleaved", vector_of(task, "reduced"), UNROLL, WARP, WARPS, resident="grid")
+    vector, kept = vector_of(task, "reduced"), PAIR if _are_paired(task) else 1
+    return Plan("reduced", "interleaved", vector, UNROLL, WARP, WARPS // kept, kept, resident="grid")
+
+
+def _are_paired(task: Task) -> bool:
+    """Whether two rows share a CTA, and with it their weights."""
+    rows, found = task.geometry.n_kept, accesses(task, "reduced", vector_of(task, "reduced"))
+    whole = rows % PAIR == 0 or rows >= LEAST_ODD
+    aligned = all(found[i] == "aligned" for i in elements_of(task))
+    return _weights(task) > 0 and whole and aligned and bytes_of(task) >= PAIRED_FROM
 
 
 def _of_columns(task: Task, abreast: int) -> Plan:
@@ -208,7 +228,7 @@ def _kept(task: Task, plan: Plan) -> Plan:
         if not heavy and nbytes > ctas(task) * limit + CACHED:
             plan = replace(plan, in_registers=_in_registers(task, plan))
         if heavy and nbytes >= MANY_BYTES:
-            plan = replace(plan, warps=MANY_WARPS)
+            plan = replace(plan, warps=MANY_WARPS // plan.warps_kept)
         if heavy and nbytes >= KEPT_FROM:
             plan = replace(plan, in_cache=KEPT_BYTES // (ctas(task) * plan.threads * _access(task, plan)))
     if plan.fast == "kept" and nbytes > ctas(task) * limit + CACHED:

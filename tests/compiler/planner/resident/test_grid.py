@@ -11,6 +11,7 @@ import pytest
 
 from warpfold.compiler.dtypes import F16, F32, DType
 from warpfold.compiler.errors import PlanError
+from warpfold.compiler.planner.resident import grid
 from warpfold.compiler.planner.resident.choose import choose
 from warpfold.compiler.program.graph import Program
 from warpfold.compiler.target import TARGETS
@@ -112,6 +113,9 @@ def test_long_rows_that_begin_anywhere_are_shared() -> None:
     ):
         x = _long((rows, columns))
         assert _is_shared(_scaled(), [x, x]) == waits
+    for columns, waits in ((M - 1, True), (M // 4 - 1, False)):  # elements that compute for longer
+        x = _long((16 * M // columns, columns))
+        assert _is_shared(softmax(), [x, x]) == waits
     found = _choice(_scaled(), (1, 16 * M - 1))
     assert (found.plan.in_registers, found.facts.access) == (0, ("shifted",))
 
@@ -120,6 +124,24 @@ def test_weights_count_with_the_rows() -> None:
     for columns, waits in ((8 * M, True), (12 * M, False)):
         x, w = _long((2, columns)), _long((1, columns))
         assert _is_shared(layer_norm(), [x, w, w, x]) == waits
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "kept"),
+    [
+        (64, M // 4, 2),
+        (7, 2 * M, 2),
+        (4, 4 * M, 2),
+        (3, 4 * M, 1),
+        (16, M // 2, 1),
+    ],  # the last ones: one row lacks, few
+)
+def test_pairs_of_rows_share_a_cta_and_their_weights(rows: int, columns: int, kept: int) -> None:
+    x, w = _long((rows, columns)), _long((1, columns))
+    plan = choose(task_of(layer_norm(), [x, w, w, x], (0,), H100)).plan
+    assert (plan.resident, plan.warps_kept, plan.warps * kept) == ("grid", kept, grid.WARPS)
+    alone = choose(task_of(_scaled(), [x, x], (0,), H100), "resident=grid").plan
+    assert alone.warps_kept == 1
 
 
 def _thrice(t: DType = F32) -> Program:
