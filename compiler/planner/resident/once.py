@@ -24,6 +24,8 @@ FILLED = threshold(0.95, "CTAs per SM", sittings.GATHERED_ONCE)
 """Rows that have these in clusters of two, but fewer alone, have CTAs of WIDE warps in such clusters."""
 FEW = threshold(2, "rows per SM", sittings.GATHERED_ONCE)
 """Fewer rows have clusters of two: SMs have equal shares of them."""
+WIDEST_BLOCK = threshold(32, "warps of a CTA", sittings.ROWS_IN_PAIRS)
+"""Of rows that have such clusters of two, if no SM has two of their CTAs: one needs many bytes in flight."""
 WIDE = threshold(16, "warps of a CTA", sittings.GATHERED_ONCE)
 """Of many rows of narrow elements, each of which has one CTA: these compute more for each byte, and meet seldom."""
 MANY = threshold(4, "rows per SM", sittings.GATHERED_ONCE)
@@ -71,7 +73,9 @@ def _block(task: Task) -> tuple[int, int]:
     """The warps of a CTA, and the CTAs of a cluster."""
     rows, sms = task.geometry.n_kept, task.machine
     if rows < sms:
-        return (WIDE, 2) if 2 * rows >= FILLED * sms else (WARPS, PORTABLE_CLUSTER)
+        if 2 * rows < FILLED * sms:
+            return WARPS, PORTABLE_CLUSTER
+        return WIDEST_BLOCK if 2 * rows <= sms else WIDE, 2
     if rows < FEW * sms:
         return WARPS, 2
     if _widest(task) <= NARROW:

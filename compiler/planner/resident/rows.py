@@ -46,6 +46,15 @@ WIDE_ROWS = threshold(0.75, "rows per SM", sittings.WIDE_ROWS)
 """From here to one row per SM. Fewer rows have several SMs each, and so clusters."""
 SOME_ROWS = threshold(0.35, "rows per SM", sittings.WIDE_ROWS)
 """From here on if a thread keeps HELD accesses at most: clusters gain less, and meet through other SMs."""
+SHARED_FROM = threshold(2048, "accesses of a row", sittings.ROWS_IN_PAIRS)
+"""Longer rows of narrow elements that begin anywhere wait in shared memory: threads that keep nine accesses each, of
+which the ends cut two, have too many registers."""
+READ_FROM = threshold(1500, "elements of a row", sittings.ROWS_IN_PAIRS)
+"""From here on rows of words that begin anywhere wait in shared memory where nothing is written for their elements."""
+READ_BY_MORE = threshold(3000, "elements of a row", sittings.ROWS_IN_PAIRS)
+"""From here on eight warps share such a row; four share shorter ones."""
+MANY_ROWS = threshold(4, "rows per SM", sittings.ROWS_IN_PAIRS)
+"""Fewer rows wait in registers: a copy takes longer than what it saves."""
 SINGLY_FROM = threshold(1500, "elements of a row", sittings.SINGLY)
 """From here on rows of words that begin anywhere are read by single elements, which no end cuts, where two arrays
 are read and one is written: with more arrays a thread lacks the registers."""
@@ -60,6 +69,10 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     if threads:
         return _kept(1, task.geometry.n_reduced, threads, notes)
     count = count_of(task, vector)
+    if sizes := _in_shared_memory(task, vector, count):
+        found = shared_rows.plan(task, vector, count, notes, sizes)
+        if found:
+            return found
     if count <= ROW_THREADS * MOST:
         return _kept(vector, count, _threads(task, count), notes)
     if _has_an_sm(task, vector, count):
@@ -78,6 +91,26 @@ def _reading_singly(task: Task, vector: int) -> int:
         return 0
     threads = SINGLY.at(n) or 0
     return threads if task.geometry.n_kept * threads >= FILLING * task.machine else 0
+
+
+def _in_shared_memory(task: Task, vector: int, count: int) -> tuple[int, ...]:
+    """The warps to choose from of a CTA whose row of ``count`` accesses begins anywhere; none where registers hold it.
+
+    A copy does not care where a row begins, and the registers of its accesses are free while they are under way.
+    """
+    own, narrow, program = elements_of(task), vector * NARROW_RUNS >= WIDEST, task.program
+    if task.is_portable or task.few or has_bits(task) or task.geometry.n_kept < MANY_ROWS * task.machine:
+        return ()
+    if program.side or program.section or sum(i < len(program.inputs) for i in own) != 1:
+        return ()
+    if len(task.geometry.reduced) > 1 or "shifted" not in accesses(task, "reduced", vector):
+        return ()
+    if narrow and SHARED_FROM < count <= ROW_THREADS * MOST:
+        return (ROW_THREADS // WARP,)
+    reads = len(own) == 1 and vector * task.operand_type(own[0]).itemsize == WIDEST
+    if reads and not narrow and task.geometry.n_reduced >= READ_FROM and count <= ROW_THREADS * MOST:
+        return (ROW_THREADS // WARP if task.geometry.n_reduced >= READ_BY_MORE else ROW_THREADS // WARP // 2,)
+    return ()
 
 
 def _kept(vector: int, count: int, threads: int, notes: Notes) -> Plan:

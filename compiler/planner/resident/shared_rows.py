@@ -84,8 +84,11 @@ class Block(NamedTuple):
     occupancy: Occupancy
 
 
-def plan(task: Task, vector: int, count: int, notes: Notes) -> Plan | None:
-    """The plan of rows of ``count`` accesses of ``vector`` elements; None where they are too long for a cluster."""
+def plan(task: Task, vector: int, count: int, notes: Notes, alone: Sequence[int] = ()) -> Plan | None:
+    """The plan of rows of ``count`` accesses of ``vector`` elements; None where they are too long for a cluster.
+
+    ``alone`` are the warps to choose from of a CTA that has a row for itself.
+    """
     inputs = [i for i in elements_of(task) if i < len(task.program.inputs)]
     each = vector * sum(task.operand_type(i).itemsize for i in inputs)
     nbytes = count * each
@@ -99,7 +102,7 @@ def plan(task: Task, vector: int, count: int, notes: Notes) -> Plan | None:
         cluster = min(largest, max(WEIGHTED_CTAS, ceil2(ceil(nbytes / WEIGHTED_PART))))
         block = _block(task, vector, count, cluster, each, (in_cluster,))
     else:
-        alone = (IN_SECTIONS,) if task.program.section else BLOCKS
+        alone = alone or ((IN_SECTIONS,) if task.program.section else BLOCKS)
         cluster, block = 1, _block(task, vector, count, 1, each, alone)
         if largest > 1 and block and _least(task, vector, 1) <= block.occupancy.ctas < LEAST_CTAS:
             block = _block(task, vector, count, 1, each, (in_cluster,))  # which need more registers than REGISTERS

@@ -30,6 +30,12 @@ from .accesses import accesses, across_rows, elements_of
 
 HELD = threshold(40, "elements of a row that a thread keeps", sittings.TILED_ROWS)
 """A row gets as few threads, a power of two, as keep it in this many elements each."""
+HELD_OF_SCALED = threshold(64, "elements of a row that a thread keeps", sittings.ROWS_IN_PAIRS)
+"""Replaces HELD where a result has a value for each row, such as a scale, and warps would share one."""
+HELD_OF_MANY = threshold(49, "elements of a row that a thread keeps", sittings.ROWS_IN_PAIRS)
+"""Replaces HELD where a row would have more than MANY threads."""
+MANY = threshold(256, "threads of a row", sittings.ROWS_IN_PAIRS)
+"""An SM has registers for few CTAs of more."""
 HELD_APART = threshold(16, "elements of a row that a thread keeps", sittings.GROUPED_ROWS)
 """The same where rows are in groups, in which their elements lie apart."""
 WARPS_KEPT = threshold((4, 2, 8, 1, 16), "warps of a CTA, in the order of choice", sittings.TILED_ROWS)
@@ -150,12 +156,12 @@ def _plan(task: Task, own: tiles.Groups) -> Plan | None:
     Where rows of wide elements are dense and alike in all arrays, lanes do not wait for each other at the banks.
     """
     n, apart = task.geometry.n_reduced, own.rows > 1
-    threads = ceil2(ceil(n / HELD))
+    threads = _threads(task, n, apart=apart)
     across = bool(_across(task))
     if across and threads > ACROSS:
         return None
     fast: Axis = "kept" if apart or across or _has_values_of_rows(task) else "reduced"
-    if threads > WARP:
+    if ceil2(ceil(n / HELD)) > WARP:
         return (_waiting(task, own) if apart else None) or _tiled(task, own, _shape(n, fast, WARP, threads // WARP, 1))
     threads = max(threads, min(WARP, ceil2(ceil(n / HELD_APART)))) if apart else threads
     sizes = {(u.stride, task.operand_type(i).itemsize) for i, u in own.units.items()}
@@ -172,6 +178,15 @@ def _plan(task: Task, own: tiles.Groups) -> Plan | None:
         if plans and min(waiting) <= (1 if free else MOST_WAITS):
             return plans[waiting.index(min(waiting))]
     return (_waiting(task, own) or _large(task, own)) if apart else None
+
+
+def _threads(task: Task, n: int, *, apart: bool) -> int:
+    """The threads that keep a row of ``n`` elements, which lie ``apart`` where rows are in groups."""
+    threads = ceil2(ceil(n / HELD))
+    if threads > MANY:
+        return ceil2(ceil(n / HELD_OF_MANY))
+    scaled = threads > WARP and _has_values_of_rows(task) and not apart
+    return ceil2(ceil(n / HELD_OF_SCALED)) if scaled else threads
 
 
 def _large(task: Task, own: tiles.Groups) -> Plan | None:

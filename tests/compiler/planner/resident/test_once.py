@@ -43,6 +43,7 @@ def _rows(rows: int, columns: int, t: str = "f32") -> tuple[Any, Any]:
         (4096, 32768, "f64", 8, 4),
         (150, 131072, "bf16", 8, 2),  # more rows than SMs, but fewer than two for each
         (100, 131072, "f32", 16, 2),
+        (64, 131072, "f32", 32, 2),  # each SM has one CTA
         (30, 131072, "f32", 8, 8),
     ],
 )

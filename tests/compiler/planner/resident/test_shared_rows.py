@@ -112,3 +112,22 @@ def test_large_clusters_hold_no_words_that_begin_anywhere() -> None:
     """Their accesses have masks each; halves are walked in a loop."""
     found = [_choice(1024 * 1024 // t.itemsize - 1, "sm_90a", weights=False, t=t).plan for t in (F32, F16)]
     assert [p.cluster for p in found] == [1, 16]
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "warps"), [(2049, 4000, 4), (8191, 4000, 8), (1001, 4000, 0), (5001, 400, 0)]
+)
+def test_rows_of_words_that_begin_anywhere_and_of_which_nothing_is_written(columns: int, rows: int, warps: int) -> None:
+    """They wait in shared memory where there are many of them."""
+    shapes = ((rows, columns), "f32"), ((rows,), "i64")
+    how = {"reduction": "none"}
+    (plan,) = (s.prepared.choice.plan for s in wf.cross_entropy._planned(shapes, how, "sm_90a").prepared.steps)
+    assert (plan.resident, plan.warps * (plan.resident == "shared")) == ("shared" if warps else "registers", warps)
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "resident"), [(16_385, 2000, "shared"), (16_385, 500, "registers"), (16_384, 2000, "registers")]
+)
+def test_long_rows_of_halves_that_begin_anywhere(columns: int, rows: int, resident: str) -> None:
+    plan = _choice(columns, "sm_90a", weights=False, rows=rows, t=F16).plan
+    assert (plan.resident, plan.warps) == (resident, 8)

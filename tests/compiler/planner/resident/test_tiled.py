@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import warpfold as wf
 from warpfold.compiler.dtypes import F16, F32
 from warpfold.compiler.plan.abi import waiting_bytes
 from warpfold.compiler.plan.plan import STATIC_TILE, Plan
@@ -135,6 +136,17 @@ def test_long_rows_of_words_with_weights_go_through_a_tile() -> None:
     assert found.plan.tile_bytes
     assert found.facts.access == ("tile", "aligned", "aligned")  # weights at constant distances
     assert found.facts.stores == ("tile", "kept")
+
+
+@pytest.mark.parametrize(("columns", "threads"), [(10_001, 256), (12_501, 256), (13_001, 512)])
+def test_a_row_has_more_threads_than_a_cta_of_eight_warps_only_if_it_must(columns: int, threads: int) -> None:
+    assert _choice(MANY, columns).plan.threads == threads
+
+
+@pytest.mark.parametrize(("columns", "warps"), [(1283, 1), (2047, 1), (3001, 2), (7001, 4)])
+def test_a_warp_has_more_elements_of_rows_that_have_a_scale(columns: int, warps: int) -> None:
+    steps = wf.quantize._planned([((MANY, columns), "bf16")], {"axis": -1}, "sm_90a").prepared.steps
+    assert [(s.prepared.choice.plan.warps, s.prepared.choice.plan.warps_kept) for s in steps] == [(warps, 1)]
 
 
 @pytest.mark.parametrize("columns", range(2, 400, 7))
