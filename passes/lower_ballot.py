@@ -67,22 +67,47 @@ from __future__ import annotations
 from typing import Any
 
 from ..compiler.driver.pipeline import Pass
-from ..compiler.ir.build import before, find, i32, replace
+from ..compiler.ir.build import before, find_each, i32, replace
 from ..compiler.ir.combine import elements, width
 from ..compiler.ir.dialect.base import str_attr
 from ..compiler.ir.lane_exchange import exchange, lane_id
-from ..compiler.ir.mlir import arith, nvvm
+from ..compiler.ir.mlir import arith, llvm, nvvm
 from ..compiler.plan.fields import WORDS
 from ..compiler.program.bit_arrays import WORD
 from ..compiler.target import WARP
 from .words.truths import as_bits
 
+OPS = ("fold.ballot", "fold.bit_transpose")
+
 
 def _run(module: Any) -> None:
-    for op in find(module, "fold.ballot"):
+    found = find_each(module, OPS)
+    for op in found["fold.ballot"]:
         with before(op):
             default = "ballot" if width(op.operands[0].type) == 1 else "shuffle"
             replace(op, [_word(op.operands[0], str_attr(op, "word", WORDS) if "word" in op.attributes else default)])
+    for op in found["fold.bit_transpose"]:
+        with before(op):
+            replace(op, [_turned(op.operands[0])])
+
+
+def _turned(word: Any) -> Any:
+    """The lane's column of the square of bits that the words of all lanes are.
+
+    Squares of half the size change places across the diagonal, in each quarter then those of a quarter, and so on. A
+    lane keeps one half of each of its groups of bits, and takes the other one from its neighbour's, rotated.
+    """
+    lane, every = lane_id(), (1 << WORD) - 1
+    for log in reversed(range(WORD.bit_length() - 1)):
+        step = 1 << log
+        low = every // ((1 << 2 * step) - 1) * ((1 << step) - 1)  # the lower half of each group
+        upper = arith.cmpi(arith.CmpIPredicate.ne, arith.andi(lane, i32(step)), i32(0))
+        kept = arith.select(upper, i32(-1 - low), i32(low))
+        others = exchange(word, i32(step))
+        moved = llvm.intr_fshl(others, others, arith.select(upper, i32(WORD - step), i32(step)))
+        taken = arith.andi(moved, arith.xori(kept, i32(-1)))
+        word = arith.ori(arith.andi(word, kept), taken)
+    return word
 
 
 def _word(mask: Any, how: str) -> Any:
@@ -134,4 +159,4 @@ def _members(lanes: int) -> Any:
     return i32(-1) if lanes == WARP else arith.shli(i32((1 << lanes) - 1), _first(lanes))
 
 
-PASS = Pass("lower-ballot", _run, ("fold.ballot",), "put the truth values of a word together", stage=True)
+PASS = Pass("lower-ballot", _run, OPS, "put the truth values of a word together", stage=True)

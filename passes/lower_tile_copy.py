@@ -6,6 +6,9 @@ most one at each end. A run of no elements is not touched, wherever it begins. I
 zeros follow it. If the run is the CTA's ``own``, an access that would leave the run is copied element by element, and
 the others go by ``cp.async`` on targets that have it: a thread waits for those of all copies behind the last one.
 
+A ``fold.tile_rows`` has such a run in each row (``access/tile_parts.py``). Accesses of one part are beside each other;
+threads wait for their own ones at the ``fold.arrived``.
+
 Threads find an element by its index in the array. The op returns address 0 of shared memory and the origin, which is
 the index of the element that would lie there: element i lies (i - origin) elements behind it.
 
@@ -121,7 +124,8 @@ from ..compiler.ir.attributes import target_of
 from ..compiler.ir.build import (
     address,
     before,
-    find,
+    enclosing,
+    find_each,
     integer,
     kernel_module,
     load,
@@ -133,13 +137,27 @@ from ..compiler.ir.dialect.base import bool_attr, int_attr
 from ..compiler.ir.mlir import arith, ir, llvm, nvvm, scf
 from .access.boundaries import ACCESS, past_boundary
 from .access.tile_buffers import tile_buffer
+from .access.tile_parts import Parts
 
 IN_FLIGHT = 4
 """At most this many accesses are in flight a thread: 256 threads copy 16 KiB at a time."""
 
 
+OPS = ("fold.tile_copy", "fold.tile_rows")
+ARRIVED = "fold.arrived"
+FUNCTIONS = ("gpu.func", "func.func")
+
+
 def _run(module: Any) -> None:
-    ops = find(module, "fold.tile_copy")
+    found = find_each(module, (*OPS, ARRIVED))
+    waiting = {enclosing(op, *FUNCTIONS) for op in found["fold.tile_rows"] if Parts(op).is_async}
+    for op in found["fold.tile_rows"]:
+        replace(op, [Parts(op).copy()])
+    for op in found[ARRIVED]:
+        if enclosing(op, *FUNCTIONS) in waiting:
+            with before(op):
+                nvvm.cp_async_wait_group(0)
+    ops = found["fold.tile_copy"]
     last = {op.operation.block: number for number, op in enumerate(ops) if _is_async(op)}
     for number, op in enumerate(ops):
         with before(op):
@@ -266,4 +284,4 @@ class _Copy:
             scf.YieldOp([])
 
 
-PASS = Pass("lower-tile-copy", _run, ("fold.tile_copy",), "copy what a CTA reduces into shared memory")
+PASS = Pass("lower-tile-copy", _run, OPS, "copy what a CTA reduces into shared memory")

@@ -262,11 +262,12 @@ def _access(access: str, item: int, vector: int) -> str:
         return f"{item} bytes, one element a {of}"
     if access in OF_BITS:
         at_once = {"bits": f"{vector} bit(s) of a word", "bits_transposed": "a byte of bits along each row of a block"}
+        at_once["bits_exchanged"] = "bytes of bits along each row, which the CTA exchanges"
         return at_once.get(access, "single bits")
     if access == "gathered":
         return f"{item} bytes, at indices"
     if access == "exchanged":
-        return f"{item} bytes, single elements, which the CTA exchanges"
+        return "a part of its rows or columns for each CTA, whose threads exchange it"
     if access in ("strided", "tile_strided") or vector == 1:
         return f"{item} bytes, single elements"
     if access == "uniform":

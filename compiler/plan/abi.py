@@ -209,8 +209,7 @@ def waiting_bytes(plan: Plan, facts: Facts, inputs: Sequence[DType], run: Launch
         staged = (t.itemsize for t, kind in zip(inputs, facts.access, strict=True) if kind in IN_BULK)
         return CHAIN_PLACES * sum(staged) * plan.held * plan.threads * plan.vector
     if plan.exchanges:
-        kinds = zip(inputs, facts.access, strict=True)
-        return sum(tiles.exchange_bytes(plan, t.itemsize) for t, kind in kinds if kind == "exchanged")
+        return tiles.exchange_starts(plan, facts.access, facts.stores, [t.itemsize for t in inputs])[1]
     last = plan.held
     if run and (facts.walked or plan.resident == "grid"):
         last = min(last, -(-run.chunk // layout_of(plan).span("reduced")))

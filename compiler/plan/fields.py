@@ -13,14 +13,14 @@ Finish = Literal["cta", "last_block", "two_kernels", "atomic"]
 Meeting = Literal["shuffle", "serial", "interleaved", "sequential", "warp_sync", "unrolled"]
 Access = Literal[
     "aligned", "shifted", "unaligned", "period", "staggered", "strided", "tile", "tile_strided", "whole", "uniform",
-    "kept", "gathered", "number", "bits", "bits_across", "bits_strided", "bits_transposed", "transposed", "exchanged",
-    "reversed", "side", "section", "matrix",
+    "kept", "gathered", "number", "bits", "bits_across", "bits_strided", "bits_transposed", "bits_exchanged",
+    "transposed", "exchanged", "reversed", "side", "section", "matrix",
 ]  # fmt: skip
 IN_TILE: tuple[Access, ...] = ("tile", "tile_strided")
 """The accesses to elements that the CTA has copied into shared memory."""
-OF_BITS: tuple[Access, ...] = ("bits", "bits_across", "bits_strided", "bits_transposed")
+OF_BITS: tuple[Access, ...] = ("bits", "bits_across", "bits_strided", "bits_transposed", "bits_exchanged")
 """The accesses to elements that are bits of words: to all of an access at once, in one word or across two, to single
-ones, or to those of each row of a block."""
+ones, to those of each row of a block, or to those of columns that the threads of a CTA exchange."""
 IN_BULK: tuple[Access, ...] = ("aligned", "reversed", "shifted")
 """The accesses to elements that a scan may copy in bulk to shared memory."""
 TRANSPOSED: tuple[Access, ...] = ("transposed", "whole", "bits_transposed")

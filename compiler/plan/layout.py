@@ -329,7 +329,7 @@ def _along_two_axes(plan: Plan) -> tuple[Mode, ...]:
 
     Columns of staggered warps begin where the launch says, and so do the results of a CTA that copies their elements.
     """
-    blocked = plan.walk == "blocked"
+    blocked = plan.walk == "blocked" and not plan.exchanges
     taken: Axis = "piece" if plan.walk == "runs" else "reduced"
     unit: Unit = "piece" if blocked and not plan.held else ""
     slots = plan.warps_kept * plan.lanes_kept * plan.vector_kept

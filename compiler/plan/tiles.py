@@ -14,6 +14,7 @@ from itertools import pairwise
 from math import gcd, prod
 
 from ..dtypes import BIT, NUMBER, DType
+from ..program.bit_arrays import BYTE, WORD
 from ..space.geometry import Dim, Geometry
 from .plan import Plan
 
@@ -22,23 +23,87 @@ EDGE, BEYOND = 32, 32
 that threads cut vectors out of."""
 SECTOR = 32
 """Bytes that memory writes at once."""
-BANK = 4
-"""Bytes of a word of shared memory."""
+ACCESS = 16
+"""Bytes of the widest access to shared memory."""
 DENSE = 0.75
 """The part of a unit's bytes that must be elements; a copy also reads the gaps."""
 
 
-def exchange_pitch(plan: Plan, item: int) -> int:
-    """The distance from one column of a CTA's block in shared memory to the next, in elements of ``item`` bytes.
+def parts_pitch(length: int, item: int) -> int:
+    """The bytes from one row of a tile to the next, if parts of ``length`` elements each begin at a boundary."""
+    return length * item + ACCESS
 
-    It is a word longer than a column, so that elements beside each other in a row lie in different banks.
+
+def parts_bytes(parts: int, length: int, item: int, skew: int) -> int:
+    """The bytes of so many parts of rows: after each ``skew`` of them one access is left out.
+
+    So threads that read the same element of rows ``skew`` apart read different banks.
     """
-    return plan.held * plan.positions + max(1, BANK // item)
+    return parts * parts_pitch(length, item) + -(-parts // skew) * ACCESS
 
 
-def exchange_bytes(plan: Plan, item: int) -> int:
-    """The bytes of shared memory of a CTA's block of elements of ``item`` bytes."""
-    return -(-(plan.slots * exchange_pitch(plan, item) * item) // EDGE) * EDGE + EDGE
+def early(plan: Plan, stores: Container[str]) -> int:
+    """By how many elements the columns of a CTA that exchanges arrays begin early at most, if results are ``stores``.
+
+    They begin at a boundary of two accesses, a sector of the widest elements.
+    """
+    return 2 * plan.vector - 1 if plan.exchanges and "shifted" in stores else 0
+
+
+def exchanged_parts(plan: Plan, stores: Container[str]) -> tuple[int, int]:
+    """How many rows a CTA copies of an input that lies across, and how many elements of each."""
+    return plan.slots + early(plan, stores), plan.held * plan.positions
+
+
+def exchange_bytes(plan: Plan, stores: Container[str], item: int) -> int:
+    """The bytes of shared memory of what a CTA copies of an input of elements of ``item`` bytes."""
+    return parts_bytes(*exchanged_parts(plan, stores), item, plan.vector)
+
+
+def mask_pitch(plan: Plan) -> int:
+    """The words from one row of bits of a CTA that exchanges such to the next: lanes read those of different banks."""
+    return plan.slots // WORD + 1
+
+
+def read_bits_pitch(plan: Plan) -> int:
+    """The same of bits that are read, which begin two accesses before the columns of the CTA: an odd number."""
+    return -(-(plan.slots + 2 * plan.vector) // WORD) | 1
+
+
+def _read_bits_bytes(plan: Plan) -> int:
+    """The bytes of shared memory of the bits of an input."""
+    nbytes = plan.held * plan.positions * read_bits_pitch(plan) * WORD // BYTE
+    return -(-nbytes // ACCESS) * ACCESS
+
+
+def _bits_bytes(plan: Plan) -> int:
+    """The bytes of shared memory of the bits of a result, in the order of rows and in that of columns."""
+    length = plan.held * plan.positions
+    turned = -(-plan.own // WORD) * WORD * length // BYTE
+    return -(-(length * mask_pitch(plan) * WORD // BYTE + turned) // ACCESS) * ACCESS
+
+
+def exchange_starts(
+    plan: Plan, access: Sequence[str], stores: Sequence[str], items: Sequence[int]
+) -> tuple[dict[int, int], int]:
+    """Where what a CTA exchanges of each operand begins in shared memory, and how many bytes all of it has."""
+    found, end = {}, 0
+    for i, kind in enumerate((*access, *stores)):
+        nbytes = 0
+        if kind == "exchanged":
+            nbytes = exchange_bytes(plan, stores, items[i])
+        elif kind == "bits_exchanged":
+            nbytes = _read_bits_bytes(plan) if i < len(access) else _bits_bytes(plan)
+        if nbytes:
+            found[i] = end
+        end += nbytes
+    return found, end
+
+
+def exchanging_ctas(plan: Plan, stores: Container[str], geometry: Geometry) -> int:
+    """The CTAs along the kept axis that exchange arrays: none has columns of two rows."""
+    rows = geometry.n_kept // max(1, geometry.columns)
+    return rows * -(-(geometry.columns + early(plan, stores)) // plan.own)
 
 
 @dataclass(frozen=True)

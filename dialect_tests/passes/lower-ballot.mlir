@@ -125,3 +125,26 @@ func.func @of_cut_bytes(%bytes: vector<8xi8>, %at: i32, %first: i32, %end: i32) 
   %word = "fold.ballot"(%mask) {word = "byte"} : (vector<8xi1>) -> i32
   return %word : i32
 }
+
+// A square of bits is turned in five steps: halves of words change places with the lane at the distance, which rotates
+// them, then quarters, and so on.
+// CHECK-LABEL: func.func @turned
+// CHECK-SAME:    (%[[WORD:.*]]: i32)
+func.func @turned(%word: i32) -> i32 {
+  // CHECK-DAG:  %[[LOW:.*]] = arith.constant 65535 : i32
+  // CHECK-DAG:  %[[HIGH:.*]] = arith.constant -65536 : i32
+  // CHECK:      %[[KEPT:.*]] = arith.select %[[UPPER:.*]], %[[HIGH]], %[[LOW]] : i32
+  // CHECK:      %[[OTHER:.*]], %{{.*}} = gpu.shuffle xor %[[WORD]], %c16_i32, %c32_i32 : i32
+  // CHECK:      %[[MOVED:.*]] = llvm.intr.fshl(%[[OTHER]], %[[OTHER]], %{{.*}})
+  // CHECK:      %[[REST:.*]] = arith.xori %[[KEPT]], %{{.*}} : i32
+  // CHECK:      %[[TAKEN:.*]] = arith.andi %[[MOVED]], %[[REST]] : i32
+  // CHECK:      %[[OWN:.*]] = arith.andi %[[WORD]], %[[KEPT]] : i32
+  // CHECK:      %[[HALVES:.*]] = arith.ori %[[OWN]], %[[TAKEN]] : i32
+  // CHECK:      gpu.shuffle xor %[[HALVES]], %c8_i32, %c32_i32 : i32
+  // CHECK:      gpu.shuffle xor %{{.*}}, %c4_i32, %c32_i32 : i32
+  // CHECK:      gpu.shuffle xor %{{.*}}, %c2_i32, %c32_i32 : i32
+  // CHECK:      gpu.shuffle xor %{{.*}}, %c1_i32, %c32_i32 : i32
+  // CHECK-NOT:  gpu.shuffle
+  %turned = "fold.bit_transpose"(%word) : (i32) -> i32
+  return %turned : i32
+}

@@ -177,3 +177,53 @@ gpu.module @device {
     return
   }
 }
+
+// Parts of rows: 64 halves of 271 rows are nine accesses each, from the boundary at or before the part on.
+// CHECK-LABEL: gpu.module @parts
+gpu.module @parts attributes {fold.target = "sm_90a"} {
+  // CHECK-LABEL: func.func @halves
+  // CHECK-SAME:    (%[[X:.*]]: !llvm.ptr<1>, %[[FIRST:.*]]: i32, %[[COUNT:.*]]: i32, %[[BEGIN:.*]]: i32, %[[END:.*]]: i32, %[[STRIDE:.*]]: i32, %[[EXTENT:.*]]: i32, %[[THREAD:.*]]: i32)
+  func.func @halves(%x: !llvm.ptr<1>, %first: i32, %count: i32, %begin: i32, %end: i32, %stride: i32, %extent: i32, %thread: i32) -> !llvm.ptr<3> {
+    // CHECK:      %[[TILE:.*]] = llvm.mlir.addressof @held_0 : !llvm.ptr<3>
+    // CHECK-NEXT: %[[LEFT:.*]] = arith.subi %[[END]], %[[BEGIN]] : i32
+    // CHECK-NEXT: scf.for %[[I:.*]] = %[[THREAD]] to %c2439_i32 step %c512_i32
+    // CHECK-NEXT:   %[[PART:.*]] = arith.divui %[[I]], %c9_i32 : i32
+    // CHECK-NEXT:   %[[WHOLE:.*]] = arith.muli %[[PART]], %c9_i32 : i32
+    // CHECK-NEXT:   %[[ACCESS:.*]] = arith.subi %[[I]], %[[WHOLE]] : i32
+    // CHECK-NEXT:   %[[ROW:.*]] = arith.addi %[[FIRST]], %[[PART]] : i32
+    // A row before the first one is none either.
+    // CHECK-NEXT:   arith.cmpi ult, %[[ROW]], %[[COUNT]] : i32
+    // CHECK:          %[[BYTES:.*]] = arith.andi %{{.*}}, %c15_i32 : i32
+    // CHECK-NEXT:     %[[LEAD:.*]] = arith.shrui %[[BYTES]], %c1_i32 : i32
+    // CHECK:          %[[START:.*]] = arith.addi %{{.*}}, %{{.*}} : i32
+    // After eight parts one access is left out.
+    // CHECK-NEXT:     %[[SKEW:.*]] = arith.shrui %[[PART]], %c3_i32 : i32
+    // CHECK-NEXT:     arith.addi %[[WHOLE]], %[[SKEW]] : i32
+    // CHECK:          %[[TO:.*]] = llvm.getelementptr %[[TILE]]
+    // CHECK:          %[[WANTED:.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : i32
+    // CHECK:          %[[NBYTES:.*]] = arith.select %[[WANTED]], %c16_i32, %c0_i32 : i32
+    // CHECK-NEXT:     nvvm.cp.async.shared.global %[[TO]], %{{.*}}, 16, cache = cg, %[[NBYTES]]
+    // An access that leaves the array is copied element by element.
+    // CHECK:          scf.for
+    // CHECK:            arith.cmpi ult, %{{.*}}, %[[EXTENT]] : i32
+    // CHECK:      nvvm.cp.async.commit.group
+    // CHECK-NEXT: nvvm.cp.async.wait.group 0
+    // CHECK-NEXT: "fold.arrived"
+    %copy = "fold.tile_rows"(%x, %first, %count, %begin, %end, %stride, %extent, %thread) {item = 2, parts = 271, length = 64, skew = 8, threads = 512, dynamic = 0} : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32) -> !llvm.ptr<3>
+    "fold.arrived"() : () -> ()
+    return %copy : !llvm.ptr<3>
+  }
+}
+
+// Targets without cp.async load the accesses and store them.
+// CHECK-LABEL: gpu.module @old
+gpu.module @old attributes {fold.target = "sm_75"} {
+  // CHECK-LABEL: func.func @halves
+  func.func @halves(%x: !llvm.ptr<1>, %n: i32) -> !llvm.ptr<3> {
+    // CHECK:      %[[READ:.*]] = llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
+    // CHECK-NEXT: llvm.store %[[READ]], %{{.*}} {alignment = 16 : i64}
+    // CHECK-NOT:  nvvm.cp.async
+    %copy = "fold.tile_rows"(%x, %n, %n, %n, %n, %n, %n, %n) {item = 2, parts = 271, length = 64, skew = 8, threads = 512, dynamic = 0} : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32) -> !llvm.ptr<3>
+    return %copy : !llvm.ptr<3>
+  }
+}

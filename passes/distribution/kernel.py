@@ -185,6 +185,15 @@ class Kernel(Arithmetic):
         word = ir.IntegerType.get_signless(64)
         return splat(llvm.ptrtoint(word, self.arg("input", operand)), lanes)
 
+    def is_replaced(self, operand: int) -> Any:
+        """Whether a result takes the place of an input."""
+        i64, taken = ir.IntegerType.get_signless(64), None
+        for number in range(len(self.results)):
+            places = [llvm.ptrtoint(i64, self.arg(*arg)) for arg in (("input", operand), ("output", number))]
+            same = arith.cmpi(arith.CmpIPredicate.eq, *places)
+            taken = same if taken is None else arith.ori(taken, same)
+        return taken
+
     # --- numbers ------------------------------------------------------------------------------------------------------
     def number(self, value: int) -> Any:
         return arith.constant(self.index, ir.IntegerAttr.get(self.index, value))

@@ -12,6 +12,7 @@ from typing import Any
 from ...compiler.ir.build import address
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, gpu
+from ...compiler.plan import tiles
 from ...compiler.plan.layout import layout_of
 from .kernel import Kernel
 
@@ -26,6 +27,9 @@ def tiles_of_row(kernel: Kernel) -> Any:
     """The CTAs along the kept axis that work on one row."""
     if not kernel.facts.by_row:
         return kernel.id(gpu.grid_dim(gpu.Dimension.x))
+    if kernel.plan.exchanges:
+        early = tiles.early(kernel.plan, kernel.facts.stores)
+        return kernel.ceil(arith.addi(columns_of(kernel), kernel.number(early)), kernel.plan.own)
     return layout_of(kernel.plan).rows.units(columns_of(kernel), kernel)
 
 
@@ -59,6 +63,10 @@ class Row:
         """Where the row's elements, of the type ``t``, begin in the array of an operand that begins at ``base``."""
         return _start(self.kernel, self.outer, base, operand, t)
 
+    def before(self, operand: int) -> Any:
+        """How many elements lie from the first one of an operand to the row's."""
+        return _offset(self.kernel, self.outer, operand)
+
     def beside(self, operand: int) -> list[Any]:
         """How many elements of an input, whose rows follow each other, lie before the row's begin, and how many after.
 
@@ -68,7 +76,7 @@ class Row:
         if not kernel.facts.by_row:
             return [kernel.number(0), kernel.number(0)]
         last = _outer(kernel, arith.subi(self.count(), kernel.number(1)))
-        before = _offset(kernel, self.outer, operand)
+        before = self.before(operand)
         return [before, arith.subi(_offset(kernel, last, operand), before)]
 
     def count(self) -> Any:

@@ -204,6 +204,9 @@ BESIDE = (
     _edited("sections of rows", "a state is not stored", UNWRITTEN, mutate.drop(r"st\.global\.b32", 0), _GLOBAL),
     _edited("sections of rows", "lanes without a place", MASK, mutate.mask(r"shfl\.sync", 0xFFFF, -1), _SHUFFLE),
     _edited("exchanged block", "no barrier", EXPOSED, mutate.barrier(0), _SHARED),
+    _edited("exchanged block", "copies that nobody waits for", SHARED, mutate.drop(r"cp\.async\.wait_group"), _SHARED),
+    _edited("exchanged bits", "no barrier before squares are turned", EXPOSED, mutate.barrier(0), _SHARED),
+    _edited("exchanged bits", "no barrier before bytes are written", EXPOSED, mutate.barrier(1), _SHARED),
 )  # fmt: skip
 """Mistakes in side folds, sections and exchanged blocks, which compute-sanitizer has not been run on yet."""
 _GRID, _TEAMS = "rows of the grid", "teams of the grid"

@@ -113,6 +113,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "rows of the grid": lambda: wf.softmax(numbers((40, 901)), axis=1, plan=f"{_GRID},vector=1"),
     "exchanged block": lambda: wf.maximum(numbers((67, 70)).T, numbers((70, 67))),
     "exchanged halves": lambda: wf.maximum(numbers((131, 67), "float16").T, numbers((67, 131), "float16")),
+    "exchanged bits": lambda: wf.relu(numbers((72, 131), "float16").T, keep="bits"),
     "teams of the grid": lambda: wf.softmax(numbers((320, 100)), axis=0, plan=_TEAMS),
     "scan": lambda: wf.cumulative_sum(numbers((2, 2000)), axis=1, plan="vector=1,warps=2,held=1"),
     "scan with roles": lambda: wf.cumulative_sum(numbers((6000,)), plan="persistent=1,warps=8,held=1"),

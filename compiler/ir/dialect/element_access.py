@@ -203,3 +203,18 @@ class BallotOp(Fold.Operation, name="ballot"):  # type: ignore[misc]
         if "word" in op.attributes:
             str_attr(op, "word", WORDS)
         check_results(op, ["i32"])
+
+
+class BitTransposeOp(Fold.Operation, name="bit_transpose"):  # type: ignore[misc]
+    """Turns the square of bits that the words of a warp are: ``turned = fold.bit_transpose word``, both i32.
+
+    Bit j of lane i becomes bit i of lane j. All lanes take part.
+    """
+
+    word: ext.Operand[Any]
+    turned: ext.Result[Any]
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        expect(str(op.operands[0].type) == "i32", op, "a word of type i32", str(op.operands[0].type))
+        check_results(op, ["i32"])

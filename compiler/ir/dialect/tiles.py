@@ -59,6 +59,51 @@ class TileCopyOp(Fold.Operation, name="tile_copy"):  # type: ignore[misc]
             expect(0 < beyond <= most and beyond % 16 == 0, op, f"a multiple of 16 up to {most} beyond", beyond)
 
 
+class TileRowsOp(Fold.Operation, name="tile_rows"):  # type: ignore[misc]
+    """Copies a part of each of some rows of an array into shared memory, from boundaries of their own on.
+
+    ``copy = fold.tile_rows base, first, count, begin, end, stride, extent, thread {item, parts, length, skew, threads,
+    [dynamic]}``: ``parts`` rows from number ``first`` on, of those in [0, ``count``), and of each the elements of
+    ``item`` bytes from ``begin`` on, ``length`` of them or as many as there are before ``end``. Element i of row n lies
+    n * ``stride`` + i elements behind ``base``; elements beside the rows may be read as well, if they are among the
+    first ``extent`` from there on. All ``threads`` threads of the CTA take part, and what they copy is there after a
+    ``fold.arrived``.
+
+    The part of row ``first`` + p begins in ``copy`` behind the bytes that ``plan/tiles.py`` says, and its element
+    ``begin`` as far behind that as its address is behind a boundary of 16 bytes. So the rows of the tile lie as they do
+    in the array, and accesses of 16 bytes copy them. With ``dynamic`` the copy lies in dynamic shared memory, behind so
+    many bytes.
+    """
+
+    base: ext.Operand[Any]
+    first: ext.Operand[Any]
+    count: ext.Operand[Any]
+    begin: ext.Operand[Any]
+    end: ext.Operand[Any]
+    stride: ext.Operand[Any]
+    extent: ext.Operand[Any]
+    thread: ext.Operand[Any]
+    copy: ext.Result[Any]
+    item: Any
+    parts: Any
+    length: Any
+    skew: Any
+    threads: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        check_pointer(op, 0, GLOBAL)
+        check_index(op, *range(1, 8))
+        check_results(op, [SHARED])
+        power_of_two(op, "item", 16)
+        power_of_two(op, "skew", 16)
+        power_of_two(op, "threads", 1024)
+        expect(int_attr(op, "parts") > 0, op, "parts of some rows", int_attr(op, "parts"))
+        nbytes = int_attr(op, "length") * int_attr(op, "item")
+        expect(nbytes > 0 and nbytes % 16 == 0, op, "parts of a multiple of 16 bytes", nbytes)
+        _check_dynamic(op)
+
+
 class TileReserveOp(Fold.Operation, name="tile_reserve"):  # type: ignore[misc]
     """Shared memory for a run of an array that the CTA is going to write.
 

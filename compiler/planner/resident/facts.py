@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...plan import tiles
 from ...plan.abi import INDEX_LIMIT, Facts, numberings
 from ...plan.fields import OF_BITS, Access
 from ...plan.launch import Launch, layers
@@ -61,6 +62,7 @@ def facts_of(task: Task, plan: Plan) -> Facts:
         32 if numbers < INDEX_LIMIT else 64,
         found[:inputs],
         store_vector=False,
+        by_row=plan.exchanges and len(g.kept) > 1,
         stores=found[inputs:],
         full=keeps and covered == g.n_reduced and "shifted" not in found,
         waiting=_waiting(task, plan, found),
@@ -102,4 +104,7 @@ def launch_of(task: Task, plan: Plan) -> Launch:
         return Launch(-(-g.n_kept // plan.own), plan.cluster, own)
     split = max(1, -(-length // own))
     z = layers(split)
-    return Launch(-(-g.n_kept // plan.slots), -(-split // z) * z, own)
+    ctas = -(-g.n_kept // plan.slots)
+    if plan.exchanges:
+        ctas = tiles.exchanging_ctas(plan, transposed.stores(task, plan), g)
+    return Launch(ctas, -(-split // z) * z, own)

@@ -137,10 +137,11 @@ def _check_served(task: Task, plan: Plan) -> None:
         "meet": ("", "shuffle"),
         "resident": ("registers", "shared", "grid", "l2", "memory"),
     }
-    served["walk"] = ("interleaved", "blocked") if transposed.fits(task, plan) else ("interleaved",)
+    blocks = transposed.fits(task, plan)
+    served["walk"] = ("interleaved", "blocked") if blocks else ("interleaved",)
     served["reads"] = ("", "ahead") if ahead.serves(task, plan) else ("",)
     served["abreast"] = (0, plan.abreast) if rows_abreast.serves(task, plan) else (0,)
-    served["overlap"] = (0, *columns.overlaps(task, plan))
+    served["overlap"] = (0, *columns.overlaps(task, plan), *([plan.overlap] if blocks else []))
     for key, values in served.items():
         value = getattr(plan, key)
         if not fits(key, value):

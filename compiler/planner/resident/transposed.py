@@ -5,14 +5,16 @@ has ``vector`` neighbouring rows and ``held`` neighbouring elements of each. It 
 accesses along the axis of that array, and exchanges the elements of a block in its registers. No lane needs another
 one's elements, so there is no shared memory and no barrier.
 
-Arrays that begin anywhere have no wide accesses along both axes. Then a CTA has a block. Its threads read the inputs
-that lie across the results element by element, those side by side in the input by neighbouring lanes, and put them
-into shared memory. Each thread picks the elements of its accesses to the other arrays there.
+Arrays that begin anywhere have no wide accesses along both axes. Then a CTA has a block. Its threads copy parts of the
+inputs that lie across the results into shared memory, in accesses along the input, and each picks the elements of its
+accesses to the other arrays there. In each row of an array the parts begin at a boundary: those of an input at that of
+an access before what is needed, and those of the results at that of a sector, so that no sector is written in parts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import ceil
 
 from ...dtypes import BIT
@@ -20,6 +22,7 @@ from ...plan import tiles
 from ...plan.fields import Access
 from ...plan.plan import Plan
 from ...program.bit_arrays import BYTE
+from ...program.bit_arrays import WORD as WORD_OF_BITS
 from ...target import WARP
 from .. import sittings
 from ..alignment import WIDEST
@@ -27,7 +30,7 @@ from ..layouts.tiled import WORD
 from ..powers_of_two import ceil2, floor2, halvings
 from ..table import threshold
 from ..task import Task
-from .accesses import NARROW, accesses, elements_of, has_bits, vector_of, writes_bits
+from .accesses import NARROW, accesses, elements_of, has_bits, writes_bits
 
 BLOCK = threshold(64, "elements of a thread", sittings.TRANSPOSED)
 """The largest block: a thread keeps two or three of them in registers."""
@@ -45,16 +48,23 @@ BESIDE_BITS = threshold(64, "bytes along the kept axis", sittings.BITS_ACROSS)
 """As long as the other lanes access so many."""
 LEAST_WRITTEN = threshold(40, "elements of a row", sittings.BITS_ACROSS)
 """Shorter rows of bits are written by single elements: their warps read most of each sector."""
-ROWS_EXCHANGED = threshold(32, "elements of a row of a CTA", sittings.EXCHANGED)
-"""A CTA exchanges so many,"""
-BESIDE_EXCHANGED = threshold(256, "bytes along the kept axis", sittings.EXCHANGED)
-"""of so many bytes of columns,"""
-COLUMNS_EXCHANGED = threshold((64, 128), "columns of a CTA", sittings.EXCHANGED)
-"""which are so many at the least, and at the most."""
-WARPS_EXCHANGING = threshold((8, 16), "warps of a CTA", sittings.EXCHANGED)
-"""The first for narrow elements, the second for others."""
+COLUMNS_EXCHANGED = threshold((128, 256), "columns of a CTA", sittings.EXCHANGED)
+"""A CTA has so many of wide and of narrow elements, or fewer where rows have fewer,"""
+COLUMNS_OF_BITS = threshold((256, 128), "columns of a CTA", sittings.EXCHANGED)
+"""Where results are bits, and CTAs read two accesses of each row again, the second of halves,"""
+ROWS_EXCHANGED = threshold((32, 64), "rows of a CTA", sittings.EXCHANGED)
+"""and so many rows: the first of elements of WIDE bytes."""
 LEAST_EXCHANGED = threshold(64, "elements of a row", sittings.EXCHANGED)
 """Arrays with shorter rows, or columns, are not: most of a block lay beyond them."""
+LANES_EXCHANGING = threshold(8, "lanes of a warp", sittings.EXCHANGED)
+"""So many lanes are along results, and write whole lines; the others are in rows beside each other, so that they read
+different banks."""
+WIDE = threshold(8, "bytes of an element", sittings.EXCHANGED)
+"""So wide are they."""
+TILE = threshold(1 << 16, "bytes", sittings.EXCHANGED)
+"""CTAs that exchange several inputs have fewer rows, so that the parts of all have no more shared memory."""
+CTAS_OF_SM = threshold(2, "CTAs of an SM", sittings.EXCHANGED)
+"""Of small arrays CTAs have fewer rows, so that there are so many of them."""
 SHORT = threshold(128, "bytes of a row", sittings.TRANSPOSED)
 """Blocks do not write shorter rows: a warp would write a few bytes of many rows at a time."""
 
@@ -67,7 +77,8 @@ def plan(task: Task) -> Plan | None:
     if not g.kept or not g.reduced or not g.n_kept or not g.n_reduced:
         return None
     if has_bits(task):
-        return _of_bits(task)
+        blocks = _of_bits(task)
+        return blocks if blocks and not _is_narrow(task, blocks) else _exchanging(task) or blocks
     widest = WIDEST // max(task.operand_type(i).itemsize for i in elements_of(task))
     plans = (_of(task, held, min(widest, BLOCK // held)) for held in _lengths(g.reduced[-1].size, widest))
     blocks = min((found for found in plans if fits(task, found)), key=lambda found: _apart(task, found), default=None)
@@ -88,32 +99,59 @@ def are_exchanged(task: Task) -> bool:
 
 def _is_narrow(task: Task, plan: Plan) -> bool:
     """Whether threads access their blocks by narrow accesses, since the arrays begin anywhere."""
-    widest = WIDEST // max(task.operand_type(i).itemsize for i in elements_of(task))
+    widest = WIDEST // _item(task)
     whole = "whole" in _accesses(task, plan)
     return not whole and min(plan.vector, plan.held) < min(widest, BLOCK // widest)
 
 
 def _exchanging(task: Task) -> Plan | None:
     """The plan of blocks that CTAs exchange in shared memory; None where no inputs lie across, or rows are short."""
-    g = task.geometry
-    across = _across(task)
-    beside = [i for i in elements_of(task) if i not in across]
-    two_dims = len(g.kept) == len(g.reduced) == 1  # a place in more of them takes divisions
-    if not across or not beside or not two_dims or min(g.n_reduced, g.columns) < LEAST_EXCHANGED:
+    g, across = task.geometry, _across(task)
+    if not across or len(g.reduced) != 1 or min(g.n_reduced, g.columns) < LEAST_EXCHANGED:
         return None
-    vector, item = vector_of(task, "kept", beside), max(task.operand_type(i).itemsize for i in elements_of(task))
-    if vector == 1 and item < NARROW:
-        return None
-    if vector == 1 and item == NARROW:
-        vector = WIDEST // item  # the accesses begin anywhere
-    least, most = COLUMNS_EXCHANGED
-    columns = min(most, max(least, BESIDE_EXCHANGED // item))
-    lanes_kept = min(WARP, columns // vector)
-    kept, lanes = columns // (lanes_kept * vector), WARP // lanes_kept
-    warps = WARPS_EXCHANGING[item > NARROW] // kept
-    held = max(1, ROWS_EXCHANGED // (lanes * warps))
-    found = Plan("kept", "blocked", vector, 1, lanes, warps, kept, resident="shared", held=held)
+
+    item = _item(task)
+    vector = WIDEST // item
+    most = COLUMNS_OF_BITS[item == NARROW] if writes_bits(task) else COLUMNS_EXCHANGED[item <= NARROW]
+    slots = min(most, ceil2(g.columns + 2 * vector - 1))
+    lanes_kept = min(LANES_EXCHANGING, slots // vector)
+    lanes = WARP // lanes_kept
+    warps = max(1, 2 * vector // lanes)
+    held, pieces = ROWS_EXCHANGED[item < WIDE] // (lanes * warps), slots // (lanes_kept * vector)
+    overlap = 2 * vector if writes_bits(task) else 0
+    found = Plan("kept", "blocked", vector, 1, lanes, warps, pieces, resident="shared", held=held, overlap=overlap)
+    while _shared(task, found) > TILE or _ctas(task, found) < CTAS_OF_SM * task.sms:
+        smaller = replace(found, held=found.held // 2)
+        if not smaller.held or not fits(task, smaller):
+            break
+        found = smaller
+    if "aligned" in stores(task, found) and len(g.kept) > 1:
+        return None  # lanes along both axes write whole sectors, too
     return found if fits(task, found) else None
+
+
+def _ctas(task: Task, plan: Plan) -> int:
+    """The CTAs that exchange arrays."""
+    own = plan.positions * plan.held
+    return tiles.exchanging_ctas(plan, stores(task, plan), task.geometry) * ceil(task.geometry.n_reduced / own)
+
+
+def _item(task: Task) -> int:
+    """The bytes of the widest elements, those of bits aside."""
+    types = (task.operand_type(i) for i in elements_of(task))
+    return max((t.itemsize for t in types if t != BIT), default=1)
+
+
+def _shared(task: Task, plan: Plan) -> int:
+    """The bytes of shared memory of the parts of inputs of a CTA that exchanges arrays."""
+    inputs, found = len(task.program.inputs), _accesses(task, plan)
+    items = [task.operand_type(i).itemsize for i in range(len(found))]
+    return tiles.exchange_starts(plan, found[:inputs], found[inputs:], items)[1]
+
+
+def stores(task: Task, plan: Plan) -> tuple[Access, ...]:
+    """How results are accessed by blocks."""
+    return _accesses(task, plan)[len(task.program.inputs) :]
 
 
 def _across(task: Task) -> list[int]:
@@ -184,13 +222,37 @@ def fits(task: Task, plan: Plan) -> bool:
 
 
 def _exchanges(task: Task, plan: Plan) -> bool:
-    """Whether inputs alone lie across, which CTAs exchange, and all other arrays are accessed at once."""
-    if floor2(plan.held) != plan.held:
+    """Whether CTAs exchange inputs and bits alone, and accesses to the first other result begin at boundaries."""
+    g, across, inputs = task.geometry, _across(task), len(task.program.inputs)
+    numbered = task.program.numberings and len(g.kept) > 1
+    if numbered or len(g.reduced) != 1 or plan.vector == 1 or floor2(plan.held) != plan.held:
         return False
-    across, found = _across(task), _accesses(task, plan)
-    inputs = all(i < len(task.program.inputs) for i in across)
-    others = (i for i in elements_of(task) if i not in across)
-    return bool(across) and inputs and not has_bits(task) and all(_is_at_once(task, plan, i, found[i]) for i in others)
+    found = _accesses(task, plan)
+    beside = [kind for kind in found[inputs:] if kind not in ("exchanged", "bits_exchanged")]
+    whole = plan.vector * _item(task) <= WIDEST and plan.positions % (2 * plan.vector) == 0
+    if (
+        not across
+        or not beside
+        or beside[0] not in ("shifted", "aligned")
+        or not whole
+        or "exchanged" in found[inputs:]
+    ):
+        return False
+    read = [task.operand_type(i).itemsize for i in across if found[i] == "exchanged"]
+    begins = all(task.start(i) % task.operand_type(i).itemsize == 0 for i in across)
+    parts = all(plan.held * plan.positions * item % WIDEST == 0 for item in read)
+    return begins and parts and (not has_bits(task) or _exchanges_bits(task, plan, across))
+
+
+def _exchanges_bits(task: Task, plan: Plan, across: Sequence[int]) -> bool:
+    """Whether CTAs exchange all bits: they lie across, and rows and columns of a CTA are whole words."""
+    g, outputs, vector = task.geometry, task.program.outputs, plan.vector
+    types = (*task.program.inputs, *(o.dtype for o in outputs))
+    bits = [i for i, t in enumerate(types) if t == BIT]
+    words = plan.slots % WORD_OF_BITS == 0 and plan.held * plan.positions % WORD_OF_BITS == 0
+    lanes = plan.lanes_kept * vector >= WORD_OF_BITS and plan.overlap == (2 * vector if writes_bits(task) else 0)
+    bytes_of_rows = all(g.kept[-1].strides[i] % BYTE == 0 for i in bits)
+    return set(bits) <= set(across) and len(g.kept) == 1 and bytes_of_rows and _have_bytes(task) and words and lanes
 
 
 def _is_at_once(task: Task, plan: Plan, operand: int, access: Access) -> bool:
@@ -233,9 +295,7 @@ def _apart(task: Task, plan: Plan) -> int:
 def transposed(task: Task, plan: Plan, found: Sequence[Access]) -> tuple[Access, ...]:
     """How operands are accessed by blocks, if ``found`` says how they are by the accesses along the kept axis."""
     if plan.exchanges:
-        across = _across(task)
-        beside = tuple("unaligned" if _begins_anywhere(task, i, plan, x) else x for i, x in enumerate(found))
-        return tuple("exchanged" if i in across else other for i, other in enumerate(beside))
+        return tuple(_beside(task, plan, i, kind) for i, kind in enumerate(found))
     one = plan.held & (plan.held - 1) == 0
     along, rows = accesses(task, "reduced", plan.held if one else 1, waits=False), elements_of(task)
 
@@ -251,11 +311,35 @@ def transposed(task: Task, plan: Plan, found: Sequence[Access]) -> tuple[Access,
     return tuple(access(i, other) for i, other in enumerate(found))
 
 
-def _begins_anywhere(task: Task, operand: int, plan: Plan, access: Access) -> bool:
-    """Whether accesses of narrow elements along the kept axis are made of aligned ones around them."""
-    item = task.operand_type(operand).itemsize
-    wide = access == "strided" and item <= NARROW and plan.vector * item >= WORD and len(task.geometry.kept) == 1
-    return wide and task.geometry.kept[-1].strides[operand] == 1 and task.start(operand) % item == 0
+def _beside(task: Task, plan: Plan, operand: int, kind: Access) -> Access:
+    """How an operand is accessed by CTAs that exchange arrays, if ``kind`` says how it is by accesses of columns.
+
+    Accesses begin at boundaries of the first result. So do those of an array whose rows begin as that one's do; narrow
+    elements of others are taken out of aligned accesses around them.
+    """
+    column, inputs = task.geometry.kept[-1].strides[operand], len(task.program.inputs)
+    if kind in ("kept", "number"):
+        return kind
+    if operand in _across(task):
+        return "bits_exchanged" if task.operand_type(operand) == BIT else "exchanged"
+    if column == 0:
+        return "uniform"
+    results = (i for i in elements_of(task) if i >= inputs and task.operand_type(i) != BIT)
+    first = next(results, inputs)
+    item, own = task.operand_type(operand).itemsize, _lead(task, plan, operand)
+    if column != 1 or own is None:
+        return "strided"
+    if own == _lead(task, plan, first):
+        return "shifted" if any(own) or task.geometry.columns % plan.vector else "aligned"
+    return "unaligned" if operand < inputs and item <= NARROW and plan.vector * item >= WORD else "strided"
+
+
+def _lead(task: Task, plan: Plan, operand: int) -> tuple[int, ...] | None:
+    """How far each row of results begins after a boundary of two accesses; None if between elements."""
+    g, unit = task.geometry, 2 * plan.vector
+    start, rest = divmod(task.start(operand), task.operand_type(operand).itemsize)
+    others = (*g.kept[:-1], *g.reduced)
+    return None if rest else (start % unit, *(d.strides[operand] % unit for d in others))
 
 
 def _is_whole(task: Task, operand: int, plan: Plan) -> bool:

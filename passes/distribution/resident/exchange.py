@@ -1,12 +1,12 @@
-"""Blocks of a CTA whose elements its threads exchange in shared memory, since they lie across those of other arrays.
+"""Parts of inputs that lie across the other arrays: the threads of a CTA exchange them in shared memory.
 
-The block has the results of the CTA as columns, and the elements that it owns of each row. Neighbouring threads read
-neighbouring elements of a column in the array, and write them beside each other into shared memory. After a barrier a
-thread reads the elements of its own accesses, which are along the results.
+Threads copy them by accesses along the input, from a boundary in each of its rows on. After a barrier a thread reads
+the elements of its own accesses there, which are along the results.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from ....compiler.ir.build import address, bytes_of, memory_type
@@ -14,123 +14,99 @@ from ....compiler.ir.combine import fragment
 from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import arith, gpu, ir
 from ....compiler.plan import tiles
+from ....compiler.planner.alignment import WIDEST
 from ..kernel import load_attributes
-from .row_accesses import RowAccesses, after_layout, layout_of_operand, wide
+from ..reader import extent
+from .row_accesses import RowAccesses
 
 
-def exchanged(row: RowAccesses) -> dict[int, Block]:
-    """The blocks of the inputs that the threads of a CTA exchange: all of their elements are being read."""
-    found: dict[int, Block] = {}
-    for operand, access in enumerate(row.kernel.facts.access):
-        if access == "exchanged":
-            found[operand] = Block(row, operand, sum(block.nbytes for block in found.values()))
-    return found
-
-
-def load_along_columns(row: RowAccesses, operand: int, t: Any, r: Any) -> Any:
-    """The elements of an input in the access of row ``r`` that begins anywhere: the row is along the kept axis."""
+def start_of(row: RowAccesses, operand: int) -> int:
+    """Where what a CTA exchanges of an operand begins in shared memory."""
     kernel = row.kernel
-    existing = arith.minsi(r, arith.subi(row.chunk.limit, kernel.number(1)))
-    operands = [row.pointer("input", operand), existing, *_columns(row), *_turned_layout(row, operand)]
-    operands += after_layout(kernel, operand)
-    attributes = load_attributes(1, 1, "reduced", "unaligned")
-    return kernel.make("fold.element_load", t, operands, attributes, kernel.plan.vector)
+    items = [bytes_of(memory_type(element(v.type))) for v in kernel.inputs]
+    return tiles.exchange_starts(kernel.plan, kernel.facts.access, kernel.facts.stores, items)[0][operand]
 
 
-def store_along_columns(row: RowAccesses, number: int, value: Any, r: Any) -> None:
-    """Writes a result in the access of row ``r`` that begins anywhere, together with lanes beside the thread's."""
-    kernel, operand = row.kernel, len(row.kernel.inputs) + number
-    here = kernel.less(r, row.chunk.limit)  # a lane beyond all columns writes the first ones of the first lane
-    operands = [wide(value, kernel.plan.vector), row.pointer("output", number), r, *_columns(row), here]
-    attributes = load_attributes(1, 1, "reduced", "unaligned")
-    attributes |= {"whole": False, "neighbours": kernel.plan.lanes_kept}
-    kernel.make_op("fold.element_store", [], [*operands, *_turned_layout(row, operand)], attributes)
+def reserved(row: RowAccesses, operand: int) -> Any:
+    """The address of what a CTA exchanges of an operand of bits."""
+    kernel, pointer = row.kernel, ir.Type.parse("!llvm.ptr<3>")
+    inputs = len(kernel.inputs)
+    base = kernel.arg("input", operand) if operand < inputs else kernel.arg("output", operand - inputs)
+    how = {"item": 1, "bytes": WIDEST, "dynamic": start_of(row, operand)}
+    return kernel.make_op("fold.tile_reserve", [pointer, kernel.index], [base, kernel.number(0)], how).results[0]
 
 
-def _columns(row: RowAccesses) -> list[Any]:
-    """The first column of the thread's accesses, and the bounds of all columns."""
-    kernel = row.kernel
-    return [row.place.kept, kernel.number(0), kernel.arg("n_kept")]
-
-
-def _turned_layout(row: RowAccesses, operand: int) -> list[Any]:
-    """The strides of an operand of two dims: those of its columns come last."""
-    return [row.kernel.arg("reduced_stride", operand, 0), row.kernel.arg("kept_stride", operand, 0)]
-
-
-class Block:
-    """The block of one input.
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The part of one input, in rows of its own: those are the columns of the results.
 
     Attributes:
-        nbytes: the bytes of shared memory that it has.
-        copied: the elements that the thread copies.
+        row: the thread's accesses.
+        operand, item: the input, and the bytes of an element.
+        base, stride: where it begins for the row of results, and the distance from one of its rows to the next.
+        tile: the part in shared memory.
     """
 
-    def __init__(self, row: RowAccesses, operand: int, start: int) -> None:
-        self.row, self.kernel, self.operand = row, row.kernel, operand
-        kernel, plan = row.kernel, row.kernel.plan
-        self.type = element(kernel.inputs[operand].type)
-        item = bytes_of(memory_type(self.type))
-        self.length, self.pitch = plan.held * plan.positions, tiles.exchange_pitch(plan, item)
-        self.nbytes = tiles.exchange_bytes(plan, item)
-        types, zero = [ir.Type.parse("!llvm.ptr<3>"), kernel.index], kernel.number(0)
-        how = {"item": item, "bytes": self.nbytes, "dynamic": start}
-        operands = [kernel.arg("input", operand), zero]
-        self.tile, self.origin = kernel.make_op("fold.tile_reserve", types, operands, how).results
-        self.copied = self._read()
+    row: RowAccesses
+    operand: int
+    item: int
+    base: Any
+    stride: Any
+    tile: Any
 
-    def _own(self) -> tuple[Any, Any, list[tuple[int, int]]]:
-        """The column and the row of the first element that the thread copies, and the distances of all from there."""
-        kernel, plan = self.kernel, self.kernel.plan
+    @classmethod
+    def copied(cls, row: RowAccesses, operand: int) -> Part:
+        """A part that is being copied."""
+        kernel, plan, columns = row.kernel, row.kernel.plan, row.columns
+        assert columns is not None
+        t = element(kernel.inputs[operand].type)
+        item, (parts, length) = bytes_of(memory_type(t)), tiles.exchanged_parts(plan, kernel.facts.stores)
+        early = tiles.early(plan, kernel.facts.stores)
+        base = columns.row.start(kernel.arg("input", operand), operand, t)
+        stride = kernel.arg("kept_stride", operand, kernel.facts.kept_rank - 1)
+        first = arith.subi(arith.subi(row.place.kept, row.place.slot), kernel.number(early))
+        readable = arith.subi(extent(kernel, operand), columns.row.before(operand))
         thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
-        apart = [divmod(first, self.length) for first in range(0, plan.slots * self.length, plan.threads)]
-        return kernel.divide(thread, self.length), kernel.modulo(thread, self.length), apart
-
-    def _read(self) -> list[Any]:
-        """The elements that the thread copies; beyond the array these are the last ones."""
-        kernel, place, chunk = self.kernel, self.row.place, self.row.chunk
-        one, facts = kernel.number(1), kernel.facts
-        last, behind = arith.subi(kernel.arg("n_kept"), one), arith.subi(chunk.limit, one)
-        attributes = load_attributes(facts.kept_rank, facts.reduced_rank, "reduced", "strided")
-        layout = layout_of_operand(kernel, self.operand)
-        column, r, apart = self._own()
-        first, begin = arith.addi(arith.subi(place.kept, place.slot), column), arith.addi(chunk.first, r)
-        found = []
-        for columns, rows in apart:
-            kept = arith.minsi(arith.addi(first, kernel.number(columns)), last)
-            reduced = arith.minsi(arith.addi(begin, kernel.number(rows)), behind)
-            operands = [self.row.pointer("input", self.operand), kept, reduced, *layout]
-            found.append(kernel.make("fold.load", self.type, operands, attributes, 1))
-        return found
-
-    def write(self) -> None:
-        """Writes the elements that the thread copies into shared memory."""
-        kernel, (column, r, apart) = self.kernel, self._own()
-        first, attributes = self._from(column, r), self._attributes() | {"whole": True}
-        for value, place in zip(self.copied, apart, strict=True):
-            bounds = [kernel.number(0), kernel.number(self.length), kernel.yes()]
-            operands = [value, first, *map(kernel.number, place), *bounds, *self._layout()]
-            kernel.make_op("fold.element_store", [], operands, attributes)
+        operands = [base, first, columns.row.columns, row.chunk.first, row.chunk.limit, stride, readable, thread]
+        how = {"item": item, "parts": parts, "length": length, "skew": plan.vector, "threads": plan.threads}
+        how |= {"dynamic": start_of(row, operand)}
+        tile = kernel.make_op("fold.tile_rows", [ir.Type.parse("!llvm.ptr<3>")], operands, how).results[0]
+        return cls(row, operand, item, base, stride, tile)
 
     def fragments(self) -> list[Any]:
         """The fragment of each access of the thread, after a barrier."""
-        kernel, plan = self.kernel, self.kernel.plan
-        first = self._from(self.row.place.slot, arith.subi(self.row.begin, self.row.chunk.first))
+        kernel, plan = self.row.kernel, self.row.kernel.plan
+        t = element(kernel.inputs[self.operand].type)
+        starts = [self._start(k, t) for k in range(plan.vector)]
+        attributes, zero = load_attributes(1, 1, "reduced", "tile_strided"), kernel.number(0)
 
-        def at(column: int, r: int) -> Any:
-            operands = [first, kernel.number(column), kernel.number(r), *self._layout()]
-            return kernel.make("fold.load", self.type, operands, self._attributes(), 1)
+        def at(k: int, j: int) -> Any:
+            place = [zero, kernel.number(j * plan.positions), zero, kernel.number(1), zero]
+            return kernel.make("fold.load", t, [starts[k], *place], attributes, 1)
 
         return [fragment([at(k, j) for k in range(plan.vector)]) for j in range(plan.held)]
 
-    def _from(self, column: Any, r: Any) -> Any:
-        """The address of an element of the block, from which others are at constant distances."""
-        at = arith.addi(arith.muli(column, self.kernel.number(self.pitch)), r)
-        return address(self.tile, arith.subi(at, self.origin), self.type)
+    def _start(self, k: int, t: Any) -> Any:
+        """The address of the element of column ``k`` of the thread's accesses in the first of these.
 
-    def _attributes(self) -> dict[str, Any]:
-        return load_attributes(1, 1, "reduced", "tile_strided")
-
-    def _layout(self) -> list[Any]:
-        """The strides of the block, and the number of its first element."""
-        return [self.kernel.number(self.pitch), self.kernel.number(1), self.kernel.number(0)]
+        Beside the results it is that of the nearest one, so that what is read was written.
+        """
+        kernel, plan, columns = self.row.kernel, self.row.kernel.plan, self.row.columns
+        assert columns is not None
+        last = arith.subi(columns.row.columns, kernel.number(1))
+        column = arith.addi(columns.first, kernel.number(k)) if k else columns.first
+        column = arith.maxsi(arith.minsi(column, last), kernel.number(0))
+        part = arith.addi(
+            arith.subi(arith.addi(column, self.row.place.slot), self.row.place.kept),
+            kernel.number(tiles.early(plan, kernel.facts.stores)),
+        )
+        lanes = {"lanes": WIDEST // self.item, "bytes": self.item, "kept_rank": 1, "reduced_rank": 0}
+        begin = address(self.base, self.row.chunk.first, t)
+        lead = kernel.make("fold.lead", kernel.index, [begin, column, self.stride], lanes, 1)
+        pitch = tiles.parts_pitch(plan.held * plan.positions, self.item)
+        nbytes = arith.addi(
+            arith.muli(part, kernel.number(pitch)), kernel.scaled(kernel.divide(part, plan.vector), WIDEST)
+        )
+        place = arith.addi(lead, arith.subi(self.row.begin, self.row.chunk.first))
+        nbytes = kernel.scaled(place, self.item, nbytes)
+        return address(self.tile, nbytes, ir.IntegerType.get_signless(8))

@@ -24,8 +24,10 @@ from ....compiler.plan.layout import layout_of
 from ....compiler.postorder import postorder
 from ..kernel import Kernel
 from ..reader import operands_of
-from .exchange import exchanged, load_along_columns, store_along_columns
+from .exchange import Part
+from .exchanged_bits import store_bits
 from .matrix_tile import MatrixTile
+from .read_bits import ReadBits
 from .row_accesses import RowAccesses, wide
 from .row_slots import hold
 from .row_starts import is_shifted
@@ -93,13 +95,15 @@ class HeldRow:
     def exchange(self) -> None:
         """Reads all inputs at once, and exchanges those that lie across with the other threads of the CTA."""
         kernel = self.row.kernel
-        blocks = exchanged(self.row)
+        kinds = enumerate(kernel.facts.access)
+        blocks: dict[int, Part | ReadBits] = {i: Part.copied(self.row, i) for i, kind in kinds if kind == "exchanged"}
         for v, j in product(self.inputs_of(kernel.results), range(len(self.starts))):
-            if v.arg_number not in blocks:
+            if kernel.facts.access[v.arg_number] not in ("exchanged", "bits_exchanged"):
                 self.fragment(v, j)
-        for block in blocks.values():
-            block.write()
-        gpu.barrier()
+        kinds = enumerate(kernel.facts.access)
+        blocks |= {i: ReadBits(self.row, i) for i, kind in kinds if kind == "bits_exchanged"}
+        if blocks:
+            kernel.make_op("fold.arrived", [], [], {})
         for operand, block in blocks.items():
             for known, value in zip(self.fragments, block.fragments(), strict=True):
                 known[kernel.inputs[operand]] = value
@@ -111,7 +115,7 @@ class HeldRow:
     def _is_whole(self, j: int) -> bool:
         """The same of access ``j`` of the thread."""
         kernel, plan = self.row.kernel, self.row.kernel.plan
-        if kernel.facts.full or self.whole or (plan.walk == "blocked" and not plan.exchanges):
+        if kernel.facts.full or self.whole or plan.walk == "blocked":
             return True
         if plan.is_far or not kernel.phases or kernel.facts.spare:
             return False
@@ -145,8 +149,8 @@ class HeldRow:
             for known, value in zip(self.fragments, found, strict=True):
                 known[self.row.kernel.inputs[operand]] = value
             return found[j]
-        if self.row.kernel.plan.exchanges and self.row.kernel.facts.access[operand] == "unaligned":
-            return load_along_columns(self.row, operand, t, self.starts[j])
+        if self.row.columns:
+            return self.row.columns.load(operand, t, self.starts[j])
         if operand not in self.slots:
             return self.row.load(operand, t, self.starts[j], whole=self.is_whole(j), inside=self._is_inside(j))
         kernel = self.row.kernel
@@ -361,16 +365,21 @@ class HeldRow:
 
     def _store_blocks(self, results: Numbered) -> None:
         """Writes the blocks of results, each along the axis of its array, when all elements are read."""
+        kernel = self.row.kernel
         made = [(number, [self.fragment(result, j) for j in range(len(self.starts))]) for number, result in results]
+        bits = [own for own in made if kernel.facts.stores[own[0]] == "bits_exchanged"]
         for number, values in made:
+            if kernel.facts.stores[number] == "bits_exchanged":
+                continue
             if self.row.kernel.facts.stores[number] in TRANSPOSED:
                 store_transposed(self.row, number, values)
                 continue
             for j, (r, value) in enumerate(zip(self.starts, values, strict=True)):
-                if self.row.kernel.facts.stores[number] == "unaligned":
-                    store_along_columns(self.row, number, value, r)
+                if self.row.columns:
+                    self.row.columns.store(number, value, r)
                 else:
                     store_elements(self.row, number, value, r, whole=self.is_whole(j))
+        store_bits(self.row, bits)
 
 
 def _starts(row: RowAccesses, held: int) -> tuple[Any, ...]:

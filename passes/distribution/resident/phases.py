@@ -41,7 +41,7 @@ def distribute_phases(kernel: Kernel) -> None:
         return
     places = row_tiles if kernel.plan.tile_bytes else _in_place
     with places(kernel) as (tile, place, tiles):
-        accesses = RowAccesses.of(kernel, place, tiles)
+        accesses = RowAccesses.of(kernel, place, tiles, results=tile.row)
         if _reads_parts_of_lines(kernel):
             accesses = accesses.by_lines()
         row = _row_of(kernel)(accesses)

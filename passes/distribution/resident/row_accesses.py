@@ -7,13 +7,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ....compiler.ir.combine import splat, width, with_shape
-from ....compiler.ir.mlir import arith, ir, llvm, vector
+from ....compiler.ir.mlir import arith, ir, vector
 from ....compiler.plan.fields import IN_TILE
 from ....compiler.plan.layout import layout_of
 from ..kernel import Kernel, load_attributes
 from ..place import Place
 from ..reader import Reader, extent
+from ..row import Row
 from ..walk import Chunk, chunk_of
+from .early_columns import EarlyColumns
 from .row_starts import counted_from, earlier, existing_block, first_of, is_shifted, lead_of_row, start_of
 from .row_tiles import buffers_of
 from .values import Values
@@ -36,6 +38,7 @@ class RowAccesses:
         reused: the inputs in whose tiles results are going to lie.
         hinted: the pointers to the elements of rows, where the L2 cache is told how long to keep them.
         readable: how many elements of an input can be read beside the row, where a loop needs to know it before.
+        columns: the columns of the thread, where CTAs exchange what lies across these.
     """
 
     kernel: Kernel
@@ -47,14 +50,21 @@ class RowAccesses:
     reused: Sequence[int]
     hinted: Mapping[tuple[str, int], Any] = field(default_factory=dict)
     readable: Mapping[int, Any] = field(default_factory=dict)
+    columns: EarlyColumns | None = None
 
     @classmethod
     def of(
-        cls, kernel: Kernel, place: Place, tiles: Mapping[int, Sequence[Any]], chunk: Chunk | None = None
+        cls,
+        kernel: Kernel,
+        place: Place,
+        tiles: Mapping[int, Sequence[Any]],
+        chunk: Chunk | None = None,
+        results: Row | None = None,
     ) -> RowAccesses:
         """The accesses of a thread at its place to a ``chunk`` of its row, by default that of its CTA.
 
-        ``tiles`` are those of the CTA, with their origins.
+        ``tiles`` are those of the CTA, with their origins. Where CTAs exchange arrays, ``results`` are the row in which
+        those of the CTA are columns.
         """
         if chunk is None:
             chunk = chunk_of(kernel, kernel.arg("n_reduced"), kernel.arg("chunk"), always=not kernel.phases)
@@ -62,7 +72,11 @@ class RowAccesses:
         if is_shifted(kernel):
             lead = lead_of_row(kernel, place)
             begin, chunk = arith.subi(begin, lead), earlier(kernel, chunk, lead)
-        if kernel.plan.walk == "blocked" and not kernel.plan.exchanges:
+        columns = None
+        if kernel.plan.exchanges and results:
+            columns = EarlyColumns.of(kernel, results, place, begin, chunk.limit)
+            place = replace(place, start=columns.first)
+        elif kernel.plan.walk == "blocked":
             begin, place = existing_block(kernel, place, begin, chunk)
         reader = Reader(kernel, kernel.arg("count") if kernel.counted else None)
         own = {i: start_of(kernel, place, first_of(kernel, i, begin), i, *tile) for i, tile in tiles.items()}
@@ -71,7 +85,8 @@ class RowAccesses:
             counted = counted_from(kernel, begin)
             own |= {i: start_of(kernel, place, counted, i, kernel.arg("input", i)) for i in aligned}
         reused = sorted(buffers_of(kernel).reused.values()) if tiles else []
-        return cls(kernel, place, chunk, begin, Values(kernel, place, reader, chunk), own, reused)
+        values = Values(kernel, place, reader, chunk, columns)
+        return cls(kernel, place, chunk, begin, values, own, reused, columns=columns)
 
     def cached(self, policy: str) -> RowAccesses:
         """The same accesses, which tell the L2 cache by ``policy`` how long to keep the elements of rows."""
@@ -173,13 +188,7 @@ def _readable(kernel: Kernel, operand: int) -> Any:
 
     They are those of the array, or none if a result takes its place.
     """
-    i64 = ir.IntegerType.get_signless(64)
-    taken: Any = None
-    for number in range(len(kernel.results)):
-        places = [llvm.ptrtoint(i64, kernel.arg(*arg)) for arg in (("input", operand), ("output", number))]
-        same = arith.cmpi(arith.CmpIPredicate.eq, *places)
-        taken = same if taken is None else arith.ori(taken, same)
-    return arith.select(taken, kernel.number(0), extent(kernel, operand))
+    return arith.select(kernel.is_replaced(operand), kernel.number(0), extent(kernel, operand))
 
 
 def wide(value: Any, lanes: int) -> Any:

@@ -23,7 +23,7 @@ def existing_block(kernel: Kernel, place: Place, begin: Any, chunk: Chunk) -> tu
 
 def is_shifted(kernel: Kernel) -> bool:
     """Whether accesses begin at the boundary before the row."""
-    return "shifted" in (*kernel.facts.access, *kernel.facts.stores)
+    return "shifted" in (*kernel.facts.access, *kernel.facts.stores) and not kernel.plan.exchanges
 
 
 def earlier(kernel: Kernel, chunk: Chunk, lead: Any) -> Chunk:

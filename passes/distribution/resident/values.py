@@ -14,6 +14,7 @@ from ..kernel import Kernel, load_attributes
 from ..place import Place
 from ..reader import Reader, operands_of
 from ..walk import Chunk
+from .early_columns import EarlyColumns
 
 Numbered = list[tuple[int, Any]]
 """Results with their numbers."""
@@ -55,6 +56,7 @@ class Values:
         place: the thread's place.
         reader: how elements are numbered and counted.
         chunk: the elements of the row that the CTA owns.
+        columns: the columns of the thread, where CTAs exchange what lies across these.
         kept: for each tensor of the kept dims its fragment, and for each scalar its value.
         sources: what makes each tensor seen so far.
     """
@@ -63,6 +65,7 @@ class Values:
     place: Place
     reader: Reader
     chunk: Chunk
+    columns: EarlyColumns | None = None
     kept: MutableMapping[Any, Any] = field(default_factory=dict)
     sources: dict[Any, Source] = field(default_factory=dict)
 
@@ -145,6 +148,8 @@ class Values:
 
     def load_kept(self, operand: int, v: Any) -> Any:
         """The values of an input per result."""
+        if self.columns:
+            return self.columns.load(operand, element(v.type), None)
         kernel, dims = self.kernel, range(self.kernel.facts.kept_rank)
         if kernel.facts.access[operand] == "number":
             return kernel.passed(operand, self.place.plan.vector_kept)

@@ -152,7 +152,7 @@ def test_bits_across_other_arrays_are_bytes_of_blocks(t: Any, n: int, m: int) ->
     rows = likely_rows(x, out=np.full((n, -(-m // 32)), 2**32 - 1, np.uint32), device="emulator")
     np.testing.assert_array_equal(rows, packed(x > 0))
     for made in (wf.relu.compile(x, keep="bits"), wf.relu_backward.compile(x, bits), likely_rows.compile(x)):
-        assert (made.plans[0].walk, made.plans[0].held) == ("blocked", 8)
+        assert made.plans[0].walk == "blocked"
 
 
 def test_bits_beside_a_weight_of_channels_are_no_blocks() -> None:

@@ -48,3 +48,61 @@ def test_what_lies_beside_a_result_stays() -> None:
     added(x, room[1:-1], out=room[1:-1])
     np.testing.assert_array_equal(room[[0, -1]], kept[[0, -1]])
     np.testing.assert_array_equal(room[1:-1], kept[1:-1] + x)
+
+
+@wf.program
+def weighted(x: Any, y: Any, w: Any) -> Any:
+    return x * w + y
+
+
+@pytest.mark.parametrize(
+    ("shape", "t"), [((67, 131), "f2"), ((3, 70, 99), "f4"), ((67, 131), "i1"), ((3, 70, 99), "f8")]
+)
+def test_weights_along_either_axis_beside_exchanged_arrays(shape: tuple[int, ...], t: str) -> None:
+    *outer, m, n = shape
+    x, y = array(*outer, n, m, t=t).swapaxes(-1, -2) // 9, array(*shape, t=t, start=3) // 9
+    for w in (array(n, t=t) // 25, array(m, 1, t=t) // 25, array(*outer, 1, 1, t=t) // 25):
+        np.testing.assert_array_equal(weighted(x, y, w, out=np.empty(shape, t)), x * w + y)
+        np.testing.assert_array_equal(weighted(x, y, w, out=y.copy()), x * w + y)
+
+
+def test_results_and_inputs_that_begin_differently_after_boundaries() -> None:
+    x, y = array(131, 67, t="f4", start=1).T, array(67, 131, t="f2", start=1)
+    room = array(70, 135, t="f4", start=2)
+    for out in (room[:67, :131], room[1:68, 3:134], np.empty((67, 131), "f4")):
+        np.testing.assert_array_equal(added(x, y, out=out), x + y)
+    np.testing.assert_array_equal(added(x, x[::-1].copy("F")), x + x[::-1])
+
+
+@wf.program
+def numbered(x: Any, y: Any) -> Any:
+    xp = x.__array_namespace__()
+    return x + y * (xp.arange(x.shape[-1]) + 3 * xp.arange(x.shape[-2])[:, None])
+
+
+@pytest.mark.parametrize("shape", [(67, 131), (3, 70, 99)])
+def test_numbers_of_elements_beside_exchanged_arrays(shape: tuple[int, ...]) -> None:
+    *outer, m, n = shape
+    x, y = array(*outer, n, m, t="i4").swapaxes(-1, -2), array(*shape, t="i4", start=1)
+    expected = x + y * (np.arange(n) + 3 * np.arange(m)[:, None])
+    np.testing.assert_array_equal(numbered(x, y, out=np.empty(shape, "i8")), expected)
+
+
+relu = wf.program(lambda x: (wf.maximum(x, 0), wf.pack(x > 0, flat=True)))
+
+
+@pytest.mark.parametrize("t", ["f2", "f4", "i1"])
+@pytest.mark.parametrize(("n", "m", "start"), [(297, 104, 0), (131, 72, 3), (333, 128, 5)])
+def test_bits_across_arrays_that_begin_anywhere(n: int, m: int, start: int, t: str) -> None:
+    x = array(m, n, t=t, start=start).T
+    words = -(-n * m // 32)
+    expected = np.packbits(x > 0, bitorder="little")
+    expected = np.append(expected, np.zeros(4 * words - len(expected), "u1")).view("u4")
+    bits = np.full(words, 2**32 - 1, "u4")
+    y, _ = relu(x, out=(np.empty_like(x), bits))
+    np.testing.assert_array_equal(y, np.maximum(x, 0))
+    np.testing.assert_array_equal(bits, expected)
+    assert relu.compile(x).plans[0].exchanges
+    if t != "i1":
+        np.testing.assert_array_equal(wf.relu_backward(x, bits), np.maximum(x, 0))
+        assert wf.relu_backward.compile(x, bits).plans[0].exchanges

@@ -79,27 +79,35 @@ def test_short_rows_are_written_in_whole_sectors(n: int, walk: str) -> None:
     assert choice_of(*across(64, n)).plan.walk == walk
 
 
-@pytest.mark.parametrize("shape", [(97, 97), (96, 97), (97, 96)])
-def test_rows_and_columns_that_begin_anywhere_are_exchanged_by_ctas(shape: tuple[int, ...]) -> None:
-    x, y = across(*shape)
-    for found in (choice_of(x, y), choice_of(y, x)):
-        assert (found.plan.walk, found.plan.resident) == ("blocked", "shared")
-        assert set(found.facts.access) == {"exchanged", *found.facts.stores}
-        assert (found.plan.slots, found.plan.positions * found.plan.held) == (64, 32)
+@pytest.mark.parametrize(
+    ("shape", "t", "vector", "slots", "rows"),
+    [
+        ((4097, 4097), "f4", 4, 128, 64),
+        ((97, 97), "f4", 4, 128, 8),
+        ((4097, 4097), "f8", 2, 128, 32),
+        ((4097, 4097), "f2", 8, 256, 64),
+        ((500, 97, 297), "f2", 8, 256, 64),
+        ((500, 297, 97), "f2", 8, 128, 64),
+        ((4097, 4097), "i1", 16, 256, 64),
+    ],
+)
+def test_rows_and_columns_that_begin_anywhere_are_exchanged_by_ctas(
+    shape: tuple[int, ...], t: str, vector: int, slots: int, rows: int
+) -> None:
+    found = choice_of(*across(*shape, t=t))
+    assert (found.plan.walk, found.plan.resident, found.plan.vector) == ("blocked", "shared", vector)
+    assert set(found.facts.access) == {"exchanged", *found.facts.stores}
+    assert (found.plan.slots, found.plan.positions * found.plan.held) == (slots, rows)
+    assert found.plan.positions % (2 * vector) == 0, "rows of a thread begin equally far after a boundary"
+    assert found.facts.by_row == (len(shape) > 2)
 
 
-def test_halves_beside_exchanged_ones_are_accessed_at_once_wherever_they_begin() -> None:
-    x, y = across(97, 97, t="f2")
-    for found in (choice_of(x, y), choice_of(y, x)):
-        assert (set(found.facts.access), found.facts.stores) == ({"exchanged", "unaligned"}, ("unaligned",))
-        assert (found.plan.vector, found.plan.slots, found.plan.positions * found.plan.held) == (8, 128, 32)
-
-
-@pytest.mark.parametrize(("shape", "t"), [((97, 97), "i1"), ((5, 97, 96), "f4")])
-def test_single_bytes_and_rows_of_several_dims_are_not_exchanged(shape: tuple[int, ...], t: str) -> None:
-    x, y = across(*shape, t=t)
-    for found in (choice_of(x, y), choice_of(y, x)):
-        assert (found.plan.fast, found.plan.walk, found.plan.resident) == ("reduced", "interleaved", "registers")
+@pytest.mark.parametrize(("n", "access", "ctas"), [(256, "aligned", 1), (257, "shifted", 2), (255, "shifted", 2)])
+def test_columns_begin_early_where_rows_begin_between_sectors(n: int, access: str, ctas: int) -> None:
+    x, y = np.zeros((n, 66), "f2").T, np.zeros((66, n), "f2")
+    found = choice_of(y, x)
+    assert (found.facts.access, found.facts.stores) == ((access, "exchanged"), (access,))
+    assert found.run.tiles == ctas
 
 
 @pytest.mark.parametrize(
