@@ -60,7 +60,7 @@ class Entry:
 
     def again(self, *arrays: Any) -> Any:
         """Repeats the call on arrays of this kind; ``MISS`` if that is impossible."""
-        recipe = self.recipe()
+        recipe = self.recipes.get(self.stream()) if self.watch.empty or self.watch.same() else None
         return MISS if recipe is None else recipe(*arrays, known=True)
 
     def guard(self, stream: int) -> Guard | None:

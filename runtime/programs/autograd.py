@@ -22,7 +22,7 @@ from ...compiler.errors import WarpfoldError, error
 from ...compiler.program.arrays.trace import ArrayArg
 from ..arrays.pytorch import are_tracked
 from ..calls.recall import Memo, record_tracked
-from ..calls.recipe import MISS
+from ..calls.recipe import MISS, compiled
 from ..options import DEFAULTS, of_gradients
 from ..resolve import hashable
 from .arguments import arguments_of
@@ -138,7 +138,8 @@ class Call:
         self.places, self.hosted, self.out = places, hosted, out
         self._written = tuple(i for i in leaves_of(out) if i is not None)
         self._in_order = places == tuple(range(len(xs)))
-        self._record = _recorder(getattr(function, "__name__", "program"))
+        self._name = getattr(function, "__name__", "program")
+        self._record = _recorder(self._name)
 
     @property
     def memo(self) -> Memo | None:
@@ -148,7 +149,24 @@ class Call:
     @property
     def entered(self) -> Callable[..., Any]:
         """The function that repeats the call: PyTorch's record alone, where it returns the result."""
-        return self if self.structure != 0 or self._written else partial(self._record, self)
+        if self.structure != 0 or self._written:
+            return self
+        own = self._is_plain and not self.hosted and self.recipe is not None
+        return self._recorder_of_its_own() if own else partial(self._record, self)
+
+    def _recorder_of_its_own(self) -> Callable[..., Any]:
+        """What records the call without looking at this object: its forward and backward are generated."""
+        names = tuple(f"x{i}" for i in range(len(self.places)))
+        values = {"again": self.recipe, "run": partial(self._run, self.saved), "MISS": MISS}
+        text = (
+            f"def recipe(ctx, {', '.join(names)}):\n"
+            f"    found = again({', '.join(names)})\n"
+            f"    if found is MISS: found = run(({', '.join(names)},))\n"
+            "    ctx.set_materialize_grads(False)\n"
+            f"    ctx.save_for_backward({', '.join(self._pick(names))})\n"
+            "    return found\n"
+        )
+        return _applied(self._name, compiled(text, tuple(values))(**values), self.pull)
 
     def __call__(self, *tensors: Any) -> Any:
         """The results, recorded. Arrays for results, which are among the tensors, may follow these."""
@@ -231,22 +249,24 @@ class Call:
 
 @lru_cache(maxsize=1024)
 def _recorder(name: str) -> Callable[..., Any]:
-    """The function of a ``Call`` and its tensors that makes PyTorch record it under the name of a function.
-
-    ``Function.apply`` looks for transforms of ``torch.func``, for which there are ops, and then calls this. PyTorch's
-    record calls ``apply`` of its class, which looks up ``backward`` again in each call.
-    """
-    function = sys.modules["torch"].autograd.Function
+    """The function of a ``Call`` and its tensors that makes PyTorch record it under the name of a function."""
 
     def forward(ctx: Any, call: Call, *tensors: Any) -> Any:
         return call.forward(ctx, tensors)
 
     def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:
-        for gradient in gradients:
-            if gradient is not None:
-                return ctx.call.pull(ctx, gradients)  # type: ignore[no-any-return]
-        return (None,) * len(ctx.needs_input_grad)
+        return None, *ctx.call.pull(ctx, *gradients)
 
+    return _applied(name, forward, backward)
+
+
+def _applied(name: str, forward: Callable[..., Any], backward: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that makes PyTorch record a call, with these two functions, under the name of a function.
+
+    ``Function.apply`` looks for transforms of ``torch.func``, for which there are ops, and then calls this. PyTorch's
+    record calls ``apply`` of its class, which looks up ``backward`` again in each call.
+    """
+    function = sys.modules["torch"].autograd.Function
     made = type(name, (function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
     made._backward_cls.apply = backward  # type: ignore[attr-defined]
     return super(function, made).apply  # type: ignore[no-any-return]

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 import warpfold as wf
+from warpfold.runtime.calls.recipe import MISS
+from warpfold.runtime.programs import autograd
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed")
 F = torch.nn.functional
@@ -208,6 +210,31 @@ def test_repeated_calls_have_gradients_of_their_own_arguments() -> None:
         only = w.clone().requires_grad_()
         wf.layer_norm(x, only, b).sum().backward()
         torch.testing.assert_close(only.grad, F.layer_norm(x, (4,)).sum(0))
+
+
+@pytest.mark.parametrize("is_missed", [False, True])
+def test_a_call_with_a_recipe_is_recorded_by_code_of_its_own(is_missed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which makes the call in full where the recipe does not apply."""
+    x, w, b = (t.clone().requires_grad_(t is not W) for t in (X, W, B))
+    calls, made = list[Any](), list[Any]()
+    monkeypatch.setattr(autograd, "record_tracked", calls.append)
+    wf.layer_norm(x, w, b, eps=0.5)
+    (call,) = calls
+
+    def recipe(*xs: Any) -> Any:
+        made.append(MISS if is_missed else F.layer_norm(xs[0], (4,), *xs[1:], eps=0.5))
+        return made[-1]
+
+    call.recipe = recipe
+    record = call.entered
+    for scale in (1.0, 2.0):
+        own = (x.detach() * scale).requires_grad_()
+        y = record(own, w, b)
+        assert y.grad_fn.name() == "layer_normBackward"
+        found = torch.autograd.grad(y, (own, b), X.flip(0))
+        wanted = torch.autograd.grad(F.layer_norm(own, (4,), w, b, eps=0.5), (own, b), X.flip(0))
+        assert all(torch.allclose(f, v) for f, v in zip(found, wanted, strict=True))
+    assert len(made) == 2
 
 
 def test_repeated_calls_read_their_own_seeds_and_update_their_own_statistics() -> None:
