@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import ceil
+from math import ceil, isqrt
 
 from ...errors import error
 from ...plan.fields import COUNTS, MOST_HELD, OF_BITS
@@ -46,8 +46,18 @@ STATIC = threshold(8192, "bytes of shared memory", sittings.PERSISTENT_ROWS)
 """Of a CTA, beside those in which rows and weights wait."""
 MOST_REGISTERS = threshold(248, "registers", sittings.SIDE_FOLDS)
 """A thread that needs more shares its columns with another one: where it spills, rows are cut."""
-LEAST_ROWS = threshold(4, "rows of a CTA", sittings.SIDE_FOLDS)
-"""Where CTAs have fewer rows in turn, their states cost more than what a second kernel reads."""
+LEAST_ROWS = threshold(2, "rows of an SM", sittings.FEW_SIDE_FOLDS)
+"""Where an SM has fewer, the states of CTAs cost more than what a second kernel reads."""
+STATES_OF_ROWS = threshold(2048, "states of a row, in registers", sittings.FEW_SIDE_FOLDS)
+"""An SM needs so many rows for each further so many states."""
+MOST_COLUMNS = threshold(4096, "columns", sittings.FEW_SIDE_FOLDS)
+"""Further ones need no more rows."""
+TURNS = threshold(0.5, "rows in turn, for each register of a column's states", sittings.FEW_SIDE_FOLDS)
+"""Which the threads that work on a row need."""
+FROM_MEMORY = threshold(48 << 20, "bytes of arrays", sittings.FEW_SIDE_FOLDS)
+"""From here on a second kernel finds few of them in the L2 cache: any SM with rows in turn has enough."""
+ROWS_OF_CTAS = threshold(2, "rows of an SM, for the square of its CTAs", sittings.FEW_SIDE_FOLDS)
+"""Times the rows of a CTA at a time, or the registers of a state: the states of more CTAs cost more than they save."""
 NARROW = threshold(2, "bytes of an element", sittings.SIDE_FOLDS)
 """Rows of such elements that begin anywhere have masks, so that two kernels may be faster."""
 LEAST_MASKED = threshold(100, "accesses of a row", sittings.PERSISTENT_ROWS)
@@ -72,6 +82,7 @@ def taking(task: Task, plan: Plan, notes: Notes, wanted: str = "") -> Plan | Non
         return None
     found = "asked for" if are_cut(wanted) else _persistent(task, plan)
     if not isinstance(found, str) and not asked:
+        found = replace(found, persistent=_ctas(task, found))
         found = _slow(task, found) or found
     if isinstance(found, str):
         notes.rejected.append(("persistent", found))
@@ -179,14 +190,31 @@ def _registers(task: Task, columns: int, states: int) -> int:
     return ceil((BESIDE + columns * each) / 8) * 8
 
 
+def _ctas(task: Task, plan: Plan) -> int:
+    """The CTAs of an SM: as many as fit, or fewer of few rows, whose time is that of the CTAs' states."""
+    rows = task.geometry.n_kept / task.machine
+    each = ROWS_OF_CTAS * max(plan.slots, _registers_of_state(task))
+    return max(1, min(plan.persistent, isqrt(int(rows / each))))
+
+
 def _slow(task: Task, plan: Plan) -> str:
     """Why a kernel of the rows and one of the columns are faster; empty if they are not."""
-    if task.geometry.n_kept < LEAST_ROWS * plan.slots * plan.persistent * task.machine:
+    if _has_few_rows(task, plan):
         return f"{task.geometry.n_kept} rows are too few for persistent CTAs"
     narrow = min(task.operand_type(i).itemsize for i in elements_of(task)) <= NARROW
     most = MOST_MASKED if _registers_of_state(task) == 1 else MOST_OF_STATES
     is_slow = not LEAST_MASKED <= rows.count_of(task, plan.vector) <= most
     return "rows of narrow elements begin anywhere" if narrow and is_slow and _is_shifted(task, plan) else ""
+
+
+def _has_few_rows(task: Task, plan: Plan) -> bool:
+    """Whether the states of CTAs cost more than a second kernel, which finds the rows in the L2 cache."""
+    g, states = task.geometry, _registers_of_state(task)
+    read = [i for i in elements_of(task) if i < len(task.program.inputs)]
+    if g.n_kept * g.n_reduced * sum(task.operand_type(i).itemsize for i in read) >= FROM_MEMORY:
+        return g.n_kept < LEAST_ROWS * plan.slots * task.machine
+    rows = LEAST_ROWS * ceil(min(g.n_reduced, MOST_COLUMNS) * states / STATES_OF_ROWS)
+    return g.n_kept < max(rows, TURNS * plan.slots * states) * task.machine
 
 
 def check(task: Task, plan: Plan) -> None:

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
+from math import ceil
 from typing import Any
 
 from ....compiler.ir.build import address, bytes_of, memory_type
@@ -39,10 +40,17 @@ from .row_slots import hold
 from .row_starts import is_shifted
 from .row_stores import store_rows
 
-COLUMNS = 8
-"""Lanes along the columns of a slice: neighbours read whole sectors."""
+COLUMNS = (8, 16, WARP)
+"""Lanes along the columns of a slice: at least as many as read whole sectors."""
+LITTLE = 2048
+"""Bytes of shared memory in which the states of a slice meet where rows wait there and weights do not: the L1 cache is
+to have room for these."""
 IN_FLIGHT = 16
-"""Loads of states of parts that a thread has in flight, of two columns each."""
+"""Loads of states of parts that a thread has in flight at most, of two columns each."""
+PARTS = 132
+"""CTAs of one on each SM, by which loads are counted: with other numbers some load nothing, or more take turns."""
+FEW = 8
+"""States of parts for a thread: where it would have fewer, more lanes lie along columns."""
 
 
 def distribute_persistent(kernel: Kernel) -> None:
@@ -252,7 +260,8 @@ class SideFolds:
 
     def finish(self, number: Any) -> None:
         """Combines the states of the columns of slice ``number``, and writes the results."""
-        kernel = self.kernel.of_side(_across_parts(self.kernel.plan, pairs=not is_shifted(self.kernel)))
+        item = sum(bytes_of(memory_type(t)) for t in self.side.states)
+        kernel = self.kernel.of_side(_across_parts(self.kernel.plan, item, pairs=not is_shifted(self.kernel)))
         self._count("fold.await")
         blocks = kernel.ceil(kernel.arg("n_reduced"), kernel.plan.slots)
         columns = replace(Row.at(kernel, None), columns=kernel.arg("n_reduced"))
@@ -270,11 +279,12 @@ class SideFolds:
         positions, vector = kernel.plan.positions, kernel.plan.vector
         stored = kernel.arg("n_reduced" if is_shifted(kernel) else "chunk")
         column = arith.minsi(place.kept, arith.subi(stored, kernel.number(vector)))
-        step = kernel.number(IN_FLIGHT * positions)
+        count = _in_flight(self.kernel.plan, positions)
+        step = kernel.number(count * positions)
         loop = scf.ForOp(place.position, self.parts, step, kernel.neutral(vector))
         with ir.InsertionPoint(loop.body):
             first = loop.induction_variable
-            steps = [arith.addi(first, kernel.number(u * positions)) for u in range(IN_FLIGHT)]
+            steps = [arith.addi(first, kernel.number(u * positions)) for u in range(count)]
             loaded = [self._of_part(kernel, column, r) for r in steps]  # all of them before any is combined
             found = tree(kernel.combine, [partial(list, own) for own in loaded])
             scf.YieldOp(combine(kernel.combine, list(loop.inner_iter_args), found))
@@ -308,7 +318,21 @@ class SideFolds:
                 kernel.make_op("fold.store", [], operands, {"kept_rank": len(dims), "reduced_rank": 0, "vector": False})
 
 
-def _across_parts(plan: Plan, *, pairs: bool) -> Plan:
-    """The plan by which threads share the states that parts left: each has two columns where ``pairs`` are stored."""
+def _across_parts(plan: Plan, item: int, *, pairs: bool) -> Plan:
+    """The plan by which threads share the states that parts left: each has two columns where ``pairs`` are stored.
+
+    ``item`` are the bytes of the states of a column.
+    """
     vector = 2 if pairs and plan.positions * plan.vector % 2 == 0 else 1
-    return Plan("kept", "interleaved", vector, 1, WARP // COLUMNS, plan.threads // WARP)
+    parts, row = PARTS * plan.persistent, plan.held * plan.positions * plan.vector
+    little = LITTLE if plan.waits_in_slots and plan.reads != "ahead" else COLUMNS[-1] * vector * plan.threads * item
+    choice = [c for c in COLUMNS if c * vector * plan.threads // WARP * item <= little] or COLUMNS[:1]
+    fit = [c for c in choice if plan.threads * FEW <= c * parts and row <= c * vector * parts]
+    lanes = min(fit, default=max(choice))
+    return Plan("kept", "interleaved", vector, 1, WARP // lanes, plan.threads // WARP)
+
+
+def _in_flight(plan: Plan, positions: int) -> int:
+    """The loads that a thread has in flight: turns of as many, in which it has them all."""
+    each = ceil(PARTS * plan.persistent / positions)
+    return ceil(each / ceil(each / IN_FLIGHT))

@@ -75,3 +75,17 @@ def test_a_thread_holds_no_more_accesses_than_a_plan_may_have() -> None:
     x, w = ArraySpec((1000, n), (n + 2, 1), 4, t), ArraySpec((n,), (1,), 0, t)
     steps = wf.vjp(wf.rms_norm)._planned([x, x, w], {}, "sm_90a").prepared.steps
     assert steps[0].prepared.choice.plan.held == 33
+
+
+@pytest.mark.parametrize(
+    ("norm", "rows", "columns", "t", "ctas"),
+    [
+        ("layer", 132, 1024, "f32", 0), ("layer", 300, 1024, "f32", 1), ("layer", 300, 2048, "f32", 0),
+        ("rms", 300, 2048, "f32", 1), ("layer", 4224, 1024, "f32", 2), ("layer", 65536, 1024, "f32", 4),
+        ("layer", 300, 256, "bf16", 0), ("rms", 2112, 256, "bf16", 1),
+    ],
+)  # fmt: skip
+def test_an_sm_has_fewer_ctas_of_few_rows(norm: str, rows: int, columns: int, t: str, ctas: int) -> None:
+    """None, where a second kernel reads the rows sooner than the states of CTAs are combined."""
+    plan = _plan(norm, rows, columns, t)
+    assert (plan.persistent if plan else 0) == ctas
