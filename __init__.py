@@ -35,6 +35,7 @@ _HOME = {
     **dict.fromkeys(("CompiledProgram",), ".runtime.programs.compiled"),
     **dict.fromkeys(("Tuned", "autotune"), ".runtime.tuning.autotune"),
     **dict.fromkeys(("unique",), ".runtime.unique"),
+    **dict.fromkeys(("bincount", "histogram"), ".runtime.histograms"),
     **dict.fromkeys(("segment_reduce",), ".runtime.segments"),
     **dict.fromkeys(("Monoid", "monoid"), ".compiler.program.monoid"),
     **dict.fromkeys(("Laws", "check_monoid"), ".compiler.laws.check"),

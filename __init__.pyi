@@ -54,6 +54,10 @@ from .runtime.api import (
 from .runtime.compiled import (
     Compiled as Compiled,
 )
+from .runtime.histograms import (
+    bincount as bincount,
+    histogram as histogram,
+)
 from .runtime.load import (
     load as load,
 )
@@ -106,6 +110,7 @@ from .runtime.programs.library import (
     softmax as softmax,
     softmin as softmin,
     standardize as standardize,
+    topk as topk,
 )
 from .runtime.programs.packing import (
     pack as pack,

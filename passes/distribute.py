@@ -105,6 +105,7 @@ from .distribution.resident.side_folds import distribute_persistent
 from .distribution.runs import RunWalk
 from .distribution.scan import distribute_scan
 from .distribution.staggered_columns import staggered_place
+from .distribution.tally import distribute_tally, scatters
 from .distribution.tile_copies import tile_walk
 from .distribution.walk import ElementWalk, Walk
 
@@ -118,7 +119,7 @@ WALKS: dict[str, tuple[Any, Any]] = {
     "whole": (first_place, BlockWalk.of),
 }
 """For each walk of a plan, what gives a thread its place, and what makes its walk from there."""
-PROGRAM = ("fold.reduce", "fold.scan", "fold.broadcast", "fold.iota", "fold.count")
+PROGRAM = ("fold.reduce", "fold.scatter", "fold.bin", "fold.scan", "fold.broadcast", "fold.iota", "fold.count")
 """The ops of a tensor program."""
 
 
@@ -157,6 +158,8 @@ def _distribute(kernel: Kernel) -> None:
             (distribute_with_roles if kernel.plan.has_roles else distribute_scan)(kernel)
         elif kernel.plan.resident:
             distribute_phases(kernel)
+        elif scatters(kernel):
+            distribute_tally(kernel)
         else:
             _distribute_fold(kernel)
         gpu.ReturnOp([])

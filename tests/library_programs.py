@@ -84,6 +84,8 @@ def cases() -> Iterator[Case]:
             yield from _of_rows(t, rows, columns)
     for t in ("f32", "bf16"):
         yield from _of_scans(t)
+        yield Case(f"topk-{t}", "topk", {"x": _normal(t, 3, 261)}, {"k": 5})
+        yield Case(f"topk-columns-{t}", "topk", {"x": _normal(t, 261, 3)}, {"k": 16, "axis": 0, "largest": False})
         yield from _of_channels(t)
         yield from _of_random_bits(t)
         yield from _of_masks(t)
@@ -117,7 +119,7 @@ def _of_rows(t: str, rows: int, columns: int) -> Iterator[Case]:
             yield Case(f"quantize-{to}-{size}", "quantize", {"x": x}, {"dtype": to})
 
 
-WITHOUT_GRADIENT = {"random_bits"}
+WITHOUT_GRADIENT = {"random_bits", "topk"}
 """The functions that have none: WF901."""
 
 

@@ -10,12 +10,12 @@ from . import cases
 from .cases import CASES, PLAIN
 from .peers import AnyCase
 from .programs import case as programs
-from .programs.cases import BACKWARD, FUSED, MASKS, SCANS, SHAPES, STANDARD
+from .programs.cases import BACKWARD, CHOSEN, FUSED, MASKS, SCANS, SHAPES, STANDARD
 from .programs.operations import OPERATIONS, split
 
 LISTS: dict[str, Mapping[str, AnyCase]] = {
     "plain": PLAIN, programs.GROUP: FUSED, "standard": STANDARD, "shapes": SHAPES,
-    "masks": MASKS, "backward": BACKWARD, "scan": SCANS,
+    "masks": MASKS, "backward": BACKWARD, "scan": SCANS, "topk": CHOSEN,
 }  # fmt: skip
 """The lists of cases with a name: groups are named by their cases."""
 
@@ -42,7 +42,7 @@ def _named(word: str) -> dict[str, AnyCase]:
     """The cases of one item of the list."""
     if word in LISTS:
         return dict(LISTS[word])
-    every: dict[str, AnyCase] = {**CASES, **FUSED, **BACKWARD, **SCANS}
+    every: dict[str, AnyCase] = {**CASES, **FUSED, **BACKWARD, **SCANS, **CHOSEN}
     if word in cases.GROUPS:
         return {name: case for name, case in every.items() if case.group == word}
     known = {name: case for name, case in every.items() if fnmatchcase(name, word)}
@@ -71,4 +71,4 @@ def _slip(word: str) -> str:
         for part, names in zip(parts, known, strict=False):
             if not any(fnmatchcase(name, part) for name in names):
                 return f" ({part!r} is none of {' '.join(names)})"
-    return near(word, [*cases.GROUPS, *LISTS, *CASES, *FUSED, *BACKWARD, *SCANS])
+    return near(word, [*cases.GROUPS, *LISTS, *CASES, *FUSED, *BACKWARD, *SCANS, *CHOSEN])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from ..dtypes import BOOL, F32, DType, compute
 from ..program.graph import Expr
@@ -69,6 +69,14 @@ def elementwise(e: Expr, args: Sequence[Any], shape: Shape) -> Any:
     op, t = e.op, e.args[-1].dtype
     if op == "where":
         return arith.select(args[0], args[1], args[2])
+    if op == "bin":
+        uniform, steps = cast("tuple[bool, int]", e.value)
+        long = ir.IntegerType.get_signless(64)
+        how = {"uniform": ir.BoolAttr.get(uniform), "steps": ir.IntegerAttr.get(long, steps)}
+        return ir.Operation.create("fold.bin", [shape.like(mlir_type(e.dtype))], args, how).result
+    if op == "scatter":
+        how = {"counters": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), e.value)}
+        return ir.Operation.create("fold.scatter", [shape.like(mlir_type(e.dtype))], args, how).result
     if op == "philox":
         rounds = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), ROUNDS)
         words = shape.like(mlir_type(e.dtype))

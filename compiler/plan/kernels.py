@@ -67,7 +67,8 @@ def first_of_both(plan: Plan) -> Plan:
 def _symbol(name: str) -> str:
     """``name`` as a PTX symbol, in ASCII letters, digits and underscores, and not the name of a shared buffer."""
     plain = re.sub(r"[^A-Za-z0-9_]", "_", name).strip("_")
-    own = re.fullmatch(r"(partials|gathered|held|states|rows|ticket)_\d+", plain)  # the names of shared buffers
+    shared = "counters|partials|gathered|held|states|rows|ticket"
+    own = re.fullmatch(rf"({shared})_\d+", plain)
     return plain if plain[:1].isalpha() and not own else f"reduction_{plain}".rstrip("_")
 
 

@@ -25,7 +25,7 @@ from ..plan.ladder import menu_of
 from ..plan.launch import Launch, cells_of, launch, pieces, shared, tiles_of, walks_once
 from ..plan.plan import Plan
 from ..space.geometry import Geometry
-from . import columns, few, in_order, options, walks
+from . import columns, few, in_order, options, tally, walks
 from .alignment import least_stride
 from .layouts import blocks, crowded_columns, factored, padded_rows, runs, tiled
 from .layouts.gapped_columns import as_read
@@ -60,6 +60,8 @@ def choose(task: Task, wanted: str = "", *, split: bool = True) -> Choice:
         from .resident.choose import choose as choose_resident  # not imported for one reduction
 
         return choose_resident(task, wanted)
+    if task.program.scatters:
+        return _of_counters(task)
     notes = Notes()
     if split and not task.few and (found := factored.task_of(task, wanted)):
         return _of_both(found, wanted, notes)
@@ -95,6 +97,15 @@ def _of_both(task: Task, wanted: str, notes: Notes) -> Choice:
         check(each, task.target, task.state_bytes)
     found = _choice(task, plan, parts, notes)
     return replace(found, plan=replace(plan, fast="both"))
+
+
+def _of_counters(task: Task) -> Choice:
+    """The choice of a kernel whose elements choose the results that they count in."""
+    notes = Notes()
+    plan = tally.plan(task, notes)
+    check(plan, task.target, task.state_bytes)
+    found = _choice(task, plan, tally.parts(task, plan), notes)
+    return replace(found, run=tally.of_one_row(found.run))
 
 
 def _choice(task: Task, plan: Plan, parts: int, notes: Notes) -> Choice:

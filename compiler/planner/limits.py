@@ -33,6 +33,10 @@ STEP_COMBINES = threshold(160, "instructions", sittings.ROW_LENGTHS)
 instruction cache."""
 STEP_LIFTS = threshold(512, "instructions", Sitting("2026-11-25", "d36c561"))
 """An unrolled step makes what is combined with at most these for an element of an access: they hide latency alone."""
+LIST_REGISTERS = threshold(128, "registers", sittings.LISTS)
+"""A thread of a row holds lists of at most these, one for each element of an access."""
+LIST_BYTES_IN_FLIGHT = threshold(128, "bytes", sittings.LISTS)
+"""A thread that folds lists has these in flight: of more elements a step makes lists before they meet the state's."""
 UNROLL = threshold(8, "accesses", sittings.ONE_WARP)
 """A thread has at most these in flight."""
 UNROLL_BEFORE_WIDTH = threshold(4, "accesses", sittings.SIXTY_THOUSAND)
@@ -114,6 +118,8 @@ def narrowed(task: Task, vector: int, registers: int) -> int:
 
 def widest_of_row(task: Task) -> int:
     """Elements of the widest access along the reduced axis of which UNROLL_BEFORE_WIDTH may be in flight."""
+    if task.folds_lists:
+        return widest_of(task, LIST_REGISTERS)
     return narrowed(task, widest_of(task, STATE_REGISTERS), _registers_in_flight(task))
 
 
@@ -127,6 +133,9 @@ def _registers_in_flight(task: Task) -> int:
 
 def unroll_of(task: Task, axis: Axis, vector: int) -> int:
     """Accesses in flight: BYTES_IN_FLIGHT, at most UNROLL, and no more values at once than registers allow."""
+    if task.folds_lists:
+        by_lists = VALUE_REGISTERS // (vector * task.own_registers)
+        return max(1, min(UNROLL, floor2(LIST_BYTES_IN_FLIGHT // (vector * task.itemsize)), floor2(by_lists)))
     several = axis == "kept" and task.ranks != (1, 1) and not task.is_cut(vector)
     by_bytes = (BYTES_IN_FLIGHT_OF_SEVERAL_DIMS if several else BYTES_IN_FLIGHT) // (vector * task.itemsize)
     shares = task.itemsize == 1 and bool(task.program.shared)

@@ -39,6 +39,9 @@ VERY_LONG_COMBINE = threshold(20, "instructions of a combine", sittings.ANCHORED
 KEYED_ELEMENTS = threshold({1: 16, 2: 256}, "elements of a result, by bytes of an element", sittings.NUMBERED)
 """From here on, columns of an argmin or argmax make words of rank and number of the chosen elements alone."""
 
+LIST_PARTS = threshold(4, "parts of a state", sittings.LISTS)
+"""A state of which an element gives at most one of these is a list: the elements of a step take few registers."""
+
 
 _AS_OF_BITS: dict[Access, Access] = {"bits": "aligned", "bits_across": "uniform", "bits_strided": "strided"}
 """What an access to bits is for a plan: they go along with other elements that are read so, or with any."""
@@ -165,6 +168,17 @@ class Task:
         """32-bit registers of a state that each element of an access has to itself."""
         own = (t for k, t in enumerate(self.monoid.state) if k not in self.program.shared)
         return max(1, sum(-(-t.itemsize // 4) for t in own))
+
+    @lazy
+    def own_registers(self) -> int:
+        """32-bit registers of the values of a state that an element gives; the others are constants."""
+        own = (e for e in self.program.reduces[0].args if e.op != "const")
+        return max(1, sum(-(-e.dtype.itemsize // 4) for e in own))
+
+    @lazy
+    def folds_lists(self) -> bool:
+        """Whether an element gives at most one of LIST_PARTS of a state, as to a list of which it is the only entry."""
+        return self.state_registers >= LIST_PARTS * self.own_registers
 
     @lazy
     def has_simple_state(self) -> bool:

@@ -259,6 +259,11 @@ class Program:
         return tuple(found[k] for k in range(len(found)))
 
     @lazy
+    def scatters(self) -> bool:
+        """Whether elements choose the results that they count in."""
+        return any(e.op == "scatter" for e in walk(self.outputs))
+
+    @lazy
     def uses_count(self) -> bool:
         """Whether the program uses the number of reduced elements (a mean's divisor)."""
         return any(e.op == "count" and e.value is None for e in walk(self.outputs))

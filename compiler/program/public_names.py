@@ -25,6 +25,6 @@ PROGRAMS = (
     "group_norm", "instance_norm", "normalize", "standardize", "cross_entropy", "nll_loss", "quantize",
     "relu", "relu_backward", "add_relu", "add_relu_backward", "leaky_relu", "leaky_relu_backward", "clip_backward",
     "dropout", "dropout_backward", "batch_norm_backward", "random_bits",
-    "cumulative_sum", "cumulative_prod", "cummax", "cummin", "logcumsumexp",
+    "cumulative_sum", "cumulative_prod", "cummax", "cummin", "logcumsumexp", "topk",
 )  # fmt: skip
 """Built-in programs of arrays: ``library/programs/``."""

@@ -115,6 +115,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "exchanged halves": lambda: wf.maximum(numbers((131, 67), "float16").T, numbers((67, 131), "float16")),
     "exchanged bits": lambda: wf.relu(numbers((72, 131), "float16").T, keep="bits"),
     "teams of the grid": lambda: wf.softmax(numbers((320, 100)), axis=0, plan=_TEAMS),
+    "counts": lambda: wf.histogram(numbers((40_000,)), 100, (-2, 2)),
     "scan": lambda: wf.cumulative_sum(numbers((2, 2000)), axis=1, plan="vector=1,warps=2,held=1"),
     "scan with roles": lambda: wf.cumulative_sum(numbers((6000,)), plan="persistent=1,warps=8,held=1"),
     "scan of columns": lambda: wf.cumulative_sum(numbers((90, 40), "f8"), axis=0, plan="warps=2,held=2"),

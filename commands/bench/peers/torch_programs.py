@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..programs.answers import GREATEST_FP8
-from ..programs.case import EPS, FALLING, RISING, RMS_EPS, ProgramCase
+from ..programs.case import EPS, FALLING, RISING, RMS_EPS, TOP, ProgramCase
 from . import torch_masks
 
 Function = Callable[..., Any]
@@ -172,6 +172,7 @@ _FUNCTIONS: dict[str, Callable[[Any, ProgramCase], Function]] = {
     "recurrence": _recurrence,
     "cumsum": lambda torch, case: lambda x: torch.cumsum(x, case.axis, dtype=x.dtype),
     "cummax": lambda torch, case: lambda x: torch.cummax(x, case.axis)[0],
+    "topk": lambda torch, case: lambda x: torch.topk(x, TOP, case.axis)[0],
     "logcumsumexp": lambda torch, case: lambda x: torch.logcumsumexp(x, case.axis),
     "relu": lambda torch, _: torch.relu,
     "relu_bits": lambda torch, _: torch.relu,

@@ -22,7 +22,7 @@ from ....compiler.program.bit_arrays import WORD
 from ...checking.running_error import tiny
 from ..answers import SLACK, unit
 from . import gradient_references
-from .case import DROPPED, EPS, FALLING, RISING, RMS_EPS, ProgramCase
+from .case import DROPPED, EPS, FALLING, RISING, RMS_EPS, TOP, ProgramCase
 
 ROUNDINGS, LOOSE = 3, 16
 APPROXIMATE = 1e-4
@@ -323,6 +323,7 @@ REFERENCES: dict[str, Callable[..., list[Answer]]] = {
     "cummax": lambda case, x: [Answer(x.double().cummax(case.axis)[0])],
     "logcumsumexp": lambda case, x: [Answer(x.double().logcumsumexp(case.axis), 1.0)],
     "recurrence": _recurrence,
+    "topk": lambda case, x: [Answer(x.double().topk(TOP, case.axis)[0])],
     "relu": _relu,
     "relu_bits": _relu_bits,
     "relu_backward": _relu_backward,

@@ -47,6 +47,8 @@ EPS, RMS_EPS = 1e-5, 1e-6
 """What norms add to the variance, and root mean square norms to the mean square."""
 RISING, FALLING = 0.9, 0.5
 """The factors of a linear recurrence."""
+TOP = 4
+"""How many elements of each row a top-k chooses."""
 DROPPED = 0.1
 """The probability with which a dropout drops an element."""
 ACCESS = 16
@@ -132,6 +134,8 @@ class ProgramCase:
             return (self.shape[1],) if self.base in CHANNELS else tuple(self.shape[a] for a in self.axes)
         if role == "total":
             return ()
+        if role == "chosen":
+            return tuple(TOP if a in self.axes else n for a, n in enumerate(self.shape))
         if role == "bits" or (self.dtype == BIT and role in ("elements", "twin")):
             return words_shape(self.shape, flat=True)
         return self.kept if role in ("rows", "values", "target", "count", "truth") else self.shape

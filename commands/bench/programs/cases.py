@@ -76,5 +76,10 @@ SCANS = _all("""
     cummax.f32.256M cummax0.f32.8192x8192 logcumsumexp.f32.4096x32000 recurrence.f32.128M recurrence.f32.4096x16000
 """)
 """Scans: along one axis, of rows and of columns, and the linear recurrence h = a h + b."""
+CHOSEN = _all("""
+    topk.f32.64M topk.f32.4096x32000 topk.f32.65536x1024 topk.f32.1Mx64 topk.f32.4096x4095 topk.bf16.4096x32000
+    topk.f64.8192x8192 topk0.f32.8192x8192 topk0.bf16.8192x8192 topk1.f32.300x1000x100
+""")
+"""The greatest elements of rows and columns."""
 BACKWARD_GOAL = 1.18
 """How many times as fast as the best peers they should be, as a geometric mean."""

@@ -16,9 +16,9 @@ class Operation(NamedTuple):
             bools. ``like`` is the array like ``x`` of which ``x`` is a gradient, ``mean`` and ``var`` are its
             statistics, and ``twin`` equals ``x``.
         results: ``elements`` are like ``x``, ``bytes`` are 8-bit elements in its shape, ``rows`` are one f32 a row,
-            ``values`` one value of the type of ``x`` a row, ``channels`` one f32 a channel, ``bits`` a mask, ``total``
-            one f32, ``count`` a number, ``truth`` a truth value; gradients of weights are like these, and ``same`` is
-            equal to the first result.
+            ``values`` one value of the type of ``x`` a row, ``chosen`` several, ``channels`` one f32 a channel,
+            ``bits`` a mask, ``total`` one f32, ``count`` a number, ``truth`` a truth value; gradients of weights are
+            like these, and ``same`` is equal to the first result.
         reads: how often ``x``, ``like`` and gradients must be read: twice if what is folded does not fit on the chip.
     """
 
@@ -71,6 +71,7 @@ OPERATIONS = {
     "cummax": Operation(),
     "logcumsumexp": Operation(),
     "recurrence": Operation(("residual",)),
+    "topk": Operation(results=("chosen",)),
     "relu": Operation(),
     "relu_bits": Operation(results=("elements", "bits")),
     "relu_backward": Operation(("bits", "output")),
@@ -118,7 +119,7 @@ RANKS = {
     **{name: (4, 4) for name in OPERATIONS if name.endswith("_nhwc")},
     **dict.fromkeys((*ELEMENTWISE, *WHOLE), (1, 8)),
     "var_norm_cols": (2, 2), "cross_entropy": (2, 2),
-    **dict.fromkeys(("cumsum", "cummax", "logcumsumexp", "recurrence"), (1, 8)),
+    **dict.fromkeys(("cumsum", "cummax", "logcumsumexp", "recurrence", "topk"), (1, 8)),
 }  # fmt: skip
 """The least and the greatest rank of their arrays, where it is not any from 2 on."""
 

@@ -7,7 +7,7 @@ from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
-from .case import DROPPED, EPS, FALLING, RISING, RMS_EPS, ProgramCase
+from .case import DROPPED, EPS, FALLING, RISING, RMS_EPS, TOP, ProgramCase
 
 SEED = 26
 """The seed of a dropout."""
@@ -109,6 +109,7 @@ FUNCTIONS: dict[str, Callable[[ProgramCase, Any], Callable[..., Any]]] = {
     "var_norm_cols": lambda _, wf: _columns(wf.program),
     "cumsum": lambda case, wf: partial(wf.cumulative_sum, axis=case.axis, dtype=case.dtype.name),
     "cummax": lambda case, wf: partial(wf.cummax, axis=case.axis),
+    "topk": lambda case, wf: lambda x: wf.topk(x, TOP, axis=case.axis)[0],
     "logcumsumexp": lambda case, wf: partial(wf.logcumsumexp, axis=case.axis),
     "recurrence": lambda case, wf: _recurrence(wf.program, case.axis),
     "relu": lambda _, wf: wf.relu,

@@ -178,6 +178,26 @@ ENTRIES: Entries = {
             "{name} cannot be pickled: its {part} is {what}, which another process cannot find",
             "define the function with def at the top level of a module",
         ),
+        "WF118": (
+            "bincount got the element {value}: expected integers from 0 on",
+            "take the least element away first, or count negative ones by histogram with range=",
+        ),
+        "WF119": (
+            "{results} results were asked for: expected at most {most}",
+            "count fewer values: divide the elements first, or use wider bins",
+        ),
+        "WF147": (
+            "weights have shape {found}: expected {expected}, that of the elements",
+            "pass a weight for each element",
+        ),
+        "WF155": (
+            "bins are {found}: expected a number of bins from 1 on, or two edges and more that do not fall",
+            "pass bins=10, or the edges in rising order, such as bins=[0, 1, 5]",
+        ),
+        "WF156": (
+            "the range of bins is {found}: expected two finite numbers, the least edge first",
+            "pass range=(low, high), which leaves out infinite elements and NaN",
+        ),
         "WF192": (
             "the words of bits in {what} are {stride} elements apart along their last axis: expected neighbours",
             "copy the array first, so that words follow each other: numpy.ascontiguousarray(bits)",
@@ -225,6 +245,14 @@ ENTRIES: Entries = {
         "WF160": (
             "the element type {name!r} has two readings: {bits} bits{ours}, and in NumPy {bits} bytes ({theirs})",
             "{remedy}",
+        ),
+        "WF116": (
+            "bincount got elements of type {dtype}: expected integers or bools",
+            "convert them, x.astype('int32'), or count ranges of them: wf.histogram(x, bins)",
+        ),
+        "WF117": (
+            "weights are of type {dtype}: expected integers or bools, whose sums are exact in any order",
+            "scale them to integers, or add up floats by segments of sorted elements: wf.segment_reduce",
         ),
         "WF149": ("unique of {dtype} is not supported: expected 8- or 16-bit integers or bool", "{remedy}"),
     },

@@ -246,6 +246,11 @@ ENTRIES: Entries = {
             "a scan does not count elements: it takes another number of them at each",
             "divide by the position: wf.index() + 1 in the reduction that is scanned",
         ),
+        "WF280": (
+            "topk got k={k}: expected an integer from 1 to {greatest}, as the axis has {n} elements and a list has at "
+            "most {most}",
+            "{remedy}",
+        ),
         "WF275": (
             "block= has {found} sizes: expected {expected}, one for each of the axes",
             "name the axes of a block with axis=, such as axis=(-2, -1), block=(128, 128)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..mlir import ir
 from . import access, element_access, matrices, program, residency, tiles
 from .base import Fold
-from .stages import cta, grid, scans, tags, thread, tickets, warp
+from .stages import cta, grid, scans, tags, tally, thread, tickets, warp
 
 OPS: tuple[type, ...] = tuple(Fold.operations)
 """Every op class of the dialect."""
@@ -38,6 +38,7 @@ __all__ = [
     "residency",
     "scans",
     "tags",
+    "tally",
     "thread",
     "tickets",
     "tiles",

@@ -192,6 +192,60 @@ def _of_words(t: Any, word: Any) -> Any:
     return type(t).get(list(t.shape), word)
 
 
+class ScatterOp(Fold.Operation, name="scatter"):  # type: ignore[misc]
+    """Elements of results that they choose: ``fold.scatter value, index {counters}``, on tensors or on fragments.
+
+    An element counts as its value in the result whose number along the kept dim is its index, and as zero in all
+    others. A CTA has so many ``counters`` for them in shared memory, or none. Only a sum reduces it.
+    """
+
+    value: ext.Operand[Any]
+    index: ext.Operand[Any]
+    result_: ext.Result[Any]
+    counters: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        value, index = (v.type for v in op.operands)
+        expect(str(element(value)) in ("i32", "i64"), op, "values of i32 or i64", str(value))
+        expect(str(element(index)) == "i32", op, "indices of i32", str(index))
+        long = ir.IntegerType.get_signless(64)
+        shaped = isinstance(value, ir.ShapedType)
+        check_result(op, type(value).get(list(value.shape), long) if shaped else long)
+        if int_attr(op, "counters"):
+            power_of_two(op, "counters", 1 << 16)
+
+
+class BinOp(Fold.Operation, name="bin"):  # type: ignore[misc]
+    """The bin of each element: ``fold.bin x, lower, upper {uniform, steps}``, of bins whose edges rise.
+
+    ``lower`` and ``upper`` are arguments of the function, which vary along the kept dim alone: the edges of each bin.
+    An element belongs to the bin whose lower edge is not above it and whose upper edge is, and to the last one also
+    where it equals its upper edge; the bin of others, and of NaN, is -1. With ``uniform`` all bins are about as wide;
+    else there are at most 2^``steps``.
+    """
+
+    x: ext.Operand[Any]
+    lower: ext.Operand[Any]
+    upper: ext.Operand[Any]
+    result_: ext.Result[Any]
+    uniform: Any
+    steps: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        t = op.operands[0].type
+        expect(str(element(t)) in ("f32", "f64"), op, "elements of f32 or f64", str(t))
+        expect(isinstance(t, ir.RankedTensorType), op, "a ranked tensor", str(t))
+        for i in (1, 2):
+            edges = op.operands[i]
+            expect(isinstance(edges, ir.BlockArgument), op, f"an argument of the function as operand {i}", "a value")
+            expect(element(edges.type) == element(t), op, f"edges of type {element(t)}", str(edges.type))
+        bool_attr(op, "uniform")
+        expect(0 <= int_attr(op, "steps") <= 31, op, "from 0 to 31 steps", int_attr(op, "steps"))
+        check_result(op, ir.RankedTensorType.get(list(t.shape), ir.IntegerType.get_signless(32)))
+
+
 class CountOp(Fold.Operation, name="count"):  # type: ignore[misc]
     """How many elements one result reduces: ``fold.count {[numbering]} : i64``.
 

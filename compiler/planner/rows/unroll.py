@@ -50,6 +50,8 @@ def in_flight(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
         return UNROLL_OF_MASKED  # machines that compare no two halves at once need registers to do it
     each = task.geometry.n_reduced // (vector * positions)
     many = not task.has_few_results
+    if task.folds_lists:
+        return min(UNROLL, floor2(each)) if positions < WARP else UNROLL
     if positions >= (WARP // 2 if task.program.uses_index else WARP) and task.has_wide_state and many:
         return (UNROLL if task.state_registers > 1 else UNROLL_OF_LONG_ROWS) if each >= UNROLL else 1
     if task.has_long_combine:

@@ -78,7 +78,7 @@ class _Adjoints:
             if e.digest in leaves:
                 touched.add(e.digest)
                 continue
-            if e.dtype != BOOL and e.op not in STOPS and any(a.digest in touched for a in e.args):
+            if (e.dtype != BOOL or e.op == "fold") and e.op not in STOPS and any(a.digest in touched for a in e.args):
                 touched.add(e.digest)
             passes = e.op in ("fold", "scan", "result") or (e.dtype.is_float and e.op not in STOPS)
             operands = touched if e.op == "bitcast" else {a.digest for a in e.args} - self.constant

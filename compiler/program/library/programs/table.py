@@ -7,9 +7,9 @@ from typing import Any
 
 from ...arrays import random
 from ...public_names import PROGRAMS
-from . import activations, batch_norm, dropout, losses, norms, quantize, scans, softmax
+from . import activations, batch_norm, dropout, losses, norms, quantize, scans, selection, softmax
 
-FAMILIES = (softmax, norms, batch_norm, losses, quantize, activations, dropout, random, scans)
+FAMILIES = (softmax, norms, batch_norm, losses, quantize, activations, dropout, random, scans, selection)
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     name: next(getattr(family, name) for family in FAMILIES if hasattr(family, name)) for name in PROGRAMS

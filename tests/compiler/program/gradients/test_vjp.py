@@ -103,6 +103,11 @@ def test_half_types_are_computed_in_f32_and_rounded_once() -> None:
     assert [(o.dtype.name, o.expr.dtype.name) for o in program.outputs] == [("f16", "f32")]
 
 
+@wf.monoid(has_identity=False, commutative=False)
+def later(a: Any, b: Any) -> Any:  # noqa: ARG001 - the right one
+    return b
+
+
 MISTAKES: list[tuple[str, Callable[[], Any]]] = [
     ("WF903: <lambda> returns 2 array(s), and gradients of 1", lambda: derived(lambda x: (x, x), [X], [X])),
     ("WF904: no argument is an array of floats", lambda: derived(lambda x: x + 1.5, [X], [X.astype("i8")])),
@@ -120,6 +125,10 @@ MISTAKES: list[tuple[str, Callable[[], Any]]] = [
     (
         "WF901: the operation bitcast has no gradient",
         lambda: derived(lambda x: wf.bitcast(wf.bitcast(x, "i64"), "f64"), [X], [X]),
+    ),
+    (
+        "WF901: the operation bitcast has no gradient",  # beside the state there is a flag, the first value of the fold
+        lambda: derived(lambda x: wf.bitcast(wf.reduce(wf.bitcast(x, "i64"), later, axis=1), "f64"), [X[:, 0]], [X]),
     ),
 ]
 

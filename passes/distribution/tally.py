@@ -1,0 +1,99 @@
+"""Sums that are scattered: each element is added to the counter that it chooses, in shared memory of the CTA.
+
+The threads walk the elements as for one sum of them all. In place of a state of their own they have the counters of
+their CTA, of which warps that are neighbours have different copies, so that few wait for each other. At the end a CTA
+adds its counters to those of the grid, which the launch has cleared, and a last kernel makes results of these. With too
+many counters for shared memory, elements are added to those of the grid at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...compiler.ir.build import load
+from ...compiler.ir.combine import width as width_of
+from ...compiler.ir.combine import with_shape
+from ...compiler.ir.dialect.base import SHARED, element, int_attr
+from ...compiler.ir.mlir import arith, ir
+from ...compiler.planner.tally import copies
+from .kernel import Kernel
+from .place import existing, first_place
+from .reader import Reader, access, numbering
+from .span import reduce_span, span_of
+from .walk import chunk_of
+
+
+def distribute_tally(kernel: Kernel) -> None:
+    """Writes the body of the kernel that counts."""
+    (source,) = kernel.sources
+    scatter = source.owner.operation
+    value, _ = scatter.operands
+    tile, place = first_place(kernel)
+    place = replace(place, start=existing(kernel, place))
+    counters, cells, limit = int_attr(scatter, "counters"), kernel.arg("partial", 0), kernel.arg("n_kept")
+    bits = int(element(value.type).width)
+    how = {"count": counters, "copies": copies(counters, bits // 8, kernel.plan.warps), "bits": bits}
+    buffer, start = cells, kernel.number(0)
+    if counters:
+        buffer = kernel.make_op("fold.counters", [ir.Type.parse(SHARED)], [], how).results[0]
+        start = kernel.scaled(kernel.modulo(place.warp, how["copies"]), counters)
+    chunk = chunk_of(kernel, kernel.arg("n_reduced"), kernel.arg("chunk"))
+    span = span_of(kernel, place, kernel.plan, chunk.first, chunk.limit, chunk.length)
+    accesses = [access(tile.row, place, i) for i in range(len(kernel.inputs))]
+    reader = Reader(kernel, kernel.arg("count"), accesses, numbering(kernel, lambda r: r))
+
+    bins = Bins.of_kernel(kernel, scatter.operands[1])
+
+    def counted(r: Any) -> list[Any]:
+        memo: dict[Any, Any] = {}
+        width = kernel.plan.vector
+        if bins is not None:
+            memo[scatter.operands[1]] = bins.of(reader.fragment(bins.op.operands[0], width, memo, r))
+        fragments = [reader.fragment(v, width, memo, r) for v in scatter.operands]
+        live = kernel.make("fold.live", ir.IntegerType.get_signless(1), [r, span.first, span.end], {}, width)
+        operands = [*fragments, live, buffer, start, limit]
+        t = with_shape(element(source.type), width)
+        return [kernel.make_op("fold.tally", [t], operands, {}).results[0]]
+
+    reduce_span(kernel, kernel.plan, span, kernel.plan.unroll, kernel.plan.vector, counted)
+    if counters:
+        kernel.make_op("fold.spill", [], [buffer, cells, limit], how)
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """The bins among which the elements of a kernel lie.
+
+    Attributes:
+        op: the ``fold.bin``.
+        known: what a ``fold.bin_of`` takes behind the elements.
+    """
+
+    op: Any
+    known: list[Any]
+
+    @classmethod
+    def of_kernel(cls, kernel: Kernel, index: Any) -> Bins | None:
+        """The bins whose numbers are ``index``; None where that is computed."""
+        op = None if isinstance(index, ir.BlockArgument) else index.owner.operation
+        if op is None or op.name != "fold.bin":
+            return None
+        t, limit = element(op.operands[0].type), kernel.arg("n_kept")
+        lower, upper = (kernel.arg("input", ir.BlockArgument(v).arg_number) for v in list(op.operands)[1:])
+        first = load(lower, kernel.number(0), t, invariant=True)
+        last = load(upper, arith.subi(limit, kernel.number(1)), t, invariant=True)
+        scale = arith.divf(arith.sitofp(t, limit), arith.subf(last, first))
+        return cls(op, [lower, upper, first, last, scale, limit])
+
+    def of(self, x: Any) -> Any:
+        """The numbers of the bins of a fragment."""
+        t = with_shape(ir.IntegerType.get_signless(32), width_of(x.type))
+        how = {name: self.op.attributes[name] for name in ("uniform", "steps")}
+        return ir.Operation.create("fold.bin_of", [t], [x, *self.known], how).result
+
+
+def scatters(kernel: Kernel) -> bool:
+    """Whether elements choose the results that they count in."""
+    sources = kernel.sources if len(kernel.phases) == 1 else []
+    return any(not isinstance(v, ir.BlockArgument) and v.owner.operation.name == "fold.scatter" for v in sources)

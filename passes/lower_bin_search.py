@@ -1,0 +1,120 @@
+"""Lowers ``fold.bin_of``: which bin an element lies in.
+
+Bins that are about as wide: a product says how many bins lie before the element. It is off by a few roundings of its
+own; so where it is that close to an edge, or not a number, the edges of the bin decide, which few elements load. Other
+bins are searched: each step halves those that are left.
+
+```mlir before
+func.func @search(%x: f32, %lower: !llvm.ptr<1>, %upper: !llvm.ptr<1>, %f: f32, %l: f32, %s: f32, %n: i32) -> i32 {
+  %index = "fold.bin_of"(%x, %lower, %upper, %f, %l, %s, %n) {uniform = false, steps = 1}
+    : (f32, !llvm.ptr<1>, !llvm.ptr<1>, f32, f32, f32, i32) -> i32
+  return %index : i32
+}
+```
+
+```mlir after
+func.func @search(%x: f32, %lower: !llvm.ptr<1>, %upper: !llvm.ptr<1>, %f: f32, %l: f32, %s: f32, %n: i32) -> i32 {
+  %one = arith.constant 1 : i32
+  %most = arith.subi %n, %one : i32
+  %zero = arith.constant 0 : i32
+  %step = arith.constant 1 : i32
+  %next = arith.addi %zero, %step : i32
+  %there = arith.minsi %next, %most : i32
+  %back = arith.constant -1 : i32
+  %before = arith.addi %there, %back : i32
+  %least = arith.constant 0 : i32
+  %last = arith.maxsi %before, %least : i32
+  %cell = llvm.getelementptr %upper[%last] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+  %edge = llvm.load %cell invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+  %above = arith.cmpf oge, %x, %edge : f32
+  %found = arith.select %above, %there, %zero : i32
+  %begun = arith.cmpf oge, %x, %f : f32
+  %ended = arith.cmpf ole, %x, %l : f32
+  %inside = arith.andi %begun, %ended : i1
+  %none = arith.constant -1 : i32
+  %index = arith.select %inside, %found, %none : i32
+  return %index : i32
+}
+```
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..compiler.driver.pipeline import Pass
+from ..compiler.ir.build import before, find, i32, load, replace, word_type
+from ..compiler.ir.combine import elements, fragment
+from ..compiler.ir.dialect.base import bool_attr, int_attr
+from ..compiler.ir.mlir import arith, ir, scf
+
+ROUNDINGS = 16
+"""A product is off by fewer roundings than these."""
+DIGITS = {"f32": 24, "f64": 53}
+
+
+def _run(module: Any) -> None:
+    for op in find(module, "fold.bin_of"):
+        with before(op):
+            x, *known = op.operands
+            find_bin = _guessed if bool_attr(op, "uniform") else _searched
+            replace(op, [fragment([find_bin(op, v, *known) for v in elements(x)])])
+
+
+def _guessed(_: Any, x: Any, lower: Any, upper: Any, first: Any, last: Any, scale: Any, limit: Any) -> Any:
+    """The bin of an element among bins that are about as wide."""
+    t, most = x.type, arith.subi(_word(limit), i32(1))
+    place = arith.mulf(arith.subf(x, first), scale)
+    number = arith.fptosi(word_type(), _bounded(place, limit))
+    number = arith.minsi(arith.maxsi(number, i32(0)), most)
+    off = arith.subf(place, arith.sitofp(t, number))
+    margin = arith.mulf(arith.sitofp(t, _word(limit)), _real(t, ROUNDINGS * 2.0 ** -DIGITS[str(t)]))
+    sure = arith.andi(_compare("ogt", off, margin), _compare("olt", off, arith.subf(_real(t, 1.0), margin)))
+    branch = scf.IfOp(sure, [word_type()], has_else=True)
+    with ir.InsertionPoint(branch.then_block):
+        scf.YieldOp([number])
+    with ir.InsertionPoint(branch.else_block):
+        below = _compare("olt", x, load(lower, number, t, invariant=True))
+        above = _compare("oge", x, load(upper, number, t, invariant=True))
+        moved = arith.select(below, i32(-1), arith.select(above, i32(1), i32(0)))
+        scf.YieldOp([arith.minsi(arith.maxsi(arith.addi(number, moved), i32(0)), most)])
+    return _inside(x, first, last, branch.results[0])
+
+
+def _bounded(place: Any, limit: Any) -> Any:
+    """A number that an integer holds, in place of one beyond the bins or of NaN."""
+    t = place.type
+    most = arith.sitofp(t, _word(limit))
+    place = arith.select(_compare("olt", place, most), place, most)
+    return arith.select(_compare("ogt", place, _real(t, 0.0)), place, _real(t, 0.0))
+
+
+def _searched(op: Any, x: Any, _: Any, upper: Any, first: Any, last: Any, __: Any, limit: Any) -> Any:
+    """The bin of an element: how many upper edges but the last are not above it."""
+    t, most, found = x.type, arith.subi(_word(limit), i32(1)), i32(0)
+    for step in reversed(range(int_attr(op, "steps"))):
+        there = arith.minsi(arith.addi(found, i32(1 << step)), most)
+        edge = load(upper, arith.maxsi(arith.addi(there, i32(-1)), i32(0)), t, invariant=True)
+        found = arith.select(_compare("oge", x, edge), there, found)
+    return _inside(x, first, last, found)
+
+
+def _inside(x: Any, first: Any, last: Any, number: Any) -> Any:
+    """``number`` for an element between the outermost edges, else -1."""
+    inside = arith.andi(_compare("oge", x, first), _compare("ole", x, last))
+    return arith.select(inside, number, i32(-1))
+
+
+def _compare(how: str, a: Any, b: Any) -> Any:
+    return arith.cmpf(getattr(arith.CmpFPredicate, how.upper()), a, b)
+
+
+def _real(t: Any, value: float) -> Any:
+    return arith.constant(t, ir.FloatAttr.get(t, value))
+
+
+def _word(x: Any) -> Any:
+    return x if x.type == word_type() else arith.trunci(word_type(), x)
+
+
+PASS = Pass("lower-bin-search", _run, ("fold.bin_of",), "find the bins of elements")
