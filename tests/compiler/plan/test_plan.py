@@ -60,7 +60,7 @@ def test_options_replace_fields() -> None:
 def test_an_unknown_field_is_refused(option: str) -> None:
     with pytest.raises(
         PlanError,
-        match=r"WF402: a plan has no field '.*'.*: expected one of fast .* fragments accesses persistent reads abreast\n",
+        match=r"WF402: a plan has no field '.*'.*: expected one of fast .* persistent reads abreast\n",
     ):
         Plan().with_options(option)
 
