@@ -63,8 +63,8 @@ WIDE = threshold(8, "bytes of an element", sittings.EXCHANGED)
 """So wide are they."""
 TILE = threshold(1 << 16, "bytes", sittings.EXCHANGED)
 """CTAs that exchange several inputs have fewer rows, so that the parts of all have no more shared memory."""
-CTAS_OF_SM = threshold(2, "CTAs of an SM", sittings.EXCHANGED)
-"""Of small arrays CTAs have fewer rows, so that there are so many of them."""
+CTAS_OF_SM = threshold(1, "CTAs of an SM", sittings.EXCHANGED)
+"""Of small arrays CTAs have fewer rows, so that each SM has so many of them at least."""
 SHORT = threshold(128, "bytes of a row", sittings.TRANSPOSED)
 """Blocks do not write shorter rows: a warp would write a few bytes of many rows at a time."""
 
