@@ -58,6 +58,8 @@ FROM_MEMORY = threshold(48 << 20, "bytes of arrays", sittings.FEW_SIDE_FOLDS)
 """From here on a second kernel finds few of them in the L2 cache: any SM with rows in turn has enough."""
 ROWS_OF_CTAS = threshold(2, "rows of an SM, for the square of its CTAs", sittings.FEW_SIDE_FOLDS)
 """Times the rows of a CTA at a time, or the registers of a state: the states of more CTAs cost more than they save."""
+ROWS_ANYWHERE = threshold(4, "rows of a CTA", sittings.SIDE_FOLDS)
+"""Rows that begin anywhere are for as many CTAs as fit, if each has so many in turn."""
 NARROW = threshold(2, "bytes of an element", sittings.SIDE_FOLDS)
 """Rows of such elements that begin anywhere have masks, so that two kernels may be faster."""
 LEAST_MASKED = threshold(100, "accesses of a row", sittings.PERSISTENT_ROWS)
@@ -192,6 +194,8 @@ def _registers(task: Task, columns: int, states: int) -> int:
 
 def _ctas(task: Task, plan: Plan) -> int:
     """The CTAs of an SM: as many as fit, or fewer of few rows, whose time is that of the CTAs' states."""
+    if _is_shifted(task, plan):
+        return plan.persistent
     rows = task.geometry.n_kept / task.machine
     each = ROWS_OF_CTAS * max(plan.slots, _registers_of_state(task))
     return max(1, min(plan.persistent, isqrt(int(rows / each))))
@@ -210,6 +214,8 @@ def _slow(task: Task, plan: Plan) -> str:
 def _has_few_rows(task: Task, plan: Plan) -> bool:
     """Whether the states of CTAs cost more than a second kernel, which finds the rows in the L2 cache."""
     g, states = task.geometry, _registers_of_state(task)
+    if _is_shifted(task, plan):
+        return g.n_kept < ROWS_ANYWHERE * plan.slots * plan.persistent * task.machine
     read = [i for i in elements_of(task) if i < len(task.program.inputs)]
     if g.n_kept * g.n_reduced * sum(task.operand_type(i).itemsize for i in read) >= FROM_MEMORY:
         return g.n_kept < LEAST_ROWS * plan.slots * task.machine

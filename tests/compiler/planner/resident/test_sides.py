@@ -82,7 +82,7 @@ def test_a_thread_holds_no_more_accesses_than_a_plan_may_have() -> None:
     [
         ("layer", 132, 1024, "f32", 0), ("layer", 300, 1024, "f32", 1), ("layer", 300, 2048, "f32", 0),
         ("rms", 300, 2048, "f32", 1), ("layer", 4224, 1024, "f32", 2), ("layer", 65536, 1024, "f32", 4),
-        ("layer", 300, 256, "bf16", 0), ("rms", 2112, 256, "bf16", 1),
+        ("layer", 300, 256, "bf16", 0), ("rms", 2112, 256, "bf16", 1), ("layer", 1056, 1001, "f32", 0),
     ],
 )  # fmt: skip
 def test_an_sm_has_fewer_ctas_of_few_rows(norm: str, rows: int, columns: int, t: str, ctas: int) -> None:
