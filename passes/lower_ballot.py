@@ -69,7 +69,7 @@ from typing import Any
 from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.build import before, find_each, i32, replace
 from ..compiler.ir.combine import elements, width
-from ..compiler.ir.dialect.base import str_attr
+from ..compiler.ir.dialect.base import int_attr, str_attr
 from ..compiler.ir.lane_exchange import exchange, lane_id
 from ..compiler.ir.mlir import arith, llvm, nvvm
 from ..compiler.plan.fields import WORDS
@@ -84,8 +84,11 @@ def _run(module: Any) -> None:
     found = find_each(module, OPS)
     for op in found["fold.ballot"]:
         with before(op):
-            default = "ballot" if width(op.operands[0].type) == 1 else "shuffle"
-            replace(op, [_word(op.operands[0], str_attr(op, "word", WORDS) if "word" in op.attributes else default)])
+            vector = width(op.operands[0].type)
+            lanes = int_attr(op, "lanes") if "lanes" in op.attributes else WORD // vector
+            default = "ballot" if lanes == WARP else "shuffle"
+            how = str_attr(op, "word", WORDS) if "word" in op.attributes else default
+            replace(op, [_word(op.operands[0], lanes, how)])
     for op in found["fold.bit_transpose"]:
         with before(op):
             replace(op, [_turned(op.operands[0])])
@@ -110,9 +113,8 @@ def _turned(word: Any) -> Any:
     return word
 
 
-def _word(mask: Any, how: str) -> Any:
-    """The word of which these are the lane's elements."""
-    lanes = WORD // width(mask.type)  # whose elements are those of a word
+def _word(mask: Any, lanes: int, how: str) -> Any:
+    """The word of which these are the lane's elements, and ``lanes`` lanes have all."""
     if how == "ballot":
         return _of_ballots(elements(mask), lanes)
     own = as_bits(mask)
@@ -130,7 +132,7 @@ def _word(mask: Any, how: str) -> Any:
 def _of_ballots(mask: list[Any], lanes: int) -> Any:
     """The word of ``lanes`` lanes, from a ballot for each element of an access."""
     ballots = [nvvm.vote_sync(i32(-1), truth, nvvm.VoteSyncKind.ballot) for truth in mask]
-    if len(mask) == 1:
+    if lanes == WARP:
         return ballots[0]
     word, first = i32(0), _first(lanes)
     for k, votes in enumerate(ballots):

@@ -31,3 +31,11 @@ func.func @by_hand(%mask: i1) {
   %word = "fold.ballot"(%mask) {word = "hand"} : (i1) -> i32
   return
 }
+
+// -----
+
+func.func @of_more_lanes(%mask: vector<8xi1>) {
+  // expected-error @below {{WF310: fold.ballot expects lanes = one of [1, 2], got 4}}
+  %word = "fold.ballot"(%mask) {lanes = 4 : i64} : (vector<8xi1>) -> i32
+  return
+}

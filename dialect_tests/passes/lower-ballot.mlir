@@ -148,3 +148,23 @@ func.func @turned(%word: i32) -> i32 {
   %turned = "fold.bit_transpose"(%word) : (i32) -> i32
   return %turned : i32
 }
+
+// Words of up to 16 elements: two lanes have them all, and one shuffle joins these.
+// CHECK-LABEL: func.func @of_short_rows
+func.func @of_short_rows(%mask: vector<8xi1>) -> i32 {
+  // CHECK:         arith.andi %{{.*}}, %c1_i32 : i32
+  // CHECK-COUNT-1: gpu.shuffle xor
+  // CHECK-NOT:     gpu.shuffle
+  %word = "fold.ballot"(%mask) {lanes = 2 : i64} : (vector<8xi1>) -> i32
+  return %word : i32
+}
+
+// A row of one element is a word, and takes no ballot.
+// CHECK-LABEL: func.func @of_one_element
+func.func @of_one_element(%mask: i1) -> i32 {
+  // CHECK-NOT: gpu.
+  // CHECK-NOT: nvvm.
+  // CHECK:     arith.extui %{{.*}} : i1 to i32
+  %word = "fold.ballot"(%mask) {lanes = 1 : i64} : (i1) -> i32
+  return %word : i32
+}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 from typing import NamedTuple
 
-from ...compiler.dtypes import BIT
 from ...compiler.program.array_program import ArrayProgram
 from ...compiler.program.bit_arrays import WORD
 from ...compiler.program.cuts.cut import cut
@@ -62,8 +62,9 @@ class Cutter:
         """The steps of the program whose rows are cut so."""
         own, sizes = self.tasks, self.tasks.sizes
         empty = frozenset(d for d, n in enumerate(sizes) if n == 0)
-        packs = any(o.dtype == BIT for o in own.program.outputs)
-        whole = frozenset(d for d, n in enumerate(sizes) if packs and n % WORD == 0)
+        words = (o.words for o in own.program.outputs if o.words)
+        runs = (w[k:] for w in words for k in range(len(w)))
+        whole = frozenset(run for run in runs if prod(sizes[d] for d in run) % WORD == 0)
         return _steps(own.program, rows, empty, own.order, own.determinism == "portable", whole)
 
 
@@ -74,7 +75,7 @@ def _steps(
     empty: frozenset[int],
     order: Sequence[int],
     portable: bool,
-    whole: frozenset[int],
+    whole: frozenset[Dims],
 ) -> Steps:
     """The steps of a program; rows along ``empty`` dims, which have no elements, are cut at the grid."""
     others = {(kept, reduced): along for kept, reduced, along in rows.turned}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...plan.fields import IN_TILE, WORDS
-from ...program.bit_arrays import BYTE
+from ...program.bit_arrays import BYTE, WORD
 from ...target import WARP
 from ..combine import width
 from ..mlir import ext
@@ -183,9 +183,10 @@ class ElementStoreOp(Fold.Operation, name="element_store"):  # type: ignore[misc
 
 
 class BallotOp(Fold.Operation, name="ballot"):  # type: ignore[misc]
-    """Puts the truth values of neighbouring lanes together: ``word = fold.ballot mask {word}``, in all lanes of a warp.
+    """Puts the truth values of neighbouring lanes together: ``word = fold.ballot mask {word, lanes}``, in a whole warp.
 
-    A lane has V truth values, a power of two up to 16, and 32 / V lanes beside each other have those of a word. Bit
+    A lane has V truth values, a power of two up to 16, and 32 / V lanes beside each other have those of a word, or as
+    many as the attribute ``lanes`` says, a lower power of two, where words have fewer elements. Bit
     V l + k of it is element k of the lane number l of these. The first of these lanes has the word; in the others it is
     undefined. The attribute ``word``, which may be missing, is that of a plan: how lanes join. With ``byte`` they do
     not, and each lane has its own bits as the lowest ones.
@@ -202,6 +203,9 @@ class BallotOp(Fold.Operation, name="ballot"):  # type: ignore[misc]
         expect(lanes in (1, 2, 4, 8, 16), op, "1, 2, 4, 8 or 16 elements", lanes)
         if "word" in op.attributes:
             str_attr(op, "word", WORDS)
+        if "lanes" in op.attributes:
+            fewer = [1 << k for k in range(5) if lanes << k < WORD]
+            expect(int_attr(op, "lanes") in fewer, op, f"lanes = one of {fewer}", int_attr(op, "lanes"))
         check_results(op, ["i32"])
 
 

@@ -24,6 +24,8 @@ SHIFTED = threshold(32, "accesses of a row", sittings.RESIDENT_ROWS)
 NARROW = threshold(2, "bytes of an element", sittings.RESIDENT_ROWS)
 """Up to here an access that begins anywhere is taken out of the aligned ones around it; wider elements are read one by
 one."""
+PACKED = threshold(24, "accesses of a row", sittings.SHORT_ROWS_OF_BITS)
+"""Rows that become bits alone, and begin at boundaries, are read at once from here on, and where one access has all."""
 ROWS_OF_WORDS = threshold(100, "accesses of a row", sittings.WORDS_ANYWHERE)
 """Rows of so many accesses of narrow elements, which begin anywhere, are read and written at once beside their bits."""
 ROW_THREADS = threshold(256, "threads of a row in a CTA", sittings.RESIDENT_ROWS)
@@ -259,8 +261,22 @@ def _is_whole(task: Task, axis: str, rows: Sequence[int], vector: int, *, shifts
     """Whether all elements of rows are accessed at once; with ``shifts`` the accesses may begin before rows."""
     found = accesses(task, axis, vector)
     kinds = {found[i] for i in rows} - {"bits", "reversed"} or {"aligned"}
-    shifted = shifts and kinds <= {"aligned", "shifted"} and task.geometry.n_reduced >= SHIFTED * vector
+    long = task.geometry.n_reduced >= SHIFTED * vector or _packs_alone(task, vector)
+    shifted = shifts and kinds <= {"aligned", "shifted"} and long
     return kinds == {"aligned"} or shifted
+
+
+def _packs_alone(task: Task, vector: int) -> bool:
+    """Whether a step without a fold makes bits alone, of rows that begin at boundaries and are not too short.
+
+    The end of a row cuts a word of bits, and no access: elements behind it are read, and shifted out.
+    """
+    n = task.geometry.n_reduced
+    if task.program.reduces or any(o.dtype != BIT for o in task.program.outputs) or vector < n < PACKED * vector:
+        return False
+    read = [i for i in elements_of(task) if task.operand_type(i) != BIT]
+    widest = max((vector * task.operand_type(i).itemsize for i in read), default=0) == WIDEST
+    return widest and all(_leads(task, i, vector) == _no_lead(task) for i in read)
 
 
 def _mixes(task: Task, rows: Sequence[int], vector: int) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from math import ceil
 
+from ...dtypes import BIT
 from ...plan.plan import Plan
-from ...program.graph import ELEMENT, KEPT, REDUCED, Space
+from ...program.graph import ELEMENT, KEPT, REDUCED, Space, walk
 from ...target import WARP
 from .. import sittings
 from ..alignment import WIDEST
@@ -22,8 +23,16 @@ UNALIGNED = threshold(1, "accesses of a thread", sittings.TRANSPOSED)
 """Those beside which results are written at once, where an array begins elsewhere."""
 WITH_BITS = threshold(1, "accesses of a thread", sittings.WORDS_OF_BITS)
 """Those of halves and narrower elements, beside which bits are written."""
+SINGLE = threshold(32, "bytes of a thread", sittings.SHORT_ROWS_OF_BITS)
+"""Where bits alone are made of elements that are read one by one, a thread has so many that lie beside each other."""
+SHORT_OF_BITS = threshold(256, "elements of a row", sittings.SHORT_ROWS_OF_BITS)
+"""Up to here, so that a warp has many rows. Threads that share a longer row have WIDEST bytes each."""
+SHORT_BESIDE = threshold(8, "elements of a row", sittings.SHORT_ROWS_OF_BITS)
+"""The same where other results are written."""
 NARROW = threshold(16, "bytes of a thread", sittings.MAPS)
 """Of narrower accesses a thread has so many in flight that they are of these bytes."""
+RANDOM_THREADS = threshold(128, "threads of a CTA", sittings.RANDOM_BITS)
+"""Where elements take random bits, whose instructions are a chain of ten rounds. A thread then makes one access."""
 ROWS = threshold(4, "accesses of a thread", sittings.MAPS)
 """Short rows of narrow accesses have so many threads that each makes these."""
 ACROSS = threshold(8, "lanes of a warp", sittings.MAPS)
@@ -99,6 +108,12 @@ def _of_rows(task: Task) -> Plan:
     """The plan of threads whose accesses are along rows."""
     across = [] if writes_bits(task) else across_rows(task)
     vector = vector_of(task, "reduced", [i for i in elements_of(task) if i not in across])
+    widest = WIDEST // max(task.operand_type(i).itemsize for i in elements_of(task))
+    if vector < widest and writes_bits(task):
+        alone = all(o.dtype == BIT for o in task.program.outputs)
+        if task.geometry.n_reduced <= (SHORT_OF_BITS if alone else SHORT_BESIDE):
+            return _of_short_rows(task)
+        vector = widest if alone else vector
     nbytes = vector * max(task.operand_type(i).itemsize for i in elements_of(task))
     count, found = count_of(task, vector), accesses(task, "reduced", vector)
     held = max(IN_FLIGHT, NARROW // nbytes)
@@ -106,10 +121,12 @@ def _of_rows(task: Task) -> Plan:
         held = WITH_BITS
     if vector > 1 and not {"strided", "unaligned"}.isdisjoint(found[i] for i in elements_of(task) if i not in across):
         held = UNALIGNED
-    threads = min(ceil2(count if nbytes >= WIDEST else ceil(count / min(held, ROWS))), ROW_THREADS)
+    most = ROW_THREADS
+    if nbytes >= WIDEST and any(e.op == "philox" for e in walk(task.program.outputs)):
+        most, held = RANDOM_THREADS, 1
+    threads = min(ceil2(count if nbytes >= WIDEST else ceil(count / min(held, ROWS))), most)
     threads = max(threads, lanes_of_word(task, vector))
     lanes = min(threads, WARP)
-    most = ROW_THREADS
     if across:
         whole = all(found[i] == "aligned" for i in elements_of(task) if i not in across)
         threads = lanes = min(lanes, ACROSS if whole else ACROSS_CUT)
@@ -119,6 +136,16 @@ def _of_rows(task: Task) -> Plan:
     return Plan(
         "reduced", "interleaved", vector, 1, lanes, warps, max(1, most // (WARP * warps)),
         resident="registers", held=held,
+    )  # fmt: skip
+
+
+def _of_short_rows(task: Task) -> Plan:
+    """The plan of short rows of bits whose elements are read one by one: the lanes of a word alone share it."""
+    widest, n = max(task.operand_type(i).itemsize for i in elements_of(task)), task.geometry.n_reduced
+    vector = min(WIDEST, SINGLE // widest, ceil2(n))
+    return Plan(
+        "reduced", "interleaved", vector, 1, lanes_of_word(task, vector), 1, ROW_THREADS // WARP,
+        resident="registers", held=1,
     )  # fmt: skip
 
 

@@ -185,12 +185,12 @@ def _check_words(task: Task, plan: Plan) -> None:
         if plan.word not in ("", "byte"):
             raise error("WF430", name=task.program.name, key="word", value=plan.word, expected="byte")
         return
-    least = WORD // plan.vector
+    least = rows.lanes_of_word(task, plan.vector)
     for key, fits_words, expected in (
         ("fast", plan.fast == "reduced", "reduced"),
         ("resident", plan.resident not in ("grid", "memory"), "another residency"),
         ("tile_bytes", not plan.tile_bytes, "0"),
-        ("lanes", plan.lanes >= least, f"at least {least}, which have the {WORD} elements of a word"),
+        ("lanes", plan.lanes >= least, f"at least {least}, which have the elements of a word"),
         ("vector", plan.word != "byte" or plan.vector >= BYTE, f"at least {BYTE}, the bits of a byte"),
         ("word", plan.word != "redux" or task.target.has_redux, f"shuffle or ballot on {task.target.arch}"),
     ):

@@ -153,9 +153,9 @@ def portable_plan(task: Task, notes: Notes, *, by_columns: bool) -> Plan | None:
 
 
 def count_of(task: Task, vector: int) -> int:
-    """Accesses that cover a row, which may begin up to an access less an element early."""
-    shifted = "shifted" in accesses(task, "reduced", vector)
-    return max(1, ceil((task.geometry.n_reduced + (vector - 1) * shifted) / vector))
+    """Accesses that cover a row, which may begin up to an access less an element early, but not beside bits."""
+    early = "shifted" in accesses(task, "reduced", vector) and not writes_bits(task)
+    return max(1, ceil((task.geometry.n_reduced + (vector - 1) * early) / vector))
 
 
 def _threads(task: Task, count: int) -> int:
@@ -209,5 +209,10 @@ def _has_an_sm(task: Task, vector: int, count: int) -> bool:
 
 
 def lanes_of_word(task: Task, vector: int) -> int:
-    """The lanes that a row has at least: those that put a word of bits together, if a result is one of bits."""
-    return WORD // vector if writes_bits(task) else 1
+    """The lanes that a row has at least: those that put a word of bits together, if a result is one of bits.
+
+    A row without a fold that is shorter than a word has so many that each makes one access.
+    """
+    if not writes_bits(task):
+        return 1
+    return min(WORD // vector, WORD if task.program.reduces else ceil2(count_of(task, vector)))

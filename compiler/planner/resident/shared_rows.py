@@ -64,6 +64,10 @@ FILLING_LARGE = threshold(32 << 20, "bytes of all rows", sittings.LARGE_CLUSTERS
 leave many SMs without work. Rows of elements that no loop walks, or with weights, are faster in the L2 cache."""
 LARGE_CTA_BYTES = threshold(100 * 1024, "bytes of a row in a CTA of the largest cluster", sittings.LARGE_CLUSTERS)
 """The most: an SM holds two such CTAs."""
+IN_LARGEST = threshold(2, "arrays that wait", sittings.TWO_IN_CLUSTERS)
+"""The most that wait in the largest clusters; two of them only where rows begin at boundaries and have no weights."""
+PAIR_CTA_BYTES = threshold(106 * 1024, "bytes of a row in a CTA of the largest cluster", sittings.TWO_IN_CLUSTERS)
+"""The most of two arrays."""
 WALKED = threshold(2, "bytes of an element", sittings.LARGE_CLUSTERS)
 """Rows that begin anywhere are walked in a loop if their elements have no more."""
 LIGHT_WEIGHTS = threshold(4, "bytes of weights for an element of a row", sittings.LARGE_CLUSTERS)
@@ -114,7 +118,7 @@ def plan(task: Task, vector: int, count: int, notes: Notes, alone: Sequence[int]
     few = min(largest, PORTABLE_CLUSTER, _few(task, nbytes))
     if few >= max(LEAST_OF_FEW, 2 * cluster) and not are_runs(task, vector):
         cluster, block = few, _block(task, vector, count, few, each, (IN_CLUSTER,))
-    most = _most(task, largest)
+    most = _most(task, largest, len(inputs))
     if not inputs or block is None or block.nbytes > most:
         notes.rejected.append(("resident=shared", f"{nbytes} bytes of a row are too many for {cluster} CTA(s)"))
         return None
@@ -139,24 +143,28 @@ def _has_runs(task: Task, vector: int) -> bool:
     return "uniform" in accesses(task, "reduced", vector)
 
 
-def _most(task: Task, largest: int) -> int:
-    """The most bytes of a row that waits in clusters of up to ``largest`` CTAs."""
+def _most(task: Task, largest: int, arrays: int) -> int:
+    """The most bytes of a row of so many arrays that waits in clusters of up to ``largest`` CTAs."""
     if task.is_portable:
         return PORTABLE_BYTES
     if largest == 1:
         return task.target.shared_per_cta
-    return largest * (LARGE_CTA_BYTES if largest > PORTABLE_CLUSTER else CTA_BYTES)
+    if largest == PORTABLE_CLUSTER:
+        return largest * CTA_BYTES
+    return largest * (LARGE_CTA_BYTES if arrays == 1 else PAIR_CTA_BYTES)
 
 
 def _largest(task: Task, vector: int, nbytes: int, arrays: int) -> int:
     """The CTAs of the largest cluster that may share a row of ``nbytes`` of so many arrays."""
     if task.is_portable or not task.target.has_clusters:
         return 1
-    if arrays > 1 or task.program.section or are_runs(task, vector):
+    if arrays > IN_LARGEST or task.program.section or are_runs(task, vector):
         return PORTABLE_CLUSTER
     long = nbytes > PORTABLE_CLUSTER * CTA_BYTES
     shifted = "shifted" in accesses(task, "reduced", vector)
-    if weights := _weights(task):
+    if arrays > 1:
+        pays = long and not (shifted or _weights(task)) and task.geometry.n_kept * nbytes >= FILLING_LARGE
+    elif weights := _weights(task):
         light = nbytes <= task.target.largest_cluster * WEIGHTED_PART or weights <= LIGHT_WEIGHTS
         pays = light and not (long or shifted)
     else:

@@ -35,7 +35,7 @@ def cut(
     along: Along = lambda _, reduced: reduced,
     *,
     portable: bool = False,
-    whole: Collection[int] = (),
+    whole: Collection[tuple[int, ...]] = (),
     joins: Owns = lambda *_: False,
     splits: Splits = lambda *_: False,
 ) -> Steps:
@@ -51,7 +51,7 @@ def cut(
             that another read costs more than instructions do.
         along: the planner's answer along which dims the threads of a step without folds go.
         portable: whether results have the same bits on every GPU.
-        whole: the dims along which elements fill words of bits.
+        whole: innermost dims of arrays of bits whose elements fill words.
         joins: ``joins(kept, reduced)`` says whether folds over the ``kept`` dims may be side folds of these rows.
         splits: ``splits(kept, reduced, inner)`` says whether these rows may leave states of sections, along the
             ``inner`` dims, for a later step.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 
 from ..array_program import ArrayProgram
 from ..graph import Expr
@@ -16,7 +17,7 @@ def grouped(
     program: ArrayProgram,
     owns: Owns,
     order: Sequence[int],
-    whole: Collection[int] = (),
+    whole: Collection[tuple[int, ...]] = (),
     along: Along = lambda _, reduced: reduced,
     far: Owns = lambda *_: False,
     joins: Owns = lambda *_: False,
@@ -30,7 +31,7 @@ def grouped(
         program: the program.
         owns: the planner's answer which rows a CTA or a cluster may own.
         order: the dims as they lie in memory, outermost first.
-        whole: the dims along which elements fill words of bits.
+        whole: innermost dims of arrays of bits whose elements fill words.
         along: the planner's answer along which dims the threads of a step without folds go.
         far: the planner's answer which of the rows that are owned wait far from the threads, or are folded once.
         joins: the planner's answer in which steps of rows side folds may join.
@@ -41,7 +42,7 @@ def grouped(
     step_of = {digest: i for i, g in reversed(list(enumerate(groups))) for digest in g.own}
     step_of |= {f.digest: i + 1 for i, g in enumerate(groups) for f in g.sides}  # known when the step is over
     left = [Written(Operand("output", i), o.expr, space_of(o.axes), o.words) for i, o in enumerate(program.outputs)]
-    for serves in (_writes_sides, _writes_elements, _writes_rows):
+    for serves in (_writes_sides, partial(_writes_elements, order, whole), _writes_rows):
         waiting, left = left, []
         for w in waiting:
             first = max(_steps(below, w.value, step_of), default=0) if serves is not _writes_sides else 0
@@ -71,10 +72,10 @@ def _gathers_for(e: Expr, groups: Sequence[Group]) -> bool:
     return group is not None
 
 
-def _writes_elements(group: Group, written: Written) -> bool:
+def _writes_elements(order: Sequence[int], whole: Collection[tuple[int, ...]], group: Group, written: Written) -> bool:
     """Whether a step with folds can write a value for each of its elements, and has read some of what that needs.
 
-    Bits that share a word belong to one row.
+    Bits that share a word belong to one row, in which they follow each other.
     """
     if written.space != group.kept | group.reduced:
         return False
@@ -84,7 +85,9 @@ def _writes_elements(group: Group, written: Written) -> bool:
     if not group.owned or group.source is not None:
         return False
     if written.words is not None and space_of(written.words) != group.reduced:
-        return False
+        runs = (written.words[k:] for k in range(len(written.words)))
+        if not any(r in whole and r == (*order,)[-len(r) :] and not space_of(r) & ~group.reduced for r in runs):
+            return False
     own = {e.value for e in above_results(group.roots) if e.op == "input"}
     return any(group.folds(e) or (e.op == "input" and e.value in own) for e in above_results((written.value,)))
 

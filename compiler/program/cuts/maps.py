@@ -13,7 +13,7 @@ Along = Callable[[tuple[int, ...], tuple[int, ...]], tuple[int, ...]]
 """Along which dims the threads of a step without folds go, given the kept dims and those that they would go along."""
 
 
-def maps_for(left: Sequence[Written], order: Sequence[int], whole: Collection[int]) -> list[Group]:
+def maps_for(left: Sequence[Written], order: Sequence[int], whole: Collection[tuple[int, ...]]) -> list[Group]:
     """Steps without folds: one for all values along the same dims.
 
     Bits that share a word are along a row. If they fill their words, a row has more dims than these, as without bits.
@@ -24,7 +24,7 @@ def maps_for(left: Sequence[Written], order: Sequence[int], whole: Collection[in
         words = next((x.words for x in (w, *alike) if x.words is not None), None)
         shared = _shared([x.value for x in alike], [d for d in order if w.space >> d & 1])
         own = space_of(words or ())
-        fill = not own & ~shared and set(words[-1:] if words else ()) & set(whole)
+        fill = not own & ~shared and words is not None and words[-1:] in whole
         reduced = shared if words is None or fill else own
         along = (words or ()) if reduced == own else ()
         groups.setdefault((w.space, words), Group(w.space & ~reduced, reduced, along)).written.append(w)

@@ -65,8 +65,11 @@ def _ballot(row: RowAccesses, mask: Any, r: Any, *, whole: bool) -> Any:
     """The words of truth values in the access at ``r``, with zeros for elements beyond the row."""
     if not whole:
         mask = arith.andi(mask, wide(row.live(r), row.kernel.plan.vector))
-    word, how = ir.IntegerType.get_signless(WORD), row.kernel.plan.word
-    return row.kernel.make_op("fold.ballot", [word], [mask], {"word": how} if how else {}).results[0]
+    word, plan = ir.IntegerType.get_signless(WORD), row.kernel.plan
+    attributes: dict[str, Any] = {"word": plan.word} if plan.word else {}
+    if plan.lanes * plan.vector < WORD:  # a row has no more elements
+        attributes["lanes"] = plan.lanes
+    return row.kernel.make_op("fold.ballot", [word], [mask], attributes).results[0]
 
 
 def store_rows(row: RowAccesses, results: Sequence[tuple[int, Any]]) -> None:

@@ -211,6 +211,18 @@ def test_slices_of_bits_that_begin_at_words(index: Any, flat: bool) -> None:
     assert np.isclose(total, x[index].sum(where=mask[index]), atol=1e-5)
 
 
+@pytest.mark.parametrize(("shape", "steps"), [((2, 3, 8, 8), 1), ((3, 2, 4, 24), 1), ((2, 3, 5, 7), 2)])
+def test_bits_of_images_are_written_where_a_channel_waits_if_they_fill_its_words(shape: Any, steps: int) -> None:
+    norm = wf.program(lambda x, z: wf.batch_norm(x, residual=z, training=True, activation="relu", keep="bits"))
+    x, z = (RNG.standard_normal(shape).astype(np.float32) for _ in range(2))
+    for plan in ("", "resident=l2", "resident=shared,cluster=2"):
+        found = norm(x, z, plan=plan)
+        assert np.array_equal(found.bits, packed(found.output > 0, flat=True))
+    assert len(norm.compile(x, z).artifact.steps.steps) == steps
+    across = [np.ascontiguousarray(a.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2) for a in (x, z)]
+    assert len(norm.compile(*across).artifact.steps.steps) > 1  # bits lie across the elements
+
+
 def test_bits_along_another_axis_than_the_fold() -> None:
     @wf.program
     def over_columns(x: Any) -> Any:
@@ -323,6 +335,30 @@ def test_bools_whose_ends_cut_accesses_are_packed_and_unpacked_as_words(first: i
     assert np.array_equal(unpack(words), mask)
     for made in (pack.compile(mask), unpack.compile(words)):  # four elements by one multiplication
         assert made.ptx.count(", 2113665;") >= 4
+
+
+@pytest.mark.parametrize("t", [np.float32, np.float16])
+@pytest.mark.parametrize(
+    ("n", "pitch", "lanes"), [(1, 3, 1), (3, 4, 1), (7, 9, 1), (20, 21, 0), (33, 40, 0), (300, 303, 0)]
+)
+def test_the_lanes_of_a_word_share_a_short_row(t: Any, n: int, pitch: int, lanes: int) -> None:
+    pack = wf.program(lambda x: wf.pack(x > 0))
+    x = RNG.standard_normal((19, pitch)).astype(t)[:, :n]
+    assert np.array_equal(pack(x), packed(x > 0))
+    plan = pack.compile(x).plans[0]
+    if n < 300:
+        assert plan.lanes == (lanes or 32 // plan.vector)
+    for word in ("ballot", "redux", "shuffle"):
+        assert np.array_equal(pack(x, plan=f"word={word}"), packed(x > 0))
+
+
+def test_fewer_lanes_than_a_word_needs_are_refused() -> None:
+    pack = wf.program(lambda x: wf.pack(x > 0))
+    assert np.array_equal(pack(X[:, :16], plan="vector=8,lanes=2,held=1"), packed(X[:, :16] > 0))
+    with pytest.raises(
+        PlanError, match=r"WF430: .* lanes=2 is for other programs, expected at least 4, which have the"
+    ):
+        pack(X[:, :17], plan="vector=8,lanes=2,held=1")
 
 
 def test_bits_of_bits_are_made_word_by_word() -> None:
