@@ -65,7 +65,10 @@ class InRegisters:
             )
         else:  # without a branch: in place of what does not exist a thread reads the first element of the CTA
             there = [kernel.less(r, row.chunk.limit) for r in whole.starts]
-            starts = [arith.select(t, r, row.chunk.first) for t, r in zip(there, whole.starts, strict=True)]
+            first = row.chunk.first
+            if plan.abreast:  # of which a thread whose columns the last wide row lacks may have none
+                first = arith.minsi(first, kernel.at_least(arith.subi(row.chunk.limit, kernel.number(1)), 0))
+            starts = [arith.select(t, r, first) for t, r in zip(there, whole.starts, strict=True)]
             found = [replace(whole, starts=tuple(starts)).fragment(v, j) for v, j in waiting]
         for (v, j), fragment in zip(waiting, found, strict=True):
             whole.fragments[j][v] = fragment
