@@ -144,13 +144,17 @@ func.func @layer_norm_gradient(%dy: tensor<?x?xf32>, %x: tensor<?x?xf32>, %w: te
 // DISTRIBUTE-NEXT:      scf.if %[[ALL]] {
 // DISTRIBUTE-NEXT:        "fold.signal"(%{{.*}}, %c1_i32, %[[PARTS]])
 //
-// A slice: when all parts are there, a CTA combines the states of its columns in the order of the parts.
+// A slice: when all parts are there, a CTA combines the states of its columns in the order of the parts. A thread reads
+// those of two columns from 14 parts at once; lanes meet, and then warps.
 // DISTRIBUTE:         } else {
 // DISTRIBUTE:           "fold.await"(%{{.*}}, %c1_i32, %[[PARTS]])
 // DISTRIBUTE:           scf.for {{.*}} step %[[PARTS]]
 // DISTRIBUTE:               scf.for
-// DISTRIBUTE-COUNT-32:        "fold.load"({{.*}}access = "coherent"
+// DISTRIBUTE-COUNT-28:        "fold.load"({{.*}}access = "coherent"{{.*}} -> vector<2xf32>
+// DISTRIBUTE-NOT:             "fold.load"
 // DISTRIBUTE:             "fold.warp_reduce"
+// DISTRIBUTE:             "fold.shared_store"
+// DISTRIBUTE:             "fold.interwarp_accumulate"
 // DISTRIBUTE:             %[[SUMS:.*]]:2 = builtin.unrealized_conversion_cast %{{.*}} : tuple<f32, f32> to f32, f32
 // DISTRIBUTE-NEXT:        "fold.store"(%[[SUMS]]#0
 // DISTRIBUTE-NEXT:        "fold.store"(%[[SUMS]]#1
