@@ -184,8 +184,10 @@ comparison then suffices, where LLVM also checks for NaN and, in f64, for the si
 
 
 def _run(module: Any) -> None:
-    divide_by_counts(module)
-    for op in find_any(module, [*_SHORT, *_LONG]):
+    found = find_any(module, ["arith.divf", *_SHORT, *_LONG])
+    functions = [op for op in found if op.name != "arith.divf"]
+    divide_by_counts([op for op in found if op.name == "arith.divf"])
+    for op in functions:
         with before(op):
             replace(op, [_expanded(op)])
     for op in find_any(module, _INTRINSICS):

@@ -13,9 +13,10 @@ them took a quarter of the time of a layer norm of rows of three.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
-from ...compiler.ir.build import before, find_any, replace
+from ...compiler.ir.build import before, replace
 from ...compiler.ir.combine import splat, width
 from ...compiler.ir.mlir import arith, ir
 from .arithmetic import Builder, intrinsic
@@ -26,10 +27,10 @@ FUNCTIONS = ("gpu.func", "func.func", "llvm.func")
 LOOPS = ("scf.for", "scf.while")
 
 
-def divide_by_counts(module: Any) -> None:
-    """Replaces divisions by a count, where there are several by the same one, or one in a loop."""
+def divide_by_counts(found: Iterable[Any]) -> None:
+    """Replaces those of some divisions that are by a count, where there are several by one count, or one in a loop."""
     alike: dict[str, list[tuple[Any, Any]]] = defaultdict(list)
-    for op in find_any(module, ["arith.divf"]):
+    for op in found:
         divisor = _scalar(op.operands[1])
         if made_of := _arguments(divisor):
             alike[made_of].append((op, divisor))

@@ -58,7 +58,8 @@ def expect_array(name: str, value: object) -> None:
 
 def expect_divisor(option: str, number: object, x: Array, place: int) -> None:
     """Raises a TraceError (WF276) for a number of groups or a size of blocks that does not divide an axis."""
-    size = x.shape[place].value
+    size = x.shape[place]
+    size = size.value if isinstance(size, Size) else size  # a plain 1 where the axis lies along no dim
     found = number.value if isinstance(number, Size) else number
     if type(found) is bool or not hasattr(found, "__index__") or index(found) < 1 or size % index(found):
         raise error("WF276", option=option, found=found, axis=place, value=x.described(), size=size, where=caller())

@@ -162,6 +162,7 @@ def test_group_norm_serves_any_number_of_channels_that_the_groups_divide() -> No
     found = program(group_norm, {"x": np.ones((2, 6, 3), np.float32), "weight": np.ones(6)}, num_groups=2)
     assert found.sizes == ()
     assert [tuple(s) for s in found.splits] == [(0, 1, (2, 0)), (1, 0, (2, 0))]
+    assert values(group_norm, {"x": np.ones((2, 1, 3), np.float32)}, num_groups=1)[0].shape == (2, 1, 3)
     for number in (4, 0, -1, 1.5, True):
         text = rf"WF276: num_groups={number} for axis 1 of x, of size 6: expected an integer that divides the size"
         with pytest.raises(TraceError, match=text):
