@@ -46,7 +46,9 @@ from .place import Digits, Place, Tile, existing, place_in_tile
 from .resident.row_starts import is_shifted, lead_of_row
 from .rings import Ring, Turn, leave_word, word_of
 from .row import Row
-from .scan import Before, ScanRow, Work, clear_words, look_back
+from .scan import ScanRow
+from .scan_before import Before
+from .scan_work import Work, clear_words, look_back
 
 COPIES, LEAVES, LOOKS, MAKERS = 0, 1, 2, 3
 """The first warps that copy chunks, leave their states, look back, and make them; half of the warps write."""

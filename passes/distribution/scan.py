@@ -17,16 +17,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
-from ...compiler.ir.build import address, word_type, zeros
-from ...compiler.ir.combine import combine, elements, fragment, pack, splat, unpack, width, with_shape
+from ...compiler.ir.build import word_type, zeros
+from ...compiler.ir.combine import elements, fragment, pack, splat, unpack, width, with_shape
 from ...compiler.ir.dialect.base import element, state_type
-from ...compiler.ir.mlir import arith, gpu, ir, llvm, scf
-from ...compiler.plan.launch import look_back_lanes
+from ...compiler.ir.mlir import arith, gpu, ir, scf
 from ...compiler.plan.layout import layout_of
 from ...compiler.postorder import postorder
-from ...compiler.target import WARP
 from .kernel import Kernel
 from .look_back import LookBack
 from .place import Digits, Place, Tile, existing, place_in_tile
@@ -36,86 +34,8 @@ from .resident.row_starts import is_shifted
 from .resident.row_states import branched
 from .resident.row_stores import store_elements
 from .row import Row
-from .walk import Chunk
-
-
-class Before(NamedTuple):
-    """What comes before some elements.
-
-    Attributes:
-        state: the state; None where nothing comes before.
-        exists: whether something does; None where it is known to.
-    """
-
-    state: Sequence[Any] | None = None
-    exists: Any = None
-
-    def then(self, kernel: Kernel, other: Before) -> Before:
-        """What comes before, and after that ``other``."""
-        if self.state is None or other.state is None:
-            return self if other.state is None else other
-        both = combine(kernel.combine, self.state, other.state)
-        if other.exists is not None:
-            both = _chosen(other.exists, both, self.state)
-        if self.exists is not None:
-            both = _chosen(self.exists, both, other.state)
-        exists = None
-        if self.exists is not None and other.exists is not None:
-            exists = arith.ori(self.exists, other.exists)
-        return Before(both, exists)
-
-    def up_to(self, kernel: Kernel, own: Sequence[Any]) -> Sequence[Any]:
-        """The states of elements, if ``own`` are those of them alone."""
-        if self.state is None:
-            return own
-        return self.then(kernel, Before(own)).state or own
-
-
-def _chosen(on: Any, xs: Sequence[Any], ys: Sequence[Any]) -> list[Any]:
-    """The values ``xs`` where ``on``, else ``ys``; a scalar stands for equal elements."""
-    wide = [max(width(x.type), width(y.type)) for x, y in zip(xs, ys, strict=True)]
-    return [arith.select(on, splat(x, n), splat(y, n)) for x, y, n in zip(xs, ys, wide, strict=True)]
-
-
-class Work(NamedTuple):
-    """What a CTA does.
-
-    Attributes:
-        tile: the number of its rows.
-        part, parts: the number of its chunk of them, and how many there are; None where a CTA has whole rows.
-        tiles: how many tiles of rows there are; None as well.
-    """
-
-    tile: Any
-    part: Any = None
-    parts: Any = None
-    tiles: Any = None
-
-    @classmethod
-    def all(cls, kernel: Kernel) -> tuple[Any, Any]:
-        """How many tiles of rows there are, and chunks of each."""
-        early = kernel.plan.vector - 1 if is_shifted(kernel) else 0
-        length = arith.addi(kernel.arg("n_reduced"), kernel.number(early))
-        parts = kernel.at_least(kernel.ceil(length, kernel.arg("chunk")), 1)
-        return kernel.ceil(kernel.arg("n_kept"), kernel.plan.slots), parts
-
-    @classmethod
-    def of(cls, kernel: Kernel) -> Work:
-        """The work of this CTA."""
-        if kernel.facts.once:
-            return cls(kernel.id(gpu.block_id(gpu.Dimension.x)))
-        tiles, parts = cls.all(kernel)
-        ticket = kernel.make("fold.ticket", kernel.index, [kernel.arg("counter"), arith.muli(tiles, parts)], {}, 1)
-        part, tile = kernel.divided(kernel.make("fold.share", kernel.index, [ticket], {}, 1), tiles)
-        return cls(tile, part, parts, tiles)
-
-    def chunk(self, kernel: Kernel) -> Chunk:
-        """The elements of rows that the CTA has."""
-        length, count = kernel.arg("chunk"), kernel.arg("n_reduced")
-        if self.part is None:
-            return Chunk(kernel.number(0), count, length)
-        first = arith.muli(self.part, length)
-        return Chunk(first, arith.minsi(arith.addi(first, length), count), length)
+from .scan_before import Before, chosen
+from .scan_work import Work, clear_own_words, look_back
 
 
 def distribute_scan(kernel: Kernel) -> None:
@@ -130,7 +50,7 @@ def distribute_scan(kernel: Kernel) -> None:
     with kernel.scan.reduce.location:
         row.scan()
     if work.parts is not None:  # before the results are on their way, for which the release would wait
-        _clear(kernel, work)
+        clear_own_words(kernel, work)
     row.store()
 
 
@@ -346,10 +266,10 @@ class ScanRow:
             none = kernel.neutral(plan.vector_kept)
             if before.state is None:
                 return none
-            return before.state if before.exists is None else _chosen(before.exists, before.state, none)
+            return before.state if before.exists is None else chosen(before.exists, before.state, none)
         first = none if before.state is None else list(before.state)
         if before.state is not None and before.exists is not None:
-            first = _chosen(before.exists, before.state, none)
+            first = chosen(before.exists, before.state, none)
         later = before.up_to(kernel, own)
         begins = self._begins(j)
         columns = []
@@ -376,69 +296,3 @@ def _inner(row: RowAccesses, last: Any) -> Any:
 def _thread() -> Any:
     """The number of the thread, a word."""
     return arith.index_cast(word_type(), gpu.thread_id(gpu.Dimension.x))
-
-
-def look_back(kernel: Kernel, work: Work, thread: Any) -> LookBack:
-    """How a thread looks back, which has the number ``thread`` among those that do."""
-    pitch = arith.muli(work.tiles, kernel.number(_words_of_tile(kernel)))
-    first = _first_word(kernel, work, work.tile)
-    here, groups = (arith.addi(first, arith.muli(n, pitch)) for n in (work.part, work.parts))
-    return LookBack.of(kernel.of_scan, work.part, here, groups, pitch, thread)
-
-
-def _words_of_tile(kernel: Kernel) -> int:
-    """The words of 64 bits in which the CTA of a chunk leaves its states."""
-    assert kernel.scan is not None or kernel.phases
-    types = [element(v.type) for v in (kernel.scan or kernel.phases[0]).sources]
-    return kernel.plan.slots * sum(-(-int(t.width) // 32) for t in types)
-
-
-def _first_word(kernel: Kernel, work: Work, tile: Any) -> Any:
-    """The number of the first word of a tile's first chunk: the counters are before them."""
-    counters = kernel.divide(arith.addi(work.tiles, kernel.number(2)), 2)
-    return arith.addi(counters, arith.muli(tile, kernel.number(_words_of_tile(kernel))))
-
-
-def _clear(kernel: Kernel, work: Work) -> None:
-    """The CTA that is the last of its tile to have looked back sets the words of all chunks to zero again.
-
-    Its first warp does so, while others write results: all threads have looked back before a barrier.
-    """
-    number = arith.addi(work.tile, kernel.number(1))
-    i1, long = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
-    thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
-    first = scf.IfOp(kernel.less(thread, kernel.number(WARP)))
-    with ir.InsertionPoint(first.then_block):
-        operands = [kernel.arg("counter"), number, work.parts]
-        branch = scf.IfOp(kernel.make_op("fold.arrive", [i1], operands, {"alone": True}).results[0])
-        with ir.InsertionPoint(branch.then_block):
-            words = _words_of_tile(kernel)
-            begin, pitch = _first_word(kernel, work, work.tile), arith.muli(work.tiles, kernel.number(words))
-            loop = scf.ForOp(thread, arith.muli(_cells(kernel, work.parts), kernel.number(words)), kernel.number(WARP))
-            with ir.InsertionPoint(loop.body):
-                part, word = kernel.divided(loop.induction_variable, kernel.number(words))
-                at = arith.addi(arith.addi(begin, word), arith.muli(part, pitch))
-                zero = arith.constant(long, ir.IntegerAttr.get(long, 0))
-                llvm.store(zero, address(kernel.arg("counter"), at, long), alignment=8)
-                scf.YieldOp([])
-            scf.YieldOp([])
-        scf.YieldOp([])
-
-
-def clear_words(kernel: Kernel, work: Work, thread: Any) -> None:
-    """The threads of a CTA set the words of all chunks of all tiles to zero again."""
-    long = ir.IntegerType.get_signless(64)
-    begin = _first_word(kernel, work, kernel.number(0))
-    count = arith.muli(arith.muli(_cells(kernel, work.parts), work.tiles), kernel.number(_words_of_tile(kernel)))
-    loop = scf.ForOp(thread, count, kernel.number(kernel.plan.threads))
-    with ir.InsertionPoint(loop.body):
-        at = arith.addi(begin, loop.induction_variable)
-        zero = arith.constant(long, ir.IntegerAttr.get(long, 0))
-        llvm.store(zero, address(kernel.arg("counter"), at, long), alignment=8)
-        scf.YieldOp([])
-
-
-def _cells(kernel: Kernel, parts: Any) -> Any:
-    """The states that the chunks of a tile, and their groups, leave for each row."""
-    lanes = look_back_lanes(kernel.plan.threads, kernel.plan.slots)
-    return arith.addi(parts, kernel.ceil(parts, lanes))
