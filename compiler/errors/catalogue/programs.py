@@ -232,7 +232,7 @@ ENTRIES: Entries = {
         ),
         "WF292": (
             "{name} goes along one axis: got axis={axis} for an array of rank {rank}",
-            "name the axis by an integer, such as axis=-1; reshape the array before to scan all of its elements",
+            "name the axis by an integer, such as axis=-1; to take all elements, pass x.reshape(-1)",
         ),
         "WF293": (
             "an exclusive scan begins with the identity, which {name} lacks",
