@@ -7,7 +7,6 @@ sums of a row that need no other one come first: all that a norm's gradient sums
 from __future__ import annotations
 
 import operator
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import reduce
 
@@ -42,9 +41,8 @@ def total(x: Sym, over: Space) -> Sym | None:
     if e.op == "neg":
         found = total(Sym(e.args[0]), over)
         return None if found is None else -found
-    terms = _terms(e)
-    if any(_has_factor(t.expr, over) for t in terms):
-        return _combined("sub" if e.op == "sub" else "add", *(total(t, over) for t in terms))
+    if e.op in ("add", "sub") and any(_has_factor(a, over) for a in e.args):
+        return _combined(e.op, *(total(Sym(a), over) for a in e.args))
     if _is_deviation(e, over):
         return None
     (found,) = folded(SUM.typed(x.dtype), [x], e.space & over)
@@ -58,14 +56,6 @@ def _factors(e: Expr) -> Iterator[Expr]:
             yield from _factors(a)
     else:
         yield e
-
-
-def _terms(e: Expr) -> tuple[Sym, ...]:
-    """The two values that a node adds or subtracts; none of another node."""
-    if e.op == "fma":
-        x, y, z = map(Sym, e.args)
-        return x * y, z
-    return tuple(map(Sym, e.args)) if e.op in ("add", "sub") else ()
 
 
 def _combined(op: str, a: Sym | None, b: Sym | None) -> Sym | None:
@@ -110,26 +100,5 @@ def _is_sum(made: Expr, over: Space) -> bool:
 
 
 def added(values: Sequence[Sym]) -> Sym:
-    """The sum of values; those that vary along few dims are added first, and equal ones are one product.
-
-    A product is added by one operation, rounded once.
-    """
-    alike = Counter(v.expr.digest for v in values)
-    own = {v.expr.digest: v for v in values}
-    terms = [own[digest] if n == 1 else _times(own[digest], n) for digest, n in alike.items()]
-    return reduce(_plus, sorted(terms, key=lambda v: v.expr.space.bit_count()))
-
-
-def _times(x: Sym, count: int) -> Sym:
-    """A multiple of ``x``; of a product it is that of the factor that varies along the fewest dims."""
-    first, *others = sorted(_factors(x.expr), key=lambda f: f.space.bit_count())
-    return reduce(operator.mul, map(Sym, others), Sym(first) * float(count))
-
-
-def _plus(a: Sym, b: Sym) -> Sym:
-    """The sum of two values; of products in ``b`` that vary as the sum does, each is added by one operation."""
-    e = b.expr
-    if e.op not in ("mul", "fma") or a.expr.space & ~e.space:
-        return a + b
-    x, y, *rest = map(Sym, e.args)
-    return node("fma", e.dtype, x, y, _plus(a, *rest) if rest else a)
+    """The sum of values; those that vary along few dims are added first."""
+    return reduce(operator.add, sorted(values, key=lambda v: v.expr.space.bit_count()))

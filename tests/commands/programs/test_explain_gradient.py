@@ -48,7 +48,7 @@ def test_a_result_is_read_and_an_argument_is_not() -> None:
     assert "residual f32 64x1000 250 KiB argument, not read" in said
     assert "result 1 f32 64x1000 250 KiB read in place of what it is made of" in said
     (first, *_) = (line for line in said if line.startswith("step 1 of 2"))
-    assert "reads gradient 0, weight, result 1, gradient 1; writes" in first
+    assert "reads result 1, gradient 0, weight, gradient 1; writes" in first
     assert "residual" not in first
 
 
