@@ -36,6 +36,8 @@ TITLES = {
     "cupy": "CuPy",
     "cub": "CUB",
     "triton": "Triton, kernels written by hand",
+    "quack": "QuACK",
+    "liger": "Liger",
 }
 """What README calls each peer."""
 
@@ -43,7 +45,7 @@ TITLES = {
 def speedups(results: Results) -> str:
     """README's block: how many times as fast as each peer warpfold is, over the plain cases."""
     plain = [row for row in results.rows if row.plain]
-    found = {TITLES.get(peer, peer): _ratios(plain, peer) for peer in results.peers}
+    found = {TITLES.get(peer, peer): ratios_to(plain, peer) for peer in results.peers}
     found["the fastest of these in each case"] = [row.ratio for row in plain if row.ratio]
     lines = [_speedup(title, ratios) for title, ratios in found.items() if ratios]
     titles = ["warpfold compared with", "cases", "speedup, geometric mean", "smallest speedup"]
@@ -56,7 +58,7 @@ def speedups(results: Results) -> str:
     return "\n\n".join([markdown(titles, lines), filled(text)])
 
 
-def _ratios(rows: Sequence[Row], peer: str) -> list[float]:
+def ratios_to(rows: Sequence[Row], peer: str) -> list[float]:
     """The peer's time over warpfold's, in each case where there are two times."""
     times = [(row.peers[peer].us, row.ours.us) for row in rows]
     return [theirs / ours for theirs, ours in times if theirs and ours]
@@ -156,10 +158,10 @@ def host(results: Results) -> str:
     return markdown(["call", "microseconds of the host"], lines)
 
 
-def written(text: str, **blocks: str) -> str:
-    """A page with each block between its marks."""
+def written(text: str, by: str = "readme_table.py", **blocks: str) -> str:
+    """A page with each block between its marks, which name the script that writes it."""
     for name, block in blocks.items():
-        begin, end = f"<!-- {name}: written by benchmarks/readme_table.py -->", f"<!-- end of {name} -->"
+        begin, end = f"<!-- {name}: written by benchmarks/{by} -->", f"<!-- end of {name} -->"
         head, found, rest = text.partition(begin)
         _, closed, tail = rest.partition(end)
         if not found or not closed:
