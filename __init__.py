@@ -13,7 +13,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from .compiler.program.public_names import COMPOSITIONS, ELEMENTWISE, MONOIDS, PACKING, PROGRAMS, REDUCTIONS
+from .compiler.program.public_names import COMPOSITIONS, ELEMENTWISE, MONOIDS, PACKING, PROGRAMS, REDUCTIONS, STATES
 
 __version__ = "0.1.0"
 __path__.append(f"{__path__[0]}/runtime/torch_modules/alias")  # where ``warpfold.torch`` is
@@ -35,6 +35,9 @@ _HOME = {
     **dict.fromkeys(("CompiledProgram",), ".runtime.programs.compiled"),
     **dict.fromkeys(("Tuned", "autotune"), ".runtime.tuning.autotune"),
     **dict.fromkeys(("unique",), ".runtime.unique"),
+    **dict.fromkeys(STATES, ".runtime.states.calls"),
+    "State": ".runtime.states.state",
+    "load_state": ".runtime.states.files",
     **dict.fromkeys(("bincount", "histogram"), ".runtime.histograms"),
     **dict.fromkeys(("segment_reduce",), ".runtime.segments"),
     **dict.fromkeys(("Monoid", "monoid"), ".compiler.program.monoid"),

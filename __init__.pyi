@@ -122,6 +122,19 @@ from .runtime.programs.scans import (
 from .runtime.segments import (
     segment_reduce as segment_reduce,
 )
+from .runtime.states.calls import (
+    finish as finish,
+    merge as merge,
+    partial as partial,
+    reduce_stream as reduce_stream,
+    update as update,
+)
+from .runtime.states.files import (
+    load_state as load_state,
+)
+from .runtime.states.state import (
+    State as State,
+)
 from .runtime.tuning.autotune import (
     Tuned as Tuned,
     autotune as autotune,

@@ -28,3 +28,5 @@ PROGRAMS = (
     "cumulative_sum", "cumulative_prod", "cummax", "cummin", "logcumsumexp", "topk",
 )  # fmt: skip
 """Built-in programs of arrays: ``library/programs/``."""
+STATES = ("partial", "merge", "finish", "update", "reduce_stream")
+"""Reductions in parts: ``runtime/states/``."""

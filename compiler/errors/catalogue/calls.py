@@ -242,6 +242,31 @@ ENTRIES: Entries = {
         "WF114": ("a {kind} cannot be read as a dense array: {reason}", "{remedy}"),
         "WF115": ("{library} has no element type {dtype} for the result", "ask for another type with dtype="),
         "WF140": ("{name} have elements of type {dtype}: expected integers", "convert them: {name}.astype('int64')"),
+        "WF157": (
+            "start is {start}: expected how many elements come before these, an integer from 0 on",
+            "pass start=state.stop, or use wf.update, which does",
+        ),
+        "WF158": (
+            "expected states of reductions, which wf.partial makes; found {kind}",
+            "reduce the array to a state first: wf.partial(x, what, axis=axis)",
+        ),
+        "WF159": (
+            "state {number} is of {what} {found}: expected {expected}, as the first one",
+            "combine states of the same reduction, with the same parameters, of arrays of the same types and axes",
+        ),
+        "WF161": (
+            "state {number} begins at element {found}: expected {expected}, where the one before it ends, since {name} "
+            "looks at positions",
+            "pass start= to wf.partial, or use wf.update; and combine the states in the order of their elements",
+        ),
+        "WF162": (
+            "no array came to be reduced: expected one at least",
+            "test whether there is one; what a reduction makes of no elements depends on their shape and type",
+        ),
+        "WF163": (
+            "{path} holds a state of {found}, which is another reduction than {expected}",
+            "pass the reduction and the parameters that the state was made with",
+        ),
         "WF160": (
             "the element type {name!r} has two readings: {bits} bits{ours}, and in NumPy {bits} bytes ({theirs})",
             "{remedy}",

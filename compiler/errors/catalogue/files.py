@@ -21,6 +21,10 @@ ENTRIES: Entries = {
             "{path} is refused before anything of it runs: {problem}",
             "save the artifact again; do not run files of people that you do not trust",
         ),
+        "WF512": (
+            "{path} holds no state of a reduction: {reason}",
+            "pass a file that State.save wrote, or reduce the elements again",
+        ),
         "WF511": (
             "the cache folder {path} is not used: {reason}",
             "make it yours alone (chmod 700 {path}) and remove what others put there, or set WARPFOLD_CACHE_DIR",

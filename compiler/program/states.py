@@ -1,0 +1,173 @@
+"""The state of a reduction as a result, and results of states: what lets a reduction be cut anywhere.
+
+A reduction lifts its elements, folds them, and makes results of the final state. ``Partial`` is the program without
+the last part: its results are the values of the state. ``Merged`` folds such states, and ``Finished`` folds them and
+makes the results. All three are tensor programs as any other: states that lie along an axis are elements of a
+reduction over that axis, whose lift is the identity.
+
+A position among the elements depends on where the reduction was cut, so ``Partial`` takes the position of its first
+element. The number of all elements is no value of the state, since the caller knows it; ``Finished`` takes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+from ..dtypes import DType
+from .fold import current_scope, fold, scope
+from .graph import KEPT, Expr, MonoidGraph, rewrite, walk
+from .library.monoids import MAX
+from .symbols import Sym
+from .tracing import Nan, Traced, nest, structure_of, trace
+from .values import Value, cast, join, split
+
+Function = Callable[..., Any]
+Params = tuple[tuple[str, Any, str], ...]
+"""(name, value, text of the value): 1, 1.0 and True are equal and hash alike, but give different programs."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A reduction of arrays of some types that may be cut.
+
+    Attributes:
+        function: its tensor program.
+        arrays: the element type of each array; of a mask, bool, at the end.
+        params: keyword parameters of the program.
+        masked: whether there is a mask.
+        nan: whether NaN elements take part or are left out.
+        outside: the values of outer variables that the function reads.
+    """
+
+    function: Function
+    arrays: tuple[DType, ...]
+    params: Params = ()
+    masked: bool = False
+    nan: Nan = "propagate"
+    outside: tuple[object, ...] = field(default=(), repr=False)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The keyword parameters."""
+        return {name: value for name, value, _ in self.params}
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return str(getattr(self.function, "__name__", "reduction"))
+
+    def traced(self) -> Traced:
+        """The whole reduction. Numbers of elements have 64 bits, whatever part is reduced."""
+        return _traced(self)
+
+    @property
+    def monoid(self) -> MonoidGraph:
+        """The monoid of the state."""
+        return self.traced().program.monoid
+
+    @property
+    def digest(self) -> str:
+        """Names the reduction and the types of its arrays: states of equal digests may be combined."""
+        return self.traced().program.digest
+
+    @property
+    def numbers(self) -> bool:
+        """Whether states depend on the positions of their elements."""
+        return self.traced().program.uses_index
+
+
+@lru_cache(maxsize=1024)
+def _traced(cut: Cut) -> Traced:
+    return trace(cut.function, cut.arrays, cut.given, masked=cut.masked, nan=cut.nan)
+
+
+@dataclass(frozen=True)
+class Partial:
+    """The program from elements to the values of the state.
+
+    It takes the arrays, and where states depend on positions, the number of elements before these.
+    """
+
+    cut: Cut
+
+    @property
+    def __name__(self) -> str:
+        return f"{self.cut.name}_state"
+
+    def __call__(self, *values: Value) -> tuple[Sym, ...]:
+        cut = self.cut
+        xs, start = (values[:-1], values[-1]) if cut.numbers else (values, None)
+        with scope(replace(current_scope(), wide=True)):
+            leaves: list[Value] = []
+            structure_of(cut.name, cut.function(*xs, **cut.given), leaves, cut.function)
+        found = tuple(s.expr for leaf in leaves for s in split(leaf))
+        if start is not None:
+            found = rewrite(found, {e.digest: _later(e, start) for e in walk(found) if e.op == "iota"})
+        folds = [e for e in walk(found) if e.op == "reduce"]
+        return tuple(Sym(Expr("result", (e,), a.dtype, KEPT, i)) for e in folds for i, a in enumerate(e.args))
+
+
+def _later(number: Expr, start: Value) -> Expr:
+    """The number of an element, of those before it in other parts too."""
+    return (Sym(number) + cast(split(start)[0], number.dtype)).expr
+
+
+@dataclass(frozen=True)
+class Merged:
+    """The program from states along the reduced axis, in order, to one state."""
+
+    cut: Cut
+
+    @property
+    def __name__(self) -> str:
+        return f"{self.cut.name}_merged"
+
+    def __call__(self, *values: Value) -> tuple[Sym, ...]:
+        whole = _folded(self.cut.monoid, values)
+        return tuple(Sym(e) for e in _states(whole))
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The program from states along the reduced axis, in order, and the number of all elements, to the results."""
+
+    cut: Cut
+
+    @property
+    def __name__(self) -> str:
+        return self.cut.name
+
+    def __call__(self, *values: Value) -> Any:
+        *states, count = values
+        found = self.cut.traced()
+        (fold_of_elements,) = found.program.reduces
+        swapped = dict(
+            zip(map(_digest, _states(fold_of_elements)), _states(_folded(self.cut.monoid, states)), strict=True)
+        )
+        for e in walk(found.program.outputs):
+            if e.op == "count":
+                swapped[e.digest] = split(cast(fold(MAX, count), e.dtype))[0].expr  # it is the same beside every state
+        outputs = rewrite(found.program.outputs[: _parts(found)], swapped)
+        return nest(found.structure, join(found.results, [Sym(e) for e in outputs]))
+
+
+def _parts(found: Traced) -> int:
+    """How many outputs are parts of results; checks come after them."""
+    return len(found.program.outputs) - len(found.checks)
+
+
+def _folded(graph: MonoidGraph, states: Any) -> Expr:
+    own = tuple(s.expr for v in states for s in split(v))
+    return Expr("reduce", own, own[0].dtype, KEPT, graph)
+
+
+def _states(reduce: Expr) -> list[Expr]:
+    """The values of the state that a ``reduce`` node leaves."""
+    return [Expr("result", (reduce,), a.dtype, KEPT, i) for i, a in enumerate(reduce.args)]
+
+
+def _digest(e: Expr) -> str:
+    return e.digest

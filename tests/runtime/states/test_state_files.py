@@ -1,0 +1,66 @@
+"""States outlive a process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import warpfold as wf
+
+HOW = {"device": "emulator"}
+X = np.random.default_rng(0).standard_normal((6, 40)).astype(np.float32)
+
+
+def test_a_reduction_is_resumed_with_the_same_bits(tmp_path: Path) -> None:
+    path = tmp_path / "state.npz"
+    state = wf.partial(X[:, :25], "var", axis=1, correction=1, **HOW)
+    state.save(path)
+    found = wf.load_state(path, "var", correction=1)
+    assert (found.count, found.start, found.stop, found.axes, found.rank) == (25, 0, 25, (1,), 2)
+    resumed, straight = (wf.finish(wf.update(s, X[:, 25:])) for s in (found, state))
+    np.testing.assert_array_equal(resumed, straight)
+
+
+def test_positions_and_narrow_floats(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    x = torch.tensor(X).bfloat16()
+    path = tmp_path / "state.npz"
+    wf.partial(x[:, :25], "argmax", axis=1, **HOW).save(path)
+    found = wf.update(wf.load_state(path, "argmax"), x[:, 25:])
+    assert isinstance(wf.finish(found), torch.Tensor)
+    np.testing.assert_array_equal(wf.finish(found), wf.argmax(x, axis=1, **HOW))
+
+
+def test_the_state_of_another_reduction_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "state.npz"
+    wf.partial(X, "var", axis=1, **HOW).save(path)
+    with pytest.raises(wf.WarpfoldError, match=r"WF163: .*holds a state of var, which is another reduction than sum"):
+        wf.load_state(path, "sum")
+    with pytest.raises(wf.WarpfoldError, match="WF163"):
+        wf.load_state(path, "var", correction=1)
+
+
+def test_files_that_are_no_states(tmp_path: Path) -> None:
+    path = tmp_path / "state.npz"
+    with pytest.raises(wf.WarpfoldError, match="WF501"):
+        wf.load_state(path, "sum")
+    for data in (b"", b"PK\x03\x04 no archive"):
+        path.write_bytes(data)
+        with pytest.raises(wf.WarpfoldError, match=r"WF512: .*holds no state of a reduction"):
+            wf.load_state(path, "sum")
+    np.savez(path, other=X)
+    with pytest.raises(wf.WarpfoldError, match="WF512"):
+        wf.load_state(path, "sum")
+    wf.partial(X, "sum", axis=1, **HOW).save(path)
+    with np.load(path) as found:
+        about = found["state"]
+    np.savez(path, state=about, value0=X, value1=X)
+    with pytest.raises(wf.WarpfoldError, match=r"WF512: .*it has 2 values: expected 1 of one shape"):
+        wf.load_state(path, "sum")
+
+
+def test_a_path_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(wf.WarpfoldError, match="WF505"):
+        wf.partial(X, "sum", **HOW).save(tmp_path / "nowhere" / "state.npz")
