@@ -42,7 +42,7 @@ class Commands(click.Group):
         except click.UsageError as e:
             raise _hinted(e) from None
         except KeyboardInterrupt:
-            click.echo("interrupted: nothing was written", err=True)
+            click.echo("interrupted: no result was written", err=True)
             ctx.exit(INTERRUPTED)
         except BrokenPipeError:
             silence()

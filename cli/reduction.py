@@ -22,6 +22,7 @@ FORMS = ("program", "plan", "stages", "llvm", "ptx", "sass", "artifact")
         "warpfold run softmax --shape 64x1000 --dtype bf16 --axis -1",
         "warpfold run layer_norm --shape 4096x1024 --shape 1024 --shape bias=1024 --param eps=1e-6",
         "warpfold run sum --shape 1048576 --plan finish=two_kernels,vector=1 --json",
+        "warpfold run mean --input huge.npy --axis 0 --chunk 256MiB --resume mean.state.npz --output mean.npy",
     )
 )
 @of_what
@@ -42,9 +43,19 @@ FORMS = ("program", "plan", "stages", "llvm", "ptx", "sass", "artifact")
     "--check/--no-check", default=True, show_default=True,
     help="Compare the result with NumPy's; on large arrays this takes many times as long as the run.",
 )  # fmt: skip
+@click.option(
+    "--chunk", metavar="256MiB",
+    help="Read about so many bytes of the files at once, for files larger than memory; nothing is checked. After "
+    "Ctrl-C a file with the state is left.",
+)  # fmt: skip
+@click.option(
+    "--resume",
+    metavar="FILE",
+    help="With --chunk: the file of the state to go on from, if it is there, and to leave when the run is stopped.",
+)
 @click.option("--json", is_flag=True, help="Print one JSON object.")
 def run(seed: int, keepdims: bool, output: str | None, device: str, launches: tuple[str, ...], check: bool, json: bool,
-        **what: Any) -> None:  # fmt: skip
+        chunk: str | None, resume: str | None, **what: Any) -> None:  # fmt: skip
     """Compile and run OP, and check the result against NumPy.
 
     OP is a built-in reduction (sum, max, argmin, mean_var, norm, describe, ...), a built-in program of arrays (softmax,
@@ -59,6 +70,11 @@ def run(seed: int, keepdims: bool, output: str | None, device: str, launches: tu
         from ..commands.emulated import Work, show
 
         show(Work(request, launches), device=device, output=output, json=json)
+        return
+    if chunk or resume:
+        from ..commands.chunks.run import run as in_chunks
+
+        in_chunks(request, chunk, resume, keepdims=keepdims, output=output, device=device, json=json)
         return
     if not command.run(request, keepdims=keepdims, output=output, device=device, json=json, check=check):
         click.get_current_context().exit(WRONG)

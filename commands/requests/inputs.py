@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from math import prod
 from typing import Any
 
@@ -23,6 +24,8 @@ MOST_DIGITS = 19
 """Digits of 2^63; ``int`` raises for texts of thousands of digits."""
 UNNAMED = {1: "f8e4m3fn or f8e5m2", 2: "bf16"}
 """By size in bytes, the types that a .npy file cannot name: it gives only the size of an element."""
+UNITS = {"": 1, "b": 1} | {f"{k}{end}": 1024**n for n, k in enumerate("kmgt", 1) for end in ("", "b", "ib")}
+"""What a number of bytes may end in, and how many bytes that is; all of them are powers of 1024, as in the output."""
 Array = np.ndarray[Any, Any]
 
 
@@ -61,6 +64,22 @@ def axis_of(text: str | None) -> tuple[int, ...] | None:
         return tuple(int(a) for a in text.split(","))
     except ValueError:
         raise error("WF803", text=text) from None
+
+
+def bytes_of(text: str) -> int:
+    """``256MiB`` or ``1e9`` as a number of bytes, at least 1.
+
+    Raises:
+        ArgumentError: WF851.
+    """
+    words = re.fullmatch(r"([0-9.e+]+) *([a-z]*)", text.strip().lower())
+    try:
+        found = int(float(words[1]) * UNITS[words[2]]) if words else 0
+    except (KeyError, ValueError, OverflowError):
+        found = 0
+    if not 0 < found < 2**63:
+        raise error("WF851", text=text)
+    return found
 
 
 def params_of(texts: tuple[str, ...]) -> dict[str, Any]:

@@ -151,7 +151,7 @@ def test_ctrl_c_leaves_no_file(tmp_path: Path, tmp_path_factory: pytest.TempPath
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert process.returncode == 130, err
-    assert (out, err) == ("", "interrupted: nothing was written\n")
+    assert (out, err) == ("", "interrupted: no result was written\n")
     assert [p.name for p in tmp_path.iterdir()] == ["x.npy"]
 
 

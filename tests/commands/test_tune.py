@@ -71,7 +71,7 @@ def test_an_interrupted_search_reports_what_it_kept(gpu: Any, monkeypatch: pytes
     assert "\ninterrupted: what was found until then counts\n" in text
     assert "\nkept in " in text
     seen[:] = [1] * 11
-    assert "interrupted: nothing was written" in call(*OF_ROWS, code=130).stderr
+    assert "interrupted: no result was written" in call(*OF_ROWS, code=130).stderr
 
 
 def test_determinism_and_parameters_reach_the_search(gpu: Any) -> None:

@@ -97,6 +97,27 @@ ENTRIES: Entries = {
             "give one --shape; a wf.program takes arrays of several shapes",
         ),
         "WF844": ("{name} is a program of arrays: {option} is for reductions", "{remedy}"),
+        "WF852": ("{option} is given without {needed}", "add {needed}: only runs in chunks leave a state"),
+        "WF853": (
+            "{option} is for arrays of files: expected --input FILE",
+            "name the .npy file; random arrays are made whole",
+        ),
+        "WF854": (
+            "{path} holds a state of {count} elements of a result, which arrays of shape {shape} do not begin with",
+            "resume with the files and the --axis of the run that left it, or delete it to begin anew",
+        ),
+        "WF855": (
+            "{option} needs a state, and there is none: the arrays are cut along axis {axis}, which is kept",
+            "leave it out; results of rows that were reduced are not kept",
+        ),
+        "WF851": (
+            "{text!r} is no number of bytes: expected a number with a unit, such as 256MiB or 1GiB",
+            "write the number first, and B, KiB, MiB, GiB or TiB after it",
+        ),
+        "WF850": (
+            "the arrays lie in their files by axis {axis}, and elements are combined in the order of axis {first}",
+            "store them in C order: numpy.save(path, numpy.ascontiguousarray(x))",
+        ),
         "WF845": (
             "the results of {name} have shapes {shapes}: a .npy file holds arrays of one shape",
             "write --output to a file that ends in .npz",

@@ -1,0 +1,1 @@
+"""``warpfold run --chunk``: files larger than memory, reduced chunk after chunk."""

@@ -1,0 +1,241 @@
+"""``warpfold run --chunk``: reduces files chunk after chunk, with bounded memory, and goes on where it was stopped."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...compiler.dtypes import dtype
+from ...compiler.errors import error
+from ...compiler.program.tracing import leaf_names
+from ...compiler.space.geometry import normalize_axes
+from ...runtime.calls.operands import Operands
+from ...runtime.states.calls import finish, partial, update
+from ...runtime.states.files import load_state
+from ...runtime.states.state import State
+from .. import terminal
+from ..output_file import Output
+from ..requests import inputs
+from ..requests.inputs import Array
+from ..requests.program_request import ProgramRequest
+from ..requests.request import Request
+from ..results import result_facts, save_results
+from ..timing import why
+from .pieces import Pieces
+
+BETWEEN = 10.0
+"""Seconds between two times that a state is written, for runs that end without a word."""
+
+
+@dataclass
+class Chunked:
+    """What a run did.
+
+    Attributes:
+        state: the state of the chunks so far, where the axis that is cut is reduced.
+        rows: the results of the chunks so far, where it is kept.
+        chunks: how many were reduced.
+        seconds: how long that took.
+    """
+
+    state: State | None = None
+    rows: list[list[Array]] = field(default_factory=list)
+    chunks: int = 0
+    seconds: float = 0.0
+
+
+def run(
+    request: Request | ProgramRequest, chunk: str | None, resume: str | None, *, keepdims: bool, output: str | None,
+    device: str, json: bool,
+) -> None:  # fmt: skip
+    """Reduces the files of ``request``, shows the results and writes them.
+
+    Args:
+        request: the reduction and its files.
+        chunk: about how many bytes of the arrays are read at once, as ``256MiB``.
+        resume: the file of a state to go on from, if it exists, and to leave behind when the run is stopped.
+        keepdims: keep the reduced axes in the result, with size 1.
+        output: the file to write, None for none.
+        device: where to run.
+        json: print one JSON object.
+
+    Raises:
+        ArgumentError: WF844 for a program, WF852 without ``chunk``, WF853 without files, WF854 for a file of a state
+            whose elements the arrays do not have, WF855 and WF850 where no state goes from chunk to chunk.
+    """
+    if isinstance(request, ProgramRequest):
+        raise error("WF844", name=request.name, option="--chunk", remedy="run it on slices of the array, one by one")
+    if chunk is None:
+        raise error("WF852", option="--resume", needed="--chunk 256MiB")
+    nbytes = inputs.bytes_of(chunk)
+    if not request.files:
+        raise error("WF853", option="--chunk")
+    target = Output(output, request.files) if output is not None else None
+    pieces = Pieces.of(request.arrays, nbytes)
+    axes = normalize_axes(request.axis, request.arrays[0].ndim)
+    done = Chunked()
+    started = time.perf_counter()
+    with request.users_code():
+        _reduce(request, pieces, axes, done, _Keeper(resume, request.files), device)
+        found, structure = _results(request, pieces, axes, done, device, keepdims=keepdims)
+    done.seconds = time.perf_counter() - started
+    labels = leaf_names(structure)
+    if target is not None:
+        target.write(lambda f: save_results(f, labels, found))
+    _show(request, pieces, done, labels, found, device=device, output=output, json=json)
+
+
+@dataclass
+class _Keeper:
+    """Keeps the state of a run in a file, when the run is stopped, and from time to time where a file is named."""
+
+    named: str | None
+    inputs: tuple[str, ...]
+    written: float = field(default_factory=time.monotonic)
+
+    @property
+    def path(self) -> str:
+        """The file: the one that was named, or one beside the first input's name, here."""
+        return self.named or f"{Path(self.inputs[0]).name}.state.npz"
+
+    def seen(self, state: State) -> None:
+        """A chunk was reduced."""
+        if self.named and time.monotonic() - self.written > BETWEEN:
+            state.save(self.path)
+            self.written = time.monotonic()
+
+    def stopped(self, state: State | None, share: float) -> None:
+        """The run was stopped: keeps what there is, and says how to go on."""
+        if state is not None:
+            state.save(self.path)
+            print(f"stopped at {share:.0%}; --resume {self.path} goes on from there", file=sys.stderr)
+
+
+def _reduce(
+    request: Request, pieces: Pieces, axes: tuple[int, ...], done: Chunked, keeper: _Keeper, device: str
+) -> None:
+    """Reduces all pieces that the state of the file has not seen."""
+    reduced = pieces.axis in axes
+    if not reduced and keeper.named:
+        raise error("WF855", axis=pieces.axis, option="--resume")
+    if reduced and pieces.axis != axes[0]:
+        raise error("WF850", axis=pieces.axis, first=axes[0])
+    begin = _begun(request, pieces, axes, done, keeper.named) if reduced else 0
+    options = {"device": device, "plan": request.plan, "determinism": request.determinism}
+    behind = begin
+    try:
+        with _progress(pieces.extent, begin) as advance:
+            for behind, piece in pieces.after(begin):
+                state = done.state
+                if state is not None and reduced:
+                    done.state = update(state, *piece)
+                else:
+                    made = partial(*piece, what=request.what, axis=axes, **options, **request.params)  # type: ignore[arg-type]
+                    done.state = made
+                    if not reduced:
+                        done.rows.append(_flat(finish(made)))
+                done.chunks += 1
+                keeper.seen(done.state)
+                advance(behind)
+    except KeyboardInterrupt:
+        keeper.stopped(done.state if reduced else None, _rows_of(pieces, axes, done.state) / pieces.extent)
+        raise
+
+
+def _begun(request: Request, pieces: Pieces, axes: tuple[int, ...], done: Chunked, path: str | None) -> int:
+    """The index from which on elements are still to be reduced, after those of the state of a file."""
+    if path is None or not Path(path).exists():
+        return 0
+    done.state = load_state(path, request.what, **request.params)
+    first = request.arrays[0]
+    kept = tuple(n for a, n in enumerate(first.shape) if a not in axes)
+    rows = _rows_of(pieces, axes, done.state)
+    whole = rows * _each(pieces, axes) == done.state.count
+    if done.state.axes != axes or done.state.shape != kept or not whole or rows > pieces.extent:
+        raise error("WF854", path=path, count=done.state.count, shape=first.shape)
+    return rows
+
+
+def _each(pieces: Pieces, axes: tuple[int, ...]) -> int:
+    """How many elements of a result one index of the axis has."""
+    shape = pieces.arrays[0].shape
+    return int(np.prod([shape[a] for a in axes if a != pieces.axis], dtype=object))
+
+
+def _rows_of(pieces: Pieces, axes: tuple[int, ...], state: State | None) -> int:
+    return 0 if state is None else state.count // max(_each(pieces, axes), 1)
+
+
+def _results(
+    request: Request, pieces: Pieces, axes: tuple[int, ...], done: Chunked, device: str, *, keepdims: bool
+) -> tuple[list[Array], Any]:
+    """The results, and how they nest."""
+    if done.state is None:  # of no elements
+        options = {"device": device, "plan": request.plan, "determinism": request.determinism}
+        xs = [np.array(x) for x in request.arrays]
+        done.state = partial(*xs, what=request.what, axis=axes, **options, **request.params)  # type: ignore[arg-type]
+    structure = done.state.cut.traced().structure
+    if not done.rows:
+        return _flat(finish(done.state, keepdims=keepdims)), structure
+    at = pieces.axis - sum(a < pieces.axis for a in axes)
+    found = [np.concatenate(rows, axis=at) for rows in zip(*done.rows, strict=True)]
+    return [np.expand_dims(r, axes) for r in found] if keepdims else found, structure
+
+
+def _flat(results: Any) -> list[Array]:
+    """Results in one flat sequence."""
+    if not isinstance(results, tuple):
+        return [np.asarray(results)]
+    return [leaf for member in results for leaf in _flat(member)]
+
+
+@contextmanager
+def _progress(extent: int, begin: int) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal, which the yielded function moves; nothing in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reducing", total=extent, completed=begin)
+        yield lambda behind: bar.update(task, completed=behind)
+
+
+def _show(
+    request: Request, pieces: Pieces, done: Chunked, labels: list[str], found: list[Array], *, device: str,
+    output: str | None, json: bool,
+) -> None:  # fmt: skip
+    """What was done, in words or as JSON."""
+    types = [dtype(r.dtype) for r in found]
+    nbytes = sum(x.nbytes for x in request.arrays)
+    backend = Operands.of([x[:0] for x in request.arrays], device).backend
+    if json:
+        shape, own, source = request.kind()
+        facts = {
+            "op": request.op, "name": request.name, "shape": list(shape), "dtypes": [t.name for t in own],
+            "source": source, "axis": None if request.axis is None else list(request.axis),
+            "results": result_facts(labels, types, found, ()), "chunks": done.chunks, "rows": pieces.rows,
+            "backend": backend.name, "why": why(backend, device), "run_ms": done.seconds * 1e3, "output": output,
+        }  # fmt: skip
+        terminal.show(terminal.as_json(facts))
+        return
+    lines: list[tuple[str, object]] = [
+        ("run", f"{request.title()} ({request.kind()[2]})"),
+        ("on", why(backend, device)),
+    ]
+    for label, t, result in zip(labels, types, found, strict=True):
+        lines.append((f"result {label}".rstrip(), f"{t.name}{list(result.shape)}"))
+        lines.append((f"value {label}".rstrip(), np.array2string(result, threshold=8, edgeitems=3, max_line_width=100)))
+    cut = f"{done.chunks} of {pieces.rows} along axis {pieces.axis}; not checked, since elements are read once"
+    lines.append(("chunks", cut))
+    lines.append(("time", f"{terminal.duration(done.seconds)}, {terminal.size(nbytes / max(done.seconds, 1e-9))}/s"))
+    terminal.facts([*lines, *([("written", output)] if output else [])])

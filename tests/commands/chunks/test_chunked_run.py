@@ -1,0 +1,129 @@
+"""``warpfold run --chunk``: results are those of whole arrays, and a run that was stopped goes on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from warpfold.cli import cli
+from warpfold.commands.chunks import pieces, run
+
+X = np.random.default_rng(0).standard_normal((50, 7, 3)).astype(np.float32)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "x.npy"
+    np.save(path, X)
+    return str(path)
+
+
+def called(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["run", *arguments, "--device", "emulator"])
+
+
+@pytest.mark.parametrize(
+    ("what", "axis", "wanted"),
+    [
+        ("mean", "0,1,2", X.mean()), ("argmax", "0", X.argmax(0)), ("var", "0,2", X.var((0, 2))),
+        ("sum", "1", X.sum(1)), ("max", "1,2", X.max((1, 2))),
+    ],
+)  # fmt: skip
+def test_results_are_those_of_the_whole(file: str, tmp_path: Path, what: str, axis: str, wanted: Any) -> None:
+    out = tmp_path / "out.npy"
+    done = called(what, "--input", file, "--axis", axis, "--chunk", "1KiB", "--output", str(out), "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["chunks"] == 5
+    np.testing.assert_allclose(np.load(out), wanted, rtol=1e-5)
+
+
+def test_maps_of_files_in_both_orders(tmp_path: Path) -> None:
+    for order, axis in (("C", 0), ("F", 2)):
+        path = tmp_path / f"{order}.npy"
+        np.save(path, np.asarray(X, order=order))  # type: ignore[call-overload]
+        found = pieces.Pieces.of([np.load(path, mmap_mode="r")], 1000)
+        assert found.axis == axis
+        got = list(found.after(1))
+        assert got[-1][0] == X.shape[axis]
+        read = np.concatenate([p for _, (p,) in got], axis=axis)
+        np.testing.assert_array_equal(read, np.take(X, range(1, X.shape[axis]), axis))
+        assert all(type(p) is np.ndarray for _, (p,) in got)
+
+
+def test_a_stopped_run_goes_on_with_the_same_bits(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, out = tmp_path / "kept.npz", tmp_path / "out.npy"
+    request = ("var", "--input", file, "--axis", "0", "--chunk", "1KiB", "--output", str(out))
+    assert called(*request).exit_code == 0
+    straight = np.load(out)
+    update, calls = run.update, []
+
+    def stops(*args: Any) -> Any:
+        calls.append(args)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return update(*args)
+
+    monkeypatch.setattr(run, "update", stops)
+    stopped = called(*request, "--resume", str(kept))
+    assert stopped.exit_code != 0
+    assert f"stopped at 72%; --resume {kept} goes on from there" in stopped.output
+    monkeypatch.setattr(run, "update", update)
+    resumed = called(*request, "--resume", str(kept), "--json")
+    assert json.loads(resumed.stdout)["chunks"] == 2
+    np.testing.assert_array_equal(np.load(out), straight)
+
+
+def test_a_state_is_written_from_time_to_time(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = tmp_path / "kept.npz"
+    monkeypatch.setattr(run, "BETWEEN", -1.0)
+    assert called("sum", "--input", file, "--chunk", "1KiB", "--resume", str(kept)).exit_code == 0
+    assert kept.exists()
+    again = called("sum", "--input", file, "--chunk", "1KiB", "--resume", str(kept), "--json")
+    assert json.loads(again.stdout)["chunks"] == 0
+
+
+def test_words(file: str) -> None:
+    text = called("minmax", "--input", file, "--axis", "0,1", "--chunk", "1KiB").stdout
+    assert "result min  f32[3]" in text
+    assert "5 of 12 along axis 0; not checked, since elements are read once" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("sum", "--chunk", "1MiB"), "WF853: --chunk is for arrays of files: expected --input FILE"),
+        (("sum", "--input", "X", "--resume", "s.npz"), "WF852: --resume is given without --chunk 256MiB"),
+        (("sum", "--input", "X", "--chunk", "many"), "WF851: 'many' is no number of bytes: expected a number with"),
+        (("softmax", "--input", "X", "--chunk", "1MiB"), "WF844: softmax is a program of arrays: --chunk is for"),
+        (
+            ("sum", "--input", "X", "--axis", "1", "--chunk", "1MiB", "--resume", "s.npz"),
+            "WF855: --resume needs a state, and there is none: the arrays are cut along axis 0, which is kept",
+        ),
+    ],
+)
+def test_mistakes(file: str, arguments: tuple[str, ...], text: str) -> None:
+    done = called(*(file if a == "X" else a for a in arguments))
+    assert done.exit_code == 2
+    assert text in done.output
+
+
+def test_a_state_of_other_arrays_is_refused(file: str, tmp_path: Path) -> None:
+    import warpfold as wf
+
+    kept = tmp_path / "kept.npz"
+    wf.partial(X[:, :4], "sum", axis=0, device="emulator").save(kept)
+    done = called("sum", "--input", file, "--axis", "0", "--chunk", "1KiB", "--resume", str(kept))
+    assert "WF854: " in done.output
+    assert "holds a state of 50 elements of a result, which arrays of shape (50, 7, 3) do not begin with" in done.output
+
+
+def test_columns_that_are_combined_in_order_of_rows(tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    np.save(path, np.asfortranarray(X))
+    done = called("sum", "--input", str(path), "--chunk", "1KiB")
+    assert "WF850: the arrays lie in their files by axis 2" in done.output
