@@ -54,7 +54,12 @@ class Touch:
 
 
 class Tool:
-    """An instrument. Threads and CTAs are given by their numbers in the batch; ``machine.order`` holds its CTAs."""
+    """An instrument. Threads and CTAs are given by their numbers in the batch; ``machine.order`` holds its CTAs.
+
+    With ``single`` each instruction is a block: ``step`` is called for each, with all registers as they are then.
+    """
+
+    single = False
 
     def launch(self, launch: Launch) -> None:
         """A launch begins."""
@@ -105,12 +110,13 @@ class Tool:
         """All threads of the launch have exited."""
 
 
-_EVENTS = tuple(name for name in vars(Tool) if not name.startswith("_"))
+_EVENTS = tuple(name for name, value in vars(Tool).items() if callable(value) and not name.startswith("_"))
 
 
 def in_turn(first: Tool, second: Tool) -> Tool:
     """A tool that passes every event to ``first``, then to ``second``."""
     made = Tool()
+    made.single = first.single or second.single
     for name in _EVENTS:
         setattr(made, name, _one_after_another(getattr(first, name), getattr(second, name)))
     return made

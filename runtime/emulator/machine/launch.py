@@ -107,6 +107,8 @@ class Launch:
             else self.store_buffer or tool
         )
         self.program, self.memory = program.stepwise if self.schedule.stepwise else program, memory
+        if tool is not None and tool.single:
+            self.program = program.single
         self.grid, self.block, self.cluster = shape
         self.threads, self.cluster_size = prod(self.block), prod(self.cluster)
         self.dynamic_shared = shared_bytes

@@ -89,6 +89,11 @@ class Memory:
         self._last = None
         self._next = align_up(self._allocations[-1].end + _GUARD, _PAGE) if self._allocations else GLOBAL_FIRST
 
+    @property
+    def allocations(self) -> tuple[Allocation, ...]:
+        """All allocations by their addresses."""
+        return tuple(self._allocations)
+
     def view(self, address: int, nbytes: int) -> Array:
         """The bytes ``address`` to ``address + nbytes`` of one allocation, as a uint8 view."""
         found = self.find(address)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from ....compiler.errors import error
 from ....compiler.lazy import lazy
@@ -16,6 +16,8 @@ from ..ptx.module import Function, Module
 from ..ptx.types import WIDTH, Imm, Instruction, Not, Operand, Reg, Sink, Special, Sym
 
 EXIT = -1
+Cut = Literal["jumps", "accesses", "instructions"]
+"""What begins a block beside the targets of jumps, and warp-wide instructions."""
 
 
 @dataclass(eq=False)  # a frozen one takes three times as long to make
@@ -74,24 +76,29 @@ def registers_of(operands: Iterator[Operand]) -> Iterator[Reg]:
 class Program:
     """A kernel ready to run: ``flat`` holds the layout of its variables, ``blocks`` its code.
 
-    With ``stepwise`` every op that may touch shared or global memory begins a block, so that other threads can run in
-    between.
+    Where ``cut`` says ``accesses``, every op that may touch shared or global memory begins a block, so that other
+    threads can run in between; where it says ``instructions``, every instruction does.
     """
 
-    def __init__(self, module: Module, kernel: Function, stepwise: bool = False) -> None:
-        self.module, self.kernel = module, kernel
+    def __init__(self, module: Module, kernel: Function, cut: Cut = "jumps") -> None:
+        self.module, self.kernel, self.cut = module, kernel, cut
         self.flat = Flat(module, kernel)
         self.specials: dict[str, int] = {}
         self.types: dict[int, str] = {}
         items, starts = self._items()
         self._note_types(items)
-        self.blocks = _split(items, starts, stepwise)
+        self.blocks = _split(items, starts, cut)
         _liveness(self.blocks)
 
     @lazy
     def stepwise(self) -> Program:
         """The same kernel with at most one access to shared or global memory in a block."""
-        return Program(self.module, self.kernel, stepwise=True)
+        return Program(self.module, self.kernel, "accesses")
+
+    @lazy
+    def single(self) -> Program:
+        """The same kernel with one instruction in a block."""
+        return Program(self.module, self.kernel, "instructions")
 
     def special(self, name: str) -> int:
         """The register number under which a special register is kept."""
@@ -169,13 +176,13 @@ def _shared(op: Op) -> bool:
     return op.effect and (access is None or access.space in ("global", "shared", "generic"))
 
 
-def _split(items: list[Item], starts: list[int], stepwise: bool) -> list[Block]:
-    leaders = {0, len(items)}
+def _split(items: list[Item], starts: list[int], cut: Cut) -> list[Block]:
+    leaders = {0, len(items), *(starts if cut == "instructions" else ())}
     for k, item in enumerate(items):
         leaders.update(starts[t] for t in item.op.targets)
         if item.op.end:
             leaders.add(k + 1)
-        if item.op.member is not None or (stepwise and _shared(item.op)):
+        if item.op.member is not None or (cut == "accesses" and _shared(item.op)):
             leaders.add(k)
     order = sorted(leaders)
     number = {at: k for k, at in enumerate(order)}

@@ -62,6 +62,19 @@ class Registers:
             self.compact.pop(index, None)
             self.dirty.discard(index)
 
+    def of(self, numbers: Array, index: int) -> Array | None:
+        """A register of some threads, by their numbers, between two blocks; None where no thread holds a value."""
+        whole, lanes = self.whole.get(index), self.lanes
+        if lanes is None or lanes.index is None or index not in self.dirty:
+            return None if whole is None else whole[numbers] if whole.size > 1 else np.repeat(whole, numbers.size)
+        own = self.compact[index]
+        found = np.zeros(self.machine.total, own.dtype)
+        if whole is not None:
+            found[:] = whole
+        found[lanes.index] = own
+        chosen: Array = found[numbers]
+        return chosen
+
     def _whole(self, index: int) -> Array:
         found = self.whole.get(index)
         if found is None:
