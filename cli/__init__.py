@@ -12,7 +12,7 @@ import click
 
 from .. import __version__
 from ..compiler.standard_streams import settle
-from .analysis import fragments, ladder, profile, sanitize, spread
+from .analysis import fragments, ladder, page, profile, sanitize, spread
 from .group import USAGE, Commands, full
 from .machine import bench, doctor, grid, tune
 from .options import examples
@@ -34,6 +34,7 @@ __all__ = ["cli", "main"]
         "warpfold ladder --plot ladder.svg",
         "warpfold profile sum --shape 2048 --plan simple",
         "warpfold sanitize sum --shape 2048 --plan simple",
+        "warpfold page softmax --shape 16x256 -o softmax.html",
         "warpfold spread sum --shape 4096",
         "warpfold fragments ldmatrix --blocks 4 --trans",
         "warpfold tune sum --shape 32768x4096 --axis 1",
@@ -46,7 +47,22 @@ def cli() -> None:
     """Reductions and programs of them written in Python, lowered stage by stage to PTX, run on a GPU or an emulator."""
 
 
-for command in (run, compile, explain, check, ladder, tune, spread, profile, sanitize, fragments, bench, grid, doctor):
+for command in (
+    run,
+    compile,
+    explain,
+    check,
+    ladder,
+    tune,
+    spread,
+    profile,
+    sanitize,
+    page,
+    fragments,
+    bench,
+    grid,
+    doctor,
+):
     cli.add_command(command)
 
 

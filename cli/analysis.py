@@ -1,4 +1,4 @@
-"""Commands that analyse what runs: ladder, spread, profile, sanitize and fragments."""
+"""Commands that analyse what runs: ladder, spread, profile, sanitize, page and fragments."""
 
 from __future__ import annotations
 
@@ -142,6 +142,35 @@ def sanitize(json: bool, **work: Any) -> None:
 
     if not command(work_of(**work), json=json):
         click.get_current_context().exit(WRONG)
+
+
+@click.command(
+    short_help="Write an HTML page that shows OP from Python to the lanes.",
+    epilog=examples(
+        "warpfold page sum --shape 64x64 --axis 1 -o sum.html",
+        "warpfold page softmax --shape 16x256 -o softmax.html",
+        "warpfold page sum --shape 64x64 --axis 0 --compare fast=reduced -o columns.html",
+        "warpfold page examples/monoids.py:span --shape 4096 -o span.html",
+    ),
+)
+@of_what
+@seed_option
+@click.option("--max-steps", type=click.IntRange(min=1), help="Steps after which a launch counts as endless.")
+@click.option("--compare", metavar="KEY=VALUE,...", help="Show this plan beside that of --plan.")
+@click.option("-o", "--output", required=True, metavar="FILE", help="The HTML file to write.")
+def page(seed: int, max_steps: int | None, compare: str | None, output: str, **what: Any) -> None:
+    """Write one HTML file that shows OP from its Python lines to the lanes of its warps. It needs no network.
+
+    Columns show the Python source, the tensor program, the IR after each pass, and the PTX; lines that come from each
+    other light up together, and what a pass changes is marked. Drawings show who owns which elements. A player goes
+    through the kernel instruction by instruction: lanes, registers, sectors, bank conflicts, divergence. The counts of
+    warpfold profile, and the reasons of warpfold explain, are there as well.
+
+    The kernel runs on the emulator, on small arrays: of large ones the page shows plan and code alone.
+    """
+    from ..commands.page.page import page as command
+
+    command(request_of(**what, seed=seed), output, compare=compare, max_steps=max_steps)
 
 
 @click.command(

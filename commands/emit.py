@@ -147,6 +147,7 @@ def _stages(ready: Prepared) -> Sequence[Stage]:
 def _listed(ready: Prepared, view: View) -> Sequence[Stage]:
     """The stages with names or lines, for which the program is lowered again: an artifact keeps neither."""
     from ..compiler.driver.compile import listed
+    from ..compiler.driver.listing import comments
     from ..passes import steps
 
     choice, target = ready.choice, ready.target
@@ -157,7 +158,7 @@ def _listed(ready: Prepared, view: View) -> Sequence[Stage]:
         target,
         steps(target, choice.plan),
         names=view.names,
-        locations=view.locations,
+        beside=comments if view.locations else None,
     )
 
 
@@ -182,8 +183,7 @@ def _shown(stages: Sequence[Stage], *, changes: bool) -> Iterator[tuple[Stage, s
 
 def _changes(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
     """The removed and added lines, with dots for all others; renumbered values count as unchanged."""
-    old, new = ([re.sub(r"%[\w#]+", "%", line) for line in lines] for lines in (before, after))
-    for kind, i, j, k, n in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for kind, i, j, k, n in compared(before, after):
         if kind == "equal":
             yield "  ..."
         else:
@@ -191,11 +191,21 @@ def _changes(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
             yield from (f"+ {line}" for line in after[k:n])
 
 
+def compared(before: Sequence[str], after: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
+    """How one IR becomes the other, as difflib's opcodes; renumbered values count as unchanged."""
+    old, new = ([re.sub(r"%[\w#]+", "%", line) for line in lines] for lines in (before, after))
+    return difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+
+
 def _in_lines(module: str) -> str:
     """The PTX string of the last module as comment lines, since it is no IR."""
+    return "\n".join(f"// {line}".rstrip() for line in ptx_in(module).splitlines())
+
+
+def ptx_in(module: str) -> str:
+    """The PTX string of the last module."""
     (text,) = re.findall(r'assembly = "(.*?)(?:\\00)?">', module)[:1] or [""]
-    ptx = text.replace("\\0A", "\n").replace("\\09", "\t").replace("\\22", '"')
-    return "\n".join(f"// {line}".rstrip() for line in ptx.splitlines())
+    return str(text).replace("\\0A", "\n").replace("\\09", "\t").replace("\\22", '"')
 
 
 def table(request: Request | ProgramRequest, arch: str) -> None:

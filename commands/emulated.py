@@ -80,7 +80,7 @@ class Watched:
         elements: size of the largest array of an OP or of a FILE.ptx.
         nbytes: bytes of an OP's inputs and results; None for a FILE.ptx, whose arrays may be either.
         arrays: the arrays by name after all launches; ``named`` are those that a launch names.
-        prepared: the plan of a reduction, or those of a program; None for a FILE.ptx.
+        outcome: the run of an OP, with its plan, or with those of a program; None for a FILE.ptx.
     """
 
     title: str
@@ -88,7 +88,12 @@ class Watched:
     nbytes: int | None
     arrays: dict[str, Array] = field(default_factory=dict)
     named: tuple[str, ...] = ()
-    prepared: Prepared | PreparedProgram | None = None
+    outcome: Outcome[Prepared] | Outcome[PreparedProgram] | None = None
+
+    @property
+    def prepared(self) -> Prepared | PreparedProgram | None:
+        """What was prepared for an OP."""
+        return None if self.outcome is None else self.outcome.prepared
 
 
 def watch(work: Work, tool: Tool | None, *, json: bool = False) -> Watched:
@@ -152,7 +157,7 @@ def _operation(work: Work, tool: Tool | None) -> Watched:
         outcome = run.perform(request, arrays, keepdims=False)
     named = {f"input {i}": x for i, x in enumerate(xs)} | {f"result {i}": r for i, r in enumerate(outcome.results)}
     nbytes = sum(x.nbytes for x in named.values())
-    return Watched(request.title(), max(x.size for x in xs), nbytes, named, prepared=outcome.prepared)
+    return Watched(request.title(), max(x.size for x in xs), nbytes, named, outcome=outcome)
 
 
 class _Aligned(Operands):

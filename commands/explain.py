@@ -41,7 +41,7 @@ def explain(request: Request | ProgramRequest, arch: str, *, gradient: bool = Fa
     terminal.show()
     terminal.table(levels.COLUMNS, levels.lines(ready), levels.SPARE)
     terminal.show()
-    terminal.facts(_cost(request, ready))
+    terminal.facts(cost(request, ready))
     terminal.section("fragments", fragments(ready.choice.plan))
     terminal.section("why", [f"- {r}" for r in ready.choice.reasons])
     terminal.section("rejected", [f"- {what}: {why}" for what, why in ready.choice.rejected])
@@ -52,7 +52,7 @@ def explain(request: Request | ProgramRequest, arch: str, *, gradient: bool = Fa
     terminal.show("--plan " + levels.plan_words(ready.choice.plan))
 
 
-def _cost(request: Request, ready: Prepared) -> list[tuple[str, object]]:
+def cost(request: Request, ready: Prepared) -> list[tuple[str, object]]:
     """The bytes that must move, their time, and what the plan adds."""
     program, plan, run = ready.program, ready.choice.plan, ready.choice.run
     shape, types, _ = request.kind()

@@ -182,13 +182,15 @@ def source_lines(nodes: Iterable[Expr]) -> list[str]:
 
 
 def _line(place: Location) -> str:
-    file = Path(place.file).resolve()
-    shown = file
+    return f"{shown(place.file)}:{place.line}  {place.text.strip()}".rstrip()
+
+
+def shown(path: str) -> Path:
+    """A file as it is shown: one of the library from the package on, one of the user from the current folder on."""
+    file = Path(path).resolve()
     if file.is_relative_to(_LIBRARY):
-        shown = Path("warpfold", file.relative_to(_LIBRARY.parent))
-    elif file.is_relative_to(Path.cwd()):
-        shown = file.relative_to(Path.cwd())
-    return f"{shown}:{place.line}  {place.text.strip()}".rstrip()
+        return Path("warpfold", file.relative_to(_LIBRARY.parent))
+    return file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file
 
 
 def plan_words(plan: Plan) -> str:

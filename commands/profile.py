@@ -56,7 +56,7 @@ def profile(work: Work, *, names: bool, lines: bool, rungs: bool, json: bool) ->
     tool = Profiler()
     with terminal.progress("profiling on the emulator"):
         watched = watch(work, tool, json=json)
-    found = _launches(watched, tool.profiles)
+    found = launches(watched, tool.profiles)
     known = array_traffic.labels(work, watched)
     if json:
         more = {"rungs": climbed[0]["rungs"]} if climbed else {}
@@ -85,7 +85,7 @@ class Seen:
     nbytes: int | None = None
 
 
-def _launches(watched: Watched, profiles: list[Profile]) -> list[Seen]:
+def launches(watched: Watched, profiles: list[Profile]) -> list[Seen]:
     """Each launch, and for several their total, whose bytes to move are those of the arrays."""
     least = _least(watched, len(profiles))
     found = [Seen(f"{demangle(p.kernel)} {_launch(p)}", p, one) for p, one in zip(profiles, least, strict=True)]
@@ -169,12 +169,12 @@ def _launch(one: Profile) -> str:
 def _table(rows: list[Metric], elements: int, names: bool) -> None:
     columns = ["metric", "count", "per element", "ideal", *(["Nsight Compute"] if names else [])]
     shown = [
-        [m.name, _number(m, m.count), _each(m, elements), _number(m, m.ideal), m.nsight][: len(columns)] for m in rows
+        [m.name, number(m, m.count), each(m, elements), number(m, m.ideal), m.nsight][: len(columns)] for m in rows
     ]
     terminal.table(columns, shown)
 
 
-def _number(m: Metric, value: float | None) -> str:
+def number(m: Metric, value: float | None) -> str:
     if value is None:
         return "-"
     if m.share:
@@ -182,7 +182,7 @@ def _number(m: Metric, value: float | None) -> str:
     return f"{value:.4g}" if m.mean else f"{value:,.0f}"
 
 
-def _each(m: Metric, elements: int) -> str:
+def each(m: Metric, elements: int) -> str:
     return "-" if m.share or m.mean or not elements else f"{m.count / elements:.4g}"
 
 

@@ -24,10 +24,10 @@ def result_lines(
     """Type, value and check of each result; ``checks`` are empty where nothing was checked."""
     lines: list[tuple[str, object]] = []
     for i, (label, t, result) in enumerate(zip(labels, types, results, strict=True)):
-        verdict = _verdict(result, checks[i]) if checks else "left out (--no-check)"
+        said = verdict(result, checks[i]) if checks else "left out (--no-check)"
         lines.append((f"result {label}".rstrip(), f"{t.name}{list(result.shape)}"))
         lines.append((f"value {label}".rstrip(), _value(result)))
-        lines.append((f"check {label}".rstrip(), verdict))
+        lines.append((f"check {label}".rstrip(), said))
     return lines
 
 
@@ -62,7 +62,7 @@ def _value(result: Array) -> str:
     return np.array2string(result, threshold=SMALL, edgeitems=3, max_line_width=100)
 
 
-def _verdict(result: Array, check: reference.Check) -> str:
+def verdict(result: Array, check: reference.Check) -> str:
     """The outcome of a check in words."""
     if check.unknown == result.size:
         return "not checked: partial results overflow their type, so nothing can be said of the result"

@@ -54,7 +54,7 @@ def run(
     outcome = perform(request, Operands.of(request.arrays, device), keepdims)
     if check:
         with terminal.progress("checking against NumPy"):
-            _check(request, outcome)
+            outcome.checks = checks(request, outcome)
         for m, types in outcome.prepared.traced.used:
             warn_thoroughly(m, types)
     if target is not None and outcome.passed:
@@ -103,7 +103,8 @@ def _compile(ready: Prepared) -> tuple[Artifact, bool]:
     return artifact(ready), found
 
 
-def _check(request: Request, outcome: Outcome[Prepared]) -> None:
+def checks(request: Request, outcome: Outcome[Prepared]) -> list[reference.Check]:
+    """How each result compares with NumPy's."""
     ready = outcome.prepared
     axes = normalize_axes(request.axis, request.arrays[0].ndim)
     inputs = [p for x in request.arrays for p in parts(x)]
@@ -112,8 +113,8 @@ def _check(request: Request, outcome: Outcome[Prepared]) -> None:
     got = [p for r in outcome.results for p in parts(r)]
     plain = len(inputs) == len(request.arrays) and not request.params
     name = request.what if plain else None
-    checks = iter(reference.check(name, evaluator, request.arrays, axes, got, levels_))
-    outcome.checks = [reference.worst([next(checks) for _ in parts(r)]) for r in outcome.results]
+    found = iter(reference.check(name, evaluator, request.arrays, axes, got, levels_))
+    return [reference.worst([next(found) for _ in parts(r)]) for r in outcome.results]
 
 
 def _depth(ready: Prepared) -> int:

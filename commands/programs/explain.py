@@ -41,7 +41,7 @@ def explain(request: ProgramRequest, arch: str) -> None:
     terminal.section("buffers between steps", terminal.columns(words.buffers()))
     terminal.section("specialised to", _specialised(words))
     terminal.show()
-    terminal.facts([*_bytes(words, arch), ("bits", f"those of a result depend on {_bits(words)}")])
+    terminal.facts([*bytes_moved(words, arch), ("bits", f"those of a result depend on {_bits(words)}")])
     cuts = cut_rows(request, words.prepared, arch)
     for number, own in enumerate(words.prepared.steps):
         folds = own.step.program.reduces
@@ -95,7 +95,7 @@ def _specialised(words: Words) -> list[str]:
     return found
 
 
-def _bytes(words: Words, arch: str) -> list[tuple[str, object]]:
+def bytes_moved(words: Words, arch: str) -> list[tuple[str, object]]:
     """The bytes that must move, and those that the steps move."""
     read, written = traffic.least(words)
     steps = [sum(traffic.moved(words, own)) for own in words.prepared.steps]
@@ -120,15 +120,15 @@ def _step(words: Words, number: int, cut: CutRows | None) -> None:
     own = words.prepared.steps[number]
     choice = own.prepared.choice
     terminal.show(f"\n{words.title(number)}")
-    terminal.section("phases", terminal.columns(_phases(words, own)))
+    terminal.section("phases", terminal.columns(phases(words, own)))
     terminal.show()
     terminal.table(levels.COLUMNS, levels.lines(own.prepared), levels.SPARE)
     terminal.show()
-    terminal.table(("array", "along", "an access", "times"), _accesses(words, own))
+    terminal.table(("array", "along", "an access", "times"), accesses(words, own))
     terminal.section("fragments", fragments(choice.plan))
     terminal.show()
-    terminal.facts(_facts(own))
-    terminal.section("why", [f"- {r}" for r in (*_why_a_step(words, own, cut), *choice.reasons)])
+    terminal.facts(step_facts(own))
+    terminal.section("why", [f"- {r}" for r in (*why_a_step(words, own, cut), *choice.reasons)])
     rejected = (*(cut.rejected if cut else ()), *choice.rejected)
     terminal.section("rejected", [f"- {what}: {why}" for what, why in rejected])
     terminal.section("Python behind the step", terminal.columns(_python(own)))
@@ -136,7 +136,7 @@ def _step(words: Words, number: int, cut: CutRows | None) -> None:
     terminal.show("--plan " + levels.plan_words(choice.plan))
 
 
-def _facts(own: PreparedStep) -> list[tuple[str, object]]:
+def step_facts(own: PreparedStep) -> list[tuple[str, object]]:
     """Where a row waits, and what a step launches."""
     choice = own.prepared.choice
     plan, state = choice.plan, sum(t.itemsize for t in own.step.program.states)
@@ -240,7 +240,7 @@ def _width(own: PreparedStep) -> int:
     return own.prepared.choice.plan.vector * max((task.operand_type(i).itemsize for i in whole), default=0)
 
 
-def _accesses(words: Words, own: PreparedStep) -> list[tuple[str, ...]]:
+def accesses(words: Words, own: PreparedStep) -> list[tuple[str, ...]]:
     """Each array that a step reads or writes: along which dims, in which accesses, and how often."""
     step, task, facts = own.step, own.prepared.task, own.prepared.choice.facts
     vector, inputs = own.prepared.choice.plan.vector, len(step.inputs)
@@ -275,7 +275,7 @@ def _access(access: str, item: int, vector: int) -> str:
     return f"{item * vector} bytes, {'turned in a tile' if access == 'matrix' else access}"
 
 
-def _phases(words: Words, own: PreparedStep) -> list[tuple[str, str]]:
+def phases(words: Words, own: PreparedStep) -> list[tuple[str, str]]:
     """What each walk along a row does: its fold, or the results that it writes."""
     step, program = own.step, own.step.program
     along = words.dims(step.reduced)
@@ -307,7 +307,7 @@ def _phases(words: Words, own: PreparedStep) -> list[tuple[str, str]]:
     return lines
 
 
-def _why_a_step(words: Words, own: PreparedStep, cut: CutRows | None) -> list[str]:
+def why_a_step(words: Words, own: PreparedStep, cut: CutRows | None) -> list[str]:
     """Why the program is cut before or after a step."""
     if cut is not None:
         return [f"cut at the grid: {cut.why}"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -13,14 +13,14 @@ from ..errors import error
 from ..ir.dialect import load
 from ..ir.emit import emit
 from ..ir.mlir import BINDINGS_NAME, BINDINGS_VERSION, gpu, ir
-from ..ir.source_lines import numbered, with_numbers
+from ..ir.source_lines import Lines, numbered, with_numbers
 from ..plan.abi import Facts
 from ..plan.kernels import kernels
 from ..plan.plan import Plan
 from ..program.graph import Program
 from ..target import Target
 from .artifact import Artifact, without_code
-from .listing import Listing, comments
+from .listing import Listing
 from .pipeline import Stage, Step, lowered, printed, run
 
 _context: list[Any] = []
@@ -94,7 +94,7 @@ def listed(
     steps: Sequence[tuple[str, Step]],
     *,
     names: bool,
-    locations: bool,
+    beside: Callable[[list[Lines]], Sequence[str]] | None,
 ) -> list[Stage]:
     """The IR after every step of lowering a program, printed with names and source lines.
 
@@ -105,10 +105,10 @@ def listed(
         target: the architecture.
         steps: the lowering, ``passes.steps(target)``.
         names: whether values have names: ``%lane`` and not ``%3``.
-        locations: whether the user's line stands beside each operation.
+        beside: what stands beside operations, by number, such as ``comments``: the user's line; None leaves it out.
     """
     found = [k for _, k in kernels(program, facts, plan)]
-    show = Listing(names, comments(numbered(found)) if locations else ())
+    show = Listing(names, beside(numbered(found)) if beside else ())
     with session():
         module = emit(found, target)
         return [Stage("program", show(module.operation)), *run(steps, module, snapshots=show)]

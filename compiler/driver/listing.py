@@ -56,6 +56,11 @@ def comments(several: Iterable[Lines]) -> list[str]:
     return found
 
 
+def numbers(several: Iterable[Lines]) -> list[str]:
+    """The comment beside the operations of each number: the number itself."""
+    return [str(lines.first + i) for lines in several for i in range(len(lines.places))]
+
+
 def _numbered(text: str, located: str) -> Iterator[tuple[str, int | None]]:
     """Each line of ``text`` with the number of its place, from the same IR printed with locations.
 

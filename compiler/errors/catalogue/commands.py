@@ -138,6 +138,11 @@ ENTRIES: Entries = {
             "{option} chooses among the cases of the benchmark, and {op} is a program of your own",
             "leave one out",
         ),
+        "WF850": ("a page shows what warpfold compiles, and {op} is PTX already", "use warpfold profile {op} --lines"),
+        "WF851": (
+            "the arrays have {count} elements together: the emulator runs at most {most} for a page",
+            "give a smaller --shape: counts, drawings and the player are then there, too",
+        ),
         "WF897": ("--plan is for one program, and a gradient is two: a forward and a backward", "leave one out"),
         "WF898": (
             "--plan chooses kernels, and --gradient runs none: it evaluates the gradient in NumPy",

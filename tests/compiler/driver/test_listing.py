@@ -10,6 +10,7 @@ import pytest
 
 import warpfold as wf
 from warpfold.compiler.driver.compile import listed, session, stages
+from warpfold.compiler.driver.listing import comments
 from warpfold.compiler.driver.pipeline import Stage, printed
 from warpfold.compiler.ir.mlir import ir
 from warpfold.passes import steps
@@ -50,8 +51,8 @@ def of(
     """The stages of a reduction of two arrays."""
     ready = api.for_any_size(api.plan_for(what, shape, ("f32", "f32"), axis=axis, plan=plan), plan)
     choice, target = ready.choice, ready.target
-    how = {"names": names, "locations": locations}
-    return listed(ready.program, choice.facts, choice.plan, target, steps(target), **how)
+    beside = comments if locations else None
+    return listed(ready.program, choice.facts, choice.plan, target, steps(target), names=names, beside=beside)
 
 
 def without_comments(text: str) -> str:
