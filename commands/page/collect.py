@@ -52,7 +52,7 @@ def _side(request: AnyRequest, known: Places, max_steps: int | None) -> Side:
         seen = Seen(request, max_steps)
         ready = seen.watched.prepared
     except WarpfoldError as e:
-        if e.code != "WF851" and not e.code.startswith("WF7"):
+        if e.code != "WF857" and not e.code.startswith("WF7"):
             raise
         trouble = str(e)
     parts = _reduction(request, ready) if isinstance(ready, Prepared) else _program(request, ready)

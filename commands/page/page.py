@@ -14,11 +14,11 @@ def page(request: AnyRequest, output: str, *, compare: str | None = None, max_st
     """Writes the page, and says where, and what of it is missing.
 
     Raises:
-        WarpfoldError: WF850 for a PTX file, WF505 for a path that cannot be written; whatever is wrong with the
+        WarpfoldError: WF856 for a PTX file, WF505 for a path that cannot be written; whatever is wrong with the
             request. What the emulator cannot run is no error: the page says it.
     """
     if request.op.endswith(".ptx"):
-        raise error("WF850", op=request.op)
+        raise error("WF856", op=request.op)
     target = Output(output, request.files)
     with terminal.progress("looking"):
         found = collect(request, compare, max_steps)

@@ -36,7 +36,7 @@ class Seen:
         self.request = request
         count = _elements(request)
         if count > MOST:
-            raise error("WF851", count=count, most=MOST)
+            raise error("WF857", count=count, most=MOST)
         profiler, recorder = Profiler(), Recorder()
         self.watched = watch(Work(request, max_steps=max_steps), profiler)
         watch(Work(request, max_steps=max_steps), recorder)

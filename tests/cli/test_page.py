@@ -23,7 +23,7 @@ def test_a_path_that_cannot_be_written_is_refused_before_the_work(tmp_path: Path
 
 def test_ptx_is_refused() -> None:
     said = fails("page", "yours.ptx", "-o", "page.html")
-    assert "WF850: a page shows what warpfold compiles, and yours.ptx is PTX already" in said
+    assert "WF856: a page shows what warpfold compiles, and yours.ptx is PTX already" in said
     assert "use warpfold profile yours.ptx --lines" in said
 
 

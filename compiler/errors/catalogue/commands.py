@@ -138,8 +138,8 @@ ENTRIES: Entries = {
             "{option} chooses among the cases of the benchmark, and {op} is a program of your own",
             "leave one out",
         ),
-        "WF850": ("a page shows what warpfold compiles, and {op} is PTX already", "use warpfold profile {op} --lines"),
-        "WF851": (
+        "WF856": ("a page shows what warpfold compiles, and {op} is PTX already", "use warpfold profile {op} --lines"),
+        "WF857": (
             "the arrays have {count} elements together: the emulator runs at most {most} for a page",
             "give a smaller --shape: counts, drawings and the player are then there, too",
         ),

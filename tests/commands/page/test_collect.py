@@ -142,7 +142,7 @@ def test_arrays_too_large_are_planned_and_not_run(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(seen, "MOST", 1000)
     (side,) = collect(request_of("sum", shapes=("16x64",), axis_text="1"), None, None).sides
     assert side.trouble == (
-        "WF851: the arrays have 1024 elements together: the emulator runs at most 1000 for a page\n"
+        "WF857: the arrays have 1024 elements together: the emulator runs at most 1000 for a page\n"
         "  help: give a smaller --shape: counts, drawings and the player are then there, too"
     )
     assert not side.launches
