@@ -94,6 +94,23 @@ ENTRIES: Entries = {
             "parameter {parameter!r} of {name} is {value!r}: expected a {expected}, as its default {default!r} is",
             "convert it first",
         ),
+        "WF170": (
+            "there is no process group: expected torch.distributed.init_process_group to have been called",
+            "start the processes with torchrun, and call torch.distributed.init_process_group first",
+        ),
+        "WF171": (
+            "the shard of rank {rank} {problem}, as that of rank 0",
+            "pass shards of one array: they may differ only in the extent of the axis that is cut",
+        ),
+        "WF172": (
+            "{count} ranks cannot share axis {axis} of the result, which has extent {extent}: expected a multiple of "
+            "{count}",
+            "leave scatter= out, or name another axis of the result",
+        ),
+        "WF174": (
+            "this reduction cannot be cut so: {problem}",
+            "cut the array along the first reduced axis: shards=AXIS",
+        ),
         "WF176": (
             "{name} takes {found} argument(s) by position: expected {expected}",
             "write the others by name: axis=, dtype=, out=, keepdims=, where=",

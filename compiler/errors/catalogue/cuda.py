@@ -7,6 +7,10 @@ from ..kinds import BackendError, Entries
 ENTRIES: Entries = {
     BackendError: {
         "WF601": ("{call} failed with {name}: {text}{sticky}", "{remedy}"),
+        "WF611": (
+            "rank {own} of {count} waited for the others, of which one does not answer: {reason}",
+            "look at what the other ranks say; every rank must make the same calls in the same order",
+        ),
         "WF602": (
             "the device has compute capability {capability}: expected {oldest} or newer",
             "run on the emulator: device='emulator' (--device emulator)",

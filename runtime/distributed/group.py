@@ -1,0 +1,116 @@
+"""The ranks of a process group, and what each says of its shard before any state travels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import torch
+import torch.distributed as dist
+
+from ...compiler.errors import error
+from ...compiler.program.frames import caller
+
+T = TypeVar("T")
+MOST_DIMS = 8
+"""The greatest rank of a shard."""
+
+
+@dataclass(frozen=True)
+class Shard:
+    """What all ranks must agree on, and the extent along the sharded axis, which may differ.
+
+    Attributes:
+        digest: the digest of the reduction, with the types of its arrays.
+        shape: the shape of the shard.
+        axes: the reduced axes.
+        axis: the sharded axis.
+    """
+
+    digest: str
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+    axis: int
+
+    def words(self) -> list[int]:
+        """As integers of 64 bits, always as many."""
+        digest = [int(self.digest[i : i + 15], 16) for i in (0, 15)]
+        shape = [*self.shape, *[-1] * (MOST_DIMS - len(self.shape))]
+        return [*digest, *shape, sum(1 << a for a in self.axes), self.axis]
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """A process group; None is the default one."""
+
+    group: Any
+
+    @classmethod
+    def of(cls, group: Any) -> Ranks:
+        """The ranks of ``group``; WF170 where no process group is there."""
+        if not dist.is_available() or not dist.is_initialized():
+            raise error("WF170", where=caller())
+        return cls(group)
+
+    @property
+    def count(self) -> int:
+        """How many ranks there are."""
+        return int(dist.get_world_size(self.group))
+
+    @property
+    def own(self) -> int:
+        """The rank of this process."""
+        return int(dist.get_rank(self.group))
+
+    def gathered(self, x: torch.Tensor) -> torch.Tensor:
+        """The tensors ``x`` of all ranks, in their order along a new first axis."""
+        found = x.new_empty(self.count * x.numel())
+        gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor  # by the version of PyTorch
+        self._said(lambda: gather(found, x.reshape(-1), group=self.group))
+        return found.reshape(self.count, *x.shape)
+
+    def exchanged(self, x: torch.Tensor) -> torch.Tensor:
+        """Row r of every rank's ``x`` for rank r, in the order of the ranks."""
+        found = torch.empty_like(x)
+        self._said(lambda: dist.all_to_all_single(found, x.contiguous(), group=self.group))
+        return found
+
+    def _said(self, call: Callable[[], T]) -> T:
+        """What ``call`` gives; WF611 where a rank did not come, or has gone."""
+        try:
+            return call()
+        except RuntimeError as e:  # also that of a time limit
+            raise error("WF611", own=self.own, count=self.count, reason=str(e).partition("\n")[0]) from e
+
+    def extents(self, shard: Shard, like: torch.Tensor) -> list[int]:
+        """The extent of every rank's shard along the sharded axis; waits for the device.
+
+        Raises:
+            ArgumentError: WF171, on every rank, where a shard is not like that of rank 0 but for that extent.
+        """
+        words = torch.tensor(shard.words(), dtype=torch.int64, device=like.device)
+        rows = self.gathered(words).tolist()
+        for rank, row in enumerate(rows[1:], 1):
+            problem = _difference(rows[0], row)
+            if problem:
+                raise error("WF171", rank=rank, problem=problem, where=caller())
+        return [row[2 + shard.axis] for row in rows]
+
+
+def _difference(first: Sequence[int], other: Sequence[int]) -> str:
+    """How the words of two shards differ; nothing where only the extent along the sharded axis does."""
+    if first[-2:] != other[-2:]:
+        found, expected = (f"axis {row[-1]} and reduced over {_axes(row[-2])}" for row in (other, first))
+        return f"is cut along {found}: expected {expected}"
+    kept = [[n for a, n in enumerate(row[2:-2]) if n >= 0 and a != first[-1]] for row in (first, other)]
+    if kept[0] != kept[1]:
+        shapes = [tuple(n for n in row[2:-2] if n >= 0) for row in (other, first)]
+        return f"has shape {shapes[0]}: expected {shapes[1]} but for axis {first[-1]}"
+    if first[:2] != other[:2]:
+        return "is of another reduction, of other parameters or of other element types"
+    return ""
+
+
+def _axes(bits: int) -> tuple[int, ...]:
+    return tuple(a for a in range(MOST_DIMS) if bits >> a & 1)

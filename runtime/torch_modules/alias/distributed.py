@@ -1,0 +1,17 @@
+"""``warpfold.distributed``: reductions over the ranks of ``torch.distributed``.
+
+Raises:
+    MissingModuleError: WF198, an ImportError, where PyTorch is not installed.
+"""
+
+from __future__ import annotations
+
+from warpfold.compiler.errors import error
+
+try:
+    from warpfold.runtime.distributed import *  # noqa: F403 - its public names
+    from warpfold.runtime.distributed import __all__ as __all__
+except ModuleNotFoundError as e:
+    if e.name != "torch":
+        raise
+    raise error("WF198", module="warpfold.distributed", library="torch") from None
