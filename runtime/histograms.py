@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any
 
@@ -15,10 +16,11 @@ from ..compiler.planner.tally import capacity
 from ..compiler.program.frames import outermost
 from ..compiler.program.library import counting
 from .api import reduce
-from .arrays.conversion import from_numpy, to_numpy, view
+from .arrays.conversion import from_numpy, stream_of, to_numpy, view
 from .arrays.pytorch import are_tracked
 from .arrays.torch_compile import opaque
 from .calls.operands import Operands
+from .calls.recall import Memo
 from .execute import prepared, run
 from .prepare import Request, artifact
 from .resolve import params_of
@@ -54,7 +56,7 @@ def bincount(x: Any, weights: Any = None, *, minlength: int = 0, device: str = "
     v = _integers(x)
     if type(minlength) is not int or minlength < 0:
         raise error("WF138", option="minlength", value=minlength, expected="an integer from 0 on", default=0)
-    elements = [v, *_weights(weights, v)]
+    _check_weights(weights, v)
     length = minlength
     if 0 not in v.shape:
         low, high = (int(to_numpy(e)) for e in reduce(x, what="minmax", device=device))
@@ -64,7 +66,7 @@ def bincount(x: Any, weights: Any = None, *, minlength: int = 0, device: str = "
     if length > MOST:
         raise error("WF119", results=length, most=MOST)
     what = counting.bincount if weights is None else counting.weighted_bincount
-    return _counts(x, elements, length, what, device)
+    return _counts((x,), weights, length, what, device)
 
 
 @opaque
@@ -97,38 +99,71 @@ def histogram(
     v = view(x)
     if v.dtype.kind == "complex":
         raise error("WF225", dtype=v.dtype, lack="order")
-    own = _weights(weights, v)
+    _check_weights(weights, v)
     edges = _edges(x, v, bins, range, device)
     count = len(edges) - 1
     if count > MOST:
         raise error("WF119", results=count, most=MOST)
-    placed = from_numpy(x, edges.astype(_compared(v.dtype, edges.dtype)))
-    table = view(placed)
-    lower, upper = (replace(table, address=table.address + k * table.dtype.itemsize, shape=(count,)) for k in (0, 1))
+    t = _compared(v.dtype, edges.dtype)
+    placed, lower, upper = _placed(x, edges.astype(t))
     what = counting.histogram if weights is None else counting.weighted_histogram
-    how = {"uniform": _are_uniform(edges.astype(np.float64), table.dtype), "steps": (count - 1).bit_length()}
-    counts = _counts(x, [v, *own], count, what, device, [lower, upper], **how)
-    return counts, placed if edges.dtype == table.dtype.numpy else from_numpy(x, edges)
+    how = {"uniform": _are_uniform(edges.astype(np.float64), t), "steps": (count - 1).bit_length()}
+    counts = _counts((x, lower, upper), weights, count, what, device, **how)
+    return counts, _copy(placed) if edges.dtype == t else from_numpy(x, edges)
 
 
-def _counts(
-    x: Any, elements: Sequence[View], count: int, what: Any, device: str, edges: Sequence[View] = (), **params: Any
-) -> Any:
-    """The results of a tensor program of ``counting.py``.
+def _counts(arrays: tuple[Any, ...], weights: Any, count: int, what: Any, device: str, **params: Any) -> Any:
+    """The results of a tensor program of ``counting.py``, of the elements, the edges of bins if there are any, weights.
 
-    The first array of ``elements`` comes before ``edges``, and weights behind them. Elements are stretched along the
-    results, and edges along the elements.
+    Calls with arrays like those of an earlier one repeat its launches.
     """
-    if not count or 0 in elements[0].shape:
-        return from_numpy(x, np.zeros(count, np.int64))
-    shape = elements[0].shape or (1,)
-    along = [replace(v, shape=(count, *shape), strides=(0, *(v.strides or (1,)))) for v in elements]
-    across = [replace(v, shape=(count, *shape), strides=(1, *(0 for _ in shape))) for v in edges]
-    arrays = Operands.of((x,), device)
-    arrays.inputs = (along[0], *across, *along[1:])
-    given = params_of(what, {**params, "counters": capacity(count, SUM if len(elements) > 1 else COUNT)})
-    ready = prepared(Request(what, tuple(range(1, 1 + len(shape))), given), arrays)
-    return run(arrays, artifact(ready), ready.geometry, ready.choice.run, ready.traced.structure, ready.traced.checks)
+    given = arrays if weights is None else (*arrays, weights)
+    params["counters"] = capacity(count, COUNT if weights is None else SUM)
+    key = (what.__name__, count, device, *params.items())
+    return _memo(key, what, given, lambda: _counted(given, len(arrays) - 1, count, what, device, params))
+
+
+_memo = Memo()
+
+
+def _counted(arrays: tuple[Any, ...], edges: int, count: int, what: Any, device: str, params: dict[str, Any]) -> Any:
+    """The results of a call in full: elements are stretched along the results, and ``edges`` along the elements."""
+    found = [view(a) for a in arrays]
+    if not count or 0 in found[0].shape:
+        return from_numpy(arrays[0], np.zeros(count, np.int64))
+    shape = found[0].shape or (1,)
+    operands = Operands.of(arrays[:1], device)
+    operands.inputs = tuple(
+        replace(
+            v, shape=(count, *shape), strides=(1, *(0 for _ in shape)) if 0 < i <= edges else (0, *(v.strides or (1,)))
+        )
+        for i, v in enumerate(found)
+    )
+    request = Request(what, tuple(range(1, 1 + len(shape))), params_of(what, params))
+    ready = prepared(request, operands)
+    return run(operands, artifact(ready), ready.geometry, ready.choice.run, ready.traced.structure, ready.traced.checks)
+
+
+_tables: OrderedDict[Hashable, tuple[Any, Any, Any]] = OrderedDict()
+TABLES = 64
+"""The most tables of edges that are kept on devices, for calls with the same edges."""
+
+
+def _placed(x: Any, edges: np.ndarray[Any, Any]) -> tuple[Any, Any, Any]:
+    """Edges in the library and on the device of ``x``: all, the lower ones and the upper ones of the bins."""
+    key = type(x), view(x).device, stream_of(x), edges.dtype, edges.tobytes()
+    found = _tables.get(key)
+    if found is None:
+        placed = from_numpy(x, edges)
+        found = _tables[key] = placed, placed[:-1], placed[1:]
+        if len(_tables) > TABLES:
+            _tables.popitem(last=False)
+    return found
+
+
+def _copy(x: Any) -> Any:
+    """A copy of an array of any library."""
+    return x.clone() if hasattr(x, "clone") else x.copy()
 
 
 def _integers(x: Any) -> View:
@@ -139,10 +174,10 @@ def _integers(x: Any) -> View:
     return v
 
 
-def _weights(weights: Any, like: View) -> list[View]:
-    """The view of weights of elements, if there are any."""
+def _check_weights(weights: Any, like: View) -> None:
+    """Refuses weights, if there are any, that are no integers or not one for each element."""
     if weights is None:
-        return []
+        return
     v = view(weights)
     if v.dtype != BOOL and not v.dtype.is_integer:
         raise error("WF117", dtype=v.dtype)
@@ -150,7 +185,6 @@ def _weights(weights: Any, like: View) -> list[View]:
         raise error("WF147", found=v.shape, expected=like.shape)
     if v.device != like.device:
         raise error("WF107", devices=f"the elements on {like.device}, the weights on {v.device}")
-    return [v]
 
 
 def _edges(x: Any, v: View, bins: Any, range: Any, device: str) -> np.ndarray[Any, Any]:
@@ -204,14 +238,14 @@ def _of_numpy(t: DType) -> Any:
 
 def _compared(t: DType, edges: Any) -> Any:
     """The type in which elements and edges are compared."""
-    return np.float32 if t.is_float and t != F64 and edges.kind == "f" and edges.itemsize <= 4 else np.float64
+    return np.dtype(np.float32 if t.is_float and t != F64 and edges.kind == "f" and edges.itemsize <= 4 else np.float64)
 
 
-def _are_uniform(edges: np.ndarray[Any, Any], t: DType) -> bool:
+def _are_uniform(edges: np.ndarray[Any, Any], t: Any) -> bool:
     """Whether bins are so nearly as wide that a product tells in which an element lies, but for those next to it."""
     count = len(edges) - 1
     width = (edges[-1] - edges[0]) / count
     if not 0 < width < math.inf:
         return False
     off = np.abs((edges - edges[0]) / width - np.arange(count + 1)).max()
-    return bool(off <= ROUNDINGS * count * 2.0 ** -(24 if t == F32 else 53))
+    return bool(off <= ROUNDINGS * count * 2.0 ** -(24 if t == np.float32 else 53))
