@@ -12,7 +12,7 @@ BIN := $(dir $(shell $(PYTHON) -c "import sys; print(sys.executable)"))
 JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help check style lint types layers lit test wheel format clean
+.PHONY: help check style lint types layers lit test gallery wheel format clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ lit:  ## dialect and pass tests (FileCheck)
 
 test:  ## pytest
 	$(PYTHON) -m pytest -n $(JOBS) tests
+
+gallery:  ## write docs/pages
+	$(PYTHON) tests/gallery.py
 
 wheel:  ## build the wheel, check what it holds, import it in a clean environment
 	$(PYTHON) tests/wheel.py

@@ -18,6 +18,8 @@ from .. import levels
 from ..emit import compared, ptx_in
 from .model import Column, Line
 
+MARKS = {"divergent": "diverges", "conflict": "bank conflict", "sectors": "excess sectors"}
+"""What a line of PTX costs more than it need, in words."""
 _BESIDE = re.compile(r"  // (\d+)$")
 _LOC = re.compile(r"\t\.loc\t1 (\d+) 0$")
 _NO_CODE = re.compile(r"\s*\.(?:loc|file)\s")
@@ -63,7 +65,7 @@ def columns(ready: Prepared, known: Places, counted: Mapping[int, Counted]) -> t
     python = Column("Python", "python", list(_python(own, known)), about="what was traced")
     ptx = artifact(ready).ptx
     numbers = list(_nodes_of(with_numbers(ptx_in(stages[-1].ir))))
-    about = "what the driver gets; counts are of warps"
+    about = "what the driver gets, and how often warps run a line"
     return [python, *made, Column("PTX", "ptx", list(_ptx(ptx, numbers, nodes, counted)), about=about)], unchanged
 
 
@@ -101,7 +103,10 @@ def _summary(name: str) -> str:
     """What a pass does, in a line."""
     from ...passes import PASSES
 
-    upstream = {"canonicalize": "simplifies, and moves what is invariant out of loops", "to-nvvm": "leaves MLIR's own"}
+    upstream = {
+        "canonicalize": "simplifies, and moves what is invariant out of loops",
+        "to-nvvm": "leaves the llvm and nvvm dialects",
+    }
     return next((p.summary for p in PASSES if p.name == name), upstream.get(name, ""))
 
 
@@ -141,8 +146,9 @@ def _ptx(ptx: str, numbers: Sequence[int | None], nodes: _Nodes, counted: Mappin
         is_code = line.startswith("\t") and not line.lstrip().startswith(".")
         node = numbers[k] if is_code and k < len(numbers) else None
         own = counted.get(number)
-        cost = f"{own.warp_instructions:,}" if own else ""
-        yield nodes.line(line.expandtabs(4), node, number=number, cost=cost, marks=_marks(own) if own else ())
+        marks = _marks(own) if own else []
+        cost = ", ".join([f"{own.warp_instructions:,}", *(MARKS[mark] for mark in marks)]) if own else ""
+        yield nodes.line(line.expandtabs(4), node, number=number, cost=cost, marks=marks)
 
 
 def _marks(own: Counted) -> list[str]:

@@ -40,6 +40,7 @@ def _command(request: AnyRequest, compare: str | None) -> str:
     options: list[tuple[str, str | None]] = [("--input", f) for f in request.files]
     options += [*(("--shape", s) for s in shapes), ("--dtype", request.dtype), ("--axis", request.axis_text)]
     options += [("--param", p) for p in request.param_texts] + [("--plan", request.plan), ("--compare", compare)]
+    options.append(("--determinism", request.determinism if request.determinism != "run" else None))
     return " ".join([*words, *(f"{name} {value}" for name, value in options if value)])
 
 

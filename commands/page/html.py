@@ -15,7 +15,7 @@ from . import drawing
 from .html_code import code
 from .model import Fact, Launched, Owned, Page, Part, Side, Table
 
-SCRIPTS = ("code.js", "drawing.js", "player.js")
+SCRIPTS = ("code.js", "drawing.js", "words.js", "lanes.js", "player.js")
 SECTIONS = (("plan", "Plan"), ("lanes", "Lanes"), ("code", "Code"), ("counts", "Counts"))
 
 
@@ -78,8 +78,8 @@ def table(found: Table, caption: str) -> str:
         for i, row in enumerate(found.rows)
     )
     head = f"<thead><tr>{cells(found.columns, 'th')}</tr></thead>"
-    body = f"<caption>{escape(caption)}</caption>{head}<tbody>{rows}</tbody>"
-    return f'<div class="wide" tabindex="0"><table>{body}</table></div>'
+    body = f'<div class="wide" tabindex="0"><table>{head}<tbody>{rows}</tbody></table></div>'
+    return f'<figure class="table"><figcaption>{escape(caption)}</figcaption>{body}</figure>'
 
 
 def _plan(_: int, side: Side) -> str:

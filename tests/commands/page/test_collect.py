@@ -116,7 +116,7 @@ def test_facts_name_bytes_bound_and_tree() -> None:
 
 
 def test_steps_of_a_program_have_their_own_launches_and_columns() -> None:
-    page = of(f"{EXAMPLES}/gradients.py:layer_norm_gradient", "16x128", "16x128", "128")
+    page = of(f"{EXAMPLES}/gallery.py:layer_norm_gradient", "16x128", "16x128", "128")
     side = page.sides[0]
     assert [one.part for one in side.launches] == sorted(one.part for one in side.launches)
     assert {one.part for one in side.launches} == set(range(len(side.parts)))
