@@ -86,8 +86,8 @@ def _index() -> Iterator[str]:
     yield "# Pages\n"
     yield "Each page shows one kernel from its Python lines to the lanes of its warps. It is one file, made by"
     yield "`warpfold page`, and needs no network: open it from a clone in a browser. Lines that come from each other"
-    yield "light up in all columns of code. The player goes through the kernel instruction by instruction; its events are"
-    yield "bank conflicts, divergent branches and accesses that are not coalesced.\n"
+    yield "light up in all columns of code. The player goes through the kernel instruction by instruction; its events"
+    yield "are bank conflicts, divergent branches and accesses that are not coalesced.\n"
     yield "`make gallery` writes them, after a change of kernels or of the page.\n"
     for title, cases in (("Operations", OPERATIONS), ("The rungs of the ladder", RUNGS)):
         yield f"## {title}\n"
