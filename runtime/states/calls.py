@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from operator import index
@@ -92,7 +93,7 @@ def _partial(
     axes = normalize_axes(axis, len(shape))
     before = _elements_before(start)
     count = int(np.prod([shape[a] for a in axes], dtype=object))
-    taken = (*xs, np.int64(before)) if cut.numbers else tuple(xs)
+    taken = (*xs, number_beside(xs[0], before)) if cut.numbers else tuple(xs)
     options: dict[str, Any] = dict(how)
     values = reduce(*taken, what=Partial(cut), axis=axes, where=where, nan=nan, **options)
     return State(tuple(values), count, before, len(shape), axes, cut, how)
@@ -179,7 +180,9 @@ def finish(state: State, what: Any = None, *, keepdims: bool = False) -> Any:
         rest = iter(shape)
         shape = tuple(1 if a in state.axes else next(rest) for a in range(state.rank))
     values = [_array(v).reshape((1, *shape)) for v in state.values]
-    return reduce(*values, np.int64(state.count), what=Finished(state.cut), axis=0, **state.options)
+    return reduce(
+        *values, number_beside(state.values[0], state.count), what=Finished(state.cut), axis=0, **state.options
+    )
 
 
 @opaque
@@ -235,6 +238,28 @@ def reduce_stream(chunks: Iterable[Any], what: Any, *, axis: Axis = None, **how:
     if state is None:
         raise error("WF162", where=caller())
     return finish(state, keepdims=keepdims)
+
+
+def number_beside(like: Any, value: int) -> Any:
+    """A number of elements as an input beside ``like``: on a GPU it lies in its memory, and is kept for later calls."""
+    v = view(like)
+    if v.device.kind == "cpu":
+        return np.int64(value)
+    return _on_device(type(like).__module__.partition(".")[0], v.device, value, like)
+
+
+_KEPT: OrderedDict[tuple[str, Any, int], Any] = OrderedDict()
+_MOST_KEPT = 256
+
+
+def _on_device(library: str, device: Any, value: int, like: Any) -> Any:
+    key = library, device, value
+    found = _KEPT.get(key)
+    if found is None:
+        found = _KEPT[key] = from_numpy(like, np.asarray(value, np.int64))
+        if len(_KEPT) > _MOST_KEPT:
+            _KEPT.popitem(last=False)
+    return found
 
 
 def _array(value: Any) -> Any:
