@@ -9,13 +9,12 @@ import torch
 
 from ...compiler.errors import error
 from ...compiler.program.frames import caller, outermost
-from ...compiler.program.states import Finished
 from ...compiler.space.geometry import normalize_axes
 from ..api import Axis
 from ..api import reduce as reduce_array
 from ..arrays.torch_compile import opaque
 from ..calls.operands import Operands
-from ..states.calls import cut_of, number_beside, partial
+from ..states.calls import cut_of, number_beside, partial, programs_of
 from ..states.state import State
 from .group import MOST_DIMS, Ranks, Shard
 from .packing import Packing
@@ -115,4 +114,6 @@ def _finished(state: State, values: list[torch.Tensor], count: int, *, keepdims:
         rest = iter(values[0].shape[1:])
         shape = [1 if a in state.axes else next(rest) for a in range(state.rank)]
         values = [v.reshape((v.shape[0], *shape)) for v in values]
-    return reduce_array(*values, number_beside(values[0], count), what=Finished(state.cut), axis=0, **state.options)
+    return reduce_array(
+        *values, number_beside(values[0], count), what=programs_of(state.cut)[2], axis=0, **state.options
+    )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from operator import index
 from typing import Any
 
 import numpy as np
 
+from ...compiler.dtypes import BOOL, DType
 from ...compiler.errors import error
 from ...compiler.program.closures import captured
 from ...compiler.program.frames import caller, outermost
@@ -23,7 +25,7 @@ from ..arrays.conversion import from_numpy, to_numpy, view
 from ..arrays.torch_compile import opaque
 from ..calls.operands import Operands
 from ..options import check_options
-from ..resolve import function_of, given, params_of
+from ..resolve import Params, What, function_of, given, hashable, params_of
 from .state import State
 
 
@@ -69,16 +71,28 @@ def partial(
 
 
 def cut_of(
-    what: Any, types: Sequence[Any], params: dict[str, Any], *, masked: bool = False, nan: str = "propagate"
+    what: Any, types: Sequence[DType], params: Mapping[str, Any], *, masked: bool = False, nan: str = "propagate"
 ) -> Cut:
     """The reduction ``what`` of arrays of these element types, as one that may be cut."""
-    from ...compiler.dtypes import BOOL
-
-    function = function_of(what)
-    bound = given(function, params_of(what, params), len(types))
-    own = tuple((name, value, repr(value)) for name, value in bound.items())
+    if not hashable(what):
+        raise irreducible(what)
     leaves_out: Nan = "ignore" if nan == "ignore" else "propagate"
-    return Cut(function, (*types, *([BOOL] if masked else [])), own, masked, leaves_out, captured(what))
+    return _cut(what, tuple(types), params_of(what, params), masked, leaves_out, captured(what))
+
+
+@lru_cache(maxsize=1024)
+def _cut(
+    what: What, types: tuple[DType, ...], params: Params, masked: bool, nan: Nan, outside: tuple[object, ...]
+) -> Cut:
+    function = function_of(what)
+    own = tuple((name, value, repr(value)) for name, value in given(function, params, len(types)).items())
+    return Cut(function, (*types, *([BOOL] if masked else [])), own, masked, nan, outside)
+
+
+@lru_cache(maxsize=1024)
+def programs_of(cut: Cut) -> tuple[Partial, Merged, Finished]:
+    """The three programs of a reduction that may be cut, always the same ones, so that calls are seen to be alike."""
+    return Partial(cut), Merged(cut), Finished(cut)
 
 
 def how_of(determinism: str, device: str, plan: str) -> tuple[tuple[str, str], ...]:
@@ -95,7 +109,7 @@ def _partial(
     count = int(np.prod([shape[a] for a in axes], dtype=object))
     taken = (*xs, number_beside(xs[0], before)) if cut.numbers else tuple(xs)
     options: dict[str, Any] = dict(how)
-    values = reduce(*taken, what=Partial(cut), axis=axes, where=where, nan=nan, **options)
+    values = reduce(*taken, what=programs_of(cut)[0], axis=axes, where=where, nan=nan, **options)
     return State(tuple(values), count, before, len(shape), axes, cut, how)
 
 
@@ -127,7 +141,7 @@ def merge(*states: State) -> State:
     if len(states) == 1:
         return first
     values = [_stacked(parts) for parts in zip(*(s.values for s in states), strict=True)]
-    merged = reduce(*values, what=Merged(first.cut), axis=0, **first.options)
+    merged = reduce(*values, what=programs_of(first.cut)[1], axis=0, **first.options)
     count = sum(s.count for s in states)
     return State(tuple(merged), count, first.start, first.rank, first.axes, first.cut, first.how)
 
@@ -181,7 +195,7 @@ def finish(state: State, what: Any = None, *, keepdims: bool = False) -> Any:
         shape = tuple(1 if a in state.axes else next(rest) for a in range(state.rank))
     values = [_array(v).reshape((1, *shape)) for v in state.values]
     return reduce(
-        *values, number_beside(state.values[0], state.count), what=Finished(state.cut), axis=0, **state.options
+        *values, number_beside(state.values[0], state.count), what=programs_of(state.cut)[2], axis=0, **state.options
     )
 
 
