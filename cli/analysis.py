@@ -157,8 +157,9 @@ def sanitize(json: bool, **work: Any) -> None:
 @seed_option
 @click.option("--max-steps", type=click.IntRange(min=1), help="Steps after which a launch counts as endless.")
 @click.option("--compare", metavar="KEY=VALUE,...", help="Show this plan beside that of --plan.")
+@click.option("--sass", is_flag=True, help="Also show the machine code, which ptxas and nvdisasm make.")
 @click.option("-o", "--output", required=True, metavar="FILE", help="The HTML file to write.")
-def page(seed: int, max_steps: int | None, compare: str | None, output: str, **what: Any) -> None:
+def page(seed: int, max_steps: int | None, compare: str | None, sass: bool, output: str, **what: Any) -> None:
     """Write one HTML file that shows OP from its Python lines to the lanes of its warps. It needs no network.
 
     Columns show the Python source, the tensor program, the IR after each pass, and the PTX; lines that come from each
@@ -170,7 +171,7 @@ def page(seed: int, max_steps: int | None, compare: str | None, output: str, **w
     """
     from ..commands.page.page import page as command
 
-    command(request_of(**what, seed=seed), output, compare=compare, max_steps=max_steps)
+    command(request_of(**what, seed=seed), output, compare=compare, max_steps=max_steps, sass=sass)
 
 
 @click.command(

@@ -69,6 +69,18 @@ def columns(ready: Prepared, known: Places, counted: Mapping[int, Counted]) -> t
     return [python, *made, Column("PTX", "ptx", list(_ptx(ptx, numbers, nodes, counted)), about=about)], unchanged
 
 
+def machine_code(ready: Prepared) -> Column:
+    """The column of SASS.
+
+    Raises:
+        WarpfoldError: where no assembler or disassembler is found.
+    """
+    from ...runtime.ptxas import assemble, disassemble
+
+    text = disassemble(assemble(artifact(ready).ptx, ready.target.arch).cubin)
+    return Column("SASS", "sass", [Line(line.expandtabs(4)) for line in text.splitlines()], about="what runs on a GPU")
+
+
 def _listed(ready: Prepared) -> Sequence[Stage]:
     """The IR after every pass, with the numbers of nodes beside operations."""
     from ...compiler.driver.compile import listed

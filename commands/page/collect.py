@@ -15,21 +15,21 @@ from ..programs.cut_rows import cut_rows
 from ..programs.words import Words
 from ..requests.choose import AnyRequest
 from ..requests.program_request import ProgramRequest
-from .code import Places, columns
+from .code import Places, columns, machine_code
 from .model import Fact, Page, Part, Side, Table
 from .seen import Seen
 
 
-def collect(request: AnyRequest, compare: str | None, max_steps: int | None) -> Page:
+def collect(request: AnyRequest, compare: str | None, max_steps: int | None, *, sass: bool = False) -> Page:
     """The page of an operation, under its plan and under the one that it is compared with.
 
     Raises:
         WarpfoldError: whatever is wrong with the request. What the emulator cannot run is said on the page.
     """
     known = Places()
-    sides = [_side(request, known, max_steps)]
+    sides = [_side(request, known, max_steps, sass)]
     if compare is not None:
-        sides.append(_side(replace(request, plan=compare), known, max_steps))
+        sides.append(_side(replace(request, plan=compare), known, max_steps, sass))
     return Page(request.title(), _command(request, compare), sides)
 
 
@@ -44,7 +44,7 @@ def _command(request: AnyRequest, compare: str | None) -> str:
     return " ".join([*words, *(f"{name} {value}" for name, value in options if value)])
 
 
-def _side(request: AnyRequest, known: Places, max_steps: int | None) -> Side:
+def _side(request: AnyRequest, known: Places, max_steps: int | None, sass: bool) -> Side:
     """What a page shows of one plan."""
     planned = request.planned(DEFAULT.arch)
     ready: Any = planned if isinstance(planned, Prepared) else planned.prepared
@@ -61,7 +61,7 @@ def _side(request: AnyRequest, known: Places, max_steps: int | None) -> Side:
     for number, (part, own) in enumerate(parts):
         lines = seen.lines(number) if seen else {}
         code, unchanged = columns(own, known, lines)
-        made.append(replace(part, columns=code, unchanged=unchanged))
+        made.append(replace(part, columns=[*code, *([machine_code(own)] if sass else [])], unchanged=unchanged))
     facts = [*_facts(request, ready), *(seen.bounds() if seen else [])]
     return Side(request.plan or "the planner's own", facts, made, seen.launches() if seen else (), trouble)
 

@@ -92,17 +92,33 @@
     return many(used.size, "sector");
   }
 
-  /** The registers that matter: `held` has by register and warp the value, and the instruction that wrote it. */
-  function registers(data, step, held, warp, lane, at) {
-    const fresh = (step.w || []).filter(([, own]) => own === warp).map(([reg]) => reg);
-    const live = [...new Set([...data.code[step.c][3], ...fresh])].sort((a, b) => a - b);
-    const rows = live.map((reg) => [reg, held.get(reg * data.warps.length + warp)]).filter(([, found]) => found).map(([reg, [pool, written]]) => {
-      const cells = [...data.regs[reg], value(data, data.pool[pool], lane), values(data, data.pool[pool])];
-      return make("tr", { className: written === at ? "fresh" : "" }, ...cells.map((textContent) => make("td", { textContent })));
-    });
+  /** The registers of a warp: `held` has by register and warp the value, and the instruction that wrote it. */
+  function registers(box, data, step, held, warp, lane, at) {
+    const [, , , read, later] = data.code[step.c];
+    const written = [...new Set((step.w || []).filter(([, own]) => own === warp).map(([reg]) => reg))];
+    const near = [...written, ...read.filter((reg) => !written.includes(reg))], far = later.filter((reg) => !near.includes(reg));
+    const rows = (list) => list.map((reg) => row(data, reg, held.get(reg * data.warps.length + warp), lane, at)).filter(Boolean);
+    const first = rows(near), rest = rows(far), open = box.querySelector("details")?.open;
+    const [cta, number] = data.warps[warp];
+    const caption = `Registers of CTA ${cta}, warp ${number}: written or read here`;
+    box.replaceChildren(table(caption, lane, first));
+    if (!rest.length) return;
+    const fold = box.appendChild(make("details", { open }));
+    fold.append(make("summary", { textContent: `${many(rest.length, "register")} that later instructions read` }), table("", lane, rest));
+  }
+
+  function table(caption, lane, rows) {
     const head = ["register", "type", `lane ${lane}`, "all lanes"].map((textContent) => make("th", { textContent }));
-    const caption = make("caption", { textContent: `Registers of CTA ${data.warps[warp][0]}, warp ${data.warps[warp][1]} that this instruction writes, or that it or a later one reads` });
-    return make("table", { className: "registers" }, caption, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows));
+    const made = make("table", { className: "registers" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows));
+    if (caption) made.prepend(make("caption", { textContent: caption }));
+    return made;
+  }
+
+  function row(data, reg, found, lane, at) {
+    if (!found) return null;
+    const [pool, written] = found, text = values(data, data.pool[pool]);
+    const cells = [...data.regs[reg], value(data, data.pool[pool], lane)].map((textContent) => make("td", { textContent }));
+    return make("tr", { className: written === at ? "fresh" : "" }, ...cells, make("td", { textContent: text, title: text }));
   }
 
   window.warpfold.lanes = { stretched, strip, legend, arcs, access, registers };

@@ -10,7 +10,9 @@ from .collect import collect
 from .html import html
 
 
-def page(request: AnyRequest, output: str, *, compare: str | None = None, max_steps: int | None = None) -> None:
+def page(
+    request: AnyRequest, output: str, *, compare: str | None = None, max_steps: int | None = None, sass: bool = False
+) -> None:
     """Writes the page, and says where, and what of it is missing.
 
     Raises:
@@ -21,7 +23,7 @@ def page(request: AnyRequest, output: str, *, compare: str | None = None, max_st
         raise error("WF856", op=request.op)
     target = Output(output, request.files)
     with terminal.progress("looking"):
-        found = collect(request, compare, max_steps)
+        found = collect(request, compare, max_steps, sass=sass)
         text = html(found)
     target.write(lambda f: f.write(text.encode()))
     terminal.show(f"{output}: {terminal.size(len(text.encode()))}")

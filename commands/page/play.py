@@ -81,12 +81,13 @@ class _Play:
         return {key: value for key, value in found.items() if value != []}
 
     def _code(self, block: Block) -> list[object]:
-        """A line of PTX: number, text, class, and the registers that it reads or that live on after it."""
+        """A line of PTX: number, text, class, the registers that it reads, and others that are read after it."""
         ins = block.items[0].ins
         uses = {r.index for item in block.items for r in registers_of(op for op, _ in item.op.reads)}
         uses |= {item.guard.index for item in block.items if item.guard is not None}
-        live = [k for k in self.regs if block.live_out >> k & 1 or k in uses]
-        return [ins.line, ins.text, class_of(ins), [self._reg(k) for k in live]]
+        read = [self._reg(k) for k in self.regs if k in uses]
+        later = [self._reg(k) for k in self.regs if block.live_out >> k & 1 and k not in uses]
+        return [ins.line, ins.text, class_of(ins), read, later]
 
     def _reg(self, index: int) -> int:
         return self.regs.setdefault(index, len(self.regs))

@@ -140,7 +140,7 @@
       arcs(this.arcs, data, step, warp);
       access(this.banks, data, step, warp);
       this.list(line);
-      this.registers.replaceChildren(registers(data, step, state.held, warp, lane, at));
+      registers(this.registers, data, step, state.held, warp, lane, at);
       if (this.started) for (const drawing of this.drawings) this.showDrawing(drawing, step);
     }
 

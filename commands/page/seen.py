@@ -62,7 +62,7 @@ class Seen:
             checks, structure = run.checks(self.request, outcome), outcome.prepared.traced.structure
         names = leaf_names(structure)
         pairs = zip(names, outcome.results, checks, strict=False)
-        return [(f"check of {name}" if name else "check", verdict(result, check)) for name, result, check in pairs]
+        return [(f"check {_result(name)}".rstrip(), verdict(result, check)) for name, result, check in pairs]
 
     def launches(self) -> list[Launched]:
         """Each launch: counts, drawings and what the player shows."""
@@ -87,6 +87,11 @@ class Seen:
         poor = [i for i, row in enumerate(array_traffic.facts(one, self.labels)) if row["sectors"] != row["ideal"]]
         columns = ("array", "elements", "access", "requests", "sectors", "useful bytes", "ideal")
         return Table(columns, rows, columns[3:], poor=poor)
+
+
+def _result(name: str) -> str:
+    """A result by its name, or by its position among several."""
+    return f"of result {name}" if name.isdigit() else f"of {name}" * bool(name)
 
 
 def _elements(request: AnyRequest) -> int:

@@ -36,3 +36,10 @@ def test_a_plan_to_compare_with_that_does_not_exist_is_refused(tmp_path: Path) -
     said = fails("page", "sum", "--shape", "64", "--compare", "vector=3", "-o", tmp_path / "page.html")
     assert "WF4" in said
     assert list(tmp_path.iterdir()) == []
+
+
+def test_machine_code_is_a_column_if_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    call("page", "sum", "--shape", "64", "--sass", "-o", path)
+    assert '<section class="column sass"' in path.read_text()
+    assert "EXIT" in path.read_text()
