@@ -12,7 +12,7 @@ BIN := $(dir $(shell $(PYTHON) -c "import sys; print(sys.executable)"))
 JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help check style lint types layers lit test gallery wheel format clean
+.PHONY: help check style lint types layers lit test docs gallery wheel format clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ lit:  ## dialect and pass tests (FileCheck)
 
 test:  ## pytest
 	$(PYTHON) -m pytest -n $(JOBS) tests
+
+docs:  ## build the pages as a site into build/site
+	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --quiet
 
 gallery:  ## write docs/pages
 	$(PYTHON) tests/gallery.py
