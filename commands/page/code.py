@@ -178,7 +178,7 @@ def _python(own: Iterable[Location | None], known: Places) -> Iterator[Line]:
     for file, found in lines.items():
         yield Line(str(levels.shown(file)), changed=True)
         try:
-            text = Path(file).read_text()
+            text = Path(file).read_text(encoding="utf-8")
             shown = _around(text, found)
         except (OSError, SyntaxError, UnicodeDecodeError):
             continue

@@ -68,11 +68,14 @@ def _side(request: AnyRequest, known: Places, max_steps: int | None, sass: bool)
 
 def _facts(request: AnyRequest, ready: Prepared | PreparedProgram) -> list[Fact]:
     """The bytes that must move, and the least time for them."""
+    found: list[tuple[str, object]]
     if isinstance(ready, Prepared):
         found = explain.cost(request, ready)[:2]  # type: ignore[arg-type]
-        return [(name, str(text)) for name, text in found]
-    words = Words(request, ready)  # type: ignore[arg-type]
-    return [(name, str(text)) for name, text in programs.bytes_moved(words, DEFAULT.arch)]
+    else:
+        words = Words(request, ready)  # type: ignore[arg-type]
+        bits = f"those of a result depend on {programs.bits(words)}"
+        found = [*programs.bytes_moved(words, DEFAULT.arch), ("bits", bits)]
+    return [(name, str(text)) for name, text in found]
 
 
 def _reduction(request: AnyRequest, ready: Prepared) -> list[tuple[Part, Prepared]]:
@@ -108,4 +111,5 @@ def _part(title: str, ready: Prepared, facts: list[Fact], why: list[str], reject
     table = Table(levels.COLUMNS, rows, ("reduced", "kept", "threads"))
     plan = ready.choice.plan
     named = [*facts, ("combining tree", plan.tree)]
-    return Part(title, table, named, (), None, why, rejected, levels.plan_words(plan), (), ())
+    lanes = programs.fragments(plan)
+    return Part(title, table, named, (), None, lanes, why, rejected, levels.plan_words(plan), (), ())

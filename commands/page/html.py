@@ -6,7 +6,7 @@ import base64
 import json
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -16,6 +16,7 @@ from .html_code import code
 from .model import Fact, Launched, Owned, Page, Part, Side, Table
 
 SCRIPTS = ("code.js", "drawing.js", "words.js", "lanes.js", "player.js")
+KEY = "A colour is a warp, a CTA or a cluster; colours repeat. The lanes of a warp go from pale to full."
 SECTIONS = (("plan", "Plan"), ("lanes", "Lanes"), ("code", "Code"), ("counts", "Counts"))
 
 
@@ -66,7 +67,13 @@ def facts(pairs: Sequence[Fact]) -> str:
 
 
 def table(found: Table, caption: str) -> str:
-    """A table that scrolls where it is wider than the page."""
+    """A table that scrolls where it is wider than the page, without columns that are empty."""
+    full = [i for i in range(len(found.columns)) if any(row[i] for row in found.rows)]
+    found = replace(
+        found,
+        columns=[found.columns[i] for i in full],
+        rows=[[row[i] for i in full] for row in found.rows],
+    )
     kinds = [" class=num" if name in found.numeric else " class=mono" * (name in found.mono) for name in found.columns]
 
     def cells(row: Sequence[str], tag: str) -> str:
@@ -95,6 +102,7 @@ def _part(part: Part) -> str:
         title,
         table(part.levels, "The levels of the machine: how many elements each has along the axes, and what joins them"),
         table(part.accesses, "The arrays, and the accesses of one thread") if part.accesses else "",
+        f"<h4>Fragments</h4><pre tabindex=0>{escape(lanes)}</pre>" if (lanes := "\n".join(part.fragments)) else "",
         f"<div class=pair><div><h4>Cost</h4>{facts([*part.phases, *part.facts])}</div>",
         f"<div><h4>Why</h4><ul>{why or '<li>The plan was asked for.</li>'}</ul>",
         f"<h4>Rejected</h4><dl class=rejected>{rejected}</dl></div></div>" if rejected else "</div></div>",
@@ -118,7 +126,7 @@ def _launch(side: int, number: int, one: Launched) -> str:
     player = f'<div class="player" data-play="{name}" data-part="s{side}p{one.part}"></div>' if one.play else ""
     return (
         f'<article class="launch" id="{name}"><h3>{escape(one.title)}</h3>{note}'
-        f'<div class="stage">{player}<div class="drawings">{drawings}</div></div></article>'
+        f'<div class="stage">{player}<div class="drawings"><p class="key">{KEY}</p>{drawings}</div></div></article>'
     )
 
 

@@ -101,7 +101,7 @@
     const first = rows(near), rest = rows(far), open = box.querySelector("details")?.open;
     const [cta, number] = data.warps[warp];
     const caption = `Registers of CTA ${cta}, warp ${number}: written or read here`;
-    box.replaceChildren(table(caption, lane, first));
+    box.replaceChildren(first.length ? table(caption, lane, first) : make("p", { textContent: "This instruction reads and writes no register." }));
     if (!rest.length) return;
     const fold = box.appendChild(make("details", { open }));
     fold.append(make("summary", { textContent: `${many(rest.length, "register")} that later instructions read` }), table("", lane, rest));

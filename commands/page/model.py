@@ -66,6 +66,7 @@ class Part:
         facts: launch, finish, memory, tree.
         phases: what each walk along a row does.
         accesses: the arrays and how they are accessed.
+        fragments: which lane holds what of an access that turns a matrix, line by line.
         why, rejected: the reasons of the planner, and the plans that it rejected with theirs.
         plan: the plan, as ``--plan`` takes it.
         columns: the forms.
@@ -77,6 +78,7 @@ class Part:
     facts: Sequence[Fact]
     phases: Sequence[Fact]
     accesses: Table | None
+    fragments: Sequence[str]
     why: Sequence[str]
     rejected: Sequence[Fact]
     plan: str

@@ -41,7 +41,7 @@ def explain(request: ProgramRequest, arch: str) -> None:
     terminal.section("buffers between steps", terminal.columns(words.buffers()))
     terminal.section("specialised to", _specialised(words))
     terminal.show()
-    terminal.facts([*bytes_moved(words, arch), ("bits", f"those of a result depend on {_bits(words)}")])
+    terminal.facts([*bytes_moved(words, arch), ("bits", f"those of a result depend on {bits(words)}")])
     cuts = cut_rows(request, words.prepared, arch)
     for number, own in enumerate(words.prepared.steps):
         folds = own.step.program.reduces
@@ -109,7 +109,7 @@ def bytes_moved(words: Words, arch: str) -> list[tuple[str, object]]:
     return found
 
 
-def _bits(words: Words) -> str:
+def bits(words: Words) -> str:
     """What the bits of a result depend on."""
     owned = all(own.step.program.reads_again for own in words.prepared.steps)
     return CUT if words.request.determinism == "portable" and not owned else BITS[words.request.determinism]

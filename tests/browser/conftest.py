@@ -12,9 +12,9 @@ import pytest
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """The browser of this process."""
+    """A browser for the tests of a file: while it runs, so does a loop of asyncio, which no other test may meet."""
     playwright = pytest.importorskip(
         "playwright.sync_api", reason="Playwright is not installed: pip install playwright"
     )
