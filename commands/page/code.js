@@ -5,12 +5,17 @@
   let pinned = null;
 
   /** The classes of a line that name its Python line and its node. */
-  const names = (line) => ["l", "n"].map((k) => [...line.classList].find((c) => c[0] === k && /^\d+$/.test(c.slice(1))));
+  const names = (line) =>
+    ["l", "n"].map((k) => [...line.classList].find((c) => c[0] === k && /^\d+$/.test(c.slice(1))));
 
   function light(line) {
     const [place, node] = line ? names(line) : [];
     const rules = [];
-    if (place) rules.push(`.code .${place}{background:var(--lit)}`, `.code details:not([open]):has(.${place})>summary{background:var(--lit)}`);
+    if (place)
+      rules.push(
+        `.code .${place}{background:var(--lit)}`,
+        `.code details:not([open]):has(.${place})>summary{background:var(--lit)}`,
+      );
     if (node) rules.push(`.code .${node}{background:var(--lit-strong)}`);
     style.textContent = rules.join("");
   }
@@ -65,8 +70,10 @@
     });
   }
 
-  const search = document.getElementById("search"), count = search.nextElementSibling;
-  let found = [], at = 0;
+  const search = document.getElementById("search"),
+    count = search.nextElementSibling;
+  let found = [],
+    at = 0;
 
   function find() {
     for (const mark of document.querySelectorAll(".code mark")) mark.replaceWith(mark.textContent);
@@ -98,7 +105,10 @@
   }
 
   let waits = 0;
-  search.addEventListener("input", () => { clearTimeout(waits); waits = setTimeout(find, 120); });
+  search.addEventListener("input", () => {
+    clearTimeout(waits);
+    waits = setTimeout(find, 120);
+  });
   search.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !found.length) return;
     at = (at + (event.shiftKey ? -1 : 1) + found.length) % found.length;
@@ -120,7 +130,10 @@
       line.classList.add("now");
       pinned = null;
       light(line);
-      if (reveals) { show(line); reveal(line); }
+      if (reveals) {
+        show(line);
+        reveal(line);
+      }
       return line;
     },
     python(part, line) {

@@ -1,16 +1,23 @@
 "use strict";
 // The drawings: what an element is, whose it is, and what the player's instruction touches.
 (() => {
-  const CELL = 10, SVG = "http://www.w3.org/2000/svg";
+  const CELL = 10,
+    SVG = "http://www.w3.org/2000/svg";
 
   /** A path around cells: runs of elements of one line are one box. */
   function boxes(elements, width) {
-    let path = "", start = -1, count = 0;
+    let path = "",
+      start = -1,
+      count = 0;
     const flush = () => {
-      if (count) path += `M${(start % width) * CELL} ${Math.floor(start / width) * CELL}h${count * CELL}v${CELL}h-${count * CELL}z`;
+      if (count)
+        path += `M${(start % width) * CELL} ${Math.floor(start / width) * CELL}h${count * CELL}v${CELL}h-${count * CELL}z`;
     };
     for (const e of elements) {
-      if (e === start + count && e % width) { count++; continue; }
+      if (e === start + count && e % width) {
+        count++;
+        continue;
+      }
       flush();
       start = e;
       count = 1;
@@ -21,7 +28,10 @@
 
   function place(shape, element) {
     const index = [];
-    for (const size of [...shape].reverse()) { index.unshift(element % size); element = Math.floor(element / size); }
+    for (const size of [...shape].reverse()) {
+      index.unshift(element % size);
+      element = Math.floor(element / size);
+    }
     return index.length ? `[${index.join(", ")}]` : "";
   }
 
@@ -31,7 +41,8 @@
       this.grid = grid;
       this.go = go;
       this.said = figure.querySelector(".said");
-      const picture = figure.querySelector(".picture"), h = Math.ceil(owned.elements / owned.width);
+      const picture = figure.querySelector(".picture"),
+        h = Math.ceil(owned.elements / owned.width);
       this.over = document.createElementNS(SVG, "svg");
       this.over.setAttribute("viewBox", `0 0 ${owned.width * CELL} ${h * CELL}`);
       this.over.setAttribute("preserveAspectRatio", "none");
@@ -52,7 +63,8 @@
     }
 
     at(event, picture) {
-      const box = picture.getBoundingClientRect(), { width, elements } = this.own;
+      const box = picture.getBoundingClientRect(),
+        { width, elements } = this.own;
       const x = Math.floor(((event.clientX - box.left) / box.width) * width);
       const y = Math.floor(((event.clientY - box.top) / box.height) * Math.ceil(elements / width));
       const e = y * width + Math.max(0, Math.min(width - 1, x));
@@ -65,17 +77,32 @@
       if (!step) return;
       event.preventDefault();
       const next = this.cursor + step;
-      if (next >= 0 && next < this.own.elements) this.point(this.cursor = next);
+      if (next >= 0 && next < this.own.elements) this.point((this.cursor = next));
     }
 
     point(e) {
       const { owner, shape, name, step, line, touches, verb } = this.own;
       const thread = e < 0 ? -1 : owner[e];
-      this.same.setAttribute("d", thread < 0 ? "" : boxes(this.elements((k) => owner[k] === thread), this.own.width));
-      if (e < 0) { this.said.textContent = ""; return; }
+      this.same.setAttribute(
+        "d",
+        thread < 0
+          ? ""
+          : boxes(
+              this.elements((k) => owner[k] === thread),
+              this.own.width,
+            ),
+      );
+      if (e < 0) {
+        this.said.textContent = "";
+        return;
+      }
       const element = `${name}${place(shape, e)}`;
-      if (thread < 0) { this.said.textContent = `${element}: no access`; return; }
-      const { per_cta } = this.grid, within = thread % per_cta;
+      if (thread < 0) {
+        this.said.textContent = `${element}: no access`;
+        return;
+      }
+      const { per_cta } = this.grid,
+        within = thread % per_cta;
       const who = `CTA ${Math.floor(thread / per_cta)}, warp ${within >> 5}, lane ${within & 31}`;
       const often = touches[e] > 1 ? `, ${touches[e]} accesses in all` : "";
       this.said.textContent = `${element}: first ${verb} by ${who} at instruction ${step[e] + 1}, PTX line ${line[e]}${often}`;
@@ -94,12 +121,24 @@
     /** Shows the state after instruction `i`, which touches the bytes of `hits` ([address, size] each). */
     show(i, hits, item) {
       const { step, owner, width, elements } = this.own;
-      this.veil.setAttribute("d", boxes(this.elements((e) => owner[e] < 0 || step[e] > i), width));
+      this.veil.setAttribute(
+        "d",
+        boxes(
+          this.elements((e) => owner[e] < 0 || step[e] > i),
+          width,
+        ),
+      );
       const found = new Set();
       for (const [address, size] of hits) {
         for (let e = Math.floor(address / item); e * item < address + size; e++) if (e < elements) found.add(e);
       }
-      this.hit.setAttribute("d", boxes([...found].sort((a, b) => a - b), width));
+      this.hit.setAttribute(
+        "d",
+        boxes(
+          [...found].sort((a, b) => a - b),
+          width,
+        ),
+      );
     }
   }
 

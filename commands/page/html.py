@@ -15,7 +15,7 @@ from . import drawing
 from .html_code import code
 from .model import Fact, Launched, Owned, Page, Part, Side, Table
 
-SCRIPTS = ("code.js", "drawing.js", "words.js", "lanes.js", "player.js")
+SCRIPTS = ("code.js", "drawing.js", "words.js", "lanes.js", "panel.js", "player.js")
 KEY = "A colour is a warp, a CTA or a cluster; colours repeat. The lanes of a warp go from pale to full."
 SECTIONS = (("plan", "Plan"), ("lanes", "Lanes"), ("code", "Code"), ("counts", "Counts"))
 

@@ -1,57 +1,32 @@
 "use strict";
 // The player: goes through the instructions of a launch, by buttons, keys, or a scrubber.
 (() => {
-  const WARP = 32, NEAR = 4, SPEEDS = [2, 6, 20];
+  const NEAR = 4;
   const { VERBS, has, many, make, lanesOf, splits, faults, sentence } = window.warpfold.words;
-  const { stretched, strip, legend, arcs, access, registers } = window.warpfold.lanes;
-  const SAYS = { active: "runs this", done: "has ended", waiting: "waits at a barrier", idle: "does not run this", none: "no thread" };
+  const { arcs, access, registers } = window.warpfold.lanes;
+  const SAYS = {
+    active: "runs this",
+    done: "has ended",
+    waiting: "waits at a barrier",
+    idle: "does not run this",
+    none: "no thread",
+  };
 
   class Player {
     constructor(root, { play, grid, owned }) {
       Object.assign(this, { root, data: play, part: root.dataset.part, at: 0, warp: 0, lane: 0, started: false });
       this.faults = play.steps.map((step) => faults(play, step));
       const figures = root.parentElement.querySelectorAll(".owned");
-      this.drawings = owned.map((own, k) => new window.warpfold.Drawing(figures[k], own, grid, (i, thread) => this.jump(i, thread, grid)));
-      this.build();
+      this.drawings = owned.map(
+        (own, k) => new window.warpfold.Drawing(figures[k], own, grid, (i, thread) => this.jump(i, thread, grid)),
+      );
+      Object.assign(this, window.warpfold.panel(this));
+      root.addEventListener("keydown", (event) => this.key(event));
       this.show();
     }
 
-    get last() { return this.data.steps.length - 1; }
-
-    build() {
-      const button = (textContent, onclick, more = {}) => make("button", { type: "button", textContent, onclick, ...more });
-      this.play = button("Play", () => this.toggle(), { className: "go" });
-      this.laneInput = make("input", { type: "number", min: 0, max: WARP - 1, value: 0, className: "lane", oninput: () => this.choose(this.warp, Math.max(0, Math.min(WARP - 1, +this.laneInput.value || 0))) });
-      this.speed = make("select", {}, ...SPEEDS.map((n) => new Option(`${n} a second`, n, n === SPEEDS[1], n === SPEEDS[1])));
-      const quiet = !this.faults.some((found) => found.length);
-      const controls = make("div", { className: "controls" },
-        this.play, button("Back", () => this.go(this.at - 1)), button("Next", () => this.go(this.at + 1), { className: "next" }),
-        button("Next event", () => this.nextEvent(), { className: "to-event", disabled: quiet, title: "a bank conflict, a divergent branch, or excess sectors" }),
-        make("label", {}, "Lane ", this.laneInput), make("label", {}, "Speed ", this.speed));
-      this.scrub = make("input", { type: "range", className: "scrub", min: 0, max: this.last, value: 0, oninput: () => this.go(+this.scrub.value) });
-      this.scrub.setAttribute("aria-label", "Instruction");
-      this.strip = strip(this.data, this.faults);
-      this.strip.addEventListener("pointerdown", (event) => this.drag(event));
-      this.now = make("p", { className: "now" });
-      this.tells = make("p", { className: "tells" });
-      this.tells.setAttribute("aria-live", "polite");
-      this.listing = make("ol", { className: "listing" });
-      this.from = make("p", { className: "from" });
-      this.arcs = stretched("arcs", "0 0 320 40");
-      this.rows = this.data.warps.map(([cta, warp], w) => this.buildWarp(cta, warp, w));
-      const warps = make("div", { className: "warps" }, make("div", { className: "warp" }, make("span"), this.arcs), ...this.rows.map((r) => r.row));
-      this.banks = make("div", { className: "banks" });
-      this.registers = make("div", { className: "wide", tabIndex: 0 });
-      this.root.append(controls, this.strip, this.scrub, legend(this.data, this.faults), this.now, this.tells, warps, this.banks, this.listing, this.from, this.registers);
-      this.root.addEventListener("keydown", (event) => this.key(event));
-    }
-
-    buildWarp(cta, warp, w) {
-      const cells = Array.from({ length: WARP }, (_, lane) => make("b", { onclick: () => this.choose(w, lane) }));
-      const text = this.data.ctas > 1 ? `CTA ${cta} warp ${warp}` : `warp ${warp}`;
-      const box = make("div", { className: "cells" }, ...cells);
-      box.style.setProperty("--own", `var(--k${w % 8})`);
-      return { row: make("div", { className: "warp" }, make("button", { type: "button", textContent: text, onclick: () => this.choose(w, this.lane) }), box), cells };
+    get last() {
+      return this.data.steps.length - 1;
     }
 
     choose(warp, lane) {
@@ -63,20 +38,11 @@
 
     /** To the instruction that touches an element first, and to the lane that does so, where it is shown. */
     jump(i, thread, { per_cta }) {
-      const warp = this.data.warps.findIndex(([cta, w]) => cta === Math.floor(thread / per_cta) && w === (thread % per_cta) >> 5);
+      const warp = this.data.warps.findIndex(
+        ([cta, w]) => cta === Math.floor(thread / per_cta) && w === (thread % per_cta) >> 5,
+      );
       if (warp >= 0) this.choose(warp, thread & 31);
       this.go(i);
-    }
-
-    drag(event) {
-      const move = (e) => {
-        const box = this.strip.getBoundingClientRect();
-        this.go(Math.floor(((e.clientX - box.left) / box.width) * this.data.steps.length));
-      };
-      move(event);
-      this.strip.setPointerCapture(event.pointerId);
-      this.strip.onpointermove = move;
-      this.strip.onpointerup = () => { this.strip.onpointermove = null; };
     }
 
     key(event) {
@@ -94,14 +60,18 @@
       clearInterval(this.timer);
       this.timer = null;
       this.play.textContent = plays ? "Pause" : "Play";
-      this.tells.setAttribute("aria-live", plays ? "off" : "polite");
+      this.tells.ariaLive = plays ? "off" : "polite";
       if (!plays) return;
       if (this.at >= this.last) this.go(0);
-      this.timer = setInterval(() => (this.at < this.last ? this.go(this.at + 1) : this.toggle()), 1000 / this.speed.value);
+      this.timer = setInterval(
+        () => (this.at < this.last ? this.go(this.at + 1) : this.toggle()),
+        1000 / this.speed.value,
+      );
     }
 
     nextEvent() {
-      const { steps, warps } = this.data, order = steps.map((_, k) => (this.at + 1 + k) % steps.length);
+      const { steps, warps } = this.data,
+        order = steps.map((_, k) => (this.at + 1 + k) % steps.length);
       const i = order.find((k) => this.faults[k].length);
       const access = (steps[i].a || []).find((a) => a[6] > a[7]);
       const warp = access ? access[0] : warps.findIndex((_, w) => splits(this.data, steps[i], w));
@@ -117,7 +87,10 @@
 
     /** What lanes wait, have ended and hold after instruction `at`: a replay from the begin. */
     replay() {
-      const { warps, steps } = this.data, waits = warps.map(() => 0), done = warps.map(() => 0), held = new Map();
+      const { warps, steps } = this.data,
+        waits = warps.map(() => 0),
+        done = warps.map(() => 0),
+        held = new Map();
       for (let i = 0; i <= this.at; i++) {
         const step = steps[i];
         warps.forEach((_, w) => {
@@ -130,7 +103,10 @@
     }
 
     show() {
-      const { data, at, warp, lane } = this, step = data.steps[at], [line, , kind] = data.code[step.c], state = this.replay();
+      const { data, at, warp, lane } = this,
+        step = data.steps[at],
+        [line, , kind] = data.code[step.c],
+        state = this.replay();
       this.scrub.value = at;
       this.strip.cursor.setAttribute("d", `M${at} 0h1v48h-1z`);
       const total = data.total > data.steps.length ? ` (of ${data.total.toLocaleString("en")} in all)` : "";
@@ -145,17 +121,27 @@
     }
 
     showWarp({ row, cells }, w, step, { waits, done }) {
-      const alive = this.data.warps[w][2], runs = lanesOf(this.data, step.l, w);
+      const alive = this.data.warps[w][2],
+        runs = lanesOf(this.data, step.l, w);
       row.setAttribute("aria-current", String(w === this.warp));
       cells.forEach((cell, lane) => {
-        const state = !has(alive, lane) ? "none" : has(runs, lane) ? "active" : has(done[w], lane) ? "done" : has(waits[w], lane) ? "waiting" : "idle";
+        const state = !has(alive, lane)
+          ? "none"
+          : has(runs, lane)
+            ? "active"
+            : has(done[w], lane)
+              ? "done"
+              : has(waits[w], lane)
+                ? "waiting"
+                : "idle";
         cell.className = state + (w === this.warp && lane === this.lane ? " chosen" : "");
         cell.title = `lane ${lane}: ${SAYS[state]}`;
       });
     }
 
     showDrawing(drawing, step) {
-      const { name, verb } = drawing.own, hits = [];
+      const { name, verb } = drawing.own,
+        hits = [];
       for (const [, array, how, size, , pool] of step.a || []) {
         if (this.data.arrays[array][0] !== name || VERBS[how] !== verb) continue;
         for (const address of this.data.pool[pool]) hits.push([address, size]);
@@ -168,14 +154,26 @@
       const at = this.started ? window.warpfold.follow(this.part, line, false) : window.warpfold.ptx(this.part, line);
       this.listing.replaceChildren();
       if (!at) return;
-      const lines = [...at.parentElement.children], k = lines.indexOf(at);
+      const lines = [...at.parentElement.children],
+        k = lines.indexOf(at);
       for (const own of lines.slice(Math.max(0, k - NEAR), k + NEAR + 1)) {
         const text = own.textContent.trim().replaceAll(/\s+/g, " ");
-        this.listing.append(make("li", { className: own === at ? "at" : "" }, make("span", { textContent: own.dataset.n }), text));
+        this.listing.append(
+          make("li", { className: own === at ? "at" : "" }, make("span", { textContent: own.dataset.n }), text),
+        );
       }
       const python = window.warpfold.python(this.part, at);
-      const from = python ? ["from ", make("code", { textContent: python.textContent.trim() }), `, line ${python.dataset.n}; `] : [];
-      this.from.replaceChildren(...from, make("a", { href: `#${this.part}`, textContent: "show it in all columns", onclick: () => window.warpfold.follow(this.part, line, true) }));
+      const from = python
+        ? ["from ", make("code", { textContent: python.textContent.trim() }), `, line ${python.dataset.n}; `]
+        : [];
+      this.from.replaceChildren(
+        ...from,
+        make("a", {
+          href: `#${this.part}`,
+          textContent: "show it in all columns",
+          onclick: () => window.warpfold.follow(this.part, line, true),
+        }),
+      );
     }
   }
 
@@ -185,7 +183,9 @@
     return new Response(stream).json();
   }
 
-  window.warpfold.players = Promise.all([...document.querySelectorAll(".player")].map(async (root) => {
-    return new Player(root, await unpacked(document.getElementById(`d-${root.dataset.play}`)));
-  }));
+  window.warpfold.players = Promise.all(
+    [...document.querySelectorAll(".player")].map(async (root) => {
+      return new Player(root, await unpacked(document.getElementById(`d-${root.dataset.play}`)));
+    }),
+  );
 })();

@@ -187,6 +187,32 @@ def test_a_page_prints(browser: Any) -> None:
     page.close()
 
 
+CONFLICT = """() => {
+  const data = { arrays: [["shared memory", 4]], warps: [[0, 0, -1]], masks: [[-1]], regs: [], code: [],
+    pool: [[...Array(32).keys()].map(k => 128 * (k % 4) + 4 * Math.floor(k / 4))] };
+  const step = { l: 0, a: [[0, 0, 0, 4, -1, 0, 4, 1]] }, box = document.createElement("div");
+  warpfold.lanes.access(box, data, step, 0);
+  const said = warpfold.words.sentence(data, step, 0, 0).map(p => p.textContent ?? p).join("");
+  return [warpfold.words.faults(data, step), said,
+    [...box.querySelectorAll(".over")].map(b => b.title)];
+}"""
+
+
+def test_a_bank_conflict_is_said_and_drawn(browser: Any) -> None:
+    """No kernel of the gallery has one: here four words of eight banks are read at once."""
+    page = browser.new_page()
+    page.goto(CASES[0].path.as_uri())
+    page.evaluate(READY)
+    faults, said, banks = page.evaluate(CONFLICT)
+    page.close()
+    assert faults == ["conflict"]
+    assert said.startswith(
+        "Of CTA 0, warp 0, 32 lanes read 4 bytes each of shared memory: 4 wavefronts, and 1 would do."
+    )
+    assert said.strip().endswith("Lanes meet at a bank: a bank conflict.")
+    assert banks == [f"bank {k}: 4 words" for k in range(8)]
+
+
 def test_4096_elements_are_under_3_mb_and_open_in_a_second(browser: Any, tmp_path: Any) -> None:
     path = tmp_path / "page.html"
     text = html(collect(request_of("softmax", shapes=("16x256",)), None, None))
