@@ -66,10 +66,10 @@ def clone(ops: Sequence[Any], mapping: dict[Any, Any], lanes: int = 0) -> None:
 
     ``lanes`` is as for ``clone_block``; 0 stands for the length of the longest fragment in ``mapping``.
     """
-    given = [width(v.type) for v in mapping.values()]
-    lanes = lanes or max(given)
     # what packs the yielded state is left out: the yield sees through it
     kept = [o for o in ops if o.name != "builtin.unrealized_conversion_cast" or len(o.operands) == 1]
+    given = [] if lanes == 1 else [width(v.type) for v in mapping.values()]
+    lanes = lanes or max(given)
     if lanes == 1:
         _clone_scalars(kept, mapping)
     else:
@@ -100,9 +100,9 @@ def _clone_scalars(ops: Sequence[Any], mapping: dict[Any, Any]) -> None:
     for op in ops:
         new = op.clone().operation
         operands = new.operands
-        for i, v in enumerate(op.operands):
-            if v in mapping:
-                operands[i] = mapping[v]
+        for i, v in enumerate(operands):
+            if (found := mapping.get(v)) is not None:
+                operands[i] = found
         mapping.update(zip(op.results, new.results, strict=True))
 
 

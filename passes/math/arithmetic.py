@@ -7,11 +7,12 @@ floating-point technique for extending the available precision", Numerische Math
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from ...compiler.ir.combine import width, with_shape
 from ...compiler.ir.dialect.base import element
-from ...compiler.ir.mlir import arith, ir, math
+from ...compiler.ir.mlir import arith, ir
 
 Pair = tuple[Any, Any]
 """A double word."""
@@ -96,7 +97,7 @@ class Builder:
         """c0 + x (c1 + x (c2 + ...)), each step one fused multiply-add."""
         value = self.number(coefficients[-1])
         for c in reversed(coefficients[:-1]):
-            value = math.fma(value, x, self.number(c))
+            value = fma(value, x, self.number(c))
         return value
 
     def nearest(self, x: Any, factor: Any) -> Pair:
@@ -106,7 +107,7 @@ class Builder:
         """
         magic = self.number(1.5 * 2.0**self.format.mantissa)  # adding it leaves the rounded integer in the low bits
         by = self.number(factor) if isinstance(factor, float) else factor
-        shifted = arith.addf(x, magic) if factor == 1.0 else math.fma(x, by, magic)
+        shifted = arith.addf(x, magic) if factor == 1.0 else fma(x, by, magic)
         return arith.subf(shifted, magic), arith.subi(self.bits(shifted), self.bits(magic))
 
     def sum_of(self, a: Any, b: Any) -> Pair:
@@ -123,12 +124,12 @@ class Builder:
     def product_of(self, a: Any, b: Any) -> Pair:
         """a b as a double word."""
         product = arith.mulf(a, b)
-        return product, math.fma(a, b, arith.negf(product))
+        return product, fma(a, b, arith.negf(product))
 
     def product(self, a: Pair, b: Pair) -> Pair:
         """The product of two double words, the second word of which has an error of a few of its ulps."""
         high, low = self.product_of(a[0], b[0])
-        return high, arith.addf(low, math.fma(a[0], b[1], arith.mulf(a[1], b[0])))
+        return high, arith.addf(low, fma(a[0], b[1], arith.mulf(a[1], b[0])))
 
     def constant_pair(self, value: tuple[float, float]) -> Pair:
         return self.number(value[0]), self.number(value[1])
@@ -136,6 +137,17 @@ class Builder:
 
 def intrinsic(t: Any, name: str, *operands: Any) -> Any:
     """A call of an LLVM intrinsic with a result of type ``t``."""
-    segments, none = (ir.DenseI32ArrayAttr.get(n) for n in ([len(operands), 0], []))
-    how = {"intrin": ir.StringAttr.get(name), "operandSegmentSizes": segments, "op_bundle_sizes": none}
-    return ir.Operation.create("llvm.call_intrinsic", [t], list(operands), how).result
+    how = _called(ir.Context.current, name, len(operands))
+    return ir.Operation.create("llvm.call_intrinsic", [t], operands, how).result
+
+
+@lru_cache(256)
+def _called(_: Any, name: str, count: int) -> dict[str, Any]:
+    """The attributes of a call of an intrinsic with so many operands, in a context."""
+    segments, none = (ir.DenseI32ArrayAttr.get(n) for n in ([count, 0], []))
+    return {"intrin": ir.StringAttr.get(name), "operandSegmentSizes": segments, "op_bundle_sizes": none}
+
+
+def fma(a: Any, b: Any, c: Any) -> Any:
+    """a b + c, rounded once: the instruction itself, since an op in between would take as long again."""
+    return intrinsic(a.type, "llvm.fma", a, b, c)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...compiler.ir.mlir import arith, math
-from .arithmetic import Builder
+from .arithmetic import Builder, fma
 from .exponential import exp
 
 _SMALL = 0.9
@@ -48,7 +48,7 @@ def erf(x: Any) -> Any:
     """The error function."""
     b = Builder(x.type)
     size = math.absf(x)
-    near = math.fma(size, b.horner(arith.mulf(size, size), _NEAR[b.format.bits]), size)
+    near = fma(size, b.horner(arith.mulf(size, size), _NEAR[b.format.bits]), size)
     bounded = arith.minimumf(size, b.number(_RANGE[b.format.bits]))
     rest = exp(b.horner(arith.subf(bounded, b.number(_CENTRE)), _FAR[b.format.bits]))
     far = arith.subf(b.number(1.0), rest)

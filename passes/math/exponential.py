@@ -20,7 +20,7 @@ from math import log as _log
 from typing import Any
 
 from ...compiler.ir.mlir import arith, ir, math
-from .arithmetic import Builder
+from .arithmetic import Builder, fma
 from .bounds import bounds
 
 _LOG2E = 1.4426950408889634
@@ -79,8 +79,8 @@ def _reduced(b: Builder, x: Any) -> tuple[Any, Any]:
     """n and r with x = n ln2 + r."""
     n_float, n = b.nearest(x, _LOG2E)
     high, low = _LN2[b.format.bits]
-    r = math.fma(n_float, b.number(-high), x)
-    return n, math.fma(n_float, b.number(-low), r)
+    r = fma(n_float, b.number(-high), x)
+    return n, fma(n_float, b.number(-low), r)
 
 
 def exp(x: Any) -> Any:
@@ -104,10 +104,10 @@ def _exp_far_below(b: Builder, x: Any) -> Any:
     shift = _SHIFT[b.format.bits]
     x = arith.maximumf(x, b.number(_EXP_RANGE[b.format.bits][0]))
     magic = b.number(1.5 * 2.0**b.format.mantissa + shift + b.format.bias)
-    shifted = math.fma(x, b.number(_LOG2E), magic)
+    shifted = fma(x, b.number(_LOG2E), magic)
     n_float = arith.subf(shifted, magic)
     high, low = _LN2[b.format.bits]
-    r = math.fma(n_float, b.number(-low), math.fma(n_float, b.number(-high), x))
+    r = fma(n_float, b.number(-low), fma(n_float, b.number(-high), x))
     power = b.value(arith.shli(b.bits(shifted), b.integer(b.format.mantissa)))
     return arith.mulf(arith.mulf(b.horner(r, _EXP[b.format.bits]), power), b.number(2.0**-shift))
 
@@ -124,7 +124,7 @@ def exp2(x: Any) -> Any:
     else:
         y, factor = x.owner.operands
         n_float, n = b.nearest(y, factor)
-        r = math.fma(y, factor, arith.negf(n_float))
+        r = fma(y, factor, arith.negf(n_float))
     return arith.mulf(b.horner(r, _exp2_terms(b)), b.power_of_two(n))
 
 
@@ -147,10 +147,10 @@ def expm1(x: Any) -> Any:
     b = Builder(x.type)
     n, r = _reduced(b, _clamped(b, x, _EXPM1_RANGE[b.format.bits]))
     series = b.horner(r, [1.0 / factorial(k + 2) for k in range(_TERMS[b.format.bits] - 1)])
-    q = math.fma(arith.mulf(r, r), series, r)
+    q = fma(arith.mulf(r, r), series, r)
     # of all terms half, since 2^n itself may be too great
     power = b.power_of_two(arith.subi(n, b.integer(1)))
-    halved = math.fma(power, q, arith.subf(power, b.number(0.5)))
+    halved = fma(power, q, arith.subf(power, b.number(0.5)))
     value = arith.addf(halved, halved)
     tiny = b.test(math.absf(x), "olt", 2.0 ** -(b.format.mantissa + 2))
     return b.pick(tiny, x, value)  # halving loses a bit of a subnormal, and the sign of zero
@@ -168,7 +168,7 @@ def sinh(x: Any) -> Any:
     b = Builder(x.type)
     size = math.absf(x)
     z = arith.mulf(size, size)
-    near = math.fma(arith.mulf(size, z), b.horner(z, _SINH[b.format.bits]), size)
+    near = fma(arith.mulf(size, z), b.horner(z, _SINH[b.format.bits]), size)
     half, inverse = _half(b, size)
     return b.with_sign(b.pick(b.test(size, "olt", 1.0), near, arith.subf(half, inverse)), x)
 
@@ -185,7 +185,7 @@ def tanh(x: Any) -> Any:
     b = Builder(x.type)
     size = math.absf(x)
     z = arith.mulf(size, size)
-    near = math.fma(arith.mulf(size, z), b.horner(z, _TANH[b.format.bits]), size)
+    near = fma(arith.mulf(size, z), b.horner(z, _TANH[b.format.bits]), size)
     bounded = arith.minimumf(size, b.number(_TANH_RANGE[b.format.bits]))
     above = arith.addf(exp(arith.addf(bounded, bounded)), b.number(1.0))
     far = arith.subf(b.number(1.0), arith.divf(b.number(2.0), above))

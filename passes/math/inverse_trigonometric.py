@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...compiler.ir.mlir import arith, math
-from .arithmetic import Builder, Pair, intrinsic
+from .arithmetic import Builder, Pair, fma, intrinsic
 
 _TAN = 0.41421356237309503
 """The tangent of pi/8."""
@@ -99,7 +99,7 @@ def _quotient(b: Builder, above: Pair, below: Pair) -> Pair:
     """above / below as a double word, except where it is so small that its remainder may underflow; 0 / 0 is 0."""
     divisor = b.pick(b.test(below[0], "oeq", 0.0), 1.0, below[0])
     q = arith.divf(above[0], divisor)
-    rest = arith.addf(math.fma(arith.negf(q), divisor, above[0]), math.fma(arith.negf(q), below[1], above[1]))
+    rest = arith.addf(fma(arith.negf(q), divisor, above[0]), fma(arith.negf(q), below[1], above[1]))
     tiny = b.test(math.absf(q), "olt", 2.0 ** -(b.format.mantissa // 2 + 4))
     return q, b.pick(tiny, 0.0, arith.divf(rest, divisor))
 

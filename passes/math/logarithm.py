@@ -9,8 +9,8 @@ from __future__ import annotations
 from math import isqrt
 from typing import Any
 
-from ...compiler.ir.mlir import arith, math
-from .arithmetic import Builder, Format, Pair
+from ...compiler.ir.mlir import arith
+from .arithmetic import Builder, Format, Pair, fma
 
 _LN2 = {32: (0.693359375, -2.12194440054690583e-4), 64: (0.6931471803691238, 1.9082149292705877e-10)}
 """ln2 cut in two so that every exponent times the first part is exact."""
@@ -62,9 +62,9 @@ def _parts(b: Builder, f: Any) -> tuple[Any, Any, Any]:
 def _joined(b: Builder, f: Any, e: Any, low: Any) -> Any:
     """log(1 + f) + e (ln2's first part) + low."""
     half, s, series = _parts(b, f)
-    correction = math.fma(s, series, low)
+    correction = fma(s, series, low)
     high = b.number(_LN2[b.format.bits][0])
-    return math.fma(e, high, arith.subf(f, arith.subf(half, correction)))
+    return fma(e, high, arith.subf(f, arith.subf(half, correction)))
 
 
 def log(x: Any) -> Any:
@@ -79,7 +79,7 @@ def log1p(x: Any) -> Any:
     b = Builder(x.type)
     u, lost = b.sum_of(b.number(1.0), x)
     f, e = split(b, u)
-    low = math.fma(e, b.number(_LN2[b.format.bits][1]), arith.divf(lost, u))
+    low = fma(e, b.number(_LN2[b.format.bits][1]), arith.divf(lost, u))
     value = _completed(b, u, _joined(b, f, e, low))
     return b.pick(b.test(x, "oeq", 0.0), x, value)
 
@@ -100,12 +100,12 @@ def log10(x: Any) -> Any:
     first, second = _LOG10_2[b.format.bits]
     scaled, rest = b.product(_double(b, f), b.constant_pair(_LOG10E[b.format.bits]))
     total, lost = b.ordered_sum(arith.mulf(e, b.number(first)), scaled)
-    return _completed(b, x, arith.addf(total, arith.addf(lost, math.fma(e, b.number(second), rest))))
+    return _completed(b, x, arith.addf(total, arith.addf(lost, fma(e, b.number(second), rest))))
 
 
 def _double(b: Builder, f: Any) -> Pair:
     """The logarithm of 1 + f as a double word."""
     half, s, series = _parts(b, f)
-    half_low = math.fma(arith.mulf(b.number(0.5), f), f, arith.negf(half))
+    half_low = fma(arith.mulf(b.number(0.5), f), f, arith.negf(half))
     high, low = b.ordered_sum(f, arith.negf(half))
-    return high, arith.addf(low, math.fma(s, series, arith.negf(half_low)))
+    return high, arith.addf(low, fma(s, series, arith.negf(half_low)))

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...compiler.ir.build import integer
 from ...compiler.ir.mlir import arith, ir, math, scf
-from .arithmetic import Builder, Pair
+from .arithmetic import Builder, Pair, fma
 from .exponential import exp2_of
 from .logarithm import LOG2E, split
 
@@ -32,8 +32,8 @@ def _log2(b: Builder, x: Any) -> Pair:
     f, e = split(b, x)
     below, below_low = b.ordered_sum(b.number(2.0), f)
     s = arith.divf(f, below)
-    left = math.fma(arith.negf(s), below, f)
-    s_low = arith.divf(math.fma(arith.negf(s), below_low, left), below)
+    left = fma(arith.negf(s), below, f)
+    s_low = arith.divf(fma(arith.negf(s), below_low, left), below)
     z = b.product((s, s_low), (s, s_low))
     series = b.horner(z[0], [2.0 / (2 * k + 5) for k in range(_TERMS[b.format.bits])])
     tail, tail_low = b.product(z, (series, b.number(0.0)))
@@ -52,7 +52,7 @@ def _exponential(b: Builder, y: Any, size: Any, logarithm: Pair) -> Any:
     infinite = b.test(size, "oeq", float("inf"))
     high = b.pick(infinite, float("inf"), b.pick(b.test(size, "oeq", 0.0), float("-inf"), logarithm[0]))
     product = arith.mulf(y, high)
-    low = math.fma(y, logarithm[1], math.fma(y, high, arith.negf(product)))
+    low = fma(y, logarithm[1], fma(y, high, arith.negf(product)))
     # beyond the range the second word may be NaN, and changes nothing
     inside = b.test(math.absf(product), "olt", _LARGE[b.format.bits])
     return exp2_of(b, product, b.pick(inside, low, 0.0))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...compiler.ir.mlir import arith, ir, math, scf
-from .arithmetic import Builder
+from .arithmetic import Builder, fma
 
 
 def remainder(x: Any, y: Any) -> Any:
@@ -33,7 +33,7 @@ def _step(b: Builder, left: Any, divisor: Any) -> Any:
     excess = arith.minsi(arith.maxsi(excess, b.integer(0)), b.integer(2 * b.format.bias))  # what two factors can be
     multiple = b.scaled(divisor, excess)
     quotient = math.trunc(arith.divf(left, multiple))
-    rest = math.fma(arith.negf(quotient), multiple, left)
+    rest = fma(arith.negf(quotient), multiple, left)
     return b.pick(b.test(rest, "olt", 0.0), arith.addf(rest, multiple), rest)  # a quotient that was rounded up
 
 

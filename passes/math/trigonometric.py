@@ -13,7 +13,7 @@ from typing import Any
 
 from ...compiler.ir.build import address
 from ...compiler.ir.mlir import arith, ir, llvm, math, scf
-from .arithmetic import Builder, Pair, intrinsic
+from .arithmetic import Builder, Pair, fma, intrinsic
 from .module_symbols import symbol_table, symbols
 
 _TWO_OVER_PI = 0.6366197723675814
@@ -64,7 +64,7 @@ def tan(x: Any) -> Any:
     above = [arith.select(odd, arith.negf(c), s) for s, c in zip(sine, cosine, strict=True)]
     below = [arith.select(odd, s, c) for s, c in zip(sine, cosine, strict=True)]
     q = arith.divf(above[0], below[0])
-    rest = arith.addf(math.fma(arith.negf(q), below[0], above[0]), math.fma(arith.negf(q), below[1], above[1]))
+    rest = arith.addf(fma(arith.negf(q), below[0], above[0]), fma(arith.negf(q), below[1], above[1]))
     value = arith.addf(q, arith.divf(rest, below[0]))
     itself = arith.subf(x, x)  # NaN for infinity, too
     value = b.pick(b.test(itself, "uno", itself), float("nan"), value)
@@ -110,7 +110,7 @@ def _sine(b: Builder, r: Pair, z: Any, half: Any) -> Pair:
     """The sine as a sum of two; ``z`` is the square of r, and ``half`` a half of it."""
     high, low = r
     cubic = arith.mulf(arith.mulf(high, z), b.horner(z, _SIN[b.format.bits]))
-    return high, arith.addf(cubic, math.fma(arith.negf(half), low, low))
+    return high, arith.addf(cubic, fma(arith.negf(half), low, low))
 
 
 def _cosine(b: Builder, r: Pair, z: Any, half: Any) -> Pair:
@@ -118,17 +118,17 @@ def _cosine(b: Builder, r: Pair, z: Any, half: Any) -> Pair:
     high, low = r
     one, lost = b.ordered_sum(b.number(1.0), arith.negf(half))
     tail = arith.mulf(arith.mulf(z, z), b.horner(z, _COS[b.format.bits]))
-    return one, arith.addf(lost, math.fma(arith.negf(high), low, tail))
+    return one, arith.addf(lost, fma(arith.negf(high), low, tail))
 
 
 def _subtracted(b: Builder, x: Any) -> tuple[Any, Any, Any]:
     """n and r for a small x."""
     first, second, third = _HALF_PI[b.format.bits]
     n_float, n = b.nearest(x, _TWO_OVER_PI)
-    left = math.fma(n_float, b.number(-first), x)
+    left = fma(n_float, b.number(-first), x)
     product, product_low = b.product_of(n_float, b.number(-second))
     high, low = b.sum_of(left, product)
-    return n, high, math.fma(n_float, b.number(-third), arith.addf(low, product_low))
+    return n, high, fma(n_float, b.number(-third), arith.addf(low, product_low))
 
 
 def _multiplied(b: Builder, x: Any) -> tuple[Any, Any, Any]:

@@ -9,6 +9,8 @@ made once. A move compiles to nothing: its register shares the variables of its 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,8 @@ from .program import Block, Item, Program
 
 TOGETHER = 8
 """So many variables without further use, of a block, are deleted at a time."""
+SOURCES = 4096
+"""The sources of blocks whose code is kept."""
 _SPECIAL_WIDTH = {"gridid": 64, "is_explicit_cluster": 1}
 
 
@@ -67,8 +71,10 @@ class BlockCompiler:
 
     def _made(self, source: str, what: str) -> Any:
         """The function that ``source`` defines; ``what`` is its name in tracebacks."""
-        exec(compile(source, f"<{self.program.kernel.name} {what}>", "exec"), self.namespace)
-        return self.namespace[what.split()[0]]
+        exec(_code(source), self.namespace)
+        made = self.namespace[what.split()[0]]
+        made.__code__ = made.__code__.replace(co_filename=f"<{self.program.kernel.name} {what}>")
+        return made
 
     def _body(self, block: Block) -> str:
         """Writes the ops of ``block``; returns the variable that says how the block ends, or "None"."""
@@ -260,6 +266,12 @@ class BlockCompiler:
                 out.append(f"del {', '.join(sorted(dying))}")
                 dying.clear()
         return out
+
+
+@lru_cache(SOURCES)
+def _code(source: str) -> CodeType:
+    """The code of a source: more than half of the blocks of kernels in tests are written like one before."""
+    return compile(source, "", "exec")
 
 
 def written(blocks: Iterable[Block]) -> dict[int, Reg]:
