@@ -18,11 +18,11 @@ from warpfold.compiler.target import WARP
 
 
 class Thread(NamedTuple):
-    """A thread of the grid: its CTA along x, its CTA along y, and its number in the CTA."""
+    """A thread of the grid: its CTA along x, its CTA along y, and its number in the CTA, or the numbers of several."""
 
     tile: int
     part: int
-    number: int
+    number: Any
 
     def at(self, plan: Plan, **sizes: int) -> dict[Any, int]:
         """How far the thread's first element is from the beginning of each axis, for the sizes of a launch."""
@@ -247,12 +247,12 @@ def check_padded(plan: Plan, run: Launch, rows: int, row: int, leads: list[int])
 
 def check_tiles(plan: Plan, tiles: int, results: int, n_kept: int) -> None:
     """Each of ``tiles`` CTAs has ``results`` results of its own, each owned once for every position."""
+    stride, threads = layout_of(plan).mode("turn", "kept").stride, np.arange(plan.threads)
     owned = [
         kept
-        for tile in range(tiles)
-        for thread in range(plan.threads)
-        for first in [Thread(tile, 0, thread).at(plan, results=results)["kept"]]
-        for kept in range(first, min((tile + 1) * results, n_kept), layout_of(plan).mode("turn", "kept").stride)
+        for tile in range(tiles)  # all threads at once: one by one they took most of the test's time
+        for first in np.broadcast_to(Thread(tile, 0, threads).at(plan, results=results)["kept"], threads.shape).tolist()
+        for kept in range(first, min((tile + 1) * results, n_kept), stride)
     ]
     assert np.array_equal(np.sort(owned), np.repeat(np.arange(n_kept), plan.positions))
 

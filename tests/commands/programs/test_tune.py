@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,13 @@ from warpfold.compiler.errors import error
 from warpfold.runtime.tuning.measure import Timing
 
 ROWS = ("softmax", "--shape", "96x64")
+TWO_STEPS = """
+import warpfold as wf
+
+@wf.program
+def twice(x):
+    return wf.softmax(wf.softmax(x, axis=0), axis=1)
+"""
 
 
 def call(*words: object, code: int = 0) -> Result:
@@ -66,9 +74,11 @@ def test_residencies_are_tried(costing: Any) -> None:
     }  # fmt: skip
 
 
-def test_each_step_is_searched(costing: Any) -> None:
+def test_each_step_is_searched(costing: Any, tmp_path: Path) -> None:
     costing(lambda _: 10.0)
-    text = call("softmax", "--shape", "1x4200000", "--dtype", "f64", "--seconds", 0.01).stdout
+    file = tmp_path / "own.py"
+    file.write_text(TWO_STEPS, encoding="utf-8")
+    text = call(f"{file}:twice", "--shape", "8x64", "--seconds", 0.01).stdout
     assert re.findall(r"^step \d of 2", text, re.MULTILINE) == ["step 1 of 2", "step 2 of 2"]
     assert text.count("none is faster than the planner's own") == 2
 

@@ -201,16 +201,16 @@ def test_a_call_written_like_the_latest_one_makes_no_key(gpu: Gpu, monkeypatch: 
             return fast_readers.READERS[kind]
 
     @wf.program
-    def joined(x: Any, *, by: Any) -> Any:
-        return x * by
+    def joined(x: Any, *, plus: Any = 0, by: Any) -> Any:
+        return x * by + plus
 
     monkeypatch.setattr(function, "READERS", Readers())
     for by in (2, 1000003, 1.0, True, 1):
         read.clear()
-        wanted = [joined(x, by=by) for _ in range(3)]
+        wanted = [joined(x, plus=0, by=by) for _ in range(3)]
         assert read
         read.clear()
-        _same(joined(x, by=by), wanted[0])
+        _same(joined(x, plus=0, by=by), wanted[0])
         assert not read
     recall.forget()
     joined(x, by=1)
