@@ -5,19 +5,22 @@ the last part: its results are the values of the state. ``Merged`` folds such st
 makes the results. All three are tensor programs as any other: states that lie along an axis are elements of a
 reduction over that axis, whose lift is the identity.
 
-A position among the elements depends on where the reduction was cut, so ``Partial`` takes the position of its first
-element. The number of all elements is no value of the state, since the caller knows it; ``Finished`` takes it.
+A position among the elements depends on where the reduction was cut. Where the combine only compares positions with
+each other and chooses one, as that of an extreme does, a state has positions in its own part, and ``Merged`` and
+``Finished`` take how many elements come before each state. Else ``Partial`` takes the position of its first element.
+The number of all elements is no value of the state, since the caller knows it; ``Finished`` takes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 from ..dtypes import DType
 from .fold import current_scope, fold, scope
+from .functions import where
 from .graph import KEPT, Expr, MonoidGraph, rewrite, walk
 from .library.monoids import MAX
 from .symbols import Sym
@@ -75,8 +78,20 @@ class Cut:
 
     @property
     def numbers(self) -> bool:
-        """Whether states depend on the positions of their elements."""
+        """Whether results depend on the positions of elements."""
         return self.traced().program.uses_index
+
+    @property
+    def chosen(self) -> list[int]:
+        """Which values of the state are positions in its own part."""
+        return _chosen_positions(self.traced().program.reduces[0])
+
+    @property
+    def lifted(self) -> bool:
+        """Whether other values depend on positions, so that the reduction of a part takes that of its first element."""
+        found, chosen = self.traced().program.reduces[0], self.chosen
+        others = tuple(a for i, a in enumerate(found.args) if i not in chosen)
+        return any(e.op == "iota" for e in walk(others))
 
 
 @lru_cache(maxsize=1024)
@@ -88,7 +103,7 @@ def _traced(cut: Cut) -> Traced:
 class Partial:
     """The program from elements to the values of the state.
 
-    It takes the arrays, and where states depend on positions, the number of elements before these.
+    It takes the arrays, and where the reduction is ``lifted``, the number of elements before these.
     """
 
     cut: Cut
@@ -99,15 +114,28 @@ class Partial:
 
     def __call__(self, *values: Value) -> tuple[Sym, ...]:
         cut = self.cut
-        xs, start = (values[:-1], values[-1]) if cut.numbers else (values, None)
+        xs, start = (values[:-1], values[-1]) if cut.lifted else (values, None)
         with scope(replace(current_scope(), wide=True)):
             leaves: list[Value] = []
             structure_of(cut.name, cut.function(*xs, **cut.given), leaves, cut.function)
         found = tuple(s.expr for leaf in leaves for s in split(leaf))
-        if start is not None:
-            found = rewrite(found, {e.digest: _later(e, start) for e in walk(found) if e.op == "iota"})
-        folds = [e for e in walk(found) if e.op == "reduce"]
-        return tuple(Sym(Expr("result", (e,), a.dtype, KEPT, i)) for e in folds for i, a in enumerate(e.args))
+        return tuple(s for e in walk(found) if e.op == "reduce" for s in _state_from(e, start))
+
+
+def _state_from(fold_: Expr, start: Value | None) -> list[Sym]:
+    """The values of the state of a fold whose first element has the position ``start``, None for 0."""
+    if start is None:
+        return [Sym(e) for e in _states(fold_)]
+    graph, chosen = _graph(fold_), _chosen_positions(fold_)
+    others = tuple(a for i, a in enumerate(fold_.args) if i not in chosen)
+    later = {e.digest: _later(e, start) for e in walk(others) if e.op == "iota"}
+    args = tuple(a if i in chosen else rewrite((a,), later)[0] for i, a in enumerate(fold_.args))
+    return [Sym(e) for e in _states(Expr("reduce", args, fold_.dtype, fold_.space, graph, fold_.where))]
+
+
+def _graph(fold_: Expr) -> MonoidGraph:
+    assert isinstance(fold_.value, MonoidGraph)
+    return fold_.value
 
 
 def _later(number: Expr, start: Value) -> Expr:
@@ -115,9 +143,34 @@ def _later(number: Expr, start: Value) -> Expr:
     return (Sym(number) + cast(split(start)[0], number.dtype)).expr
 
 
+def _chosen_positions(fold_: Expr) -> list[int]:
+    """Which operands of a fold are positions, of which its combine chooses one and computes nothing else."""
+    combine, n = _graph(fold_).combine, len(fold_.args)
+    return [k for k, arg in enumerate(fold_.args) if arg.op == "iota" and _chooses(combine, k, n)]
+
+
+def _chooses(combine: tuple[Expr, ...], k: int, n: int) -> bool:
+    """Whether value k of a state of n is one of both operands' values k, which nothing but comparisons looks at."""
+    positions: set[str] = set()
+    for e in walk(combine):
+        among = [a.digest in positions for a in e.args]
+        own = e.op == "param" and e.value in (k, n + k)
+        if own or (e.op == "where" and not among[0] and all(among[1:])):
+            positions.add(e.digest)
+        elif any(among) and not (e.op in _COMPARISONS and all(among)):
+            return False
+    return all((e.digest in positions) == (i == k) for i, e in enumerate(combine))
+
+
+_COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+
+
 @dataclass(frozen=True)
 class Merged:
-    """The program from states along the reduced axis, in order, to one state."""
+    """The program from states along the reduced axis, in order, to one state.
+
+    It takes the values of the states, and where any is a chosen position, how many elements come before each state.
+    """
 
     cut: Cut
 
@@ -126,13 +179,15 @@ class Merged:
         return f"{self.cut.name}_merged"
 
     def __call__(self, *values: Value) -> tuple[Sym, ...]:
-        whole = _folded(self.cut.monoid, values)
-        return tuple(Sym(e) for e in _states(whole))
+        return tuple(Sym(e) for e in _states(_folded(self.cut, values)))
 
 
 @dataclass(frozen=True)
 class Finished:
-    """The program from states along the reduced axis, in order, and the number of all elements, to the results."""
+    """The program from states along the reduced axis, in order, to the results.
+
+    It takes what ``Merged`` takes, and the number of all elements.
+    """
 
     cut: Cut
 
@@ -144,9 +199,7 @@ class Finished:
         *states, count = values
         found = self.cut.traced()
         (fold_of_elements,) = found.program.reduces
-        swapped = dict(
-            zip(map(_digest, _states(fold_of_elements)), _states(_folded(self.cut.monoid, states)), strict=True)
-        )
+        swapped = dict(zip(map(_digest, _states(fold_of_elements)), _states(_folded(self.cut, states)), strict=True))
         for e in walk(found.program.outputs):
             if e.op == "count":
                 swapped[e.digest] = split(cast(fold(MAX, count), e.dtype))[0].expr  # it is the same beside every state
@@ -159,9 +212,14 @@ def _parts(found: Traced) -> int:
     return len(found.program.outputs) - len(found.checks)
 
 
-def _folded(graph: MonoidGraph, states: Any) -> Expr:
-    own = tuple(s.expr for v in states for s in split(v))
-    return Expr("reduce", own, own[0].dtype, KEPT, graph)
+def _folded(cut: Cut, values: Sequence[Value]) -> Expr:
+    """The fold of states, whose positions are made those of the whole."""
+    graph, chosen = cut.monoid, cut.chosen
+    own = [split(v)[0] for v in (values[:-1] if chosen else values)]
+    for k in chosen:
+        found, before = own[k], cast(values[-1], own[k].dtype)
+        own[k] = where(found == graph.identity[k], found, found + before)  # of no elements the identity remains
+    return Expr("reduce", tuple(s.expr for s in own), own[0].dtype, KEPT, graph)
 
 
 def _states(reduce: Expr) -> list[Expr]:

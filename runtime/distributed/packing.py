@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
 import torch
+
+from ...compiler.program.states import Cut
 
 ALIGN = 16
 """Each value begins at a multiple of so many bytes, so that kernels read it by wide accesses."""
@@ -25,19 +26,16 @@ class Packing:
     types: tuple[torch.dtype, ...]
 
     @classmethod
-    def of(cls, values: Sequence[torch.Tensor]) -> Packing:
-        """That of these values."""
-        return cls(tuple(values[0].shape), tuple(v.dtype for v in values))
+    def of(cls, cut: Cut, shape: tuple[int, ...]) -> Packing:
+        """That of the state of a reduction whose results have this shape."""
+        return cls(shape, tuple(getattr(torch, t.numpy_name) for t in cut.monoid.state))
 
     def _sizes(self) -> list[int]:
         return [-(-prod(self.shape) * t.itemsize // ALIGN) * ALIGN for t in self.types]
 
-    def packed(self, values: Sequence[torch.Tensor]) -> torch.Tensor:
-        """One row of bytes."""
-        row = values[0].new_empty(sum(self._sizes()), dtype=torch.uint8)
-        for place, v in zip(self.unpacked(row), values, strict=True):
-            place.copy_(v)
-        return row
+    def row(self, like: torch.Tensor, *count: int) -> torch.Tensor:
+        """Memory for the bytes of one state, or of ``count``, on the device of ``like``."""
+        return like.new_empty((*count, sum(self._sizes())), dtype=torch.uint8)
 
     def unpacked(self, rows: torch.Tensor) -> list[torch.Tensor]:
         """The values in rows of bytes, along whatever leading axes there are; no copy is made."""

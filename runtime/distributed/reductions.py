@@ -14,10 +14,13 @@ from ..api import Axis
 from ..api import reduce as reduce_array
 from ..arrays.torch_compile import opaque
 from ..calls.operands import Operands
-from ..states.calls import cut_of, number_beside, partial, programs_of
+from ..states.calls import cut_of, finished, how_of, partial_of
 from ..states.state import State
 from .group import MOST_DIMS, Ranks, Shard
 from .packing import Packing
+
+OPTIONS = {"determinism": "run", "device": "auto", "plan": ""}
+"""The options of ``wf.reduce`` that this one has, too, with their defaults; other keywords are parameters."""
 
 
 @opaque
@@ -62,7 +65,7 @@ def reduce(
         return reduce_array(*xs, what=what, axis=axes, keepdims=keepdims, where=where, nan=nan, **how)
     if rank > MOST_DIMS:
         raise error("WF174", problem=f"shards have {rank} axes: expected at most {MOST_DIMS}", where=caller())
-    params = {name: value for name, value in how.items() if name not in ("determinism", "device", "plan")}
+    params = {name: value for name, value in how.items() if name not in OPTIONS}
     cut = cut_of(what, arrays.types, params, masked=where is not None and where is not True, nan=nan)
     if cut_axis != axes[0] and (cut.numbers or not cut.monoid.commutative):
         problem = f"shards lie along axis {cut_axis}, and {cut.name} takes elements in the order of axis {axes[0]}"
@@ -71,30 +74,21 @@ def reduce(
     extents = ranks.extents(shard, xs[0]) if check else [arrays.shape[cut_axis]] * ranks.count
     others = int(np.prod([arrays.shape[a] for a in axes if a != cut_axis], dtype=object))
     counts = [n * others for n in extents]
-    start = sum(counts[: ranks.own])
-    some = [r for r, n in enumerate(counts) if n] or [0]
-    if ranks.own in some:
-        state = partial(*xs, what=what, axis=axes, where=where, nan=nan, start=start, **how)
-    else:
-        state = _empty(cut, arrays, axes, xs[0])
-    travelled = _gathered(ranks, state) if scatter is None else _scattered(ranks, state, scatter)
+    some = [r for r, n in enumerate(counts) if n] or list(range(ranks.count))
+    packing = Packing.of(cut, tuple(n for a, n in enumerate(arrays.shape) if a not in axes))
+    row = packing.row(xs[0])
+    options = how_of(**{name: how.get(name, default) for name, default in OPTIONS.items()})
+    state = State(tuple(packing.unpacked(row)), 0, 0, rank, axes, cut, options)
+    if ranks.own in some:  # else no rank reads what is there
+        before = sum(counts[: ranks.own])
+        state = partial_of(xs, cut, arrays.shape, axes, where, nan, before, options, out=state.values)
+    travelled = packing.unpacked(ranks.gathered(row)) if scatter is None else _scattered(ranks, state, scatter)
     values = [v if len(some) == ranks.count else v[some] for v in travelled]
-    return _finished(state, values, sum(counts), keepdims=keepdims)
-
-
-def _empty(cut: Any, arrays: Operands, axes: tuple[int, ...], like: torch.Tensor) -> State:
-    """The state of a rank without elements, which no other rank reads."""
-    from ..arrays.conversion import allocate
-
-    shape = tuple(n for a, n in enumerate(arrays.shape) if a not in axes)
-    values = tuple(allocate(like, shape, t)[1]() for t in cut.monoid.state)
-    return State(values, 0, 0, len(arrays.shape), axes, cut)
-
-
-def _gathered(ranks: Ranks, state: State) -> list[torch.Tensor]:
-    """The values of the states of all ranks, along a new first axis."""
-    packing = Packing.of(state.values)
-    return packing.unpacked(ranks.gathered(packing.packed(state.values)))
+    if keepdims:
+        rest = iter(values[0].shape[1:])
+        kept = [1 if a in axes else next(rest) for a in range(rank)]
+        values = [v.reshape((v.shape[0], *kept)) for v in values]
+    return finished(state, values, [sum(counts[:r]) for r in some], sum(counts))
 
 
 def _scattered(ranks: Ranks, state: State, axis: int) -> list[torch.Tensor]:
@@ -103,17 +97,9 @@ def _scattered(ranks: Ranks, state: State, axis: int) -> list[torch.Tensor]:
     if state.shape[at] % ranks.count:
         raise error("WF172", axis=axis, extent=state.shape[at], count=ranks.count, where=caller())
     parts = [v.chunk(ranks.count, at) for v in state.values]
-    packing = Packing.of([p[0] for p in parts])
-    rows = torch.stack([packing.packed([p[r] for p in parts]) for r in range(ranks.count)])
+    packing = Packing.of(state.cut, tuple(parts[0][0].shape))
+    rows = packing.row(parts[0][0], ranks.count)
+    for r in range(ranks.count):
+        for place, p in zip(packing.unpacked(rows[r]), parts, strict=True):
+            place.copy_(p[r])
     return packing.unpacked(ranks.exchanged(rows))
-
-
-def _finished(state: State, values: list[torch.Tensor], count: int, *, keepdims: bool) -> Any:
-    """The results of states along the first axis."""
-    if keepdims:
-        rest = iter(values[0].shape[1:])
-        shape = [1 if a in state.axes else next(rest) for a in range(state.rank)]
-        values = [v.reshape((v.shape[0], *shape)) for v in values]
-    return reduce_array(
-        *values, number_beside(values[0], count), what=programs_of(state.cut)[2], axis=0, **state.options
-    )

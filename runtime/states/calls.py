@@ -67,7 +67,7 @@ def partial(
     arrays = Operands.of(xs, device, None)
     masked = where is not None and where is not True
     cut = cut_of(what, tuple(arrays.types), params, masked=masked, nan=nan)
-    return _partial(xs, cut, arrays.shape, axis, where, nan, start, how_of(determinism, device, plan))
+    return partial_of(xs, cut, arrays.shape, axis, where, nan, start, how_of(determinism, device, plan))
 
 
 def cut_of(
@@ -100,16 +100,17 @@ def how_of(determinism: str, device: str, plan: str) -> tuple[tuple[str, str], .
     return (("determinism", determinism), ("device", device), ("plan", plan))
 
 
-def _partial(
+def partial_of(
     xs: Sequence[Any], cut: Cut, shape: tuple[int, ...], axis: Axis, where: Any, nan: str, start: Any,
-    how: tuple[tuple[str, str], ...],
+    how: tuple[tuple[str, str], ...], out: tuple[Any, ...] | None = None,
 ) -> State:  # fmt: skip
+    """The state of ``xs``, whose shape is ``shape``; its values are written to ``out`` if that is given."""
     axes = normalize_axes(axis, len(shape))
     before = _elements_before(start)
     count = int(np.prod([shape[a] for a in axes], dtype=object))
-    taken = (*xs, number_beside(xs[0], before)) if cut.numbers else tuple(xs)
+    taken = (*xs, numbers_beside(xs[0], (before,), ())) if cut.lifted else tuple(xs)
     options: dict[str, Any] = dict(how)
-    values = reduce(*taken, what=programs_of(cut)[0], axis=axes, where=where, nan=nan, **options)
+    values = reduce(*taken, what=programs_of(cut)[0], axis=axes, where=where, nan=nan, out=out, **options)
     return State(tuple(values), count, before, len(shape), axes, cut, how)
 
 
@@ -141,7 +142,9 @@ def merge(*states: State) -> State:
     if len(states) == 1:
         return first
     values = [_stacked(parts) for parts in zip(*(s.values for s in states), strict=True)]
-    merged = reduce(*values, what=programs_of(first.cut)[1], axis=0, **first.options)
+    befores = [s.start - first.start for s in states]
+    taken = (*values, *starts(first.cut, values[0], befores))
+    merged = reduce(*taken, what=programs_of(first.cut)[1], axis=0, **first.options)
     count = sum(s.count for s in states)
     return State(tuple(merged), count, first.start, first.rank, first.axes, first.cut, first.how)
 
@@ -194,9 +197,7 @@ def finish(state: State, what: Any = None, *, keepdims: bool = False) -> Any:
         rest = iter(shape)
         shape = tuple(1 if a in state.axes else next(rest) for a in range(state.rank))
     values = [_array(v).reshape((1, *shape)) for v in state.values]
-    return reduce(
-        *values, number_beside(state.values[0], state.count), what=programs_of(state.cut)[2], axis=0, **state.options
-    )
+    return finished(state, values, [state.start], state.count)
 
 
 @opaque
@@ -221,7 +222,7 @@ def following(state: State, more: Sequence[Any], where: Any = None) -> State:
     if own != cut.arrays or masked != cut.masked:
         expected, found = _types(cut.arrays, cut.masked), _types((*arrays.types, *[None] * masked), masked)
         raise error("WF159", number=1, what="arrays of", expected=expected, found=found, where=caller())
-    return _partial(more, cut, arrays.shape, state.axes, where, cut.nan, state.stop, state.how)
+    return partial_of(more, cut, arrays.shape, state.axes, where, cut.nan, state.stop, state.how)
 
 
 def _types(types: Sequence[Any], masked: bool) -> str:
@@ -254,26 +255,34 @@ def reduce_stream(chunks: Iterable[Any], what: Any, *, axis: Axis = None, **how:
     return finish(state, keepdims=keepdims)
 
 
-def number_beside(like: Any, value: int) -> Any:
-    """A number of elements as an input beside ``like``: on a GPU it lies in its memory, and is kept for later calls."""
-    v = view(like)
+def finished(state: State, values: Sequence[Any], befores: Sequence[int], count: int) -> Any:
+    """The results of states along a first axis, which so many elements come before, of ``count`` elements in all."""
+    taken = (*values, *starts(state.cut, values[0], befores), numbers_beside(values[0], (count,), ()))
+    return reduce(*taken, what=programs_of(state.cut)[2], axis=0, **state.options)
+
+
+def starts(cut: Cut, like: Any, befores: Sequence[int]) -> tuple[Any, ...]:
+    """The number of elements before each state along the first axis of ``like``, where a program takes it."""
+    shape = (len(befores), *(1 for _ in like.shape[1:]))
+    return (numbers_beside(like, tuple(befores), shape),) if cut.chosen else ()
+
+
+def numbers_beside(like: Any, numbers: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+    """Numbers of elements as an input beside ``like``: on a GPU they lie in its memory, and are kept for later."""
+    v, made = view(like), np.array(numbers, np.int64).reshape(shape)
     if v.device.kind == "cpu":
-        return np.int64(value)
-    return _on_device(type(like).__module__.partition(".")[0], v.device, value, like)
-
-
-_KEPT: OrderedDict[tuple[str, Any, int], Any] = OrderedDict()
-_MOST_KEPT = 256
-
-
-def _on_device(library: str, device: Any, value: int, like: Any) -> Any:
-    key = library, device, value
+        return made[()]
+    key = type(like).__module__.partition(".")[0], v.device, numbers, shape
     found = _KEPT.get(key)
     if found is None:
-        found = _KEPT[key] = from_numpy(like, np.asarray(value, np.int64))
+        found = _KEPT[key] = from_numpy(like, made)
         if len(_KEPT) > _MOST_KEPT:
             _KEPT.popitem(last=False)
     return found
+
+
+_KEPT: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
+_MOST_KEPT = 256
 
 
 def _array(value: Any) -> Any:

@@ -70,6 +70,26 @@ def test_states_that_do_not_commute_keep_their_order() -> None:
     assert not np.allclose(swapped[1], wanted[1])
 
 
+def ramp(x: Any) -> Any:
+    """Of one fold the positions are computed with, of the other they are chosen among."""
+    return ramp2(x), wf.fold(wf.ARGMAX, x, wf.index())
+
+
+def test_positions_are_those_in_the_whole_array() -> None:
+    x = np.random.default_rng(6).standard_normal((3, 30))
+    state = wf.update(wf.partial(x[:, :11], ramp, axis=1, **HOW), x[:, 11:])
+    (total, (greatest, place)) = wf.finish(state)
+    np.testing.assert_allclose(total, (x * np.arange(30)).sum(1), rtol=1e-12)
+    np.testing.assert_array_equal(place, x.argmax(1))
+    np.testing.assert_array_equal(greatest, x.max(1))
+    nothing = wf.partial(x[:, :0], ramp2, axis=1, **HOW)
+    np.testing.assert_allclose(wf.finish(wf.update(nothing, x)), total, rtol=1e-12)
+
+
+def ramp2(x: Any) -> Any:
+    return wf.fold(wf.SUM, x * wf.cast(wf.index(), "f64"))
+
+
 def test_masks_and_nan_are_left_out() -> None:
     x = np.random.default_rng(2).standard_normal((4, 50))
     mask = x > 0
