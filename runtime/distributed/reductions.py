@@ -14,7 +14,8 @@ from ..api import Axis
 from ..api import reduce as reduce_array
 from ..arrays.torch_compile import opaque
 from ..calls.operands import Operands
-from ..states.calls import cut_of, finished, how_of, partial_of
+from ..states.folds import finished
+from ..states.parts import cut_of, how_of, partial_of
 from ..states.state import State
 from .group import MOST_DIMS, Ranks, Shard
 from .packing import Packing

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import sys
-from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from operator import index
 from typing import Any
 
-import numpy as np
-
-from ...compiler.dtypes import BOOL, DType
 from ...compiler.errors import error
 from ...compiler.program.closures import captured
 from ...compiler.program.frames import caller, outermost
 from ...compiler.program.spelling import irreducible
-from ...compiler.program.states import Cut, Finished, Merged, Partial
-from ...compiler.program.tracing import Nan
-from ...compiler.space.geometry import normalize_axes
+from ...compiler.program.states import Cut
 from ..api import Axis, reduce
-from ..arrays.conversion import from_numpy, to_numpy, view
 from ..arrays.torch_compile import opaque
 from ..calls.operands import Operands
 from ..options import check_options
-from ..resolve import Params, What, function_of, given, hashable, params_of
+from ..resolve import function_of
+from .folds import as_array, finished, stacked, starts
+from .parts import cut_of, how_of, partial_of, programs_of
 from .state import State
 
 
@@ -70,61 +62,6 @@ def partial(
     return partial_of(xs, cut, arrays.shape, axis, where, nan, start, how_of(determinism, device, plan))
 
 
-def cut_of(
-    what: Any, types: Sequence[DType], params: Mapping[str, Any], *, masked: bool = False, nan: str = "propagate"
-) -> Cut:
-    """The reduction ``what`` of arrays of these element types, as one that may be cut."""
-    if not hashable(what):
-        raise irreducible(what)
-    leaves_out: Nan = "ignore" if nan == "ignore" else "propagate"
-    return _cut(what, tuple(types), params_of(what, params), masked, leaves_out, captured(what))
-
-
-@lru_cache(maxsize=1024)
-def _cut(
-    what: What, types: tuple[DType, ...], params: Params, masked: bool, nan: Nan, outside: tuple[object, ...]
-) -> Cut:
-    function = function_of(what)
-    own = tuple((name, value, repr(value)) for name, value in given(function, params, len(types)).items())
-    return Cut(function, (*types, *([BOOL] if masked else [])), own, masked, nan, outside)
-
-
-@lru_cache(maxsize=1024)
-def programs_of(cut: Cut) -> tuple[Partial, Merged, Finished]:
-    """The three programs of a reduction that may be cut, always the same ones, so that calls are seen to be alike."""
-    return Partial(cut), Merged(cut), Finished(cut)
-
-
-def how_of(determinism: str, device: str, plan: str) -> tuple[tuple[str, str], ...]:
-    """The options of calls that states keep."""
-    return (("determinism", determinism), ("device", device), ("plan", plan))
-
-
-def partial_of(
-    xs: Sequence[Any], cut: Cut, shape: tuple[int, ...], axis: Axis, where: Any, nan: str, start: Any,
-    how: tuple[tuple[str, str], ...], out: tuple[Any, ...] | None = None,
-) -> State:  # fmt: skip
-    """The state of ``xs``, whose shape is ``shape``; its values are written to ``out`` if that is given."""
-    axes = normalize_axes(axis, len(shape))
-    before = _elements_before(start)
-    count = int(np.prod([shape[a] for a in axes], dtype=object))
-    taken = (*xs, numbers_beside(xs[0], (before,), ())) if cut.lifted else tuple(xs)
-    options: dict[str, Any] = dict(how)
-    values = reduce(*taken, what=programs_of(cut)[0], axis=axes, where=where, nan=nan, out=out, **options)
-    return State(tuple(values), count, before, len(shape), axes, cut, how)
-
-
-def _elements_before(start: Any) -> int:
-    """``start`` as a number of elements."""
-    try:
-        found = index(start)
-    except TypeError:
-        found = -1
-    if not 0 <= found < 2**63:
-        raise error("WF157", start=repr(start))
-    return found
-
-
 @opaque
 @outermost
 def merge(*states: State) -> State:
@@ -141,7 +78,7 @@ def merge(*states: State) -> State:
     first = states[0]
     if len(states) == 1:
         return first
-    values = [_stacked(parts) for parts in zip(*(s.values for s in states), strict=True)]
+    values = [stacked(parts) for parts in zip(*(s.values for s in states), strict=True)]
     befores = [s.start - first.start for s in states]
     taken = (*values, *starts(first.cut, values[0], befores))
     merged = reduce(*taken, what=programs_of(first.cut)[1], axis=0, **first.options)
@@ -196,7 +133,7 @@ def finish(state: State, what: Any = None, *, keepdims: bool = False) -> Any:
     if keepdims:
         rest = iter(shape)
         shape = tuple(1 if a in state.axes else next(rest) for a in range(state.rank))
-    values = [_array(v).reshape((1, *shape)) for v in state.values]
+    values = [as_array(v).reshape((1, *shape)) for v in state.values]
     return finished(state, values, [state.start], state.count)
 
 
@@ -253,52 +190,3 @@ def reduce_stream(chunks: Iterable[Any], what: Any, *, axis: Axis = None, **how:
     if state is None:
         raise error("WF162", where=caller())
     return finish(state, keepdims=keepdims)
-
-
-def finished(state: State, values: Sequence[Any], befores: Sequence[int], count: int) -> Any:
-    """The results of states along a first axis, which so many elements come before, of ``count`` elements in all."""
-    taken = (*values, *starts(state.cut, values[0], befores), numbers_beside(values[0], (count,), ()))
-    return reduce(*taken, what=programs_of(state.cut)[2], axis=0, **state.options)
-
-
-def starts(cut: Cut, like: Any, befores: Sequence[int]) -> tuple[Any, ...]:
-    """The number of elements before each state along the first axis of ``like``, where a program takes it."""
-    shape = (len(befores), *(1 for _ in like.shape[1:]))
-    return (numbers_beside(like, tuple(befores), shape),) if cut.chosen else ()
-
-
-def numbers_beside(like: Any, numbers: tuple[int, ...], shape: tuple[int, ...]) -> Any:
-    """Numbers of elements as an input beside ``like``: on a GPU they lie in its memory, and are kept for later."""
-    v, made = view(like), np.array(numbers, np.int64).reshape(shape)
-    if v.device.kind == "cpu":
-        return made[()]
-    key = type(like).__module__.partition(".")[0], v.device, numbers, shape
-    found = _KEPT.get(key)
-    if found is None:
-        found = _KEPT[key] = from_numpy(like, made)
-        if len(_KEPT) > _MOST_KEPT:
-            _KEPT.popitem(last=False)
-    return found
-
-
-_KEPT: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
-_MOST_KEPT = 256
-
-
-def _array(value: Any) -> Any:
-    """A value of a state as an array; results of rank 0 are NumPy's scalars."""
-    return np.asarray(value) if isinstance(value, np.generic) else value
-
-
-def _stacked(parts: Sequence[Any]) -> Any:
-    """Arrays of one shape as one, along a new first axis, in the library and on the device of the last."""
-    last = parts[-1]
-    place = _place(last)
-    own = [_array(p if _place(p) == place else from_numpy(last, to_numpy(p))) for p in parts]
-    return sys.modules[place[0]].stack(own)
-
-
-def _place(value: Any) -> tuple[str, Any]:
-    """The library that stacks arrays like ``value``, and the device."""
-    library = type(value).__module__.partition(".")[0]
-    return "jax.numpy" if library.startswith("jax") else library, view(value).device

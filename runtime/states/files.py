@@ -20,7 +20,7 @@ from ...compiler.program.dtype_names import dtype
 from ...compiler.program.frames import caller, outermost
 from ..arrays.conversion import to_numpy
 from ..arrays.torch_compile import opaque
-from .calls import cut_of, how_of
+from .parts import cut_of, how_of
 from .state import State
 
 FORMAT = "warpfold state 1"
