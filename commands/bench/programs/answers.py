@@ -140,7 +140,8 @@ def _cumsum(case: ProgramCase, x: Any) -> list[Answer]:
 def _recurrence(case: ProgramCase, x: Any, z: Any) -> list[Answer]:
     """By doubling: an element has those of so many before it, and then of twice as many."""
     b = x.double().movedim(case.axis, -1).clone()
-    a = b.new_full((), FALLING).where(z.movedim(case.axis, -1) <= 0, RISING)
+    rising, falling = (x.new_full((), factor).double() for factor in (RISING, FALLING))  # of the elements' type
+    a = falling.where(z.movedim(case.axis, -1) <= 0, rising)
     size, distance = b.abs(), 1
     while distance < b.shape[-1] and bool((a[..., distance:] != 0).any()):
         for own in (b, size):

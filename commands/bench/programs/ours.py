@@ -57,7 +57,8 @@ def _recurrence(program: Callable[..., Callable[..., Any]], axis: int) -> Callab
 
     @program
     def recurrence(x: Any, z: Any) -> Any:
-        return wf.scan((wf.cast(wf.where(z > 0, RISING, FALLING), x.dtype), x), affine, axis)[1]
+        factors = wf.cast(wf.where(z > 0, RISING, FALLING), x.dtype)
+        return wf.cast(wf.scan((factors, x), affine, axis)[1], x.dtype)
 
     return recurrence
 

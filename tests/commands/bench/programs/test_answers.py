@@ -10,7 +10,7 @@ import pytest
 from warpfold.commands.bench.peers import torch_programs
 from warpfold.commands.bench.peers.torch import called
 from warpfold.commands.bench.programs.answers import answer, error_of
-from warpfold.commands.bench.programs.case import EPS, RMS_EPS, ProgramCase, parse
+from warpfold.commands.bench.programs.case import EPS, FALLING, RISING, RMS_EPS, ProgramCase, parse
 from warpfold.commands.bench.programs.inputs import inputs
 from warpfold.commands.bench.programs.operations import OPERATIONS
 
@@ -25,7 +25,7 @@ NAMES = (
     "add_rmsnorm.bf16.5x48", "quant_fp8.bf16.6x33", "quant_fp8.f32.6x40", "cross_entropy.f32.9x30",
     "cross_entropy.bf16.9x30", "groupnorm.f32.2x64x5x3", "groupnorm.bf16.3x20x7", "batchnorm.f32.4x6x5x5",
     "batchnorm_nhwc.bf16.4x6x5x5", "batchnorm.f32.50x7", "var_norm_cols.f32.60x5",
-    "cumsum0.f32.9x5", "cummax.f32.9x5", "logcumsumexp.f32.9x5", "recurrence.f32.9x33", "topk0.f32.9x5",
+    "cumsum0.f32.9x5", "cummax.f32.9x5", "logcumsumexp.f32.9x5", "recurrence.bf16.9x33", "topk0.f32.9x5",
     "batchnorm_relu.f32.4x6x5x5", "batchnorm_relu_nhwc.bf16.4x6x5x5", "relu.f64.70", "relu_bits.f32.3x50",
     "relu_backward.f16.3x50", "add.f32.70", "add_relu.bf16.70", "add_relu_bits.f32.3x50", "where.f32.3x50",
     "softmax_bwd.f32.7x40", "softmax_bwd0.bf16.40x9", "log_softmax_bwd.f16.4x100", "layernorm_bwd.bf16.7x40",
@@ -113,7 +113,7 @@ def numpys(this: ProgramCase, arrays: tuple[Any, ...]) -> list[np.ndarray[Any, A
         "cummax": lambda: [np.maximum.accumulate(x, axes[0])],
         "logcumsumexp": lambda: [np.logaddexp.accumulate(x, axes[0])],
         "topk": lambda: [-np.sort(-x, axes[0])[:4]],
-        "recurrence": lambda: [recurrence(x, more[0])],
+        "recurrence": lambda: [recurrence(x, more[0], arrays[0].new_tensor([RISING, FALLING]).double())],
         "relu": lambda: [np.maximum(x, 0)],
         "relu_bits": lambda: [np.maximum(x, 0), bits(x > 0)],
         "relu_backward": lambda: [np.where(np.unpackbits(more[0].view("u1"), bitorder="little")[: x.size].reshape(
@@ -157,11 +157,12 @@ def rounded(this: ProgramCase, arrays: tuple[Any, ...]) -> list[Any]:
     return found
 
 
-def recurrence(x: Any, z: Any) -> Any:
-    """The linear recurrence along the last axis, element by element."""
+def recurrence(x: Any, z: Any, factors: Any) -> Any:
+    """The linear recurrence along the last axis, element by element; its factors are of the elements' type."""
+    rising, falling = map(float, factors)
     h, found = np.zeros(x.shape[:-1]), []
     for k in range(x.shape[-1]):
-        h = np.where(z[..., k] > 0, 0.9, 0.5) * h + x[..., k]
+        h = np.where(z[..., k] > 0, rising, falling) * h + x[..., k]
         found.append(h)
     return np.stack(found, -1)
 

@@ -24,7 +24,7 @@ SMALL = (
     "layernorm1.f32.2x8x3x3", "rmsnorm.f16.6x50", "add_rmsnorm.bf16.5x48", "quant_fp8.bf16.6x33",
     "cross_entropy.bf16.9x30", "groupnorm.f32.2x64x5x3", "batchnorm.f32.4x6x5x5", "batchnorm_nhwc.bf16.4x6x5x5",
     "cumsum.bf16.3x50", "cumsum0.f32.70", "cummax.f32.3x50", "logcumsumexp.f32.3x50",
-    "recurrence0.f32.50x3", "topk.bf16.3x50",
+    "recurrence0.bf16.50x3", "topk.bf16.3x50",
     "var_norm_cols.f32.60x5", "batchnorm_relu.f32.4x6x5x5", "batchnorm_relu_nhwc.bf16.4x6x5x5", "relu.f32.70",
     "relu_bits.f32.3x50", "relu_backward.bf16.3x50", "add.f32.70", "add_relu.bf16.70", "add_relu_bits.f32.3x50",
     "where.f32.3x50", "softmax_bwd.f32.7x40", "softmax_bwd0.bf16.40x9", "log_softmax_bwd.bf16.4x100",
