@@ -93,7 +93,7 @@ from ..compiler.ir import attributes
 from ..compiler.ir.build import word_type
 from ..compiler.ir.mlir import gpu, ir
 from .distribution.blocks import BlockWalk
-from .distribution.chain_roles import distribute_with_roles
+from .distribution.chain import distribute_with_roles
 from .distribution.finish import finish
 from .distribution.kernel import Kernel
 from .distribution.occupancy import least_ctas

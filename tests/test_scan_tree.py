@@ -66,16 +66,11 @@ def scanned(x: Any, fast: str, vector: int, lanes: int, warps: int, held: int, g
 
 
 def segment(x: Any, fast: str, wide: int, lanes: int, held: int) -> tuple[list[tuple[State, State]], State]:
-    """For each element what comes before its access, and its state in the access; and the state of the segment."""
+    """For each element what comes before its access, or lane, and its state in that; and the state of the segment."""
     if fast == "kept":
         own = [from_left(list(part)) for part in x.reshape(lanes, held)]
         up_to = steps([o[-1] for o in own])
-        pairs = [
-            (then(lane, c), x.reshape(lanes, held)[i, j])
-            for i, lane in enumerate(before(up_to))
-            for j, c in enumerate(before(own[i]))
-        ]
-        return pairs, up_to[-1]
+        return [(lane, p) for lane, part in zip(before(up_to), own, strict=True) for p in part], up_to[-1]
     pairs, so_far = [], None
     for access in x.reshape(held, lanes, wide):
         own = [from_left(list(part)) for part in access]

@@ -11,7 +11,8 @@ from .fields import CHOICES, COUNTS, LARGEST, Finish, Walk, check_extent, expect
 from .plan import STATIC_SHARED, Plan
 
 THROUGH_A_TILE: dict[str, Any] = {"resident": "registers", "vector": 1, "cluster": 1}
-"""The fields of a plan whose rows are read again and go through a tile; columns may also wait there, in ``shared``."""
+"""The fields of a plan whose rows are read again and go through a tile; columns may also wait there, in ``shared``, and
+rows may be scanned, in a ``chain``."""
 _EXTENTS: dict[Walk, dict[str, Any]] = {
     "period": {"fast": "kept", "lanes": 1, "warps": 1},
     "staggered": {"fast": "kept", "lanes": 1, "warps_kept": 1},
@@ -66,7 +67,8 @@ def check(plan: Plan, target: Target, state_bytes: int, waiting_bytes: int = 0) 
         raise error("WF414", cluster=plan.cluster, arch=target.arch, has=has, most=most)
     if plan.tile_bytes and not (plan.resident or plan.lies_in_warps):
         raise error("WF417", tile_bytes=plan.tile_bytes)
-    wanted = THROUGH_A_TILE | ({"resident": "shared"} if plan.fast == "kept" and plan.waits_in_tile else {})
+    waits = plan.is_chain or (plan.fast == "kept" and plan.waits_in_tile)
+    wanted = THROUGH_A_TILE | ({"resident": plan.resident} if waits else {})
     if plan.tile_bytes and plan.resident and any(getattr(plan, k) != v for k, v in wanted.items()):
         change = ",".join(f"{key}={value}" for key, value in THROUGH_A_TILE.items())
         raise error("WF428", tile_bytes=plan.tile_bytes, change=change)

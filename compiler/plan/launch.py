@@ -56,14 +56,20 @@ def look_back_counters(tiles: int) -> int:
     return (2 + tiles) // 2
 
 
-def look_back_lanes(threads: int, slots: int) -> int:
-    """The lanes that look back for each of ``slots`` rows, and the chunks of a group of these."""
-    return max(1, min(WARP, threads // slots))
+def lookers(plan: Plan) -> int:
+    """The warps that look back, where the warps of a CTA have roles: several of them for several columns."""
+    return min(plan.slots, max(1, plan.warps // 4))
+
+
+def look_back_lanes(plan: Plan) -> int:
+    """The lanes that look back for each row of a CTA, and the chunks of a group of these."""
+    threads = WARP * lookers(plan) if plan.has_roles else plan.threads
+    return max(1, min(WARP, threads // plan.slots))
 
 
 def look_back_cells(plan: Plan, run: Launch) -> int:
     """The states that the chunks of a scan, and their groups, leave in memory."""
-    groups = -(-run.split // look_back_lanes(plan.threads, plan.slots))
+    groups = -(-run.split // look_back_lanes(plan))
     return run.tiles * (run.split + groups) * plan.slots
 
 

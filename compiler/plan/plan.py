@@ -352,10 +352,11 @@ class Plan:
         tile = 0 if self.is_large_tile else self.tile_bytes
         if self.resident == "l2":  # rounds over warps and over chunks, for chunks in a row and at its ends
             return 4 * first * state_bytes + TICKET
-        if self.has_roles:  # the states of segments, and of what comes before them; tickets, and five barriers each
-            return CHAIN_PLACES * (first + 1) * state_bytes + 6 * CHAIN_PLACES * TICKET
-        if self.is_chain:  # the states of warps, of a chunk, and of those before it
-            return (first + 2 * self.slots) * state_bytes + 2 * TICKET
+        if self.has_roles:  # the states of segments, of columns, and of what comes before; tickets, and five barriers
+            columns = self.slots if self.slots > 1 else 0
+            return CHAIN_PLACES * (first + self.slots + columns) * state_bytes + 6 * CHAIN_PLACES * TICKET
+        if self.is_chain:  # the states of warps, of a chunk, and of those before it; the rows of a tile
+            return (first + 2 * self.slots) * state_bytes + 2 * TICKET + tile
         if self.resident == "grid":  # rounds over warps and over parts
             return 2 * first * state_bytes + TICKET
         if self.finish != "last_block":

@@ -37,6 +37,7 @@ from ...compiler.ir.dialect.base import element, state_type
 from ...compiler.ir.lane_exchange import lane_id
 from ...compiler.ir.mlir import arith, gpu, ir, nvvm, scf
 from ...compiler.plan.fields import IN_BULK
+from ...compiler.plan.launch import lookers
 from ...compiler.plan.plan import CHAIN_PLACES
 from ...compiler.target import WARP
 from ..access.offsets import coordinates
@@ -50,8 +51,9 @@ from .scan import ScanRow
 from .scan_before import Before
 from .scan_work import Work, clear_words, look_back
 
-COPIES, LEAVES, LOOKS, MAKERS = 0, 1, 2, 3
-"""The first warps that copy chunks, leave their states, look back, and make them; half of the warps write."""
+LEAVES, LOOKS = 1, 2
+"""The first warp copies chunks, the next one leaves their states, the ``lookers`` from the third one on look back, and
+those behind them make states; half of the warps write."""
 
 
 class Staged(NamedTuple):
@@ -61,17 +63,23 @@ class Staged(NamedTuple):
         first, limit: the index of the first element that has room, and of the one after the chunk's last.
         places: for each input that waits there the address at which its elements begin.
         reversed: the inputs whose rows lie in memory from the last element on.
+        columns, slot: of columns that lie side by side how many there are, and the thread's first one.
     """
 
     first: Any
     limit: Any
     places: Mapping[int, Any]
     reversed: frozenset[int]
+    columns: int = 1
+    slot: Any = None
 
     def read(self, operand: int, t: Any, at: Any) -> Any:
         """The access of an input at ``at``, a fragment of type ``t``."""
         if operand not in self.reversed:
-            return load(self.places[operand], arith.subi(at, self.first), t)
+            index = arith.subi(at, self.first)
+            if self.columns > 1:
+                index = arith.addi(arith.muli(index, integer(at.type, self.columns)), self.slot)
+            return load(self.places[operand], index, t)
         behind = arith.addi(at, integer(at.type, width(t)))
         return backwards(load(self.places[operand], arith.subi(self.limit, behind), t))
 
@@ -104,12 +112,13 @@ class Roles:
     @classmethod
     def of(cls, kernel: Kernel) -> Roles:
         """The roles of a kernel."""
-        warps, scan = kernel.plan.warps, kernel.of_scan
+        warps, slots, scan = kernel.plan.warps, kernel.plan.slots, kernel.of_scan
         tiles, parts = Work.all(kernel)
         tickets = shared_buffer(kernel.entry, "tickets", CHAIN_PLACES, word_type())
-        states = [shared_buffer(kernel.entry, "segments", CHAIN_PLACES * warps, t) for t in scan.states]
-        before = [shared_buffer(kernel.entry, "before", CHAIN_PLACES, t) for t in scan.states]
-        arrivals = {"full": 1, "made": warps // 2 - MAKERS, "left": 1, "known": 1, "read": warps // 2}
+        states = [shared_buffer(kernel.entry, "segments", CHAIN_PLACES * warps * slots, t) for t in scan.states]
+        before = [shared_buffer(kernel.entry, "before", CHAIN_PLACES * slots, t) for t in scan.states]
+        looks, half = lookers(kernel.plan), warps // 2
+        arrivals = {"full": 1, "made": half - LOOKS - looks, "left": 1, "known": looks, "read": half}
         ring = Ring.of(kernel.entry, CHAIN_PLACES, arrivals)
         digits = Digits.of(kernel, kernel.plan)
         return cls(kernel, digits, ring, tickets, states, before, arith.muli(tiles, parts), tiles, parts)
@@ -130,11 +139,11 @@ class Roles:
 
     def segments(self, turn: Turn) -> StateBuffers:
         """The states of the segments of a place."""
-        return self._buffers(self.states, turn, self.kernel.plan.warps)
+        return self._buffers(self.states, turn, self.kernel.plan.warps * self.kernel.plan.slots)
 
     def earlier(self, turn: Turn) -> StateBuffers:
         """The state of what comes before the chunk of a place."""
-        return self._buffers(self.before, turn, 1)
+        return self._buffers(self.before, turn, self.kernel.plan.slots)
 
     def _buffers(self, buffers: Sequence[Any], turn: Turn, each: int) -> StateBuffers:
         types = self.kernel.of_scan.states
@@ -154,7 +163,8 @@ class Roles:
             at = arith.addi(arith.muli(turn.place, i32(sum(sizes.values()))), i32(start))
             places[i], start = address(base, at, byte), start + size
         kinds = self.kernel.facts.access
-        return Staged(first, limit, places, frozenset(i for i in places if kinds[i] == "reversed"))
+        reverse = frozenset(i for i in places if kinds[i] == "reversed")
+        return Staged(first, limit, places, reverse, self.kernel.plan.slots, place.slot)
 
     def _sizes(self) -> dict[int, int]:
         """The bytes of a chunk of each input that waits in shared memory."""
@@ -174,8 +184,9 @@ class Roles:
     def row(self, turn: Turn, work: Work, segment: Any) -> ScanRow:
         """The accesses of a thread to a segment of the chunk in a place."""
         kernel = self.kernel
-        position = arith.addi(self.digits.lane, kernel.scaled(segment, WARP))
-        digits = self.digits._replace(warp=segment, position=position, slot=kernel.number(0))
+        position = arith.addi(self.digits.lane, kernel.scaled(segment, kernel.plan.lanes))
+        digits = self.digits._replace(warp=segment, position=position)
+        digits = digits if kernel.plan.slots > 1 else digits._replace(slot=kernel.number(0))
         tile, place = self._place(work, digits)
         return ScanRow.of(kernel, work, tile, place, self.staged(turn, work, place))
 
@@ -213,13 +224,15 @@ class Roles:
 
     def _copy_chunk(self, turn: Turn, work: Work) -> None:
         """Begins to copy the elements of a chunk to its place: whole accesses of them."""
-        kernel, vector = self.kernel, self.kernel.number(self.kernel.plan.vector)
+        kernel, each, columns = self.kernel, self.kernel.plan.vector_reduced, self.kernel.plan.slots
+        vector = kernel.number(each)
         staged = self.staged(turn, work, self._place(work, self.digits)[1])
         early = kernel.less(staged.first, kernel.number(0))
         begin = arith.select(early, arith.addi(staged.first, vector), staged.first)
-        length = kernel.scaled(arith.divui(arith.subi(staged.limit, staged.first), vector), kernel.plan.vector)
+        length = kernel.scaled(arith.divui(arith.subi(staged.limit, staged.first), vector), each)
         length = arith.maxsi(arith.subi(arith.addi(staged.first, length), begin), kernel.number(0))
-        word = length if length.type == word_type() else arith.trunci(word_type(), length)
+        elements = kernel.scaled(length, columns)
+        word = elements if length.type == word_type() else arith.trunci(word_type(), elements)
         types = {i: element(kernel.inputs[i].type) for i in staged.places}
         sizes = {i: arith.muli(word, i32(bytes_of(memory_type(t)))) for i, t in types.items()}
         total = reduce(arith.addi, sizes.values())
@@ -228,8 +241,9 @@ class Roles:
         with ir.InsertionPoint(branch.then_block):
             for i, to in staged.places.items():
                 first = arith.subi(kernel.number(1), staged.limit) if i in staged.reversed else begin
-                source = address(kernel.arg("input", i), arith.addi(self._start(i, work.tile), first), types[i])
-                room = address(to, arith.subi(begin, staged.first), types[i])
+                first = arith.addi(self._start(i, kernel.scaled(work.tile, columns)), kernel.scaled(first, columns))
+                source = address(kernel.arg("input", i), first, types[i])
+                room = address(to, kernel.scaled(arith.subi(begin, staged.first), columns), types[i])
                 self.ring.copy("full", turn, room, source, sizes[i])
             scf.YieldOp([])
 
@@ -244,7 +258,8 @@ class Roles:
 
     def make(self, warp: Any) -> None:
         """Makers combine the elements of segments."""
-        makers = self.kernel.plan.warps // 2 - MAKERS
+        first = LOOKS + lookers(self.kernel.plan)
+        makers = self.kernel.plan.warps // 2 - first
 
         def work(turn: Turn, ticket: Any) -> None:
             own = self.work(ticket)
@@ -254,24 +269,31 @@ class Roles:
                 row.load()
                 with row.kernel.reduce.location:
                     state = row.segment()
-                self._by_one(lambda: self.segments(turn).store(g, state))
+                self.keep(turn, g, state)
 
-            self._each_segment(arith.subi(warp, self.kernel.number(MAKERS)), makers, segment)
+            self._each_segment(arith.subi(warp, self.kernel.number(first)), makers, segment)
             self._arrive("made", turn)
 
         self._arrive("made", self.ring.each("full", self.taken, work))
+
+    def keep(self, turn: Turn, segment: Any, state: Any) -> None:
+        """Keeps the state of a segment."""
+        self._by_one(lambda: self.segments(turn).store(segment, state))
 
     def leave(self) -> None:
         """A warp leaves the states of chunks for other CTAs."""
 
         def work(turn: Turn, ticket: Any) -> None:
-            own = self.work(ticket)
             with self.kernel.of_scan.reduce.location:
-                _, total = self.total(turn, self.kernel.number(0))
-                look_back(self.kernel, own, lane_id()).leave(total)
+                self.leave_states(turn, self.work(ticket))
             self._arrive("left", turn)
 
         self._arrive("left", self.ring.each("made", self.taken, work))
+
+    def leave_states(self, turn: Turn, work: Work) -> None:
+        """Leaves the state of a chunk."""
+        _, total = self.total(turn, self.kernel.number(0))
+        look_back(self.kernel, work, lane_id()).leave(total)
 
     def look(self) -> None:
         """A warp looks back at the chunks before."""
@@ -279,13 +301,17 @@ class Roles:
         def work(turn: Turn, ticket: Any) -> None:
             own = self.work(ticket)
             with self.kernel.of_scan.reduce.location:
-                back = look_back(self.kernel, own, lane_id()).glanced()
-                _, total = self.total(turn, self.kernel.number(0))
-                found = back.known(total)
-            self._by_one(lambda: self.earlier(turn).store(i32(0), found))
+                self.look_at_states(turn, own)
             self._arrive("known", turn)
 
         self._arrive("known", self.ring.each("left", self.taken, work))
+
+    def look_at_states(self, turn: Turn, work: Work) -> None:
+        """Keeps what comes before a chunk."""
+        back = look_back(self.kernel, work, lane_id()).glanced()
+        _, total = self.total(turn, self.kernel.number(0))
+        found = back.known(total)
+        self._by_one(lambda: self.earlier(turn).store(i32(0), found))
 
     def write(self, warp: Any) -> None:
         """Writers scan segments, and write results."""
@@ -299,14 +325,14 @@ class Roles:
                 row.load()
                 self._if_last(g, writers, lambda: self._arrive("read", turn))
                 with row.kernel.reduce.location:
-                    row.scan(self._before(turn, own, g))
+                    row.scan(self.before_segment(turn, own, g, row.place))
                 row.store()
 
             self._each_segment(arith.subi(warp, kernel.number(writers)), writers, segment)
 
         self.ring.each("known", self.taken, work)
 
-    def _before(self, turn: Turn, work: Work, segment: Any) -> Before:
+    def before_segment(self, turn: Turn, work: Work, segment: Any, _: Place) -> Before:
         """What comes before a segment."""
         earlier, _ = self.total(turn, segment)
         exists = [arith.cmpi(arith.CmpIPredicate.ne, x, self.kernel.number(0)) for x in (work.part, segment)]
@@ -356,26 +382,3 @@ class Roles:
         """The warp says that it has happened, once all of its lanes are here."""
         nvvm.bar_warp_sync(i32(-1))
         self._by_one(lambda: self.ring.arrive(name, turn))
-
-
-def distribute_with_roles(kernel: Kernel) -> None:
-    """Writes the body of a kernel whose warps have roles."""
-    roles = Roles.of(kernel)
-    thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
-    warp = kernel.divide(thread, WARP)
-    half = kernel.plan.warps // 2
-    _if(kernel.is_first(thread), roles.copy)
-    for number, role in ((LEAVES, roles.leave), (LOOKS, roles.look)):
-        _if(arith.cmpi(arith.CmpIPredicate.eq, warp, kernel.number(number)), role)
-    writes = kernel.less(kernel.number(half - 1), warp)
-    makes = arith.andi(kernel.less(kernel.number(MAKERS - 1), warp), kernel.less(warp, kernel.number(half)))
-    _if(makes, lambda: roles.make(warp))
-    _if(writes, lambda: roles.write(warp))
-    roles.clear(thread)
-
-
-def _if(condition: Any, do: Callable[[], None]) -> None:
-    branch = scf.IfOp(condition)
-    with ir.InsertionPoint(branch.then_block):
-        do()
-        scf.YieldOp([])

@@ -29,6 +29,7 @@ from ...compiler.ir.lane_exchange import lane_id, of_lane
 from ...compiler.ir.mlir import arith, ir, llvm, math, nvvm, scf
 from ...compiler.plan.launch import look_back_lanes
 from ...compiler.target import WARP
+from ..access.state_buffers import StateBuffers
 from .kernel import Kernel
 
 PAUSE = 20
@@ -41,8 +42,8 @@ class LookBack:
 
     Attributes:
         kernel: the kernel, as its scan sees it.
-        here, groups, pitch: the first words of the CTA's chunk and of the first group, and the words from one chunk or
-            group to the next.
+        here, groups: the first words of the CTA's chunk and of the first group, for the first of its rows.
+        pitch, rows: the words from one chunk or group of a row to the next, and from one row to the next.
         lanes: the lanes of a row, and the chunks of a group.
         row, lane: the number of the row that the thread's lanes look for, and that of the lane among them.
         group, member: the number of the group of the CTA's chunk, and that of the chunk in its group.
@@ -53,6 +54,7 @@ class LookBack:
     here: Any
     groups: Any
     pitch: Any
+    rows: Any
     lanes: int
     row: Any
     lane: Any
@@ -61,13 +63,15 @@ class LookBack:
     glance: Sequence[Any] = ()
 
     @classmethod
-    def of(cls, kernel: Kernel, chunk: Any, here: Any, groups: Any, pitch: Any, thread: Any) -> LookBack:
+    def of(
+        cls, kernel: Kernel, chunk: Any, here: Any, groups: Any, pitch: Any, rows: Any, thread: Any
+    ) -> LookBack:  # fmt: skip
         """How a thread of the CTA of chunk number ``chunk`` does, which has the number ``thread`` among those."""
-        lanes = look_back_lanes(kernel.plan.threads, kernel.plan.slots)
+        lanes = look_back_lanes(kernel.plan)
         row, lane = arith.shrui(thread, i32(lanes.bit_length() - 1)), arith.andi(thread, i32(lanes - 1))
         member = kernel.modulo(chunk, lanes)
         member = member if member.type == word_type() else arith.trunci(word_type(), member)
-        return cls(kernel, here, groups, pitch, lanes, row, lane, kernel.divide(chunk, lanes), member)
+        return cls(kernel, here, groups, pitch, rows, lanes, row, lane, kernel.divide(chunk, lanes), member)
 
     def glanced(self) -> LookBack:
         """The same, with a first look now; elements are read meanwhile."""
@@ -79,24 +83,52 @@ class LookBack:
             scf.YieldOp([llvm.mlir_undef(t) for t in types])
         return replace(self, glance=list(looks.results))
 
-    def before(self, slot: Any, owner: Any, state: Any) -> list[Any]:
-        """What comes before the chunk, for the rows of a thread from ``slot`` on.
-
-        Threads that are an ``owner`` have the ``state`` of the chunk of these rows; of one row all threads have it.
-        """
-        kernel, slots, scalars = self.kernel, self.kernel.plan.slots, state_type(self.kernel.states)
-        row = self.row if self.row.type == kernel.index else arith.extui(kernel.index, self.row)
+    def before(self, slot: Any, state: Any) -> list[Any]:
+        """What comes before the chunk of one row, of which all threads have the ``state``; theirs is number ``slot``."""
         mine = unpack(state)
-        if slots > 1:
-            mine = unpack(self._read(row, self._left(slot, owner, state), scalars))
-        looks = scf.IfOp(_is("slt", self.row, i32(slots)), kernel.states, has_else=True)
+        looks = scf.IfOp(_is("slt", self.row, i32(1)), self.kernel.states, has_else=True)
         with ir.InsertionPoint(looks.then_block):
             self.leave(mine)
             scf.YieldOp(self.known(mine))
         with ir.InsertionPoint(looks.else_block):
             scf.YieldOp(mine)
-        first = arith.andi(_is("slt", self.row, i32(slots)), _is("eq", self.lane, i32(0)))
-        return unpack(self._read(slot, self._left(row, first, pack(list(looks.results))), state.type))
+        return self._given(slot, list(looks.results), state.type)
+
+    def of_warps(self, slot: Any, buffers: Sequence[Any], t: Any) -> list[Any]:
+        """The same for the rows of a thread from ``slot`` on, a state of type ``t``; ``buffers`` have those of warps.
+
+        What comes before each warp in the chunk takes the place of its state there.
+        """
+        looks = scf.IfOp(_is("slt", self.row, i32(self.kernel.plan.slots)), self.kernel.states, has_else=True)
+        with ir.InsertionPoint(looks.then_block):
+            mine = self._warps(buffers)
+            self.leave(mine)
+            scf.YieldOp(self.known(mine))
+        with ir.InsertionPoint(looks.else_block):
+            scf.YieldOp([llvm.mlir_undef(v) for v in self.kernel.states])
+        return self._given(slot, list(looks.results), t)
+
+    def _warps(self, buffers: Sequence[Any]) -> list[Any]:
+        """The state of the chunk of a row: its first lane scans those of warps, and the others get it."""
+        kernel, states = self.kernel, self.kernel.states
+        own = StateBuffers(buffers, states, kernel.plan.slots, self.row)
+        first = scf.IfOp(_is("eq", self.lane, i32(0)), states, has_else=True)
+        with ir.InsertionPoint(first.then_block):
+            read = [own.load(i32(i)) for i in range(kernel.plan.warps)]
+            total = read[0]
+            for i, state in enumerate(read[1:], 1):
+                own.store(i32(i), total)
+                total = self.combine(total, state)
+            scf.YieldOp(total)
+        with ir.InsertionPoint(first.else_block):
+            scf.YieldOp([llvm.mlir_undef(v) for v in states])
+        return [of_lane(v, self._first_lane()) for v in first.results]
+
+    def _given(self, slot: Any, found: list[Any], t: Any) -> list[Any]:
+        """What the first lane of each row has ``found``, for the rows of a thread from ``slot`` on."""
+        row = self.row if self.row.type == self.kernel.index else arith.extui(self.kernel.index, self.row)
+        first = arith.andi(_is("slt", self.row, i32(self.kernel.plan.slots)), _is("eq", self.lane, i32(0)))
+        return unpack(self._read(slot, self._left(row, first, pack(found)), t))
 
     def _left(self, slot: Any, on: Any, state: Any) -> list[Any]:
         """The buffers of shared memory in which threads leave states of rows for the others."""
@@ -147,9 +179,8 @@ class LookBack:
 
     def _at(self, here: Any) -> Any:
         """The first word of the thread's row."""
-        words = sum(-(-int(t.width) // 32) for t in self.kernel.states)
         row = self.row if self.row.type == here.type else arith.extui(here.type, self.row)
-        return arith.addi(here, self.kernel.scaled(row, words))
+        return here if self.kernel.plan.slots == 1 else arith.addi(here, arith.muli(row, self.rows))
 
     def _look(self, here: Any) -> list[Any]:
         """What was left in the words from ``here`` on: its kind, and the state."""

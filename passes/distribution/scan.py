@@ -14,17 +14,19 @@ a row clears the words in which its chunks left their states.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from ...compiler.ir.build import word_type, zeros
-from ...compiler.ir.combine import elements, fragment, pack, splat, unpack, width, with_shape
-from ...compiler.ir.dialect.base import element, state_type
+from ...compiler.ir.combine import combine, elements, fragment, pack, splat, unpack, width, with_shape
+from ...compiler.ir.dialect.base import element, state_type, values
 from ...compiler.ir.mlir import arith, gpu, ir, scf
 from ...compiler.plan.layout import layout_of
 from ...compiler.postorder import postorder
+from ..access.state_buffers import StateBuffers
 from .kernel import Kernel
 from .look_back import LookBack
 from .place import Digits, Place, Tile, existing, place_in_tile
@@ -33,6 +35,7 @@ from .resident.row_accesses import RowAccesses
 from .resident.row_starts import is_shifted
 from .resident.row_states import branched
 from .resident.row_stores import store_elements
+from .resident.row_tiles import row_tiles
 from .row import Row
 from .scan_before import Before, chosen
 from .scan_work import Work, clear_own_words, look_back
@@ -42,13 +45,26 @@ def distribute_scan(kernel: Kernel) -> None:
     """Writes the body of a kernel that scans rows."""
     assert kernel.scan is not None
     work = Work.of(kernel)
+    with (row_tiles if kernel.plan.tile_bytes else partial(_in_place, work=work))(kernel) as (tile, place, tiles):
+        _scan_row(kernel, work, ScanRow.of(kernel, work, tile, place, tiles=tiles))
+
+
+@contextmanager
+def _in_place(kernel: Kernel, work: Work) -> Iterator[tuple[Tile, Place, Mapping[int, Sequence[Any]]]]:
+    """The rows of the CTA and the place of a thread whose elements are read, and written, where they are."""
     digits = Digits.of(kernel, kernel.plan)
     tile, place = place_in_tile(Row.at(kernel, None), work.tile, digits)
-    place = replace(place, start=existing(kernel, place))
-    row = ScanRow.of(kernel, work, tile, place)
+    yield tile, replace(place, start=existing(kernel, place)), {}
+
+
+def _scan_row(kernel: Kernel, work: Work, row: ScanRow) -> None:
+    """Reads the elements of a thread, scans them, and writes the results."""
+    assert kernel.scan is not None
     row.load()
     with kernel.scan.reduce.location:
         row.scan()
+    if row.row.reused:
+        gpu.barrier()  # all threads have read what they need of the tiles in which results are going to lie
     if work.parts is not None:  # before the results are on their way, for which the release would wait
         clear_own_words(kernel, work)
     row.store()
@@ -81,10 +97,13 @@ class ScanRow:
     staged: Any = None
 
     @classmethod
-    def of(cls, kernel: Kernel, work: Work, tile: Tile, place: Place, staged: Any = None) -> ScanRow:
-        """The accesses of a thread at its place, of which some are ``staged``."""
+    def of(
+        cls, kernel: Kernel, work: Work, tile: Tile, place: Place, staged: Any = None,
+        tiles: Mapping[int, Sequence[Any]] | None = None,
+    ) -> ScanRow:  # fmt: skip
+        """The accesses of a thread at its place, of which some are ``staged``, or lie in ``tiles`` of the CTA."""
         plan, chunk = kernel.plan, work.chunk(kernel)
-        row = RowAccesses.of(kernel, place, {}, chunk)
+        row = RowAccesses.of(kernel, place, tiles or {}, chunk)
         begin, piece = row.begin, plan.lanes * plan.vector_reduced if plan.fast == "reduced" else 1
         if plan.fast == "reduced" and plan.warps > 1 and plan.held > 1:  # segments of warps follow each other
             begin = arith.addi(begin, arith.muli(place.warp, kernel.number((plan.held - 1) * piece)))
@@ -176,7 +195,7 @@ class ScanRow:
         """The states of the elements of each access in it alone, what comes before in the segment, and its state."""
         kernel, plan = self.kernel, self.kernel.plan
         own = [self._own([self._fragment(v, j) for v in kernel.sources], j) for j in range(len(self.starts))]
-        return own, *(self._accesses if plan.fast == "reduced" else self._elements)(own)
+        return own, *(self._accesses(own) if plan.fast == "reduced" else self._elements(own))
 
     def scan(self, before: Before | None = None) -> None:
         """Combines the elements: what is known of each access then is the state of every element.
@@ -186,13 +205,15 @@ class ScanRow:
         kernel, plan = self.kernel, self.kernel.plan
         own, earlier, total = self._segment()
         before = before or self._warps(total)
-        for j, here in enumerate(earlier):
-            here = before.then(kernel, here)
-            found = self._exclusive(here, own[j], j) if self._is_exclusive else here.up_to(kernel, own[j])
-            values = [splat(x, plan.vector) for x in found]
-            self.fragments[j].update(zip(kernel.reduced, values, strict=True))
+        here, of = before, Before()
+        for j, inside in enumerate(earlier):
+            if inside is not of or not j:  # the elements of a lane have the same before them
+                here, of = before.then(kernel, inside), inside
+            found = self._exclusive(here, own, j) if self._is_exclusive else here.up_to(kernel, own[j])
+            states = [splat(x, plan.vector) for x in found]
+            self.fragments[j].update(zip(kernel.reduced, states, strict=True))
 
-    def _accesses(self, own: Sequence[list[Any]]) -> tuple[list[Before], Sequence[Any]]:
+    def _accesses(self, own: list[list[Any]]) -> tuple[list[Before], Sequence[Any]]:
         """What comes before each access in the segment of the warp, and the state of that, if lanes share accesses."""
         found, segment = [], Before()
         for prefixes in own:
@@ -201,13 +222,12 @@ class ScanRow:
             segment = segment.then(self.kernel, Before(total))
         return found, segment.state or []
 
-    def _elements(self, own: Sequence[list[Any]]) -> tuple[list[Before], Sequence[Any]]:
-        """The same if each lane has elements that follow each other."""
-        found = [Before()]
-        for state in own:
-            found.append(found[-1].then(self.kernel, Before(state)))
-        lane, total = self._lanes(list(found.pop().state or []))
-        return [lane.then(self.kernel, here) for here in found], total
+    def _elements(self, own: list[list[Any]]) -> tuple[list[Before], Sequence[Any]]:
+        """The same if each lane has elements that follow each other: ``own`` become the states of these up to each."""
+        for j in range(1, len(own)):
+            own[j] = list(combine(self.kernel.combine, own[j - 1], own[j]))
+        lane, total = self._lanes(own[-1])
+        return [lane] * len(own), total
 
     @property
     def _is_exclusive(self) -> bool:
@@ -243,24 +263,46 @@ class ScanRow:
         """What comes before the segment of the warp: the warps before it, and the chunks before these."""
         kernel, plan, place = self.kernel, self.kernel.plan, self.place
         t, before, total = state_type([v.type for v in state]), Before(), pack(state)
-        if plan.warps > 1:
+        looks = self.back is not None and plan.slots > 1
+        if plan.warps > 1 or looks:
             rows = {"rows": plan.warps, "slots": plan.slots}
             buffers = [ir.Type.parse("!llvm.ptr<3>")] * len(state)
             left = [place.warp, place.slot, kernel.is_first(place.lane), total]
             buffers = list(kernel.make_op("fold.shared_store", buffers, left, rows).results)
+            if looks:
+                return self._look(buffers, t)
             op = kernel.stage("fold.interwarp_scan", [t, t], [place.warp, place.slot, *buffers], rows)
             total = op.results[1]
             exists = arith.cmpi(arith.CmpIPredicate.ne, place.warp, kernel.number(0))
             before = Before(unpack(op.results[0]), exists)
         if self.back is None:
             return before
-        found = self.back.before(place.slot, kernel.is_first(place.position), total)
-        exists = arith.cmpi(arith.CmpIPredicate.ne, self.work.part, kernel.number(0))
-        return Before(found, exists).then(kernel, before)
+        return self._earlier(self.back.before(place.slot, total)).then(kernel, before)
 
-    def _exclusive(self, before: Before, own: Sequence[Any], j: int) -> Sequence[Any]:
+    def _look(self, buffers: Sequence[Any], t: Any) -> Before:
+        """What comes before the segment, where a CTA has several rows: a thread of each scans the states of its warps.
+
+        So no other thread reads all of these, which are as many for each row as there are warps.
+        """
+        kernel, plan, place = self.kernel, self.kernel.plan, self.place
+        assert self.back is not None
+        before = self._earlier(self.back.of_warps(place.slot, buffers, t))
+        if plan.warps == 1:
+            return before
+        mine = StateBuffers(buffers, values(t), plan.slots, place.slot).load(place.warp)
+        exists = arith.cmpi(arith.CmpIPredicate.ne, place.warp, kernel.number(0))
+        return before.then(kernel, Before(mine, exists))
+
+    def _earlier(self, state: Sequence[Any]) -> Before:
+        """What comes before the chunk."""
+        exists = arith.cmpi(arith.CmpIPredicate.ne, self.work.part, self.kernel.number(0))
+        return Before(state, exists)
+
+    def _exclusive(self, before: Before, all_own: Sequence[list[Any]], j: int) -> Sequence[Any]:
         """The states before each element of access ``j``: the identity before the first one of the row."""
-        kernel, plan = self.kernel, self.kernel.plan
+        kernel, plan, own = self.kernel, self.kernel.plan, all_own[j]
+        if plan.fast == "kept" and j:
+            return before.up_to(kernel, all_own[j - 1])
         none = [splat(x, 1) for x in kernel.neutral(1)]
         if plan.vector_reduced == 1:
             none = kernel.neutral(plan.vector_kept)

@@ -15,6 +15,10 @@ from .resident.row_starts import is_shifted
 from .walk import Chunk
 
 
+LANES = 8
+"""So many lanes or more look at the words of a row at a time: then these follow each other. Else those of a chunk do."""
+
+
 class Work(NamedTuple):
     """What a CTA does.
 
@@ -58,23 +62,32 @@ class Work(NamedTuple):
 
 def look_back(kernel: Kernel, work: Work, thread: Any) -> LookBack:
     """How a thread looks back, which has the number ``thread`` among those that do."""
-    pitch = arith.muli(work.tiles, kernel.number(_words_of_tile(kernel)))
+    words, slots = _words_of_state(kernel), kernel.plan.slots
     first = _first_word(kernel, work, work.tile)
-    here, groups = (arith.addi(first, arith.muli(n, pitch)) for n in (work.part, work.parts))
-    return LookBack.of(kernel.of_scan, work.part, here, groups, pitch, thread)
+    if look_back_lanes(kernel.plan) < LANES:
+        pitch, rows = slots * words, kernel.number(words)
+    else:
+        pitch, rows = words, kernel.scaled(_cells(kernel, work.parts), words)
+    here, groups = (arith.addi(first, kernel.scaled(n, pitch)) for n in (work.part, work.parts))
+    return LookBack.of(kernel.of_scan, work.part, here, groups, kernel.number(pitch), rows, thread)
 
 
-def _words_of_tile(kernel: Kernel) -> int:
-    """The words of 64 bits in which the CTA of a chunk leaves its states."""
+def _words_of_state(kernel: Kernel) -> int:
+    """The words of 64 bits in which the CTA of a chunk leaves the state of a row."""
     assert kernel.scan is not None or kernel.phases
     types = [element(v.type) for v in (kernel.scan or kernel.phases[0]).sources]
-    return kernel.plan.slots * sum(-(-int(t.width) // 32) for t in types)
+    return sum(-(-int(t.width) // 32) for t in types)
+
+
+def _words_of_tile(kernel: Kernel, work: Work) -> Any:
+    """The words of all chunks and groups of a tile."""
+    return kernel.scaled(_cells(kernel, work.parts), kernel.plan.slots * _words_of_state(kernel))
 
 
 def _first_word(kernel: Kernel, work: Work, tile: Any) -> Any:
-    """The number of the first word of a tile's first chunk: the counters are before them."""
+    """The number of the first word of a tile: the counters are before those of all."""
     counters = kernel.divide(arith.addi(work.tiles, kernel.number(2)), 2)
-    return arith.addi(counters, arith.muli(tile, kernel.number(_words_of_tile(kernel))))
+    return arith.addi(counters, arith.muli(tile, _words_of_tile(kernel, work)))
 
 
 def clear_own_words(kernel: Kernel, work: Work) -> None:
@@ -83,32 +96,29 @@ def clear_own_words(kernel: Kernel, work: Work) -> None:
     Its first warp does so, while others write results: all threads have looked back before a barrier.
     """
     number = arith.addi(work.tile, kernel.number(1))
-    i1, long = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
+    i1 = ir.IntegerType.get_signless(1)
     thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
     first = scf.IfOp(kernel.less(thread, kernel.number(WARP)))
     with ir.InsertionPoint(first.then_block):
         operands = [kernel.arg("counter"), number, work.parts]
         branch = scf.IfOp(kernel.make_op("fold.arrive", [i1], operands, {"alone": True}).results[0])
         with ir.InsertionPoint(branch.then_block):
-            words = _words_of_tile(kernel)
-            begin, pitch = _first_word(kernel, work, work.tile), arith.muli(work.tiles, kernel.number(words))
-            loop = scf.ForOp(thread, arith.muli(_cells(kernel, work.parts), kernel.number(words)), kernel.number(WARP))
-            with ir.InsertionPoint(loop.body):
-                part, word = kernel.divided(loop.induction_variable, kernel.number(words))
-                at = arith.addi(arith.addi(begin, word), arith.muli(part, pitch))
-                zero = arith.constant(long, ir.IntegerAttr.get(long, 0))
-                llvm.store(zero, address(kernel.arg("counter"), at, long), alignment=8)
-                scf.YieldOp([])
+            begin = _first_word(kernel, work, work.tile)
+            _clear(kernel, begin, thread, _words_of_tile(kernel, work), WARP)
             scf.YieldOp([])
         scf.YieldOp([])
 
 
 def clear_words(kernel: Kernel, work: Work, thread: Any) -> None:
     """The threads of a CTA set the words of all chunks of all tiles to zero again."""
+    count = arith.muli(_words_of_tile(kernel, work), work.tiles)
+    _clear(kernel, _first_word(kernel, work, kernel.number(0)), thread, count, kernel.plan.threads)
+
+
+def _clear(kernel: Kernel, begin: Any, thread: Any, count: Any, threads: int) -> None:
+    """So many threads set ``count`` words to zero."""
     long = ir.IntegerType.get_signless(64)
-    begin = _first_word(kernel, work, kernel.number(0))
-    count = arith.muli(arith.muli(_cells(kernel, work.parts), work.tiles), kernel.number(_words_of_tile(kernel)))
-    loop = scf.ForOp(thread, count, kernel.number(kernel.plan.threads))
+    loop = scf.ForOp(thread, count, kernel.number(threads))
     with ir.InsertionPoint(loop.body):
         at = arith.addi(begin, loop.induction_variable)
         zero = arith.constant(long, ir.IntegerAttr.get(long, 0))
@@ -118,5 +128,5 @@ def clear_words(kernel: Kernel, work: Work, thread: Any) -> None:
 
 def _cells(kernel: Kernel, parts: Any) -> Any:
     """The states that the chunks of a tile, and their groups, leave for each row."""
-    lanes = look_back_lanes(kernel.plan.threads, kernel.plan.slots)
+    lanes = look_back_lanes(kernel.plan)
     return arith.addi(parts, kernel.ceil(parts, lanes))

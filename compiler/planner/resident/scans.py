@@ -5,6 +5,7 @@ A CTA has whole rows if its threads hold them in registers, else a chunk of a ro
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
 
@@ -21,7 +22,7 @@ from ..alignment import WIDEST
 from ..powers_of_two import ceil2, floor2
 from ..table import threshold
 from ..task import Choice, Notes, Task
-from . import columns
+from . import columns, scan_tiles, tiled
 from .accesses import SHIFTED, accesses, elements_of, is_by_columns
 
 REGISTERS = threshold(32, "registers of a thread", sittings.SCANS)
@@ -30,6 +31,14 @@ MOST = threshold(8, "accesses of a thread", sittings.SCANS)
 """Of whole accesses; of narrower ones a thread has more, up to FEW_BYTES."""
 NARROWEST = threshold(16, "accesses of a thread", sittings.SCANS)
 """Of single elements."""
+COLUMN_REGISTERS = threshold(64, "registers of a thread", sittings.SHORT_SCANS)
+"""REGISTERS of a thread whose neighbours have neighbouring columns."""
+NARROWEST_COLUMNS = threshold(32, "accesses of a thread", sittings.SHORT_SCANS)
+"""NARROWEST of such a thread."""
+FEW_TILES = threshold(64, "strips of columns", sittings.SHORT_SCANS)
+"""With fewer strips CTAs have MOST_WARPS, since they wait for the chunks before."""
+LOOKING = threshold(8, "lanes that look back for a column", sittings.SHORT_SCANS)
+"""A CTA has MOST_WARPS as well if WARPS had fewer."""
 IN_A_WARP = threshold(4, "accesses of a thread", sittings.SCANS)
 """A row that a warp has in so many accesses of each lane needs no other warp, and no barrier."""
 WARPS = threshold(8, "warps of a CTA", sittings.SCANS)
@@ -46,17 +55,20 @@ ROLES_BYTES = threshold(1 << 16, "bytes of a chunk of a CTA whose warps have rol
 """With CHAIN_PLACES of them in shared memory an SM holds one CTA."""
 ROLES_REGISTERS = threshold(32, "registers of a thread", sittings.SCAN_ROLES)
 """The states of the elements that a writer has at a time, of 64 registers."""
-ROLES_ROWS = threshold(128, "rows", sittings.SCAN_ROLES)
+ROLES_ROWS = threshold(128, "rows, or arrays of columns", sittings.SCAN_ROLES)
 """With more rows than these, the chunks before a CTA's own have long left their states."""
 ROLES_PARTS = threshold(64, "chunks of a row", sittings.SCAN_ROLES)
 """Of so many, a CTA waits for some."""
+ROLES_COLUMNS = threshold(64, "columns", sittings.SHORT_SCANS)
+"""Of more, few lanes would look back for each."""
 ROLES_CHUNKS = threshold(1.75, "chunks of an SM", sittings.SCAN_ROLES)
 """With fewer chunks than these, none is on its way while another one waits."""
-LEAST_WARPS = 8
-"""Of a CTA whose warps have roles: three that copy, leave and look, one that makes, and as many that write."""
+LEAST_WARPS, LEAST_OF_COLUMNS = 8, 16
+"""Of a CTA whose warps have roles: three that copy, leave and look, one that makes, and as many that write; a quarter
+look back at columns."""
 BULK = 16
 """Bytes of which a row has a multiple, and at a multiple of which it begins, where chunks are copied in bulk."""
-SERVED = ("fast", "vector", "lanes", "warps", "warps_kept", "held", "persistent")
+SERVED = ("fast", "vector", "lanes", "warps", "warps_kept", "held", "tile_bytes", "persistent")
 """The fields of a plan that options may set."""
 ROWS_OF_ACCESSES = ("aligned", "shifted", "uniform", "reversed", "strided", "kept", "number", *OF_BITS)
 """The accesses that scans have."""
@@ -69,8 +81,7 @@ def choose(task: Task, wanted: str = "") -> Choice:
         PlanError: WF443 where ``wanted`` sets a field that such plans have not, and the errors of ``check``.
     """
     notes = Notes()
-    found = _of_columns(task, notes) if is_by_columns(task) and not task.is_portable else _of_rows(task, notes)
-    found = _with_roles(task, found, notes)
+    found = _planned(task, notes)
     if wanted:
         found = _overridden(task, found, wanted, notes)
     run, facts = _launch(task, found), _facts(task, found)
@@ -80,6 +91,13 @@ def choose(task: Task, wanted: str = "") -> Choice:
     waiting = waiting_bytes(found, facts, task.program.inputs)
     check(found, task.target, sum(t.itemsize for t in task.program.scanned), waiting)
     return Choice(found, facts, run, [reason for reason, _ in notes.reasons], notes.rejected)
+
+
+def _planned(task: Task, notes: Notes) -> Plan:
+    """The planner's own plan."""
+    by_columns = is_by_columns(task) and not task.is_portable
+    short = scan_tiles.plan(task, _registers(task), notes, by_columns=by_columns)
+    return short or _with_roles(task, _of_columns(task, notes) if by_columns else _of_rows(task, notes), notes)
 
 
 def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
@@ -95,9 +113,12 @@ def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
         _expect(task, chosen, key, only, holds=getattr(chosen, key) == only)
     _expect(task, chosen, "fast", "reduced or kept", holds=chosen.fast != "both")
     _expect(task, chosen, "held", "1 or more", holds=chosen.held > 0)
+    if chosen.tile_bytes:
+        _expect(task, chosen, "tile_bytes", "0", holds=scan_tiles.serves(task, chosen))
     if chosen.persistent:
         _expect(task, chosen, "persistent", "0", holds=_serves_roles(task, chosen) and chosen.persistent == 1)
-        _expect(task, chosen, "warps", f"at least {LEAST_WARPS}", holds=chosen.warps >= LEAST_WARPS)
+        least = LEAST_WARPS if chosen.slots == 1 else LEAST_OF_COLUMNS
+        _expect(task, chosen, "warps", f"at least {least}", holds=chosen.warps >= least)
     most = chosen.threads * chosen.vector // chosen.slots  # each row of several chunks has a thread that looks back
     alone = _launch(task, chosen).split == 1
     _expect(task, chosen, "vector", f"at most {most}", holds=alone or chosen.slots <= chosen.threads)
@@ -116,9 +137,10 @@ def _registers(task: Task) -> int:
     return sum(-(-t.itemsize // 4) for t in task.program.scanned)
 
 
-def _most_held(task: Task, vector: int) -> int:
-    """The most accesses of ``vector`` elements that a thread has."""
-    return max(1, min(NARROWEST if vector == 1 else MOST, floor2(max(1, REGISTERS // (vector * _registers(task))))))
+def _most_held(task: Task, vector: int, registers: int = REGISTERS, narrowest: int = NARROWEST) -> int:
+    """The most accesses of ``vector`` elements that a thread has, of so many ``registers`` for their states."""
+    most = narrowest if vector == 1 else MOST
+    return max(1, min(most, floor2(max(1, registers // (vector * _registers(task))))))
 
 
 def _vector(task: Task) -> int:
@@ -169,26 +191,45 @@ def _of_rows(task: Task, notes: Notes) -> Plan:
 def _serves_roles(task: Task, plan: Plan) -> bool:
     """Whether the warps of a CTA may have roles: a row has several chunks, which are copied in bulk."""
     rows = [i for i in elements_of(task) if i < len(task.program.inputs)]
-    kinds = accesses(task, "reduced", plan.vector)[: len(task.program.inputs)]
+    kinds = accesses(task, plan.fast, plan.vector)[: len(task.program.inputs)]
+    fits = _is_run(task, plan, rows, kinds) and task.target.has_bulk_copies and set(kinds) <= {*IN_BULK, "kept", "number"}
+    return fits and bool(rows) and len(task.geometry.reduced) == 1 and _launch(task, plan).split > 1
+
+
+def _is_run(task: Task, plan: Plan, rows: Sequence[int], kinds: Sequence[Access]) -> bool:
+    """Whether the elements of a chunk are one run of memory of each of the inputs ``rows``, in units of BULK bytes."""
     items = [task.operand_type(i).itemsize for i in rows]
+    if plan.fast == "kept":
+        return plan.warps_kept == 1 < plan.slots <= ROLES_COLUMNS and all(
+            _is_of_columns(task, plan, i, item) for i, item in zip(rows, items, strict=True)
+        )
     units = [plan.vector if kinds[i] == "shifted" else max(1, BULK // t) for i, t in zip(rows, items, strict=True)]
     in_bulk = all(
         accesses(task, "reduced", unit)[i] in IN_BULK and unit * item % BULK == 0
         for i, item, unit in zip(rows, items, units, strict=True)
     )
-    whole = plan.fast == "reduced" and plan.lanes == WARP and plan.slots == 1 and len(task.geometry.reduced) == 1
-    fits = whole and task.target.has_bulk_copies and in_bulk and set(kinds) <= {*IN_BULK, "kept", "number"}
-    return fits and bool(rows) and _launch(task, plan).split > 1
+    return in_bulk and plan.lanes == WARP and plan.slots == 1
+
+
+def _is_of_columns(task: Task, plan: Plan, operand: int, item: int) -> bool:
+    """Whether the columns of a CTA are those of an array without gaps, which begins at a boundary."""
+    g = task.geometry
+    dense = g.columns == plan.slots == g.reduced[0].strides[operand] and g.kept[-1].strides[operand] == 1
+    begins = (task.start(operand), *(d.strides[operand] * item for d in (*g.kept[:-1], *g.reduced)))
+    return dense and all(byte % BULK == 0 for byte in begins)
 
 
 def _with_roles(task: Task, plan: Plan, notes: Notes) -> Plan:
     """The plan by which the warps of a CTA have roles, if rows are few and long; else ``plan``."""
-    if task.is_portable or task.geometry.n_kept > ROLES_ROWS or not _serves_roles(task, plan):
+    own = plan
+    if plan.fast == "kept" and plan.vector <= (across := task.geometry.columns) <= ROLES_COLUMNS:  # all are in a CTA
+        own = replace(plan, lanes=max(1, floor2(WARP * plan.vector // across)), warps_kept=1)
+    if task.is_portable or task.geometry.n_kept > ROLES_ROWS * own.slots or not _serves_roles(task, own):
         return plan
     item = sum(task.operand_type(i).itemsize for i in elements_of(task) if i < len(task.program.inputs))
     accesses_held = ROLES_BYTES // (ROLES_WARPS * WARP * plan.vector * item)
     held = floor2(max(1, min(NARROWEST, accesses_held, ROLES_REGISTERS // (plan.vector * _registers(task)))))
-    found = replace(plan, warps=ROLES_WARPS, warps_kept=1, held=held, persistent=1)
+    found = replace(own, warps=ROLES_WARPS, warps_kept=1, held=held, persistent=1)
     run = _launch(task, found)
     if run.split < ROLES_PARTS or run.tiles * run.split < ROLES_CHUNKS * task.sms:
         return plan
@@ -199,12 +240,15 @@ def _with_roles(task: Task, plan: Plan, notes: Notes) -> Plan:
 def _of_columns(task: Task, notes: Notes) -> Plan:
     """The plan of rows whose elements lie apart: neighbouring lanes have neighbouring rows."""
     vector, n = columns.vector_of(task), task.geometry.n_reduced
-    item, most = max(task.operand_type(i).itemsize for i in elements_of(task)), _most_held(task, vector)
+    item = max(task.operand_type(i).itemsize for i in elements_of(task))
+    most = _most_held(task, vector, COLUMN_REGISTERS, NARROWEST_COLUMNS)
     across = min(WARP, ceil2(ceil(task.geometry.columns / vector)))
     if n > most * WARPS:  # a column has several lanes, and its strip is a line
         across = max(1, min(across, WIDTH // (vector * item)))
     lanes = WARP // across
-    warps = min(WARPS, ceil2(ceil(n / (most * lanes))))
+    few = task.geometry.n_kept < FEW_TILES * across * vector or across * vector * LOOKING > WARP * WARPS
+    most_warps = MOST_WARPS if few else WARPS
+    warps = min(most_warps, ceil2(ceil(n / (most * lanes))))
     while across * vector > WARP * warps:  # a CTA has as many threads as columns
         warps *= 2
     held = max(1, min(most, ceil(n / (lanes * warps))))
@@ -224,6 +268,8 @@ def _length(task: Task, plan: Plan) -> int:
 
 def _launch(task: Task, plan: Plan) -> Launch:
     """The grid: a CTA for each tile of rows, or for each chunk of it."""
+    if plan.tile_bytes:
+        return tiled.launch(task, plan)
     chunk = plan.held * layout_of(plan).span("reduced")
     tiles, parts = -(-task.geometry.n_kept // plan.slots), max(1, -(-_length(task, plan) // chunk))
     ctas = tiles * parts
@@ -237,6 +283,8 @@ def _facts(task: Task, plan: Plan) -> Facts:
     found: tuple[Access, ...] = tuple(
         kind if kind in ROWS_OF_ACCESSES else "strided" for kind in accesses(task, plan.fast, plan.vector)
     )
+    if plan.tile_bytes:
+        found = tiled.tiled(task, plan, found)
     reach = max((abs(bound) for i in range(len(g.offsets)) for bound in g.span(i)), default=0)
     words = look_back_counters(run.tiles) + look_back_cells(plan, run) * _registers(task)
     numbers = max(reach, g.n_kept + plan.slots, run.split * run.chunk, words)

@@ -162,7 +162,7 @@ def _plan(task: Task, own: tiles.Groups) -> Plan | None:
         return None
     fast: Axis = "kept" if apart or across or _has_values_of_rows(task) else "reduced"
     if ceil2(ceil(n / HELD)) > WARP:
-        return (_waiting(task, own) if apart else None) or _tiled(task, own, _shape(n, fast, WARP, threads // WARP, 1))
+        return (_waiting(task, own) if apart else None) or least_tile(task, own, _shape(n, fast, WARP, threads // WARP, 1))
     threads = max(threads, min(WARP, ceil2(ceil(n / HELD_APART)))) if apart else threads
     sizes = {(u.stride, task.operand_type(i).itemsize) for i, u in own.units.items()}
     free = fast == "reduced" and len(sizes) == 1 and max(item for _, item in sizes) > columns.NARROW
@@ -173,8 +173,8 @@ def _plan(task: Task, own: tiles.Groups) -> Plan | None:
         in_turn = apart and lanes == WARP  # warps take the rows of a group in turn
         most_kept = max(1, own.rows // 2) if in_turn else max(WARPS_KEPT)
         shapes = (_shape(n, f, lanes, 1, kept) for f in fasts for kept in order if kept <= most_kept)
-        plans = [plan for shape in shapes if (plan := _tiled(task, own, shape))]
-        waiting = [_most_waits(task, own, plan) for plan in plans]
+        plans = [plan for shape in shapes if (plan := least_tile(task, own, shape))]
+        waiting = [most_waits(task, own, plan) for plan in plans]
         if plans and min(waiting) <= (1 if free else MOST_WAITS):
             return plans[waiting.index(min(waiting))]
     return (_waiting(task, own) or _large(task, own)) if apart else None
@@ -203,7 +203,7 @@ def _large(task: Task, own: tiles.Groups) -> Plan | None:
         kept = ceil2(ceil(own.rows * lanes / WARP))
         plan = replace(_shape(n, "kept", lanes, 1, kept), tile_bytes=LARGEST["tile_bytes"])
         fits = kept <= max(WARPS_KEPT) and _rows_that_fit(task, own, plan)
-        if fits and _most_waits(task, own, plan) <= MOST_WAITS:
+        if fits and most_waits(task, own, plan) <= MOST_WAITS:
             return plan
     return None
 
@@ -223,7 +223,7 @@ def _waiting(task: Task, own: tiles.Groups) -> Plan | None:
         shape = Plan("kept", lanes=lanes, warps_kept=kept, unroll=UNROLL, resident="shared")
         plans = (replace(shape, tile_bytes=size) for size in WAITING_TILES if size <= _room(task, shape))
         plan = next((p for p in plans if _rows_that_fit(task, own, p)), None)
-        if plan and kept <= max(WARPS_KEPT) and _most_waits(task, own, plan) <= MOST_WAITS:
+        if plan and kept <= max(WARPS_KEPT) and most_waits(task, own, plan) <= MOST_WAITS:
             return plan
     return None
 
@@ -243,7 +243,7 @@ def _has_values_of_rows(task: Task) -> bool:
     return any(o.space & REDUCED == 0 for o in task.program.outputs)
 
 
-def _most_waits(task: Task, own: tiles.Groups, plan: Plan) -> int:
+def most_waits(task: Task, own: tiles.Groups, plan: Plan) -> int:
     """The most words of one bank that the lanes of a warp ask for at a time, over all arrays in tiles."""
     return max(banks.waits(plan, task.geometry, i, task.operand_type(i).itemsize) for i in own.units)
 
@@ -254,7 +254,7 @@ def _shape(n: int, fast: Axis, lanes: int, warps: int, kept: int) -> Plan:
     return Plan(fast, lanes=lanes, warps=warps, warps_kept=kept, resident="registers", held=held)
 
 
-def _tiled(task: Task, own: tiles.Groups, plan: Plan) -> Plan | None:
+def least_tile(task: Task, own: tiles.Groups, plan: Plan) -> Plan | None:
     """``plan`` with the least tile for the rows that a thread works on; None where not even one fits the largest.
 
     It has twice the bytes where three groups fit these, and but one the least.

@@ -111,6 +111,29 @@ def test_an_axis_of_one() -> None:
     np.testing.assert_array_equal(wf.scan(x, wf.SUM, 1, exclusive=True), np.zeros_like(x))
 
 
+TILE = "fast=kept,vector=1,warps=1,warps_kept=2"
+SHORT = {
+    "alone": lambda: (numbers(150, 3), 1, "lanes=1,held=3,tile_bytes=4096"),
+    "halves": lambda: (numbers(70, 33, dtype=np.float16), 1, "lanes=4,held=9,tile_bytes=8192"),
+    "sliced": lambda: (numbers(40, 34)[:, 1:], 1, "lanes=2,held=17,tile_bytes=16384"),
+    "between": lambda: (numbers(12, 5, 7), 1, "lanes=1,held=5,tile_bytes=16384"),
+    "in place": lambda: (numbers(8, 21, 7), 1, "lanes=4,held=7,tile_bytes=65536"),
+}
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_short_rows_go_through_a_tile(name: str) -> None:
+    x, axis, plan = SHORT[name]()
+    for exclusive in (False, True):
+        found = wf.scan(x, wf.SUM, axis, exclusive=exclusive, plan=f"{TILE},{plan}")
+        np.testing.assert_array_equal(found, cumsum(x, axis, exclusive=exclusive))
+
+
+def test_many_short_rows_go_through_a_tile_by_default() -> None:
+    short = wf.cumulative_sum.compile(np.broadcast_to(np.float32(0), (1 << 20, 33)).copy(), axis=1).plans[0]
+    assert short.tile_bytes and short.lanes * short.held >= 33
+
+
 # --- types ---
 TYPES = ("bool", "int8", "uint8", "int16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64")
 
@@ -296,20 +319,33 @@ def test_roles_of_warps_leave_the_bits(scan: Any) -> None:
         np.testing.assert_array_equal(found, wanted)
 
 
-def test_roles_of_warps_under_any_schedule() -> None:
-    x, found = numbers(4000), []
+@pytest.mark.parametrize(("shape", "t"), [((1000, 8), np.float32), ((3, 300, 16), np.float32), ((120, 64), np.float16)])
+def test_roles_of_warps_along_columns_leave_the_bits(shape: tuple[int, ...], t: Any) -> None:
+    x = RNG.normal(size=shape).astype(t)
+    plan = f"fast=kept,vector={16 // x.itemsize},lanes={512 // (x.itemsize * shape[-1])},warps=16,warps_kept=1,held=1"
+    found, wanted = (wf.cumulative_sum(x, axis=-2, plan=f"{plan},persistent={k}") for k in (1, 0))
+    np.testing.assert_array_equal(found, wanted)
+
+
+COLUMN_ROLES = "fast=kept,vector=4,lanes=16,warps=16,warps_kept=1,held=1,persistent=1"
+
+
+@pytest.mark.parametrize(("shape", "plan"), [((4000,), ROLES), ((500, 8), COLUMN_ROLES)])
+def test_roles_of_warps_under_any_schedule(shape: tuple[int, ...], plan: str) -> None:
+    x, found = numbers(*shape), []
     try:
         for seed in range(2):
             emulator().seed = seed
-            found.append(wf.cumulative_sum(x, out=x.copy(), plan=ROLES))
+            found.append(wf.cumulative_sum(x, axis=0, out=x.copy(), plan=plan))
     finally:
         emulator().seed = None
     for own in found:
-        np.testing.assert_array_equal(own, np.cumsum(x))
+        np.testing.assert_array_equal(own, np.cumsum(x, axis=0))
 
 
-def test_one_long_row_has_roles_by_default() -> None:
-    made = wf.cumulative_sum.compile(np.broadcast_to(np.float32(0), 1 << 24).copy())
+@pytest.mark.parametrize("shape", [(1 << 24,), (1 << 21, 8)])
+def test_a_long_axis_has_roles_by_default(shape: tuple[int, ...]) -> None:
+    made = wf.cumulative_sum.compile(np.broadcast_to(np.float32(0), shape).copy(), axis=0)
     assert made.plans[0].has_roles
 
 
@@ -337,6 +373,7 @@ REFUSED = {
     "cluster": ("WF443", PlanError, lambda: wf.cumulative_sum(X, axis=1, plan="cluster=2"), "has cluster=1, and not 2"),
     "rows": ("WF443", PlanError, lambda: wf.cumulative_sum(X, axis=1, plan=WIDE), "has vector=at most 1"),
     "roles": ("WF443", PlanError, lambda: wf.cumulative_sum(Y[::2], plan=ROLES), "persistent=0, and not 1"),
+    "a long tile": ("WF443", PlanError, lambda: wf.cumulative_sum(Y, plan="tile_bytes=4096"), "has tile_bytes=0, and not"),
     "few warps": ("WF443", PlanError, lambda: wf.cumulative_sum(Y, plan=ROLES + ",warps=4"), "warps=at least 8"),
     "residency": ("WF443", PlanError, lambda: wf.cumulative_sum(X, axis=1, plan="resident=l2"), "has resident=chain"),
     "gradient": ("WF901", TraceError, lambda: wf.vjp(lambda v: wf.scan(v, product))(X[0], X[0]), "scan with product"),

@@ -1,0 +1,38 @@
+"""The body of a kernel that scans a few long rows, or columns: what each of the warps of a CTA does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...compiler.ir.mlir import arith, gpu, ir, scf
+from ...compiler.plan.launch import lookers
+from ...compiler.target import WARP
+from .chain_columns import ColumnRoles
+from .chain_roles import LEAVES, LOOKS, Roles
+from .kernel import Kernel
+
+
+def distribute_with_roles(kernel: Kernel) -> None:
+    """Writes the body of a kernel whose warps have roles."""
+    roles = (ColumnRoles if kernel.plan.slots > 1 else Roles).of(kernel)
+    thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
+    warp = kernel.divide(thread, WARP)
+    half = kernel.plan.warps // 2
+    _if(kernel.is_first(thread), roles.copy)
+    makers = LOOKS + lookers(kernel.plan)
+    _if(arith.cmpi(arith.CmpIPredicate.eq, warp, kernel.number(LEAVES)), roles.leave)
+    looks = arith.andi(kernel.less(kernel.number(LOOKS - 1), warp), kernel.less(warp, kernel.number(makers)))
+    _if(looks, roles.look)
+    writes = kernel.less(kernel.number(half - 1), warp)
+    makes = arith.andi(kernel.less(kernel.number(makers - 1), warp), kernel.less(warp, kernel.number(half)))
+    _if(makes, lambda: roles.make(warp))
+    _if(writes, lambda: roles.write(warp))
+    roles.clear(thread)
+
+
+def _if(condition: Any, do: Callable[[], None]) -> None:
+    branch = scf.IfOp(condition)
+    with ir.InsertionPoint(branch.then_block):
+        do()
+        scf.YieldOp([])
