@@ -10,6 +10,7 @@ import pytest
 
 FIXED = {
     "LEAST_WARPS",
+    "LEAST_OF_COLUMNS",
     "BULK",
     "WIDEST",
     "HALF",

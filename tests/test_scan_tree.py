@@ -10,6 +10,7 @@ import pytest
 
 import warpfold as wf
 
+GROUP = 32
 State = Any
 """A number, or None for nothing."""
 
@@ -41,7 +42,13 @@ def from_left(states: Sequence[State]) -> list[State]:
     return found
 
 
-def scanned(x: Any, fast: str, vector: int, lanes: int, warps: int, held: int, group: int) -> list[State]:
+def up_to_last(states: Sequence[State], each: int) -> State:
+    """The state of chunks, of which a lane has ``each`` that follow each other; None for none."""
+    own = [from_left(states[i : i + each])[-1] for i in range(0, len(states), each)]
+    return steps(own)[-1] if own else None
+
+
+def scanned(x: Any, fast: str, vector: int, lanes: int, warps: int, held: int, each: int) -> list[State]:
     """The sums of a row up to each element; beyond its end there are zeros."""
     wide = vector if fast == "reduced" else 1
     length = warps * lanes * wide * held
@@ -54,10 +61,10 @@ def scanned(x: Any, fast: str, vector: int, lanes: int, warps: int, held: int, g
         totals.append(up_to[-1])
     found: list[State] = []
     prefix: State = None
-    for first in range(0, len(chunks), group):
-        own = totals[first : first + group]
-        members = before(steps(own))
-        for m, chunk in zip(members, chunks[first : first + group], strict=True):
+    for first in range(0, len(chunks), GROUP):
+        own = totals[first : first + GROUP]
+        members = [up_to_last(own[:m], each) for m in range(len(own))]
+        for m, chunk in zip(members, chunks[first : first + GROUP], strict=True):
             for w, elements in chunk:
                 start = then(then(prefix, m), w)
                 found += [then(then(start, earlier), p) for earlier, p in elements]
@@ -89,7 +96,7 @@ def segment(x: Any, fast: str, wide: int, lanes: int, held: int) -> tuple[list[t
 def test_the_bits_are_those_of_the_rule(n: int, fast: str, vector: int, lanes: int, warps: int, held: int) -> None:
     x = np.random.default_rng(n).standard_normal((2, n)).astype(np.float32)
     plan = f"fast={fast},vector={vector},lanes={lanes},warps={warps},warps_kept=1,held={held}"
-    group = min(32, 32 * warps // (32 // lanes * (vector if fast == "kept" else 1)))
+    looking = min(32, 32 * warps // (32 // lanes * (vector if fast == "kept" else 1)))
     found = wf.cumulative_sum(x, axis=1, plan=plan)
-    wanted = [scanned(row, fast, vector, lanes, warps, held, group) for row in x]
+    wanted = [scanned(row, fast, vector, lanes, warps, held, GROUP // looking) for row in x]
     np.testing.assert_array_equal(found.view(np.uint32), np.array(wanted, np.float32).view(np.uint32))

@@ -14,6 +14,10 @@ MOST_ALONG_Y = 65535
 """CTAs that a grid has at most along y, and along z."""
 
 
+GROUP = 32
+"""Chunks of a row of a scan that leave a state together."""
+
+
 class Launch(NamedTuple):
     """What one call adds to a plan at run time.
 
@@ -62,15 +66,14 @@ def lookers(plan: Plan) -> int:
 
 
 def look_back_lanes(plan: Plan) -> int:
-    """The lanes that look back for each row of a CTA, and the chunks of a group of these."""
+    """The lanes that look back for each row of a CTA."""
     threads = WARP * lookers(plan) if plan.has_roles else plan.threads
     return max(1, min(WARP, threads // plan.slots))
 
 
 def look_back_cells(plan: Plan, run: Launch) -> int:
     """The states that the chunks of a scan, and their groups, leave in memory."""
-    groups = -(-run.split // look_back_lanes(plan))
-    return run.tiles * (run.split + groups) * plan.slots
+    return run.tiles * (run.split + -(-run.split // GROUP)) * plan.slots
 
 
 def layers(split: int) -> int:

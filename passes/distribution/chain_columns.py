@@ -1,4 +1,4 @@
-"""Scans of a few long columns by warps with roles (``chain_roles.py``): a chunk has elements of all columns of an array.
+"""Scans of few long columns by warps with roles (``chain_roles.py``): a chunk has elements of all columns of an array.
 
 Such a chunk is one run of memory. A row of it has an access for each lane across, so a warp reads whole rows. There is
 a state of each column, of each segment and of each chunk. The warp that leaves states scans those of segments first, by
@@ -13,10 +13,9 @@ from functools import cached_property
 from typing import Any
 
 from ...compiler.ir.build import i32, shared_buffer, word_type
-from ...compiler.ir.combine import combine, width, with_shape
+from ...compiler.ir.combine import combine, with_shape
 from ...compiler.ir.lane_exchange import lane_id
-from ...compiler.ir.mlir import arith, gpu, ir, nvvm, scf
-from ...compiler.plan.launch import look_back_lanes
+from ...compiler.ir.mlir import arith, gpu, ir, scf
 from ...compiler.plan.plan import CHAIN_PLACES
 from ...compiler.target import WARP
 from ..access.state_buffers import StateBuffers
@@ -76,7 +75,12 @@ class ColumnRoles(Roles):
         """Keeps what comes before a chunk: warps look back for some of the columns each."""
         thread = arith.index_cast(word_type(), gpu.thread_id(gpu.Dimension.x))
         back = look_back(self.kernel, work, arith.subi(thread, i32(LOOKS * WARP))).glanced()
-        found = back.known(self._of(self._columns(turn), back.row).load(i32(0)))
+
+        def own() -> Sequence[Any]:
+            self.ring.wait("left", turn)
+            return self._of(self._columns(turn), back.row).load(i32(0))
+
+        found = back.known(own)
         first = scf.IfOp(arith.cmpi(arith.CmpIPredicate.eq, back.lane, i32(0)))
         with ir.InsertionPoint(first.then_block):
             self._of(self.earlier(turn), back.row).store(i32(0), found)

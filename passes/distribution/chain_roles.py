@@ -296,7 +296,7 @@ class Roles:
         look_back(self.kernel, work, lane_id()).leave(total)
 
     def look(self) -> None:
-        """A warp looks back at the chunks before."""
+        """A warp looks back at the chunks before, while the state of its own one is made."""
 
         def work(turn: Turn, ticket: Any) -> None:
             own = self.work(ticket)
@@ -304,13 +304,16 @@ class Roles:
                 self.look_at_states(turn, own)
             self._arrive("known", turn)
 
-        self._arrive("known", self.ring.each("left", self.taken, work))
+        self._arrive("known", self.ring.each("full", self.taken, work))
 
     def look_at_states(self, turn: Turn, work: Work) -> None:
         """Keeps what comes before a chunk."""
-        back = look_back(self.kernel, work, lane_id()).glanced()
-        _, total = self.total(turn, self.kernel.number(0))
-        found = back.known(total)
+
+        def own() -> Sequence[Any]:
+            self.ring.wait("left", turn)
+            return self.total(turn, self.kernel.number(0))[1]
+
+        found = look_back(self.kernel, work, lane_id()).glanced().known(own)
         self._by_one(lambda: self.earlier(turn).store(i32(0), found))
 
     def write(self, warp: Any) -> None:
@@ -332,7 +335,7 @@ class Roles:
 
         self.ring.each("known", self.taken, work)
 
-    def before_segment(self, turn: Turn, work: Work, segment: Any, _: Place) -> Before:
+    def before_segment(self, turn: Turn, work: Work, segment: Any, place: Place) -> Before:  # noqa: ARG002 - of columns
         """What comes before a segment."""
         earlier, _ = self.total(turn, segment)
         exists = [arith.cmpi(arith.CmpIPredicate.ne, x, self.kernel.number(0)) for x in (work.part, segment)]

@@ -1,12 +1,12 @@
 """The grid level of a scan: a CTA looks back at what the chunks before its own left (Merrill and Garland, 2016).
 
-A chunk leaves its own state, its *aggregate*. As many chunks as lanes look back for a row are a *group*. Its last chunk
-leaves the aggregate of the group, and once it knows what comes before, the state of all chunks up to the end of the
-group, a *prefix*. States lie in tagged words (``fold.leave``, ``fold.seen``), which need no order of accesses.
+A chunk leaves its own state, its *aggregate*. GROUP chunks are a *group*. Its last chunk leaves the aggregate of the
+group, and once it knows what comes before, the state of all chunks up to the end of the group, a *prefix*. States lie
+in tagged words (``fold.leave``, ``fold.seen``), which need no order of accesses.
 
 What comes before a chunk is the prefix of the group before, and then the chunks before it in its group:
 
-- Each lane takes the aggregate of one of these, and the lanes scan them.
+- Each lane takes the aggregate of one of these, or of several that follow each other, and the lanes scan them.
 - Each lane looks at one of the groups before, and waits until those from the nearest prefix on have left something. If
   there is no prefix among them, they look further back. Then they combine that prefix with the aggregates behind it,
   one after another.
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 from ...compiler.ir.build import i32, integer, word_type
@@ -27,7 +28,7 @@ from ...compiler.ir.dialect.base import state_type
 from ...compiler.ir.dialect.stages.tags import AGGREGATE, PREFIX
 from ...compiler.ir.lane_exchange import lane_id, of_lane
 from ...compiler.ir.mlir import arith, ir, llvm, math, nvvm, scf
-from ...compiler.plan.launch import look_back_lanes
+from ...compiler.plan.launch import GROUP, look_back_lanes
 from ...compiler.target import WARP
 from ..access.state_buffers import StateBuffers
 from .kernel import Kernel
@@ -44,7 +45,7 @@ class LookBack:
         kernel: the kernel, as its scan sees it.
         here, groups: the first words of the CTA's chunk and of the first group, for the first of its rows.
         pitch, rows: the words from one chunk or group of a row to the next, and from one row to the next.
-        lanes: the lanes of a row, and the chunks of a group.
+        lanes: the lanes of a row; each takes GROUP / lanes chunks of a group.
         row, lane: the number of the row that the thread's lanes look for, and that of the lane among them.
         group, member: the number of the group of the CTA's chunk, and that of the chunk in its group.
         glance: what a first look has seen, which is made before elements are read: with many rows nothing waits then.
@@ -62,6 +63,11 @@ class LookBack:
     member: Any
     glance: Sequence[Any] = ()
 
+    @property
+    def each(self) -> int:
+        """The chunks of a group that a lane takes."""
+        return GROUP // self.lanes
+
     @classmethod
     def of(
         cls, kernel: Kernel, chunk: Any, here: Any, groups: Any, pitch: Any, rows: Any, thread: Any
@@ -69,13 +75,13 @@ class LookBack:
         """How a thread of the CTA of chunk number ``chunk`` does, which has the number ``thread`` among those."""
         lanes = look_back_lanes(kernel.plan)
         row, lane = arith.shrui(thread, i32(lanes.bit_length() - 1)), arith.andi(thread, i32(lanes - 1))
-        member = kernel.modulo(chunk, lanes)
+        member = kernel.modulo(chunk, GROUP)
         member = member if member.type == word_type() else arith.trunci(word_type(), member)
-        return cls(kernel, here, groups, pitch, rows, lanes, row, lane, kernel.divide(chunk, lanes), member)
+        return cls(kernel, here, groups, pitch, rows, lanes, row, lane, kernel.divide(chunk, GROUP), member)
 
     def glanced(self) -> LookBack:
         """The same, with a first look now; elements are read meanwhile."""
-        types = [word_type(), *self.kernel.states] * 2
+        types = [word_type(), *self.kernel.states] * (self.each + 1)
         looks = scf.IfOp(_is("slt", self.row, i32(self.kernel.plan.slots)), types, has_else=True)
         with ir.InsertionPoint(looks.then_block):
             scf.YieldOp(self._look_before())
@@ -84,12 +90,12 @@ class LookBack:
         return replace(self, glance=list(looks.results))
 
     def before(self, slot: Any, state: Any) -> list[Any]:
-        """What comes before the chunk of one row, of which all threads have the ``state``; theirs is number ``slot``."""
+        """What comes before the chunk of one row, number ``slot``, of which all threads have the ``state``."""
         mine = unpack(state)
         looks = scf.IfOp(_is("slt", self.row, i32(1)), self.kernel.states, has_else=True)
         with ir.InsertionPoint(looks.then_block):
             self.leave(mine)
-            scf.YieldOp(self.known(mine))
+            scf.YieldOp(self.known(lambda: mine))
         with ir.InsertionPoint(looks.else_block):
             scf.YieldOp(mine)
         return self._given(slot, list(looks.results), state.type)
@@ -103,7 +109,7 @@ class LookBack:
         with ir.InsertionPoint(looks.then_block):
             mine = self._warps(buffers)
             self.leave(mine)
-            scf.YieldOp(self.known(mine))
+            scf.YieldOp(self.known(lambda: mine))
         with ir.InsertionPoint(looks.else_block):
             scf.YieldOp([llvm.mlir_undef(v) for v in self.kernel.states])
         return self._given(slot, list(looks.results), t)
@@ -146,25 +152,26 @@ class LookBack:
         """Leaves the state of the chunk of a row for others."""
         self._leave(self.here, AGGREGATE, _is("eq", self.lane, i32(0)), mine)
 
-    def known(self, mine: Sequence[Any]) -> list[Any]:
-        """What comes before the chunk of a row, and leaves what others need of the group, once the state is left.
+    def known(self, own: Callable[[], Sequence[Any]]) -> list[Any]:
+        """What comes before the chunk of a row, and leaves what others need of the group, after its ``own``.
 
         Nothing comes before the first one.
         """
-        own = arith.addi(self.groups, arith.muli(self.group, self.pitch))
+        here = arith.addi(self.groups, arith.muli(self.group, self.pitch))
         first = _is("eq", self.lane, i32(0))
-        last = arith.andi(first, _is("eq", self.member, i32(self.lanes - 1)))
+        last = arith.andi(first, _is("eq", self.member, i32(GROUP - 1)))
         members, seen = self._members()
+        mine = own()
         some = _is("ne", self.member, i32(0))
         total = _chosen(some, self.combine(members, mine), mine)
         later = scf.IfOp(_is("ne", self.group, self.kernel.number(0)), self.kernel.states, has_else=True)
         with ir.InsertionPoint(later.then_block):
-            self._leave(own, AGGREGATE, last, total)
+            self._leave(here, AGGREGATE, last, total)
             earlier = self._folded(*self._seen(seen))
-            self._leave(own, PREFIX, last, self.combine(earlier, total))
+            self._leave(here, PREFIX, last, self.combine(earlier, total))
             scf.YieldOp(_chosen(some, self.combine(earlier, members), earlier))
         with ir.InsertionPoint(later.else_block):
-            self._leave(own, PREFIX, last, total)
+            self._leave(here, PREFIX, last, total)
             scf.YieldOp(members)
         return list(later.results)
 
@@ -206,25 +213,43 @@ class LookBack:
     # --- the chunks of the group ---
     def _members(self) -> tuple[list[Any], list[Any]]:
         """The state of the chunks before in the group, and what the groups before have left by then."""
-        earlier = _is("slt", self.lane, self.member)
+        earlier = [_is("slt", number, self.member) for number in self._numbers()]
+        size = 1 + len(self.kernel.states)
 
         def waits(found: Sequence[Any]) -> Any:
-            return arith.andi(earlier, _is("eq", found[0], i32(0)))
+            empty = [arith.andi(e, _is("eq", found[i * size], i32(0))) for i, e in enumerate(earlier)]
+            return reduce(arith.ori, empty)
 
         found = _spin(self._look_before, waits, self.glance)
-        half = len(found) // 2
+        own, groups = found[1:size], found[self.each * size :]
+        for i in range(1, self.each):
+            both = self.combine(own, found[i * size + 1 : (i + 1) * size])
+            own = _chosen(earlier[i], both, own)
         if self.lanes == 1:
-            return found[1:half], found[half:]
+            return list(own), groups
         t, how = state_type(self.kernel.states), {"lanes": self.lanes, "stride": 1}
-        before = self.kernel.stage("fold.warp_scan", [t, t], [self.lane, pack(found[1:half])], how).results[0]
-        own = arith.addi(self._first_lane(), self.member)
-        return [of_lane(v, own) for v in unpack(before)], found[half:]
+        before, total = self.kernel.stage("fold.warp_scan", [t, t], [self.lane, pack(list(own))], how).results
+        if self.each == 1:
+            at = arith.addi(self._first_lane(), self.member)
+            return [of_lane(v, at) for v in unpack(before)], groups
+        lanes = arith.shrui(arith.addi(self.member, i32(self.each - 1)), i32(self.each.bit_length() - 1))
+        at = arith.addi(self._first_lane(), arith.minsi(lanes, i32(self.lanes - 1)))
+        inside = [of_lane(v, at) for v in unpack(before)]
+        return _chosen(_is("slt", lanes, i32(self.lanes)), inside, unpack(total)), groups
+
+    def _numbers(self) -> list[Any]:
+        """The numbers of the chunks of a group that a lane takes."""
+        if self.each == 1:
+            return [self.lane]
+        return [arith.addi(arith.muli(self.lane, i32(self.each)), i32(i)) for i in range(self.each)]
 
     def _look_before(self) -> list[Any]:
-        """What one of the chunks before in the group has left, and one of the groups before."""
-        back = arith.maxsi(arith.subi(self.member, self.lane), i32(0))
-        at = arith.subi(self.here, arith.muli(self._wide(back), self.pitch))
-        return [*self._look(at), *self._look(self._of_group(self.kernel.number(1)))]
+        """What some of the chunks before in the group have left, and one of the groups before."""
+        found = []
+        for number in self._numbers():
+            back = arith.maxsi(arith.subi(self.member, number), i32(0))
+            found += self._look(arith.subi(self.here, arith.muli(self._wide(back), self.pitch)))
+        return [*found, *self._look(self._of_group(self.kernel.number(1)))]
 
     # --- the groups before ---
     def _of_group(self, distance: Any) -> Any:

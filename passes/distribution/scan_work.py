@@ -7,16 +7,15 @@ from typing import Any, NamedTuple
 from ...compiler.ir.build import address
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, gpu, ir, llvm, scf
-from ...compiler.plan.launch import look_back_lanes
+from ...compiler.plan.launch import GROUP, look_back_lanes
 from ...compiler.target import WARP
 from .kernel import Kernel
 from .look_back import LookBack
 from .resident.row_starts import is_shifted
 from .walk import Chunk
 
-
 LANES = 8
-"""So many lanes or more look at the words of a row at a time: then these follow each other. Else those of a chunk do."""
+"""Where so many lanes or more look for a row, its words follow each other; else those of a chunk do."""
 
 
 class Work(NamedTuple):
@@ -128,5 +127,4 @@ def _clear(kernel: Kernel, begin: Any, thread: Any, count: Any, threads: int) ->
 
 def _cells(kernel: Kernel, parts: Any) -> Any:
     """The states that the chunks of a tile, and their groups, leave for each row."""
-    lanes = look_back_lanes(kernel.plan)
-    return arith.addi(parts, kernel.ceil(parts, lanes))
+    return arith.addi(parts, kernel.ceil(parts, GROUP))

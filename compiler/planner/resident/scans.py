@@ -63,9 +63,10 @@ ROLES_COLUMNS = threshold(64, "columns", sittings.SHORT_SCANS)
 """Of more, few lanes would look back for each."""
 ROLES_CHUNKS = threshold(1.75, "chunks of an SM", sittings.SCAN_ROLES)
 """With fewer chunks than these, none is on its way while another one waits."""
-LEAST_WARPS, LEAST_OF_COLUMNS = 8, 16
-"""Of a CTA whose warps have roles: three that copy, leave and look, one that makes, and as many that write; a quarter
-look back at columns."""
+LEAST_WARPS = 8
+"""Of a CTA whose warps have roles: three that copy, leave and look, one that makes, and as many that write."""
+LEAST_OF_COLUMNS = 16
+"""The same of columns, at which a quarter of the warps look back."""
 BULK = 16
 """Bytes of which a row has a multiple, and at a multiple of which it begins, where chunks are copied in bulk."""
 SERVED = ("fast", "vector", "lanes", "warps", "warps_kept", "held", "tile_bytes", "persistent")
@@ -192,8 +193,9 @@ def _serves_roles(task: Task, plan: Plan) -> bool:
     """Whether the warps of a CTA may have roles: a row has several chunks, which are copied in bulk."""
     rows = [i for i in elements_of(task) if i < len(task.program.inputs)]
     kinds = accesses(task, plan.fast, plan.vector)[: len(task.program.inputs)]
-    fits = _is_run(task, plan, rows, kinds) and task.target.has_bulk_copies and set(kinds) <= {*IN_BULK, "kept", "number"}
-    return fits and bool(rows) and len(task.geometry.reduced) == 1 and _launch(task, plan).split > 1
+    if not rows or len(task.geometry.reduced) != 1 or not set(kinds) <= {*IN_BULK, "kept", "number"}:
+        return False
+    return task.target.has_bulk_copies and _is_run(task, plan, rows, kinds) and _launch(task, plan).split > 1
 
 
 def _is_run(task: Task, plan: Plan, rows: Sequence[int], kinds: Sequence[Access]) -> bool:
@@ -249,7 +251,7 @@ def _of_columns(task: Task, notes: Notes) -> Plan:
     few = task.geometry.n_kept < FEW_TILES * across * vector or across * vector * LOOKING > WARP * WARPS
     most_warps = MOST_WARPS if few else WARPS
     warps = min(most_warps, ceil2(ceil(n / (most * lanes))))
-    while across * vector > WARP * warps:  # a CTA has as many threads as columns
+    while across * vector > WARP * warps and n > most * lanes * warps:  # a CTA has as many threads as columns
         warps *= 2
     held = max(1, min(most, ceil(n / (lanes * warps))))
     whole = n <= lanes * warps * held

@@ -162,7 +162,8 @@ def _plan(task: Task, own: tiles.Groups) -> Plan | None:
         return None
     fast: Axis = "kept" if apart or across or _has_values_of_rows(task) else "reduced"
     if ceil2(ceil(n / HELD)) > WARP:
-        return (_waiting(task, own) if apart else None) or least_tile(task, own, _shape(n, fast, WARP, threads // WARP, 1))
+        shape = _shape(n, fast, WARP, threads // WARP, 1)
+        return (_waiting(task, own) if apart else None) or least_tile(task, own, shape)
     threads = max(threads, min(WARP, ceil2(ceil(n / HELD_APART)))) if apart else threads
     sizes = {(u.stride, task.operand_type(i).itemsize) for i, u in own.units.items()}
     free = fast == "reduced" and len(sizes) == 1 and max(item for _, item in sizes) > columns.NARROW
