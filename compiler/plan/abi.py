@@ -18,7 +18,7 @@ from .fields import IN_BULK, IN_TILE, Access
 from .fields import RARE as RARE_IN_PLANS
 from .launch import Launch
 from .layout import layout_of
-from .plan import CHAIN_PLACES, Plan
+from .plan import Plan
 
 Role = Literal[
     "input", "output", "partial", "counter", "exchange", "n_kept", "n_reduced", "chunk", "count", "lag", "kept_size",
@@ -207,7 +207,7 @@ def waiting_bytes(plan: Plan, facts: Facts, inputs: Sequence[DType], run: Launch
         return 0
     if plan.has_roles:
         staged = (t.itemsize for t, kind in zip(inputs, facts.access, strict=True) if kind in IN_BULK)
-        return CHAIN_PLACES * sum(staged) * plan.held * plan.threads * plan.vector
+        return plan.places * sum(staged) * plan.held * plan.threads * plan.vector
     if plan.exchanges:
         return tiles.exchange_starts(plan, facts.access, facts.stores, [t.itemsize for t in inputs])[1]
     last = plan.held

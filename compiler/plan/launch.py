@@ -62,7 +62,7 @@ def look_back_counters(tiles: int) -> int:
 
 def lookers(plan: Plan) -> int:
     """The warps that look back, where the warps of a CTA have roles: several of them for several columns."""
-    return min(plan.slots, max(1, plan.warps // 4))
+    return min(max(1, plan.slots // 2), plan.warps // 4)
 
 
 def look_back_lanes(plan: Plan) -> int:

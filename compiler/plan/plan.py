@@ -34,8 +34,6 @@ MOST_LEFT = 32
 """The most states that a lane combines of its columns, those of the warps of a cluster."""
 TICKET = 16
 """Bytes of the flag that tells a CTA whether it is the last one, with its alignment."""
-CHAIN_PLACES = 3
-"""Chunks of a scan in a CTA that stays: one is on its way, one looks back, and one is written."""
 STATIC_TILE = 1 << 15
 """Bytes of the largest tile in static shared memory: a larger one is of rows that are read again."""
 
@@ -276,6 +274,14 @@ class Plan:
         return self.is_chain and self.persistent > 0
 
     @property
+    def places(self) -> int:
+        """Chunks of a scan in a CTA that stays: one is on its way, one looks back, and one is written.
+
+        One more fits where chunks have three quarters of the bytes.
+        """
+        return 4 if self.held % 3 == 0 else 3
+
+    @property
     def exchanges(self) -> bool:
         """Whether arrays that lie across others wait in shared memory, where the threads of a CTA exchange them."""
         return self.walk == "blocked" and self.resident == "shared"
@@ -354,7 +360,7 @@ class Plan:
             return 4 * first * state_bytes + TICKET
         if self.has_roles:  # the states of segments, of columns, and of what comes before; tickets, and five barriers
             columns = self.slots if self.slots > 1 else 0
-            return CHAIN_PLACES * (first + self.slots + columns) * state_bytes + 6 * CHAIN_PLACES * TICKET
+            return self.places * ((first + self.slots + columns) * state_bytes + 6 * TICKET)
         if self.is_chain:  # the states of warps, of a chunk, and of those before it; the rows of a tile
             return (first + 2 * self.slots) * state_bytes + 2 * TICKET + tile
         if self.resident == "grid":  # rounds over warps and over parts

@@ -16,7 +16,6 @@ from ...compiler.ir.build import i32, shared_buffer, word_type
 from ...compiler.ir.combine import combine, with_shape
 from ...compiler.ir.lane_exchange import lane_id
 from ...compiler.ir.mlir import arith, gpu, ir, scf
-from ...compiler.plan.plan import CHAIN_PLACES
 from ...compiler.target import WARP
 from ..access.state_buffers import StateBuffers
 from .chain_roles import LOOKS, Roles
@@ -33,7 +32,7 @@ class ColumnRoles(Roles):
     @cached_property
     def totals(self) -> Sequence[Any]:
         """For each place the states of the columns of its chunk."""
-        count = CHAIN_PLACES * self.kernel.plan.slots
+        count = self.kernel.plan.places * self.kernel.plan.slots
         return [shared_buffer(self.kernel.entry, "columns", count, t) for t in self.kernel.of_scan.states]
 
     def _of(self, buffers: StateBuffers, slot: Any, *, wide: bool = False) -> StateBuffers:
@@ -62,9 +61,8 @@ class ColumnRoles(Roles):
             some = scf.IfOp(arith.cmpi(arith.CmpIPredicate.slt, column, i32(slots)))
             with ir.InsertionPoint(some.then_block):
                 own = self._of(self.segments(turn), column)
-                total = own.load(i32(0))
-                for g in range(1, kernel.plan.warps):
-                    state = own.load(i32(g))
+                total, *others = [own.load(i32(g)) for g in range(kernel.plan.warps)]
+                for g, state in enumerate(others, 1):
                     own.store(i32(g), total)
                     total = combine(kernel.of_scan.combine, total, state)
                 self._of(self._columns(turn), column).store(i32(0), total)
@@ -75,12 +73,7 @@ class ColumnRoles(Roles):
         """Keeps what comes before a chunk: warps look back for some of the columns each."""
         thread = arith.index_cast(word_type(), gpu.thread_id(gpu.Dimension.x))
         back = look_back(self.kernel, work, arith.subi(thread, i32(LOOKS * WARP))).glanced()
-
-        def own() -> Sequence[Any]:
-            self.ring.wait("left", turn)
-            return self._of(self._columns(turn), back.row).load(i32(0))
-
-        found = back.known(own)
+        found = back.known(self._of(self._columns(turn), back.row).load(i32(0)))
         first = scf.IfOp(arith.cmpi(arith.CmpIPredicate.eq, back.lane, i32(0)))
         with ir.InsertionPoint(first.then_block):
             self._of(self.earlier(turn), back.row).store(i32(0), found)

@@ -38,7 +38,6 @@ from ...compiler.ir.lane_exchange import lane_id
 from ...compiler.ir.mlir import arith, gpu, ir, nvvm, scf
 from ...compiler.plan.fields import IN_BULK
 from ...compiler.plan.launch import lookers
-from ...compiler.plan.plan import CHAIN_PLACES
 from ...compiler.target import WARP
 from ..access.offsets import coordinates
 from ..access.state_buffers import StateBuffers
@@ -112,14 +111,14 @@ class Roles:
     @classmethod
     def of(cls, kernel: Kernel) -> Roles:
         """The roles of a kernel."""
-        warps, slots, scan = kernel.plan.warps, kernel.plan.slots, kernel.of_scan
+        warps, slots, scan, places = kernel.plan.warps, kernel.plan.slots, kernel.of_scan, kernel.plan.places
         tiles, parts = Work.all(kernel)
-        tickets = shared_buffer(kernel.entry, "tickets", CHAIN_PLACES, word_type())
-        states = [shared_buffer(kernel.entry, "segments", CHAIN_PLACES * warps * slots, t) for t in scan.states]
-        before = [shared_buffer(kernel.entry, "before", CHAIN_PLACES * slots, t) for t in scan.states]
+        tickets = shared_buffer(kernel.entry, "tickets", places, word_type())
+        states = [shared_buffer(kernel.entry, "segments", places * warps * slots, t) for t in scan.states]
+        before = [shared_buffer(kernel.entry, "before", places * slots, t) for t in scan.states]
         looks, half = lookers(kernel.plan), warps // 2
         arrivals = {"full": 1, "made": half - LOOKS - looks, "left": 1, "known": looks, "read": half}
-        ring = Ring.of(kernel.entry, CHAIN_PLACES, arrivals)
+        ring = Ring.of(kernel.entry, places, arrivals)
         digits = Digits.of(kernel, kernel.plan)
         return cls(kernel, digits, ring, tickets, states, before, arith.muli(tiles, parts), tiles, parts)
 
@@ -296,7 +295,7 @@ class Roles:
         look_back(self.kernel, work, lane_id()).leave(total)
 
     def look(self) -> None:
-        """A warp looks back at the chunks before, while the state of its own one is made."""
+        """A warp looks back at the chunks before."""
 
         def work(turn: Turn, ticket: Any) -> None:
             own = self.work(ticket)
@@ -304,16 +303,13 @@ class Roles:
                 self.look_at_states(turn, own)
             self._arrive("known", turn)
 
-        self._arrive("known", self.ring.each("full", self.taken, work))
+        self._arrive("known", self.ring.each("left", self.taken, work))
 
     def look_at_states(self, turn: Turn, work: Work) -> None:
         """Keeps what comes before a chunk."""
-
-        def own() -> Sequence[Any]:
-            self.ring.wait("left", turn)
-            return self.total(turn, self.kernel.number(0))[1]
-
-        found = look_back(self.kernel, work, lane_id()).glanced().known(own)
+        back = look_back(self.kernel, work, lane_id()).glanced()
+        _, total = self.total(turn, self.kernel.number(0))
+        found = back.known(total)
         self._by_one(lambda: self.earlier(turn).store(i32(0), found))
 
     def write(self, warp: Any) -> None:

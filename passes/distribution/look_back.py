@@ -95,7 +95,7 @@ class LookBack:
         looks = scf.IfOp(_is("slt", self.row, i32(1)), self.kernel.states, has_else=True)
         with ir.InsertionPoint(looks.then_block):
             self.leave(mine)
-            scf.YieldOp(self.known(lambda: mine))
+            scf.YieldOp(self.known(mine))
         with ir.InsertionPoint(looks.else_block):
             scf.YieldOp(mine)
         return self._given(slot, list(looks.results), state.type)
@@ -109,7 +109,7 @@ class LookBack:
         with ir.InsertionPoint(looks.then_block):
             mine = self._warps(buffers)
             self.leave(mine)
-            scf.YieldOp(self.known(lambda: mine))
+            scf.YieldOp(self.known(mine))
         with ir.InsertionPoint(looks.else_block):
             scf.YieldOp([llvm.mlir_undef(v) for v in self.kernel.states])
         return self._given(slot, list(looks.results), t)
@@ -152,8 +152,8 @@ class LookBack:
         """Leaves the state of the chunk of a row for others."""
         self._leave(self.here, AGGREGATE, _is("eq", self.lane, i32(0)), mine)
 
-    def known(self, own: Callable[[], Sequence[Any]]) -> list[Any]:
-        """What comes before the chunk of a row, and leaves what others need of the group, after its ``own``.
+    def known(self, mine: Sequence[Any]) -> list[Any]:
+        """What comes before the chunk of a row, and leaves what others need of the group, once the state is left.
 
         Nothing comes before the first one.
         """
@@ -161,7 +161,6 @@ class LookBack:
         first = _is("eq", self.lane, i32(0))
         last = arith.andi(first, _is("eq", self.member, i32(GROUP - 1)))
         members, seen = self._members()
-        mine = own()
         some = _is("ne", self.member, i32(0))
         total = _chosen(some, self.combine(members, mine), mine)
         later = scf.IfOp(_is("ne", self.group, self.kernel.number(0)), self.kernel.states, has_else=True)
@@ -220,7 +219,7 @@ class LookBack:
             empty = [arith.andi(e, _is("eq", found[i * size], i32(0))) for i, e in enumerate(earlier)]
             return reduce(arith.ori, empty)
 
-        found = _spin(self._look_before, waits, self.glance)
+        found = _spin(self._look_before, waits, self._lacks(waits), self.glance)
         own, groups = found[1:size], found[self.each * size :]
         for i in range(1, self.each):
             both = self.combine(own, found[i * size + 1 : (i + 1) * size])
@@ -236,6 +235,13 @@ class LookBack:
         at = arith.addi(self._first_lane(), arith.minsi(lanes, i32(self.lanes - 1)))
         inside = [of_lane(v, at) for v in unpack(before)]
         return _chosen(_is("slt", lanes, i32(self.lanes)), inside, unpack(total)), groups
+
+    def _lacks(self, lacks: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any] | None:
+        """Which lanes look again, of those that wait together; None for all, where these look for one row.
+
+        With many columns the looks of all would take time at the L2 cache that others need.
+        """
+        return lacks if self.kernel.plan.slots > 1 else None
 
     def _numbers(self) -> list[Any]:
         """The numbers of the chunks of a group that a lane takes."""
@@ -273,7 +279,7 @@ class LookBack:
             needed = arith.xori(prefixes, arith.subi(prefixes, i32(1)))
             return arith.andi(_is("ne", arith.andi(empty, needed), i32(0)), _not(done))
 
-        kind, *states = _spin(lambda: self._look(self._of_group(distance)), waits, seen)
+        kind, *states = _spin(lambda: self._look(self._of_group(distance)), waits, self._lacks(_is_empty), seen)
         return [self._prefixes(kind), *states]
 
     def _seen(self, seen: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
@@ -339,8 +345,16 @@ class LookBack:
         return list(loop.results)
 
 
-def _spin(look: Callable[[], list[Any]], waits: Callable[[Sequence[Any]], Any], seen: Sequence[Any] = ()) -> list[Any]:
-    """What a look finds for which no lane of the warp ``waits``; ``seen`` was found by one before."""
+def _spin(
+    look: Callable[[], list[Any]],
+    waits: Callable[[Sequence[Any]], Any],
+    lacks: Callable[[Sequence[Any]], Any] | None,
+    seen: Sequence[Any] = (),
+) -> list[Any]:
+    """What a look finds for which no lane of the warp ``waits``; ``seen`` was found by one before.
+
+    Lanes for which ``lacks`` holds look again, or all.
+    """
     begun = list(seen) or look()
     types = [v.type for v in begun]
     loop = scf.WhileOp(types, begun)
@@ -350,8 +364,22 @@ def _spin(look: Callable[[], list[Any]], waits: Callable[[Sequence[Any]], Any], 
         scf.ConditionOp(_is("ne", _ballot(waits(found)), i32(0)), found)
     with ir.InsertionPoint(body):
         nvvm.nanosleep(i32(PAUSE))
-        scf.YieldOp(look())
+        known = list(body.arguments)
+        if lacks is None:
+            scf.YieldOp(look())
+            return list(loop.results)
+        again = scf.IfOp(lacks(known), types, has_else=True)
+        with ir.InsertionPoint(again.then_block):
+            scf.YieldOp(look())
+        with ir.InsertionPoint(again.else_block):
+            scf.YieldOp(known)
+        scf.YieldOp(list(again.results))
     return list(loop.results)
+
+
+def _is_empty(found: Sequence[Any]) -> Any:
+    """Whether nothing was left where a look was made."""
+    return _is("eq", found[0], i32(0))
 
 
 def _is(predicate: str, x: Any, y: Any) -> Any:

@@ -52,7 +52,7 @@ WIDTH = threshold(128, "bytes of a row of a strip", sittings.SCANS)
 ROLES_WARPS = threshold(32, "warps of a CTA whose warps have roles", sittings.SCAN_ROLES)
 """Half of them write, and all but three of the others make states."""
 ROLES_BYTES = threshold(1 << 16, "bytes of a chunk of a CTA whose warps have roles", sittings.SCAN_ROLES)
-"""With CHAIN_PLACES of them in shared memory an SM holds one CTA."""
+"""With three of them in shared memory an SM holds one CTA. Four of three quarters are faster: more are on the way."""
 ROLES_REGISTERS = threshold(32, "registers of a thread", sittings.SCAN_ROLES)
 """The states of the elements that a writer has at a time, of 64 registers."""
 ROLES_ROWS = threshold(128, "rows, or arrays of columns", sittings.SCAN_ROLES)
@@ -61,6 +61,8 @@ ROLES_PARTS = threshold(64, "chunks of a row", sittings.SCAN_ROLES)
 """Of so many, a CTA waits for some."""
 ROLES_COLUMNS = threshold(64, "columns", sittings.SHORT_SCANS)
 """Of more, few lanes would look back for each."""
+ROLES_QUARTERS = threshold(8, "columns", sittings.SHORT_SCANS)
+"""Of more, chunks are not cut to three quarters: there are more states to look at."""
 ROLES_CHUNKS = threshold(1.75, "chunks of an SM", sittings.SCAN_ROLES)
 """With fewer chunks than these, none is on its way while another one waits."""
 LEAST_WARPS = 8
@@ -231,6 +233,7 @@ def _with_roles(task: Task, plan: Plan, notes: Notes) -> Plan:
     item = sum(task.operand_type(i).itemsize for i in elements_of(task) if i < len(task.program.inputs))
     accesses_held = ROLES_BYTES // (ROLES_WARPS * WARP * plan.vector * item)
     held = floor2(max(1, min(NARROWEST, accesses_held, ROLES_REGISTERS // (plan.vector * _registers(task)))))
+    held = 3 * held // 4 if held % 4 == 0 and own.slots <= ROLES_QUARTERS else held
     found = replace(own, warps=ROLES_WARPS, warps_kept=1, held=held, persistent=1)
     run = _launch(task, found)
     if run.split < ROLES_PARTS or run.tiles * run.split < ROLES_CHUNKS * task.sms:
