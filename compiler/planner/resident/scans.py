@@ -33,8 +33,8 @@ NARROWEST = threshold(16, "accesses of a thread", sittings.SCANS)
 """Of single elements."""
 COLUMN_REGISTERS = threshold(64, "registers of a thread", sittings.SHORT_SCANS)
 """REGISTERS of a thread whose neighbours have neighbouring columns."""
-NARROWEST_COLUMNS = threshold(32, "accesses of a thread", sittings.SHORT_SCANS)
-"""NARROWEST of such a thread."""
+MOST_OF_FEW = threshold(32, "accesses of a thread", sittings.SHORT_SCANS)
+"""MOST of such a thread, if its accesses are single elements, or strips are few."""
 FEW_TILES = threshold(64, "strips of columns", sittings.SHORT_SCANS)
 """With fewer strips CTAs have MOST_WARPS, since they wait for the chunks before."""
 LOOKING = threshold(8, "lanes that look back for a column", sittings.SHORT_SCANS)
@@ -59,8 +59,10 @@ ROLES_ROWS = threshold(128, "rows, or arrays of columns", sittings.SCAN_ROLES)
 """With more rows than these, the chunks before a CTA's own have long left their states."""
 ROLES_PARTS = threshold(64, "chunks of a row", sittings.SCAN_ROLES)
 """Of so many, a CTA waits for some."""
-ROLES_COLUMNS = threshold(64, "columns", sittings.SHORT_SCANS)
-"""Of more, few lanes would look back for each."""
+ROLES_COLUMNS = threshold(8, "columns", sittings.SHORT_SCANS)
+"""More words of columns are faster without roles, in chunks of as many bytes."""
+ROLES_NARROW = threshold(64, "columns of narrow elements", sittings.SHORT_SCANS)
+"""The same of elements that take more room as states. Of more, few lanes would look back for each."""
 ROLES_QUARTERS = threshold(8, "columns", sittings.SHORT_SCANS)
 """Of more, chunks are not cut to three quarters: there are more states to look at."""
 ROLES_CHUNKS = threshold(1.75, "chunks of an SM", sittings.SCAN_ROLES)
@@ -140,10 +142,9 @@ def _registers(task: Task) -> int:
     return sum(-(-t.itemsize // 4) for t in task.program.scanned)
 
 
-def _most_held(task: Task, vector: int, registers: int = REGISTERS, narrowest: int = NARROWEST) -> int:
-    """The most accesses of ``vector`` elements that a thread has, of so many ``registers`` for their states."""
-    most = narrowest if vector == 1 else MOST
-    return max(1, min(most, floor2(max(1, registers // (vector * _registers(task))))))
+def _most_held(task: Task, vector: int) -> int:
+    """The most accesses of ``vector`` elements that a thread has."""
+    return max(1, min(NARROWEST if vector == 1 else MOST, floor2(max(1, REGISTERS // (vector * _registers(task))))))
 
 
 def _vector(task: Task) -> int:
@@ -204,7 +205,7 @@ def _is_run(task: Task, plan: Plan, rows: Sequence[int], kinds: Sequence[Access]
     """Whether the elements of a chunk are one run of memory of each of the inputs ``rows``, in units of BULK bytes."""
     items = [task.operand_type(i).itemsize for i in rows]
     if plan.fast == "kept":
-        return plan.warps_kept == 1 < plan.slots <= ROLES_COLUMNS and all(
+        return plan.warps_kept == 1 < plan.slots <= ROLES_NARROW and all(
             _is_of_columns(task, plan, i, item) for i, item in zip(rows, items, strict=True)
         )
     units = [plan.vector if kinds[i] == "shifted" else max(1, BULK // t) for i, t in zip(rows, items, strict=True)]
@@ -226,7 +227,9 @@ def _is_of_columns(task: Task, plan: Plan, operand: int, item: int) -> bool:
 def _with_roles(task: Task, plan: Plan, notes: Notes) -> Plan:
     """The plan by which the warps of a CTA have roles, if rows are few and long; else ``plan``."""
     own = plan
-    if plan.fast == "kept" and plan.vector <= (across := task.geometry.columns) <= ROLES_COLUMNS:  # all are in a CTA
+    item = max(task.operand_type(i).itemsize for i in elements_of(task))
+    few = ROLES_NARROW if item <= columns.NARROW else ROLES_COLUMNS
+    if plan.fast == "kept" and plan.vector <= (across := task.geometry.columns) <= few:  # all are in a CTA
         own = replace(plan, lanes=max(1, floor2(WARP * plan.vector // across)), warps_kept=1)
     if task.is_portable or task.geometry.n_kept > ROLES_ROWS * own.slots or not _serves_roles(task, own):
         return plan
@@ -246,12 +249,14 @@ def _of_columns(task: Task, notes: Notes) -> Plan:
     """The plan of rows whose elements lie apart: neighbouring lanes have neighbouring rows."""
     vector, n = columns.vector_of(task), task.geometry.n_reduced
     item = max(task.operand_type(i).itemsize for i in elements_of(task))
-    most = _most_held(task, vector, COLUMN_REGISTERS, NARROWEST_COLUMNS)
+    states, most = COLUMN_REGISTERS // _registers(task), MOST if vector > 1 else MOST_OF_FEW
     across = min(WARP, ceil2(ceil(task.geometry.columns / vector)))
-    if n > most * WARPS:  # a column has several lanes, and its strip is a line
+    if n > min(most, states // vector) * WARPS:  # a column has several lanes, and its strip is a line
         across = max(1, min(across, WIDTH // (vector * item)))
     lanes = WARP // across
-    few = task.geometry.n_kept < FEW_TILES * across * vector or across * vector * LOOKING > WARP * WARPS
+    few = task.geometry.n_kept < FEW_TILES * across * vector
+    most = max(1, floor2(min(MOST_OF_FEW if few else most, max(1, states // vector))))
+    few = few or across * vector * LOOKING > WARP * WARPS
     most_warps = MOST_WARPS if few else WARPS
     warps = min(most_warps, ceil2(ceil(n / (most * lanes))))
     while across * vector > WARP * warps and n > most * lanes * warps:  # a CTA has as many threads as columns
