@@ -18,6 +18,7 @@ from ..compiler.program.symbols import is_array
 from ..compiler.space.geometry import normalize_axes
 from ..compiler.target import DEFAULT, target
 from . import tuned_plans
+from .arrays.dask_arrays import in_dask
 from .arrays.jax_tracers import in_jax
 from .arrays.pytorch import are_tracked
 from .arrays.torch_compile import opaque
@@ -142,6 +143,10 @@ def reduced(xs: Sequence[Any], what: Any, axis: Axis, out: Any, where: Any, how:
         from .programs.jax_calls import reduced_in_jax  # not imported without JAX
 
         return reduced_in_jax(xs, what, axis, out, where, how)
+    if in_dask((*xs, where)):
+        from .states.dask_graphs import reduced_in_dask  # not imported without Dask
+
+        return reduced_in_dask(xs, what, axis, out, where, how)
     if isinstance(what, str):
         how = with_f32(what, xs, how)
     if out is None and are_traced((*xs, where)):

@@ -215,6 +215,14 @@ ENTRIES: Entries = {
             "the range of bins is {found}: expected two finite numbers, the least edge first",
             "pass range=(low, high), which leaves out infinite elements and NaN",
         ),
+        "WF190": (
+            "this array of Dask cannot be reduced so: {problem}",
+            "leave out= out; compute the sizes of chunks first: x.compute_chunk_sizes()",
+        ),
+        "WF191": (
+            "{name} takes elements in the order of axis {first}, and chunks are cut along axes {axes}",
+            "let each chunk have all of the other reduced axes: x.rechunk({{axis: -1}})",
+        ),
         "WF192": (
             "the words of bits in {what} are {stride} elements apart along their last axis: expected neighbours",
             "copy the array first, so that words follow each other: numpy.ascontiguousarray(bits)",
