@@ -17,6 +17,7 @@ from ...plan.fields import LARGEST, Access, Axis
 from ...plan.launch import Launch
 from ...plan.plan import STATIC_TILE, Plan
 from ...program.graph import REDUCED
+from ...space.geometry import Geometry
 from ...target import WARP
 from .. import sittings
 from ..alignment import WIDEST
@@ -99,7 +100,13 @@ def groups(task: Task) -> tiles.Groups | None:
     items = {i: task.operand_type(i).itemsize for i in own}
     if not own or any(task.start(i) % item for i, item in items.items()):
         return None
-    return tiles.groups(g, items, results)
+    return tiles.groups(_upright(g) if task.program.scan else g, items, results)
+
+
+def _upright(geometry: Geometry) -> Geometry:
+    """``geometry`` with the reduced dims from the first element in memory on: scans go along them in reverse, too."""
+    reduced = (d._replace(strides=tuple(map(abs, d.strides))) for d in geometry.reduced)
+    return replace(geometry, reduced=tuple(reduced))
 
 
 def _across(task: Task) -> list[int]:

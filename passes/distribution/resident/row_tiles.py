@@ -100,13 +100,19 @@ class _Runs:
         self.found = {i: self._run_of(i) for i in (*self.buffers.own, *self.buffers.reused)}
 
     def _run_of(self, operand: int) -> _Run:
-        """The elements from the first one of the first row to the last one of the last row: no stride is negative."""
+        """The elements from the first one of the first row to the last one of the last row.
+
+        A scan may go along rows in reverse. No other stride is negative.
+        """
         kernel, reduced = self.kernel, range(self.kernel.facts.reduced_rank)
         begin, last = (row_offset(kernel, row, operand) for row in self.rows)
         sizes = kernel.dims("reduced_size", 0, reduced[1:])
         outer = reduce(arith.divui, sizes, kernel.arg("n_reduced"))
         one = kernel.number(1)
         for size, stride in zip([outer, *sizes], kernel.dims("reduced_stride", operand, reduced), strict=True):
+            if kernel.plan.is_chain:
+                back, stride = (at_most(stride, kernel.number(0)) for at_most in (arith.minsi, arith.maxsi))
+                begin = arith.addi(begin, arith.muli(arith.subi(size, one), back))
             last = arith.addi(last, arith.muli(arith.subi(size, one), stride))
         return _Run(begin, arith.addi(arith.subi(last, begin), one))
 

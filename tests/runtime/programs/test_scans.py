@@ -124,9 +124,9 @@ SHORT = {
 @pytest.mark.parametrize("name", SHORT)
 def test_short_rows_go_through_a_tile(name: str) -> None:
     x, axis, plan = SHORT[name]()
-    for exclusive in (False, True):
-        found = wf.scan(x, wf.SUM, axis, exclusive=exclusive, plan=f"{TILE},{plan}")
-        np.testing.assert_array_equal(found, cumsum(x, axis, exclusive=exclusive))
+    for how in ({}, {"exclusive": True, "reverse": True}):
+        found = wf.scan(x, wf.SUM, axis, plan=f"{TILE},{plan}", **how)
+        np.testing.assert_array_equal(found, cumsum(x, axis, **how))
 
 
 def test_many_short_rows_go_through_a_tile_by_default() -> None:
