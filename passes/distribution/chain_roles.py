@@ -322,9 +322,11 @@ class Roles:
             def segment(g: Any) -> None:
                 row = self.row(turn, own, g)
                 row.load()
+                with row.kernel.reduce.location:
+                    before = self.before_segment(turn, own, g, row.place)
                 self._if_last(g, writers, lambda: self._arrive("read", turn))
                 with row.kernel.reduce.location:
-                    row.scan(self.before_segment(turn, own, g, row.place))
+                    row.scan(before)
                 row.store()
 
             self._each_segment(arith.subi(warp, kernel.number(writers)), writers, segment)

@@ -31,6 +31,8 @@ MOST = threshold(8, "accesses of a thread", sittings.SCANS)
 """Of whole accesses; of narrower ones a thread has more, up to FEW_BYTES."""
 NARROWEST = threshold(16, "accesses of a thread", sittings.SCANS)
 """Of single elements."""
+WHOLE_REGISTERS = threshold(64, "registers of a thread", sittings.SHORT_SCANS)
+"""REGISTERS of a thread where a CTA has whole rows, and a state takes one."""
 COLUMN_REGISTERS = threshold(64, "registers of a thread", sittings.SHORT_SCANS)
 """REGISTERS of a thread whose neighbours have neighbouring columns."""
 MOST_OF_FEW = threshold(32, "accesses of a thread", sittings.SHORT_SCANS)
@@ -175,6 +177,9 @@ def _of_rows(task: Task, notes: Notes) -> Plan:
     """The plan of rows along which lanes lie."""
     vector = _vector(task)
     count, most = _count(task, vector), _most_held(task, vector)
+    whole = min(MOST, WHOLE_REGISTERS // vector) if _registers(task) == 1 < vector else 0
+    if count <= WARP * MOST_WARPS * whole:
+        most = max(most, whole)
     if count <= WARP * min(most, IN_A_WARP):
         lanes = min(WARP, ceil2(count))
         warps, held = 1, ceil(count / lanes)

@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import warpfold as wf
+from warpfold.cli import cli
 from warpfold.compiler.errors import ArgumentError, PlanError, TraceError, WarpfoldError
+from warpfold.compiler.planner.resident import scans
 from warpfold.runtime.backends.emulator_backend import emulator
 
 RNG = np.random.default_rng(29)
@@ -342,6 +345,15 @@ def test_roles_of_warps_under_any_schedule(shape: tuple[int, ...], plan: str) ->
         emulator().seed = None
     for own in found:
         np.testing.assert_array_equal(own, np.cumsum(x, axis=0))
+
+
+@pytest.mark.parametrize(("shape", "plan"), [("9000", ROLES), ("1500x8", COLUMN_ROLES)])
+def test_nothing_is_overwritten_while_others_read_it(shape: str, plan: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One CTA has more chunks than places."""
+    planned = scans._launch
+    monkeypatch.setattr(scans, "_launch", lambda *a: planned(*a)._replace(ctas=1))
+    arguments = ["sanitize", "cumulative_sum", "--shape", shape, "--axis", "0", "--plan", plan]
+    assert "no findings" in CliRunner().invoke(cli, arguments).output
 
 
 @pytest.mark.parametrize("shape", [(1 << 24,), (1 << 21, 8)])
