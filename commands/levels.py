@@ -71,12 +71,12 @@ def of(ready: Prepared) -> list[Level]:
     A CTA that copies its elements then reduces ``plan.slots`` results at a time.
     """
     plan, run = ready.choice.plan, ready.choice.run
-    if plan.is_chain:
-        return levels(plan, run)
-    if not ready.program.reduces:
-        return [replace(level, stages=(), idle=NOTHING) for level in levels(plan, run)]
     each = min(ready.geometry.n_kept, run.units * (1 if plan.resident else tiles.results(ready.geometry)))
     copy = Level("tile", ready.geometry.n_reduced, each, plan.threads, (("fold.tile_copy", "lower-tile-copy"),))
+    if plan.is_chain:
+        return [copy] * (plan.tile_bytes > 0) + levels(plan, run)
+    if not ready.program.reduces:
+        return [replace(level, stages=(), idle=NOTHING) for level in levels(plan, run)]
     return [copy] * (plan.tile_bytes > 0) + levels(plan, run) + _rest(ready)
 
 
