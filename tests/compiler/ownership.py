@@ -34,13 +34,13 @@ class Thread(NamedTuple):
         return layout_of(plan).place({k: v for k, v in numbers.items() if k in known}, INTEGERS, every)
 
 
-def kept_index(plan: Plan, thread: Thread) -> int:
-    """The first result of a thread, counted in its row."""
+def kept_index(plan: Plan, thread: Thread) -> Any:
+    """The first result of a thread, counted in its row; an array for several threads."""
     return thread.at(plan)["kept"]
 
 
-def position(plan: Plan, thread: Thread) -> int:
-    """A thread's number among those of its CTA that share its results."""
+def position(plan: Plan, thread: Thread) -> Any:
+    """A thread's number among those of its CTA that share its results; an array for several threads."""
     layout = layout_of(plan)
     digits = layout.digits({"lane": thread.number % WARP, "warp": thread.number // WARP}, INTEGERS)
     return layout.position(digits, INTEGERS)
@@ -141,8 +141,13 @@ def plans(draw: st.DrawFn, most_threads: int = 1024) -> Plan:
 @lru_cache(maxsize=4096)
 def _threads(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
     """The first result (in the first tile) and the position of every thread of a CTA."""
-    threads = [Thread(0, 0, t) for t in range(plan.threads)]
-    return np.array([kept_index(plan, t) for t in threads]), np.array([position(plan, t) for t in threads])
+    every = Thread(0, 0, np.arange(plan.threads))  # all at once: one by one they took most of the tests' time
+    return _each(plan, kept_index(plan, every)), _each(plan, position(plan, every))
+
+
+def _each(plan: Plan, values: Any) -> np.ndarray:
+    """A value for each thread of a CTA, of an array of them or of one for all."""
+    return np.broadcast_to(values, (plan.threads,))
 
 
 def check_threads(plan: Plan) -> None:
@@ -219,13 +224,12 @@ def check_rows_of_results(plan: Plan, run: Launch, n_kept: int, row: int) -> Non
     """Each result has one owner for each position, and a thread's results are in one row."""
     count = np.zeros(n_kept, dtype=np.int64)
     for tile in range(run.tiles):
-        for thread in range(plan.threads):
-            number, within = divmod(tile, tiles_of(plan, row))
-            place = Thread(within, 0, thread)
-            begin = kept_index(plan, place)
+        number, within = divmod(tile, tiles_of(plan, row))
+        begins = _each(plan, kept_index(plan, Thread(within, 0, np.arange(plan.threads)))).tolist()
+        for thread, begin in enumerate(begins):
             mine = range(begin, min(begin + plan.vector_kept, row))
             if plan.walk == "staggered":
-                mine = range(*staggered_columns(plan, place, row))
+                mine = range(*staggered_columns(plan, Thread(within, 0, thread), row))
             count[[number * row + column for column in mine]] += 1
     assert (count == plan.positions).all()
 
@@ -250,8 +254,8 @@ def check_tiles(plan: Plan, tiles: int, results: int, n_kept: int) -> None:
     stride, threads = layout_of(plan).mode("turn", "kept").stride, np.arange(plan.threads)
     owned = [
         kept
-        for tile in range(tiles)  # all threads at once: one by one they took most of the test's time
-        for first in np.broadcast_to(Thread(tile, 0, threads).at(plan, results=results)["kept"], threads.shape).tolist()
+        for tile in range(tiles)
+        for first in _each(plan, Thread(tile, 0, threads).at(plan, results=results)["kept"]).tolist()
         for kept in range(first, min((tile + 1) * results, n_kept), stride)
     ]
     assert np.array_equal(np.sort(owned), np.repeat(np.arange(n_kept), plan.positions))
