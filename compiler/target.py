@@ -90,6 +90,11 @@ class Target(NamedTuple):
         return self.capability >= (9, 0) and self.ptx >= 80
 
     @property
+    def has_early_launches(self) -> bool:
+        """Whether a kernel may begin before the one before it has ended (``griddepcontrol``: sm_90 and PTX 7.8)."""
+        return self.capability >= (9, 0) and self.ptx >= 78
+
+    @property
     def has_matrix_loads(self) -> bool:
         """Whether a warp reads blocks of matrices from shared memory (``ldmatrix``: sm_75 and PTX 6.5)."""
         return self.ptx >= 65

@@ -91,7 +91,7 @@ from typing import Any
 from ..compiler.driver.pipeline import Pass, op_names
 from ..compiler.ir import attributes
 from ..compiler.ir.build import word_type
-from ..compiler.ir.mlir import gpu, ir
+from ..compiler.ir.mlir import gpu, ir, nvvm
 from .distribution.blocks import BlockWalk
 from .distribution.chain import distribute_with_roles
 from .distribution.finish import finish
@@ -152,6 +152,8 @@ def _gpu_module(module: Any, function: Any, name: str) -> Any:
 def _distribute(kernel: Kernel) -> None:
     """Writes the body of a kernel."""
     with ir.InsertionPoint(kernel.entry.regions[0].blocks[0]):
+        if kernel.facts.follows:
+            nvvm.griddepcontrol(nvvm.GridDepActionKind.wait)
         if kernel.plan.takes_side:
             distribute_persistent(kernel)
         elif kernel.scan:

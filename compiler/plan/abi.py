@@ -46,7 +46,8 @@ INDEX_LIMIT = 2**31 - 2**24
 
 RARE = (
     "repeats", "flat", "by_row", "gapped", "pieces", "block", "places", "numbers", "once", "stores", "full",
-    "waiting", "lasting", "walked", "spare", "rows_first", "numberings", "section", *RARE_IN_PLANS,
+    "waiting", "lasting", "walked", "spare", "rows_first", "numberings", "section", "follows",
+    "streams", *RARE_IN_PLANS,
 )  # fmt: skip
 """The facts, and the fields of a plan, that the IR leaves out where they have their default."""
 
@@ -97,6 +98,9 @@ class Facts:
         numberings: along which dims the numbers of each numbering of the program rise: ``kept``, ``reduced``,
             ``both`` or ``none``, for a count of elements.
         section: the elements of a section of a row of which the kernel leaves a state; 0 where it leaves none.
+        follows: whether the launch before it, of the same call, may still run when the kernel begins: it waits for the
+            end of that launch before it reads or writes memory.
+        streams: whether the L2 cache is told not to keep the elements that it reads and writes.
     """
 
     kept_rank: int
@@ -123,6 +127,8 @@ class Facts:
     rows_first: bool = False
     numberings: tuple[str, ...] = ()
     section: int = 0
+    follows: bool = False
+    streams: bool = False
 
     def row(self, geometry: Geometry) -> int:
         """The results of a row: those of a CTA are in one row."""

@@ -41,7 +41,7 @@ def outlines(name: str, facts: Facts, plan: Plan, states: int) -> Sequence[Outli
         return [main]
     access: tuple[Access, ...] = tuple("strided" for _ in range(states))
     left = 0 if plan.finish == "atomic" else 1 + (plan.fast == "both")
-    rest = replace(facts, reduced_rank=left, access=access, store_vector=False, by_row=False, once=False)
+    rest = replace(facts, reduced_rank=left, access=access, store_vector=False, by_row=False, once=False, follows=False)
     own = Plan("kept", lanes=1, warps=1, warps_kept=4) if plan.finish == "atomic" else _second_plan(plan)
     second = Outline("second", f"{name}_second", rest, own)
     if plan.finish != "atomic":

@@ -103,6 +103,8 @@ class CudaBackend(DeviceMemory):
             return ()
         with self._current():
             functions = self._functions.get(artifact.key) or self._load(artifact)
+            if any(call.follows for call in calls) and not self.launches_early:
+                calls = [call._replace(follows=False) for call in calls]
             launches = [PackedLaunch(functions[call.name], call, stream) for call in calls]
             for packed in launches:
                 status = self.entries.launch(*packed.arguments)

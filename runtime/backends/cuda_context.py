@@ -9,6 +9,7 @@ import contextlib
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
 from typing import Any
 
 from ...compiler.errors import error
@@ -18,6 +19,8 @@ from . import cuda_driver
 from .launch_buffers import Entries
 
 NO_STREAM_CAPTURES = (0, 1)  # the two handles of the default stream, which no graph can capture
+EARLY_LAUNCHES = 12030
+"""The CUDA version since which graphs capture launches that may begin before those before them have ended."""
 _SAME: AbstractContextManager[None] = contextlib.nullcontext()
 
 
@@ -93,6 +96,11 @@ class Context:
         """The newest CUDA version that the driver supports, such as ``13.0``."""
         number = int(self._call("cuDriverGetVersion"))
         return f"{number // 1000}.{number % 1000 // 10}"
+
+    @cached_property
+    def launches_early(self) -> bool:
+        """Whether a launch may begin before the one before it has ended, in graphs too: since CUDA 12.3."""
+        return int(self._call("cuDriverGetVersion")) >= EARLY_LAUNCHES
 
     # --- streams -------------------------------------------------------------------------------------------------
     def synchronize(self, stream: int) -> None:

@@ -22,6 +22,7 @@ class Call(NamedTuple):
         args: the arguments, pointers and integers, in order.
         shared: bytes of dynamic shared memory of a CTA.
         cooperative: whether CTAs wait for each other, so that all of them must run at a time.
+        follows: whether it may begin before the launch before it has ended, for which its kernel waits.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Call(NamedTuple):
     args: tuple[int, ...]
     shared: int = 0
     cooperative: bool = False
+    follows: bool = False
 
 
 class Workspace(NamedTuple):
@@ -193,4 +195,4 @@ def _cells(g: Geometry, states: int) -> Geometry:
 def _call(kernel: CompiledKernel, g: Geometry, run: Launch, pointers: dict[Role, list[int]], count: int) -> Call:
     g = g.padded(kernel.facts.kept_rank, kernel.facts.reduced_rank)
     args = tuple(pointers[p.role][p.operand] if p.role in POINTERS else value(p, g, run, count) for p in kernel.params)
-    return Call(kernel.name, run.grid, (kernel.plan.threads, 1, 1), args)
+    return Call(kernel.name, run.grid, (kernel.plan.threads, 1, 1), args, follows=kernel.facts.follows)

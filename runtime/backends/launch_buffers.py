@@ -63,6 +63,10 @@ COOPERATIVE = _Attribute(2, 0, 1)
 """``CU_LAUNCH_ATTRIBUTE_COOPERATIVE``: the device runs all CTAs at a time, or refuses the launch."""
 
 
+FOLLOWING = _Attribute(6, 0, 1)
+"""``CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION``: the launch does not wait for the end of the one before."""
+
+
 class Function:
     """A loaded kernel and the layout of its arguments.
 
@@ -95,7 +99,8 @@ class PackedLaunch:
         function.layout.pack_into(self.words, 0, *call.args)
         start = ctypes.addressof(self.words)
         self.pointers = (ctypes.c_void_p * max(1, len(function.offsets)))(*(start + o for o in function.offsets))
-        attributes = (ctypes.addressof(COOPERATIVE), 1) if call.cooperative else (None, 0)
+        attribute = COOPERATIVE if call.cooperative else FOLLOWING if call.follows else None
+        attributes = (ctypes.addressof(attribute), 1) if attribute else (None, 0)
         self.config = _Config(call.grid, call.block, call.shared, stream or None, *attributes)
         held = (ctypes.addressof(self.config), function.handle, ctypes.addressof(self.pointers), None)
         self.arguments: tuple[Argument, ...] = tuple(map(argument, held))

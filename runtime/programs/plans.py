@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from math import prod
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from ...compiler.plan.ladder import expand, menu_of
 from ...compiler.planner import choose as planner
 from ...compiler.planner.resident import once
 from ...compiler.planner.resident.asked import cuts, names_residency
+from ...compiler.planner.resident.maps import AGAIN
 from ...compiler.planner.resident.meetings import meets_once
 from ...compiler.planner.resident.residency import is_far, owning
 from ...compiler.planner.task import Notes, Task
@@ -113,6 +115,11 @@ def _without(options: str, field: str) -> str:
     return ",".join(f"{key}={value}" for key, value in expand(options).items() if key != field)
 
 
+def _bytes(spec: ArraySpec) -> int:
+    """The bytes of the elements of an array, each counted once."""
+    return spec.dtype.nbytes(prod(n for n, stride in zip(spec.shape, spec.strides, strict=True) if stride))
+
+
 class StepPlanner:
     """Plans the steps of a program for some arrays, of which it has the ``tasks``."""
 
@@ -134,8 +141,9 @@ class StepPlanner:
         return self.planned(steps, plans)
 
     def planned(self, steps: Steps, plans: Sequence[Prepared]) -> PreparedProgram:
-        """The steps with these plans, and the buffers between them."""
+        """The steps with these plans, and the buffers between them; each begins while the one before it ends."""
         sizes = self.tasks.sizes
+        plans = [self._among(steps, k, own) for k, own in enumerate(plans)]
         found = [
             PreparedStep(step, own, prod(sizes[d] for d in step.counted))
             for step, own in zip(steps.steps, plans, strict=True)
@@ -145,6 +153,17 @@ class StepPlanner:
             (offset,), nbytes = placed(max(1, prod(self.tasks.shape(b))), (b.dtype,), nbytes)
             offsets.append(offset)
         return PreparedProgram(self.tasks.program, tuple(found), tuple(offsets), nbytes, steps)
+
+    def _among(self, steps: Steps, number: int, own: Prepared) -> Prepared:
+        """The plan of a step as one of several: it follows others, and may be the last to read what these have read."""
+        if not number or not self.tasks.machine.target.has_early_launches:
+            return own
+        step, before = steps.steps[number], {o for s in steps.steps[:number] for o in s.inputs}
+        maps = number == len(steps.steps) - 1 and not step.program.reduces and own.choice.plan.resident == "registers"
+        again = [self.tasks.operand(o, steps) for o in before.intersection(step.inputs)]
+        streams = maps and any(_bytes(spec) >= AGAIN for spec in again)
+        facts = replace(own.choice.facts, follows=True, streams=streams)
+        return replace(own, choice=replace(own.choice, facts=facts))
 
     def _planned(self, task: Task, options: str) -> Prepared:
         """A task with its plan, or with a faster one that the autotuner found."""

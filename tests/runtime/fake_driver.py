@@ -44,7 +44,7 @@ ENTRIES: dict[str, Any] = {
 
 
 class Launch(NamedTuple):
-    """A launch as the driver found it; the words are those of the arguments."""
+    """A launch as the driver found it; the words are those of the arguments, and the attribute is 0 without one."""
 
     name: str
     grid: tuple[int, ...]
@@ -53,6 +53,7 @@ class Launch(NamedTuple):
     words: tuple[int, ...]
     context: int
     shared: int = 0
+    attribute: int = 0
 
 
 class FakeDriver:
@@ -281,7 +282,7 @@ class FakeDriver:
         if self.current != self.owners[id(module)]:
             return Status.CUDA_ERROR_INVALID_HANDLE if self.current else Status.CUDA_ERROR_INVALID_CONTEXT
         shape = struct.unpack_from("<7I4xQQI", ctypes.string_at(config, 56))
-        assert shape[8] == shape[9] == 0
+        attribute = ctypes.c_uint.from_address(shape[8]).value if shape[9] else 0
         if shape[6] > self.dynamic.get(function, SHARED):
             return Status.CUDA_ERROR_INVALID_VALUE
         layout = self.layouts.get(name, self.layout)
@@ -291,6 +292,7 @@ class FakeDriver:
         for address, width in zip(slots, layout, strict=True):
             assert address % width == 0
             words.append(kinds[width].from_address(address).value)
-        self.launches.append(Launch(name, shape[:3], shape[3:6], shape[7], tuple(words), self.current, shape[6]))
+        found = (name, shape[:3], shape[3:6], shape[7], tuple(words), self.current, shape[6], attribute)
+        self.launches.append(Launch(*found))
         self.kernels.get(name, lambda _: None)(tuple(words))
         return OK

@@ -61,6 +61,11 @@ SHARED = threshold(1 << 22, "bytes of weights", sittings.SHARED_WEIGHTS)
 """Where rows share so many, CTAs that follow each other have other rows: what these share is read from the L2 cache."""
 
 
+AGAIN = threshold(1 << 26, "bytes of an array", sittings.STEPS)
+"""An array of so many that a fold has read before: the L2 cache still has a part of it, if results do not take its
+place."""
+
+
 def shares_weights(task: Task) -> bool:
     """Whether rows of a program without a fold share so much that the L2 cache does not keep it for the next row."""
     g, inputs = task.geometry, task.program.inputs

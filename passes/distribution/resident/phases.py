@@ -44,6 +44,8 @@ def distribute_phases(kernel: Kernel) -> None:
         accesses = RowAccesses.of(kernel, place, tiles, results=tile.row)
         if _reads_parts_of_lines(kernel):
             accesses = accesses.by_lines()
+        if kernel.facts.streams:
+            accesses = accesses.cached("evict_first", _varying(kernel))
         row = _row_of(kernel)(accesses)
         fold_phases(kernel, tile, place, row)
         row.store()
@@ -75,6 +77,12 @@ def _row_of(kernel: Kernel) -> Callable[[RowAccesses], HeldRow | WalkedRow]:
     if kernel.facts.walked:
         return WalkedRow.in_slots
     return WalkedRow.of if kernel.plan.waits_in_tile else ROWS[kernel.plan.resident]
+
+
+def _varying(kernel: Kernel) -> list[int]:
+    """The inputs with an element for each of a result's, and not one for a row or a column."""
+    rank = kernel.facts.kept_rank + kernel.facts.reduced_rank
+    return [i for i, x in enumerate(kernel.inputs) if x.type.rank == rank]
 
 
 def _reads_parts_of_lines(kernel: Kernel) -> bool:

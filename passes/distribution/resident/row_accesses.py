@@ -88,12 +88,16 @@ class RowAccesses:
         values = Values(kernel, place, reader, chunk, columns)
         return cls(kernel, place, chunk, begin, values, own, reused, columns=columns)
 
-    def cached(self, policy: str) -> RowAccesses:
-        """The same accesses, which tell the L2 cache by ``policy`` how long to keep the elements of rows."""
+    def cached(self, policy: str, inputs: Sequence[int] | None = None) -> RowAccesses:
+        """The same accesses, which tell the L2 cache by ``policy`` how long to keep the elements of rows.
+
+        Loads of the ``inputs`` do so, by default those whose elements wait.
+        """
         kernel, pointer = self.kernel, ir.Type.parse("!llvm.ptr<1>")
         found: dict[tuple[str, int], Any] = {}
         outputs = [n for n, kind in enumerate(kernel.facts.stores) if kind != "kept"]
-        for key in [*(("input", i) for i in kernel.facts.waiting), *(("output", n) for n in outputs)]:
+        inputs = kernel.facts.waiting if inputs is None else inputs
+        for key in [*(("input", i) for i in inputs), *(("output", n) for n in outputs)]:
             operands = [kernel.arg(*key)]
             found[key] = kernel.make_op("fold.cached", [pointer], operands, {"policy": policy}).results[0]
         return replace(self, hinted=found)

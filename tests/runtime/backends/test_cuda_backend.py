@@ -47,6 +47,16 @@ def test_a_second_launch_makes_one_driver_call(driver: FakeDriver, backend: Cuda
     assert "cuModuleLoadDataEx" in driver.names()
 
 
+@pytest.mark.parametrize(("version", "attribute"), [(13000, 6), (12020, 0)])
+def test_a_launch_that_follows_begins_early(driver: FakeDriver, version: int, attribute: int) -> None:
+    """The attribute is ``CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION``, which graphs take since CUDA 12.3."""
+    driver.layout = NARROW
+    driver.cuDriverGetVersion = lambda: (0, version)  # type: ignore[method-assign]
+    first = call(1, 2, 3, 4, 5, 6)
+    CudaBackend(driver=driver).launch(artifact(), [first, first._replace(follows=True)], 0)
+    assert [launch.attribute for launch in driver.launches] == [0, attribute]
+
+
 def test_artifacts_without_a_key_are_told_apart_by_their_code(driver: FakeDriver, backend: CudaBackend) -> None:
     driver.layout = NARROW
     for ptx, loads in (("one", 1), ("two", 1), ("one", 0)):

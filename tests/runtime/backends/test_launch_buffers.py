@@ -54,7 +54,7 @@ def test_the_arguments_of_the_driver() -> None:
     held = function(32)
     held.handle = 1
     assert entries.launch(*PackedLaunch(held, CALL, 1 << 40).arguments) == 0
-    assert driver.launches == [("k", (3, 2, 1), (64, 1, 1), 1 << 40, CALL.args, 1000, 0)]
+    assert driver.launches == [("k", (3, 2, 1), (64, 1, 1), 1 << 40, CALL.args, 1000, 0, 0)]
     assert entries.launch(*PackedLaunch(held, CALL, 0).arguments) == 0
     assert driver.launches[-1].stream == 0
 

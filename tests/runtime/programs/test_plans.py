@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 from typing import Any
 
@@ -113,3 +114,27 @@ def test_threads_go_along_the_dims_inside_of_that_of_an_array_across() -> None:
 def test_one_kernel_serves_any_weights() -> None:
     with_both, with_one = _prepared(layer_norm, (64, 512), (512,), (512,)), _prepared(layer_norm, (64, 512), (512,))
     assert len(with_both.steps) == len(with_one.steps) == 1
+
+
+def _images(n: int, arch: str = "sm_90a") -> PreparedProgram:
+    """The steps of a batch norm of images, channels innermost, with a ReLU."""
+    how = {"training": True, "activation": "relu", "channel_axis": 3}
+    return wf.batch_norm._planned([((n, 56, 56, 256), "bf16")], how, arch).prepared  # type: ignore[attr-defined,no-any-return]
+
+
+def test_a_step_waits_for_the_one_before_it_and_then_reads() -> None:
+    """It would read buffers that are not yet written. Where kernels cannot begin early, none waits."""
+    first, second = _images(64).steps
+    assert "griddepcontrol" not in artifact(first.prepared).ptx
+    before, _, after = artifact(second.prepared).ptx.partition("griddepcontrol.wait")
+    assert not re.search(r"\b(ld|st)\.global", before)
+    assert re.search(r"\bld\.global", after)
+    assert not any(s.prepared.choice.facts.follows for s in _images(64, "sm_80").steps)
+
+
+def test_elements_that_a_fold_has_read_stay_in_the_cache() -> None:
+    """The last step reads them again: its results do not take their place."""
+    assert [s.prepared.choice.facts.streams for s in _images(64).steps] == [False, True]
+    ptx = artifact(_images(64).steps[-1].prepared).ptx
+    for access in ("ld.global.nc", "st.global"):
+        assert len(re.findall(rf"\b{access}\.L2::cache_hint", ptx)) == 4
