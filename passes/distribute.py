@@ -152,8 +152,9 @@ def _gpu_module(module: Any, function: Any, name: str) -> Any:
 def _distribute(kernel: Kernel) -> None:
     """Writes the body of a kernel."""
     with ir.InsertionPoint(kernel.entry.regions[0].blocks[0]):
-        if kernel.facts.follows:
+        if kernel.facts.follows:  # what the call launches next need not wait to be launched: it waits as well
             nvvm.griddepcontrol(nvvm.GridDepActionKind.wait)
+            nvvm.griddepcontrol(nvvm.GridDepActionKind.launch_dependents)
         if kernel.plan.takes_side:
             distribute_persistent(kernel)
         elif kernel.scan:

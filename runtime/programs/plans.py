@@ -11,9 +11,9 @@ from typing import NamedTuple
 from ...compiler.plan.fields import Determinism
 from ...compiler.plan.ladder import expand, menu_of
 from ...compiler.planner import choose as planner
+from ...compiler.planner.resident import maps as planned_maps
 from ...compiler.planner.resident import once
 from ...compiler.planner.resident.asked import cuts, names_residency
-from ...compiler.planner.resident.maps import AGAIN
 from ...compiler.planner.resident.meetings import meets_once
 from ...compiler.planner.resident.residency import is_far, owning
 from ...compiler.planner.task import Notes, Task
@@ -160,8 +160,8 @@ class StepPlanner:
             return own
         step, before = steps.steps[number], {o for s in steps.steps[:number] for o in s.inputs}
         maps = number == len(steps.steps) - 1 and not step.program.reduces and own.choice.plan.resident == "registers"
-        again = [self.tasks.operand(o, steps) for o in before.intersection(step.inputs)]
-        streams = maps and any(_bytes(spec) >= AGAIN for spec in again)
+        again = sum(_bytes(self.tasks.operand(o, steps)) for o in before.intersection(step.inputs))
+        streams = maps and planned_maps.streams(again)
         facts = replace(own.choice.facts, follows=True, streams=streams)
         return replace(own, choice=replace(own.choice, facts=facts))
 

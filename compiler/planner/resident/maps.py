@@ -61,9 +61,16 @@ SHARED = threshold(1 << 22, "bytes of weights", sittings.SHARED_WEIGHTS)
 """Where rows share so many, CTAs that follow each other have other rows: what these share is read from the L2 cache."""
 
 
-AGAIN = threshold(1 << 26, "bytes of an array", sittings.STEPS)
-"""An array of so many that a fold has read before: the L2 cache still has a part of it, if results do not take its
-place."""
+AGAIN = threshold(1 << 26, "bytes of arrays", sittings.STEPS)
+"""From here on the L2 cache is told to keep neither arrays that a fold has read before nor results: it still has a part
+of the arrays, whose place results would take."""
+AGAIN_MOST = threshold(1 << 27, "bytes of arrays", sittings.STEPS)
+"""Up to here: of more it has too small a part."""
+
+
+def streams(nbytes: int) -> bool:
+    """Whether the L2 cache is told to keep neither ``nbytes`` that a fold has read before, nor the results."""
+    return AGAIN <= nbytes <= AGAIN_MOST
 
 
 def shares_weights(task: Task) -> bool:
