@@ -23,6 +23,7 @@ from ..task import Notes, Task
 from . import columns
 from .accesses import accesses, elements_of, vector_of
 from .rows import count_of
+from .shared_columns import is_in_lines
 
 HELD = threshold(8, "accesses of a thread", sittings.CACHED_ROWS)
 """A chunk is what the threads of a CTA read with this many accesses each, to all arrays of elements together: registers
@@ -128,7 +129,7 @@ def _are_held_faster(task: Task, plan: Plan) -> bool:
     """Whether large clusters hold columns in shared memory that are slower in chunks."""
     if plan.resident != "shared" or sum(i < len(task.program.inputs) for i in elements_of(task)) > 1:
         return False
-    if columns.counts_alike(task, plan) or columns.is_in_lines(plan):
+    if columns.counts_alike(task, plan) or is_in_lines(plan):
         return True
     chunked = _of_columns(task)
     cut = task.geometry.n_reduced % (chunked.held * layout_of(chunked).span("reduced")) > 0

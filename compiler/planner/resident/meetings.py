@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...plan.plan import Plan
-from ...program.graph import walk
+from ...program.graph import REDUCED, walk
 from ..task import Task
 from . import columns, held
 from .accesses import accesses, elements_of
@@ -26,7 +26,7 @@ def meets_once(task: Task, plan: Plan | None, wanted: str = "") -> bool:
     if found.cluster == 1:
         return False
     if found.fast == "kept":
-        return columns.meet_once(task, found)
+        return _columns_meet_once(task, found)
     if program.gathered or program.side or program.section:
         return False
     if any(e.op in ("exp", "exp2") for r in program.reduces for e in walk(r.args)):
@@ -35,3 +35,14 @@ def meets_once(task: Task, plan: Plan | None, wanted: str = "") -> bool:
     if task.geometry.n_kept * task.geometry.n_reduced < held.LARGE:
         return False
     return len(own) == len(task.geometry.reduced) == 1 and accesses(task, "reduced", found.vector)[own[0]] == "aligned"
+
+
+def _columns_meet_once(task: Task, plan: Plan) -> bool:
+    """Whether the CTAs of a cluster that hold columns in shared memory meet once.
+
+    Columns of one array of words do, where one monoid holds a maximum and exponentials relative to it, or would; and
+    those of one array of which all threads fold as many elements, where it holds a mean and squares, or would.
+    """
+    program = task.program
+    bare = columns.are_words(program) and REDUCED not in program.input_spaces
+    return columns.counts_alike(task, plan) or (bare and columns.folds_exponentials(program))

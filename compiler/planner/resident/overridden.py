@@ -26,6 +26,7 @@ from . import (
     held,
     l2,
     matrix_tiles,
+    overlapping_columns,
     rows,
     sides,
     tiled,
@@ -141,7 +142,7 @@ def _check_served(task: Task, plan: Plan) -> None:
     served["walk"] = ("interleaved", "blocked") if blocks else ("interleaved",)
     served["reads"] = ("", "ahead") if ahead.serves(task, plan) else ("",)
     served["abreast"] = (0, plan.abreast) if rows_abreast.serves(task, plan) else (0,)
-    served["overlap"] = (0, *columns.overlaps(task, plan), *([plan.overlap] if blocks else []))
+    served["overlap"] = (0, *overlapping_columns.overlaps(task, plan), *([plan.overlap] if blocks else []))
     for key, values in served.items():
         value = getattr(plan, key)
         if not fits(key, value):

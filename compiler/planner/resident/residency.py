@@ -8,20 +8,23 @@ from ..options import ask_for_blocks
 from ..table import Sitting, threshold
 from ..task import Notes, Task
 from . import (
-    columns,
     few,
     grid,
     grid_teams,
+    kept_columns,
     l2,
     maps,
     matrix_tiles,
     once,
+    overlapping_columns,
     rows,
+    shared_columns,
     tiled,
     transposed,
 )
-from .accesses import has_bits, is_by_columns, writes_bits
+from .accesses import elements_of, has_bits, is_by_columns, writes_bits
 from .asked import names_residency
+from .columns import NARROW
 
 LITTLE_MORE = threshold(1.25, "times the elements that all steps read", Sitting("2026-11-25", "ececb7f"))
 """Rows whose results are values of rows alone are cut at the grid where reductions then read less than this: they need
@@ -72,13 +75,23 @@ def _tiled(task: Task, notes: Notes, wanted: str, *, by_columns: bool = False) -
 def _of_columns(task: Task, notes: Notes, wanted: str) -> Plan | None:
     """The plan of columns that a CTA or a cluster keeps; None where they are too long, or faster otherwise."""
     own = Notes()
-    found = columns.plan(task, own)
+    found = _columns_on_chip(task, own)
     if found and (not wanted or is_far(None, wanted)) and l2.takes(task, found):
         notes.rejected.append(("resident=registers", f"columns in clusters of {found.cluster} CTAs are slower"))
         return None
     notes.reasons += own.reasons
     notes.rejected += own.rejected
     return found
+
+
+def _columns_on_chip(task: Task, notes: Notes) -> Plan | None:
+    """The plan of columns that wait on chip; None where they are too long for that."""
+    if max(task.operand_type(i).itemsize for i in elements_of(task)) > NARROW:
+        found = shared_columns.of_words(task, notes)
+    else:
+        found = overlapping_columns.plan(task, notes)
+        found = found or shared_columns.halves_in_lines(task, notes) or shared_columns.plan(task, notes)
+    return found or kept_columns.plan(task, notes)
 
 
 def _shared_by_ctas(task: Task, notes: Notes, wanted: str, *, by_columns: bool) -> Plan | None:
