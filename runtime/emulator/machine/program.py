@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -64,13 +64,9 @@ class Block:
         return self.items[-1].op.end if self.items else ""
 
 
-def registers_of(operands: Iterator[Operand]) -> Iterator[Reg]:
-    """The plain registers among operands."""
-    for op in operands:
-        if isinstance(op, Reg):
-            yield op
-        elif isinstance(op, Not):
-            yield op.reg
+def registers_of(operands: Iterable[tuple[Operand, str]]) -> list[Reg]:
+    """The plain registers among operands, which come with the types of their uses."""
+    return [op.reg if isinstance(op, Not) else op for op, _ in operands if isinstance(op, Reg | Not)]
 
 
 class Program:
@@ -106,7 +102,7 @@ class Program:
 
     def _note_types(self, items: list[Item]) -> None:
         for item in items:
-            for reg in registers_of(op for op, _ in (*item.op.reads, *item.op.writes)):
+            for reg in registers_of((*item.op.reads, *item.op.writes)):
                 self.types[reg.index] = reg.type
             if item.guard is not None:
                 self.types[item.guard.index] = "pred"
@@ -209,7 +205,7 @@ def successors(block: Block) -> tuple[int, ...]:
 def _uses_and_defs(block: Block) -> tuple[int, int]:
     uses = defs = 0
     for item in block.items:
-        reads = [r.index for r in registers_of(op for op, _ in item.op.reads)]
+        reads = [r.index for r in registers_of(item.op.reads)]
         if isinstance(item.op.member, Reg):
             reads.append(item.op.member.index)
         writes = [op.index for op, _ in item.op.writes if isinstance(op, Reg)]

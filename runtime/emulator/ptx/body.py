@@ -78,7 +78,7 @@ class Body:
         self._block()
         code = self.function.code
         for k, ins in enumerate(code):
-            if any(isinstance(op, Label) for op in ins.operands):
+            if Label in map(type, ins.operands):
                 operands = tuple(self._target(op, ins) if isinstance(op, Label) else op for op in ins.operands)
                 code[k] = replace(ins, operands=operands)
 

@@ -200,7 +200,7 @@ class Flat:
         return Sym(variable, sym.offset, where)
 
     def _resolved(self, ins: Instruction) -> Instruction:
-        if not any(isinstance(op, Label | Args) for op in ins.operands):
+        if _PLACED.isdisjoint(map(type, ins.operands)):
             return ins
         return replace(ins, operands=tuple(self._placed(op) for op in ins.operands))
 
@@ -208,6 +208,10 @@ class Flat:
         if isinstance(op, Label):
             return replace(op, target=self._starts[op.scope[0], op.target])
         return Args(tuple(self._placed(item) for item in op.items)) if isinstance(op, Args) else op
+
+
+_PLACED = frozenset((Label, Args))
+"""The operands that have a target, or hold such operands."""
 
 
 def _stays(op: Operand) -> bool:
