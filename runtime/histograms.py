@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections import OrderedDict
-from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..compiler.dtypes import BOOL, F16, F32, F64, DType
-from ..compiler.errors import WarpfoldError, error
+from ..compiler.dtypes import BOOL, DType
+from ..compiler.errors import error
 from ..compiler.planner.tally import capacity
 from ..compiler.program.frames import outermost
 from ..compiler.program.library import counting
 from .api import reduce
-from .arrays.conversion import from_numpy, stream_of, to_numpy, view
+from .arrays.conversion import from_numpy, to_numpy, view
 from .arrays.pytorch import are_tracked
 from .arrays.torch_compile import opaque
+from .bins import MOST, bins_of
 from .calls.operands import Operands
 from .calls.recall import Memo
 from .execute import prepared, run
@@ -28,10 +26,6 @@ from .view import View
 
 COUNT, SUM = 4, 8
 """Bytes of a counter of a CTA that counts elements, and of one that adds weights."""
-MOST = (1 << 31) - (1 << 25)
-"""The most results: their numbers have 32 bits."""
-ROUNDINGS = 8
-"""Edges of bins that are about as wide are off by fewer roundings of as many bins."""
 
 
 @opaque
@@ -59,14 +53,21 @@ def bincount(x: Any, weights: Any = None, *, minlength: int = 0, device: str = "
     _check_weights(weights, v)
     length = minlength
     if 0 not in v.shape:
-        low, high = (int(to_numpy(e)) for e in reduce(x, what="minmax", device=device))
-        if low < 0:
-            raise error("WF118", value=low)
-        length = max(length, high + 1)
+        length = max(length, _greatest(x, v.dtype, device) + 1)
     if length > MOST:
         raise error("WF119", results=length, most=MOST)
     what = counting.bincount if weights is None else counting.weighted_bincount
     return _counts((x,), weights, length, what, device)
+
+
+def _greatest(x: Any, t: DType, device: str) -> int:
+    """The greatest element; refuses a negative one. One number is copied from the device, since each copy waits."""
+    found = int(to_numpy(reduce(x, what=counting.greatest, device=device)))
+    if t.kind == "int" and found == t.highest:
+        low = int(to_numpy(reduce(x, what="min", device=device)))
+        if low < 0:
+            raise error("WF118", value=low)
+    return found
 
 
 @opaque
@@ -100,16 +101,10 @@ def histogram(
     if v.dtype.kind == "complex":
         raise error("WF225", dtype=v.dtype, lack="order")
     _check_weights(weights, v)
-    edges = _edges(x, v, bins, range, device)
-    count = len(edges) - 1
-    if count > MOST:
-        raise error("WF119", results=count, most=MOST)
-    t = _compared(v.dtype, edges.dtype)
-    placed, lower, upper = _placed(x, edges.astype(t))
+    found = bins_of(x, v, bins, range, device)
     what = counting.histogram if weights is None else counting.weighted_histogram
-    how = {"uniform": _are_uniform(edges.astype(np.float64), t), "steps": (count - 1).bit_length()}
-    counts = _counts((x, lower, upper), weights, count, what, device, **how)
-    return counts, _copy(placed) if edges.dtype == t else from_numpy(x, edges)
+    counts = _counts((x, found.lower, found.upper), weights, found.count, what, device, **found.how)
+    return counts, _copy(found.edges)
 
 
 def _counts(arrays: tuple[Any, ...], weights: Any, count: int, what: Any, device: str, **params: Any) -> Any:
@@ -144,23 +139,6 @@ def _counted(arrays: tuple[Any, ...], edges: int, count: int, what: Any, device:
     return run(operands, artifact(ready), ready.geometry, ready.choice.run, ready.traced.structure, ready.traced.checks)
 
 
-_tables: OrderedDict[Hashable, tuple[Any, Any, Any]] = OrderedDict()
-TABLES = 64
-"""The most tables of edges that are kept on devices, for calls with the same edges."""
-
-
-def _placed(x: Any, edges: np.ndarray[Any, Any]) -> tuple[Any, Any, Any]:
-    """Edges in the library and on the device of ``x``: all, the lower ones and the upper ones of the bins."""
-    key = type(x), view(x).device, stream_of(x), edges.dtype, edges.tobytes()
-    found = _tables.get(key)
-    if found is None:
-        placed = from_numpy(x, edges)
-        found = _tables[key] = placed, placed[:-1], placed[1:]
-        if len(_tables) > TABLES:
-            _tables.popitem(last=False)
-    return found
-
-
 def _copy(x: Any) -> Any:
     """A copy of an array of any library."""
     return x.clone() if hasattr(x, "clone") else x.copy()
@@ -185,67 +163,3 @@ def _check_weights(weights: Any, like: View) -> None:
         raise error("WF147", found=v.shape, expected=like.shape)
     if v.device != like.device:
         raise error("WF107", devices=f"the elements on {like.device}, the weights on {v.device}")
-
-
-def _edges(x: Any, v: View, bins: Any, range: Any, device: str) -> np.ndarray[Any, Any]:
-    """The edges of all bins, as NumPy makes them."""
-    if isinstance(bins, int | np.integer) and not isinstance(bins, bool):
-        if bins < 1:
-            raise error("WF155", found=bins)
-        stand_in = np.zeros(0, _of_numpy(v.dtype))
-        low, high = _range(x, v, range, stand_in.dtype, device)
-        try:
-            return np.histogram_bin_edges(stand_in, int(bins), (low, high))
-        except ValueError:
-            raise error("WF155", found=f"{bins} of less than the distance of numbers from {low} to {high}") from None
-    try:
-        found = np.asarray(bins) if isinstance(bins, list | tuple | np.ndarray) else to_numpy(bins)
-        rises = (
-            found.ndim == 1 and len(found) > 1 and found.dtype.kind in "iuf" and bool((found[1:] >= found[:-1]).all())
-        )
-    except (WarpfoldError, ValueError, TypeError):
-        rises = False
-    if not rises:
-        raise error("WF155", found=f"{bins!r:.60}")
-    return found
-
-
-def _range(x: Any, v: View, range: Any, t: Any, device: str) -> tuple[Any, Any]:
-    """The outermost edges of bins of one width: what the caller gives, or the extreme elements."""
-    if range is None:
-        if 0 in v.shape:
-            return 0, 1
-        low, high = (to_numpy(e).astype(t)[()] for e in reduce(x, what="minmax", device=device))
-    else:
-        try:
-            low, high = range
-            ordered = bool(low <= high)
-        except (TypeError, ValueError):
-            raise error("WF156", found=f"{range!r:.60}") from None
-        if not ordered:
-            raise error("WF156", found=f"{range!r:.60}")
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise error("WF156", found=f"({low}, {high})")
-    return low, high
-
-
-def _of_numpy(t: DType) -> Any:
-    """The type of NumPy in whose stead an element type makes edges."""
-    if t == BOOL:
-        return np.dtype(np.uint8)
-    return np.dtype(np.float32) if t.is_float and t not in (F16, F32, F64) else np.dtype(t.numpy)
-
-
-def _compared(t: DType, edges: Any) -> Any:
-    """The type in which elements and edges are compared."""
-    return np.dtype(np.float32 if t.is_float and t != F64 and edges.kind == "f" and edges.itemsize <= 4 else np.float64)
-
-
-def _are_uniform(edges: np.ndarray[Any, Any], t: Any) -> bool:
-    """Whether bins are so nearly as wide that a product tells in which an element lies, but for those next to it."""
-    count = len(edges) - 1
-    width = (edges[-1] - edges[0]) / count
-    if not 0 < width < math.inf:
-        return False
-    off = np.abs((edges - edges[0]) / width - np.arange(count + 1)).max()
-    return bool(off <= ROUNDINGS * count * 2.0 ** -(24 if t == np.float32 else 53))

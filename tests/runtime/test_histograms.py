@@ -110,6 +110,24 @@ def test_a_gpu_has_the_recorded_digest() -> None:
     assert digest("cuda") == DIGEST
 
 
+def test_bins_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls with the same bins compute no edges, and each has edges of its own; 0.0 and -0.0 are different bins."""
+    histogram(X, 7, (-4, 0.0))[1][:] = 9
+    made = []
+    monkeypatch.setattr(np, "histogram_bin_edges", lambda *given: made.append(given) or np.linspace(-4, -0.0, 8))
+    np.testing.assert_array_equal(histogram(X, 7, (-4, 0.0))[1], np.linspace(-4, 0, 8, dtype=np.float32))
+    assert not made
+    histogram(X, 7, (-4, -0.0))
+    assert made
+
+
+def test_a_negative_byte_beside_the_greatest() -> None:
+    x = np.array([127, 3, 127], np.int8)
+    np.testing.assert_array_equal(bincount(x), np.bincount(x))
+    with pytest.raises(WarpfoldError, match="the element -7"):
+        bincount(np.append(x, np.int8(-7)))
+
+
 def test_no_elements() -> None:
     none = np.zeros((0, 3), np.float32)
     assert_counted(none)

@@ -13,7 +13,14 @@ from ..fold import fold
 from ..functions import where
 from ..symbols import Sym, constant, node
 from ..values import cast
+from . import reductions
 from .monoids import SUM
+
+
+def greatest(x: Any) -> Any:
+    """The greatest element; the greatest number of the type if an element is negative."""
+    t: DType = x.dtype
+    return reductions.max(where(x < 0, constant(t.highest, t), x) if t.kind == "int" else x)
 
 
 def bincount(x: Any, *, counters: int) -> Sym:
