@@ -90,6 +90,7 @@ from .math.module_symbols import call_of, module_around
 from .math.power import integer_power, power
 from .math.remainder import remainder
 from .math.trigonometric import cos, sin, tan
+from .math.unbranched import is_unbranched, reciprocal_root
 
 Expand = Callable[..., Any]
 
@@ -163,6 +164,8 @@ def _expanded(op: Any) -> Any:
         raise error("WF321", stage="expand-math", op=op.name, dtype=str(scalar))
     if _is_fast(op):
         return _approximated(op)
+    if op.name == "math.rsqrt" and scalar.width == 32 and is_unbranched(op):
+        return reciprocal_root(*operands)
     if op.name in _SHORT:
         return _SHORT[op.name](*operands)
     return call_of(op.name.partition(".")[2], _LONG[op.name], operands)

@@ -1,7 +1,9 @@
 """Lowers the second half of the warp stage: lanes load the states that warps left in shared memory, and combine them.
 
 Lane l takes the n = max(rows / lanes, 1) rows from l * n on, combines them as a tree, and a butterfly combines the
-lanes. With more lanes than rows every group of ``rows`` lanes does the same work, so all threads have the result.
+lanes. With more lanes than rows every group of ``rows`` lanes does the same work, so all threads have the result. Where
+the states of all rows are at most two accesses, every lane reads and combines them all instead, in the order of that
+butterfly: shuffles are latency, of which rows of few elements have nothing to hide.
 
 Four rows for two lanes: each lane combines two rows, and one shuffle combines the lanes.
 
@@ -53,13 +55,16 @@ from typing import Any
 
 from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.anchored import joined
-from ..compiler.ir.build import before, find, integer, replace
-from ..compiler.ir.combine import pack
+from ..compiler.ir.build import before, bytes_of, find, integer, replace
+from ..compiler.ir.combine import horizontal, pack, width
 from ..compiler.ir.constants import splat
 from ..compiler.ir.dialect.base import bool_attr, int_attr, values
-from ..compiler.ir.lane_exchange import butterfly
+from ..compiler.ir.lane_exchange import butterfly, is_short
 from ..compiler.ir.mlir import arith
 from .access.state_buffers import StateBuffers
+
+WORD, ACCESS = 4, 16
+"""Bytes of the narrowest state that is read with others, and of the widest access."""
 
 
 def _run(module: Any) -> None:
@@ -76,15 +81,32 @@ def _lower(op: Any) -> None:
     constants = {int(named.name): named.attr.value for named in noted}
     states = StateBuffers(buffers, values(op.results[0].type), int_attr(op, "slots"), slot)
     with before(op):
+        if groups == rows and _fit_in_accesses(op, states):
+            found = [_given(constants, k, v) for k, v in enumerate(states.load_all(rows))]
+            replace(op, [pack(horizontal(op.regions[0], found, rows))])
+            return
         own = arith.muli(arith.andi(lane, integer(t, groups - 1)), integer(t, each))
 
         def row(i: int) -> list[Any]:
             found = states.load(arith.addi(own, integer(t, i)))
-            return [splat(constants[k], v.type) if k in constants else v for k, v in enumerate(found)]
+            return [_given(constants, k, v) for k, v in enumerate(found)]
 
         state = joined(op.regions[0], [partial(row, i) for i in range(each)])
         stride = int_attr(op, "stride")
         replace(op, [pack(butterfly(op.regions[0], state, groups, stride, ordered=bool_attr(op, "ordered")))])
+
+
+def _fit_in_accesses(op: Any, states: StateBuffers) -> bool:
+    """Whether each lane may read the states of all rows: neighbours, in that order, of few bytes, shortly combined."""
+    if states.slots != 1 or not bool_attr(op, "ordered") or any(width(t) > 1 for t in states.types):
+        return False
+    sizes = [bytes_of(t) for t in states.types]
+    return min(sizes) >= WORD and max(sizes) * int_attr(op, "rows") <= 2 * ACCESS and is_short(op.regions[0])
+
+
+def _given(constants: dict[int, Any], k: int, v: Any) -> Any:
+    """Value ``k`` of states, a scalar or a fragment; the constant that it is known to be."""
+    return splat(constants[k], v.type) if k in constants else v
 
 
 PASS = Pass(

@@ -86,7 +86,7 @@ def gathered(region: Any, states: Sequence[Sequence[Any]], lanes: int) -> list[A
     them out: the lower lane takes the first of two, and gets the other's share of it. So few registers are exchanged.
     """
     read = Combine.of(region)
-    if anchored(read) or any(_is_long(op.operation.name) for op in region.blocks[0].operations):
+    if not is_short(region):
         return tree(region, [partial(butterfly, region, s, lanes, 1, ordered=True) for s in states])
     found, distance, ordered = [list(s) for s in states], 1, not is_symmetric(read.formula)
     join, distances = partial(combine, region), []
@@ -107,6 +107,11 @@ def _shared(join: Join, first: list[Any], second: list[Any], distance: int, orde
     given = [arith.select(upper, f, s) for f, s in zip(first, second, strict=True)]
     got = [exchange(v, i32(distance)) for v in given]
     return _in_order(join, own, got, upper) if ordered else join(own, got)
+
+
+def is_short(region: Any) -> bool:
+    """Whether states are combined as they are, by few instructions: neither by an anchor nor in a loop over steps."""
+    return not anchored(Combine.of(region)) and not any(_is_long(o.operation.name) for o in region.blocks[0].operations)
 
 
 def _is_long(name: str) -> bool:

@@ -132,8 +132,10 @@ func.func @log_f32(%x: f32) -> f32 {
   // CHECK:      %[[TINY:.*]] = arith.cmpf olt, %[[X]], %{{.*}} : f32
   // CHECK:      arith.select %[[TINY]], %{{.*}}, %[[X]] : f32
   // CHECK:      arith.select %[[TINY]], %{{.*}}, %{{.*}} : i32
-  // s = f / (2 + f)
-  // CHECK:      arith.divf
+  // s = f / (2 + f), without a branch
+  // CHECK:      %[[BELOW:.*]] = arith.addf
+  // CHECK:      %[[NEAR:.*]] = llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"(%[[BELOW]])
+  // CHECK-NOT:  arith.divf
   // Then the values that have no formula: infinity and zero themselves, and NaN below zero or for NaN.
   // CHECK:      arith.cmpf oeq, %[[X]]
   // CHECK:      arith.cmpf oeq, %[[X]]
@@ -270,9 +272,11 @@ gpu.module @old attributes {fold.target = "sm_75"} {
 
 // Quotients by one count share its reciprocal: a product, what it has too much, and one rounding of both.
 // CHECK-LABEL: func.func @means
-func.func @means(%x: f32, %y: f32, %n: i32) -> (f32, f32) {
+func.func @means(%x: f32, %y: f32, %n: i32) -> (f32, f32) attributes {unbranched} {
   // CHECK:         %[[N:.*]] = arith.sitofp
-  // CHECK:         %[[R:.*]] = arith.divf %{{.*}}, %[[N]] : f32
+  // CHECK:         %[[NEAR:.*]] = llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"(%[[N]])
+  // CHECK:         %[[R:.*]] = arith.select
+  // CHECK-NOT:     rcp.approx
   // CHECK:         %[[Q:.*]] = arith.mulf %{{.*}}, %[[R]] : f32
   // CHECK:         %[[EXCESS:.*]] = llvm.call_intrinsic "llvm.fma"(%[[Q]], %[[N]], %{{.*}})
   // CHECK:         %[[MINUS:.*]] = arith.negf %[[EXCESS]] : f32
@@ -284,6 +288,23 @@ func.func @means(%x: f32, %y: f32, %n: i32) -> (f32, f32) {
   %a = arith.divf %x, %count : f32
   %b = arith.divf %y, %count : f32
   return %a, %b : f32, f32
+}
+
+// -----
+
+// In kernels that keep rows in registers, the root and its reciprocal of f32 have no branch: small numbers are multiplied by a power of four.
+// CHECK-LABEL: func.func @reciprocal_root
+// CHECK-SAME:    (%[[X:.*]]: f32)
+func.func @reciprocal_root(%x: f32) -> f32 attributes {unbranched} {
+  // CHECK:         %[[SMALL:.*]] = arith.cmpf olt, %[[X]]
+  // CHECK:         %[[SCALED:.*]] = arith.select %[[SMALL]], %{{.*}}, %[[X]]
+  // CHECK:         %[[NEAR:.*]] = llvm.call_intrinsic "llvm.nvvm.rsqrt.approx.ftz.f"(%[[SCALED]])
+  // CHECK:         llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"
+  // CHECK:         %[[FOUND:.*]] = arith.select %[[SMALL]]
+  // CHECK:         %[[Y:.*]] = arith.select %{{.*}}, %[[FOUND]], %[[NEAR]]
+  // CHECK-NEXT:    return %[[Y]]
+  %y = math.rsqrt %x : f32
+  return %y : f32
 }
 
 // -----

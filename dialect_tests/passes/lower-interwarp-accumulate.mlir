@@ -77,8 +77,38 @@ func.func @ordered(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) -> i32 {
     %twice = arith.addi %a, %a : i32
     %c = arith.addi %twice, %b : i32
     "fold.yield"(%c) : (i32) -> ()
-  }) {rows = 2, slots = 1, lanes = 32, stride = 1, ordered = true} : (i32, i32, !llvm.ptr<3>) -> i32
+  }) {rows = 2, slots = 2, lanes = 16, stride = 1, ordered = true} : (i32, i32, !llvm.ptr<3>) -> i32
   return %r : i32
+}
+
+// In order, and states that lie side by side: each lane reads all of them, and combines neighbours first, as a butterfly.
+// CHECK-LABEL: func.func @side_by_side
+func.func @side_by_side(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) -> f32 {
+  // CHECK:         %[[ALL:.*]] = llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<8xf32>
+  // CHECK-NEXT:    %[[EVEN:.*]] = vector.shuffle %[[ALL]], %{{.*}} [0, 2, 4, 6]
+  // CHECK-NEXT:    %[[ODD:.*]] = vector.shuffle %[[ALL]], %{{.*}} [1, 3, 5, 7]
+  // CHECK-NEXT:    arith.addf %[[EVEN]], %[[ODD]] : vector<4xf32>
+  // CHECK-NOT:     gpu.shuffle
+  // CHECK:         return
+  %r = "fold.interwarp_accumulate"(%lane, %slot, %buffer) ({
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {rows = 8, slots = 1, lanes = 32, stride = 1, ordered = true} : (i32, i32, !llvm.ptr<3>) -> f32
+  return %r : f32
+}
+
+// Sixteen states are more than two accesses.
+// CHECK-LABEL: func.func @many_side_by_side
+func.func @many_side_by_side(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) -> f32 {
+  // CHECK:         llvm.load {{.*}} -> f32
+  // CHECK-COUNT-4: gpu.shuffle
+  %r = "fold.interwarp_accumulate"(%lane, %slot, %buffer) ({
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {rows = 16, slots = 1, lanes = 32, stride = 1, ordered = true} : (i32, i32, !llvm.ptr<3>) -> f32
+  return %r : f32
 }
 
 // Truth values are bytes in memory.

@@ -159,16 +159,15 @@ func.func @layer_norm(%x: tensor<?x?xf32>, %w: tensor<?x?xf32>, %b: tensor<?x?xf
 // STORE-COUNT-2:    gpu.barrier
 // STORE-NOT:        gpu.barrier
 
-// 5. lower-interwarp-accumulate: every lane of every warp reads one of the two states, and one shuffle joins them. That
-// no thread is left out costs nothing, and saves the way back through shared memory. No op of the fold dialect is left.
+// 5. lower-interwarp-accumulate: every lane of every warp reads both states at once, and joins them. That no thread is
+// left out costs nothing, and saves the way back through shared memory. No op of the fold dialect is left.
 //
 // ACCUMULATE:       gpu.func @layer_norm
 // ACCUMULATE:       gpu.barrier
-// ACCUMULATE:       llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> f32
-// ACCUMULATE-NEXT:  %[[OTHER:.*]], %{{.*}} = gpu.shuffle xor
-// ACCUMULATE-NEXT:  arith.addf %{{.*}}, %[[OTHER]] : f32
+// ACCUMULATE:       llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr<3> -> vector<2xf32>
+// ACCUMULATE-NOT:   gpu.shuffle
+// ACCUMULATE:       arith.addf
 // ACCUMULATE:       gpu.barrier
-// ACCUMULATE:       gpu.shuffle xor
 // ACCUMULATE-NOT:   "fold.
 
 // 6. PTX. x, w and b are read once each. Only accesses that always lie in the row go through the read-only path: the
@@ -183,22 +182,22 @@ func.func @layer_norm(%x: tensor<?x?xf32>, %w: tensor<?x?xf32>, %b: tensor<?x?xf
 // MEETING-COUNT-5:  shfl.sync.bfly
 // MEETING:          st.shared
 // MEETING:          bar.sync
-// MEETING:          ld.shared
-// MEETING:          shfl.sync.bfly
+// MEETING:          ld.shared.v2
 // MEETING-COUNT-5:  shfl.sync.bfly
 // MEETING:          st.shared
 // MEETING:          bar.sync
-// MEETING:          ld.shared
-// MEETING:          shfl.sync.bfly
+// MEETING:          ld.shared.v2
 // MEETING-NOT:      shfl.sync
 // MEETING-NOT:      bar.sync
 
 // The mean and the variance are products with one reciprocal of the count, and the square root has another; nothing is
 // divided for an element.
 //
-// DIVISIONS:         rcp.rn.f32
-// DIVISIONS:         sqrt.rn.f32
-// DIVISIONS-NEXT:    rcp.rn.f32
+// Each is an approximation and steps of Newton's method, without a branch.
+//
+// DIVISIONS:         rcp.approx.ftz.f32
+// DIVISIONS:         rsqrt.approx.ftz.f32
+// DIVISIONS:         rcp.approx.ftz.f32
 // DIVISIONS-NOT:     div.
 // DIVISIONS-NOT:     rcp.
 

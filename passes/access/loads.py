@@ -60,7 +60,8 @@ def lower_load(op: Any, window: Window | None) -> None:
     base, kept, reduced = list(op.operands)[:3]
     access, t = str_attr(op, "access", ACCESS), op.results[0].type
     scalar, lanes = element(t), width(t)
-    apart, coherent = window is not None and window.reads_apart(access), access == "coherent"
+    apart = window is not None and window.reads_apart(access)
+    in_order = access == "coherent" or "in_order" in op.attributes
     with before(op):
         if window is not None and window.last is not None:
             reduced = arith.minsi(reduced, window.last)
@@ -68,7 +69,7 @@ def lower_load(op: Any, window: Window | None) -> None:
             place = offset(op, kept, reduced, 3)
             value = load(base, place, t) if lanes == 1 else copied(base, place, t)
         elif access in ("aligned", "shifted", "period", "staggered", "coherent") and not apart:
-            value = load(base, offset(op, kept, reduced, 3), t, volatile=coherent, invariant=not coherent)
+            value = load(base, offset(op, kept, reduced, 3), t, volatile=in_order, invariant=not in_order)
         elif access == "reversed" and not apart:
             last = arith.addi(reduced, integer(reduced.type, lanes - 1))
             value = backwards(load(base, offset(op, kept, last, 3), t, invariant=True))
@@ -89,7 +90,7 @@ def lower_load(op: Any, window: Window | None) -> None:
             if access in OF_BITS:
                 value = fragment([load_bits(base, w, scalar, invariant=True) for w in where])
             else:
-                value = fragment([load(base, w, scalar, volatile=coherent, invariant=not coherent) for w in where])
+                value = fragment([load(base, w, scalar, volatile=in_order, invariant=not in_order) for w in where])
         replace(op, [value])
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...compiler.ir.build import integer, load, store
+from ...compiler.ir.build import i32, integer, load, store
+from ...compiler.ir.combine import with_shape
 from ...compiler.ir.mlir import arith
 
 
@@ -33,6 +34,10 @@ class StateBuffers:
         """The state in ``row``."""
         start = self.start(row)
         return [load(b, start, t) for b, t in zip(self.buffers, self.types, strict=True)]
+
+    def load_all(self, rows: int) -> list[Any]:
+        """The states of all ``rows``, each value a fragment; a row is one state."""
+        return [load(b, i32(0), with_shape(t, rows)) for b, t in zip(self.buffers, self.types, strict=True)]
 
     def store(self, row: Any, state: Sequence[Any]) -> None:
         """Puts ``state`` in ``row``."""

@@ -18,6 +18,7 @@ from ...compiler.ir.mlir import arith, gpu, ir, llvm
 from ...compiler.plan.abi import POINTERS, Facts, Param, params
 from ...compiler.plan.layout import Arithmetic
 from ...compiler.plan.plan import Plan
+from ..math.unbranched import UNBRANCHED
 
 
 class Phase(NamedTuple):
@@ -291,6 +292,8 @@ def _entry(name: str, plan: Plan, facts: Facts, taken: Sequence[Param]) -> tuple
     pointer, index = ir.Type.parse("!llvm.ptr<1>"), ir.IntegerType.get_signless(facts.index_bits)
     types = ir.FunctionType.get([pointer if p.role in POINTERS else index for p in taken], [])
     entry = gpu.GPUFuncOp(types, name, kernel=True, known_block_size=[plan.threads, 1, 1])
+    if plan.resident == "registers" and not plan.tile_bytes:
+        entry.operation.attributes[UNBRANCHED] = ir.UnitAttr.get()
     if plan.cluster > 1:
         entry.operation.attributes["nvvm.cluster_dim"] = ir.DenseI32ArrayAttr.get([1, plan.cluster, 1])
     args = dict(zip(taken, entry.add_entry_block().arguments, strict=True))

@@ -20,10 +20,10 @@ from ...compiler.ir.build import before, replace
 from ...compiler.ir.combine import splat, width
 from ...compiler.ir.mlir import arith, ir
 from .arithmetic import Builder, intrinsic
+from .unbranched import FUNCTIONS, is_unbranched, reciprocal
 
 EXACT = ("arith.extsi", "arith.extui", "arith.muli")
 """Ops by which counts are made of arguments of the kernel."""
-FUNCTIONS = ("gpu.func", "func.func", "llvm.func")
 LOOPS = ("scf.for", "scf.while")
 
 
@@ -34,10 +34,13 @@ def divide_by_counts(found: Iterable[Any]) -> None:
         divisor = _scalar(op.operands[1])
         if made_of := _arguments(divisor):
             alike[made_of].append((op, divisor))
+    reciprocals: dict[Any, Any] = {}
     for divisions in alike.values():
         if len(divisions) > 1 or _is_in_loop(divisions[0][0]):
             for op, divisor in divisions:
-                replace(op, [_quotient(op, divisor)])
+                if divisor not in reciprocals:
+                    reciprocals[divisor] = _reciprocal(divisor)
+                replace(op, [_quotient(op, divisor, reciprocals[divisor])])
 
 
 def _scalar(divisor: Any) -> Any:
@@ -72,11 +75,19 @@ def _is_in_loop(op: Any) -> bool:
     return op.operation.name in LOOPS
 
 
-def _quotient(op: Any, n: Any) -> Any:
-    """What takes the place of the division ``op`` by the scalar ``n``."""
+def _reciprocal(n: Any) -> Any:
+    """1 / n of the count ``n``, from where the count is known: it does not depend on elements."""
+    b = Builder(n.type)
+    with ir.InsertionPoint.after(n.owner), n.owner.location:
+        if not is_unbranched(n.owner):
+            return arith.divf(b.number(1.0), n)
+        return b.pick(b.test(n, "oeq", 0.0), float("inf"), reciprocal(n))
+
+
+def _quotient(op: Any, n: Any, r: Any) -> Any:
+    """What takes the place of the division ``op`` by the scalar ``n``, with the reciprocal ``r``."""
     x, t = op.operands[0], op.results[0].type
     with before(op):
-        r = arith.divf(Builder(n.type).number(1.0), n)
         b, r, n = Builder(t), splat(r, width(t)), splat(n, width(t))
         q = arith.mulf(x, r)
         excess = intrinsic(t, "llvm.fma", q, n, arith.negf(x))  # +0 of a zero of either sign, which so keeps its sign

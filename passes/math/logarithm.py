@@ -11,6 +11,7 @@ from typing import Any
 
 from ...compiler.ir.mlir import arith
 from .arithmetic import Builder, Format, Pair, fma
+from .unbranched import quotient
 
 _LN2 = {32: (0.693359375, -2.12194440054690583e-4), 64: (0.6931471803691238, 1.9082149292705877e-10)}
 """ln2 cut in two so that every exponent times the first part is exact."""
@@ -52,7 +53,8 @@ def _completed(b: Builder, x: Any, value: Any) -> Any:
 
 def _parts(b: Builder, f: Any) -> tuple[Any, Any, Any]:
     """f^2/2, s and f^2/2 + R(s^2)."""
-    s = arith.divf(f, arith.addf(b.number(2.0), f))
+    above = arith.addf(b.number(2.0), f)
+    s = quotient(f, above) if b.format.bits == 32 else arith.divf(f, above)  # f is 0 or 2^-24 at least
     z = arith.mulf(s, s)
     series = b.horner(z, [2.0 / (2 * k + 3) for k in range(_TERMS[b.format.bits])])
     half = arith.mulf(b.number(0.5), arith.mulf(f, f))

@@ -100,6 +100,8 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
     - ``reversed``: aligned vectors of elements along the reduced axis, each of which lies before the one before it.
     - ``coherent``: aligned vectors, along the kept axis or as of a period, of data that other CTAs have written during
       this kernel.
+
+    With ``in_order`` the compiler keeps the order of the load and of others that have it.
     """
 
     base: ext.Operand[Any]

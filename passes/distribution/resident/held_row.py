@@ -186,9 +186,14 @@ class HeldRow:
         return replace(self, row=row, fragments=tuple(map(dict, self.fragments)), whole=whole)
 
     def read_ahead(self) -> None:
-        """Reads all inputs, those of the first phase before others, so that their latencies overlap."""
-        kernel = self.row.kernel
-        for v, j in product(self.inputs_of([*kernel.sources, *kernel.results]), range(len(self.starts))):
+        """Reads all inputs, so that their latencies overlap; the last access of the first phase after all others.
+
+        ``ptxas`` moves a read down to its first use, but not below a later one of those that stay in order.
+        """
+        kernel, count = self.row.kernel, len(self.starts)
+        first = self.inputs_of(kernel.sources)
+        others = [v for v in self.inputs_of(kernel.results) if v not in first]
+        for v, j in (*product(first, range(count - 1)), *product(others, range(count)), *product(first, [count - 1])):
             self.fragment(v, j)
 
     def begin_phase(self) -> None:

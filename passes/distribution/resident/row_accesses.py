@@ -143,6 +143,8 @@ class RowAccesses:
             at, bounds = [self.pointer("input", operand), self.place.start, r], [self.chunk.first, self.chunk.limit]
             layout = layout_of_operand(kernel, operand) + self._after_layout(operand)
         if whole and access != "unaligned":
+            if kernel.plan.reads == "ahead" and not kernel.plan.takes_side:
+                attributes["in_order"] = True
             return kernel.make("fold.load", t, [*at, *layout], attributes, kernel.plan.vector)
         operands = [*at, *bounds, *layout]
         if inside and access == "unaligned" and operand not in kernel.facts.waiting:  # no result takes its place
