@@ -85,10 +85,10 @@ def softmax_phases() -> Case:
 def layer_norm_phases() -> Case:
     each, weights = rows(4, 64), stretch(64, 64)
     panels = [
-        _array("phase 1, the mean: 16 threads of two warps read each row, 4 of its 64 f32 each", each),
         _array(
             "few rows: the threads of all rows read the weights ahead; so they do the bias", weights, where="input 1"
         ),
+        _array("phase 1, the mean: 16 threads of two warps read each row, 4 of its 64 f32 each", each),
         _states("each warp leaves the sum of its half of each row", 16),
         _states("phase 2, the sum of the squares: threads read no element again", 0),
         _results(each, "each thread writes the elements that it read"),
