@@ -2,8 +2,8 @@
 
 Lane l takes the n = max(rows / lanes, 1) rows from l * n on, combines them as a tree, and a butterfly combines the
 lanes. With more lanes than rows every group of ``rows`` lanes does the same work, so all threads have the result. Where
-the states of all rows are at most two accesses, every lane reads and combines them all instead, in the order of that
-butterfly: shuffles are latency, of which rows of few elements have nothing to hide.
+the states of all rows are at most two accesses, in kernels whose rows wait in registers, every lane reads and combines
+them all instead, in the order of that butterfly: shuffles are latency, which rows of few elements have nothing to hide.
 
 Four rows for two lanes: each lane combines two rows, and one shuffle combines the lanes.
 
@@ -62,6 +62,7 @@ from ..compiler.ir.dialect.base import bool_attr, int_attr, values
 from ..compiler.ir.lane_exchange import butterfly, is_short
 from ..compiler.ir.mlir import arith
 from .access.state_buffers import StateBuffers
+from .math.unbranched import is_unbranched
 
 WORD, ACCESS = 4, 16
 """Bytes of the narrowest state that is read with others, and of the widest access."""
@@ -98,7 +99,8 @@ def _lower(op: Any) -> None:
 
 def _fit_in_accesses(op: Any, states: StateBuffers) -> bool:
     """Whether each lane may read the states of all rows: neighbours, in that order, of few bytes, shortly combined."""
-    if states.slots != 1 or not bool_attr(op, "ordered") or any(width(t) > 1 for t in states.types):
+    alone = states.slots == 1 and bool_attr(op, "ordered") and is_unbranched(op)
+    if not alone or any(width(t) > 1 for t in states.types):
         return False
     sizes = [bytes_of(t) for t in states.types]
     return min(sizes) >= WORD and max(sizes) * int_attr(op, "rows") <= 2 * ACCESS and is_short(op.regions[0])

@@ -81,9 +81,9 @@ func.func @ordered(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) -> i32 {
   return %r : i32
 }
 
-// In order, and states that lie side by side: each lane reads all of them, and combines neighbours first, as a butterfly.
+// Rows in registers, in order, and states that lie side by side: each lane reads all of them, and combines neighbours first, as a butterfly.
 // CHECK-LABEL: func.func @side_by_side
-func.func @side_by_side(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) -> f32 {
+func.func @side_by_side(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) -> f32 attributes {unbranched} {
   // CHECK:         %[[ALL:.*]] = llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<8xf32>
   // CHECK-NEXT:    %[[EVEN:.*]] = vector.shuffle %[[ALL]], %{{.*}} [0, 2, 4, 6]
   // CHECK-NEXT:    %[[ODD:.*]] = vector.shuffle %[[ALL]], %{{.*}} [1, 3, 5, 7]
@@ -100,7 +100,7 @@ func.func @side_by_side(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) -> f32 {
 
 // Sixteen states are more than two accesses.
 // CHECK-LABEL: func.func @many_side_by_side
-func.func @many_side_by_side(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) -> f32 {
+func.func @many_side_by_side(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) -> f32 attributes {unbranched} {
   // CHECK:         llvm.load {{.*}} -> f32
   // CHECK-COUNT-4: gpu.shuffle
   %r = "fold.interwarp_accumulate"(%lane, %slot, %buffer) ({

@@ -18,12 +18,12 @@ from .arithmetic import Builder, fma, intrinsic
 
 FUNCTIONS = ("gpu.func", "func.func", "llvm.func")
 UNBRANCHED = "unbranched"
-"""The attribute of kernels whose roots and means have no branch: rows wait in registers."""
+"""The attribute of kernels whose rows wait in registers: roots and means have no branch, meetings fewer shuffles."""
 _LEAST, _SCALE = 2.0**-100, 2.0**32
 
 
 def is_unbranched(op: Any) -> bool:
-    """Whether the kernel around ``op`` is to have no branches."""
+    """Whether the kernel around ``op`` is to have few steps between the row and its results."""
     return UNBRANCHED in enclosing(op, *FUNCTIONS).attributes
 
 
