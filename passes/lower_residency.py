@@ -104,8 +104,9 @@ from ..compiler.ir.build import (
     replace,
     store,
     word_type,
+    zeros,
 )
-from ..compiler.ir.combine import elements, fragment, width, with_shape
+from ..compiler.ir.combine import elements, fragment, splat, width, with_shape
 from ..compiler.ir.dialect.access import ACCESS_BYTES
 from ..compiler.ir.dialect.base import bool_attr, element, int_attr, str_attr
 from ..compiler.ir.dialect.residency import HELD_ACCESS, slot_bytes
@@ -260,7 +261,7 @@ class _Hold(_Slots):
     def __init__(self, op: Any, start: int) -> None:
         self.base, self.kept, self.begin, self.first, self.end, thread = list(op.operands)[:LAYOUT]
         self.access, self.whole = str_attr(op, "access", HELD_ACCESS), bool_attr(op, "whole")
-        self.walked = "walked" in op.attributes
+        self.walked, self.is_inside = "walked" in op.attributes, False
         super().__init__(op, thread, start)
         self.step, self.index = int_attr(op, "step"), self.begin.type
         self.scalar = ir.IntegerType.get_signless(8 * self.item)
@@ -274,9 +275,29 @@ class _Hold(_Slots):
             if self.access == "shifted":  # the first access of an empty row begins before its end, too
                 some = arith.cmpi(arith.CmpIPredicate.slt, self.first, self.end)
                 self.end = arith.select(some, self.end, self.begin)
-            self.each_slot(self.copy_async)
+            if self.access == "shifted" and "start" in self.op.attributes and not self.walked:
+                self.copy_inside_or_not()
+            else:
+                self.each_slot(self.copy_async)
         else:
             self.if_some(lambda: self.each_slot(self.copy_loaded))
+
+    def copy_inside_or_not(self) -> None:
+        """Copies whole accesses where all around the row can be read, so that none needs to know how much of it is."""
+        last = arith.addi(self.begin, self.number((self.slots - 1) * self.step))
+        readable = self.op.operands[len(self.op.operands) - 1]
+        low, high = (offset(self.op, self.kept, r, LAYOUT) for r in (self.begin, last))
+        early = arith.cmpi(arith.CmpIPredicate.sge, low, self.number(0))
+        behind = arith.addi(high, self.number(self.vector))
+        branch = scf.IfOp(arith.andi(early, arith.cmpi(arith.CmpIPredicate.sle, behind, readable)), has_else=True)
+        with ir.InsertionPoint(branch.then_block):
+            self.is_inside = True
+            self.each_slot(lambda k, r, _: self.copy_parts(k, r, offset(self.op, self.kept, r, LAYOUT)))
+            self.is_inside = False
+            scf.YieldOp([])
+        with ir.InsertionPoint(branch.else_block):
+            self.each_slot(self.copy_async)
+            scf.YieldOp([])
 
     def if_some(self, write: Callable[[], None]) -> None:
         """Does ``write`` where the row has elements."""
@@ -361,7 +382,7 @@ class _Hold(_Slots):
         """How many bytes of a part of the access at ``r`` are read, an i32; None for all of them."""
         if self.whole:
             return None
-        if self.access != "shifted":
+        if self.access != "shifted" or self.is_inside:
             exists = arith.cmpi(arith.CmpIPredicate.slt, r, self.end)
             return arith.select(exists, i32(self.each), i32(0))
         length = self.vector // self.parts
@@ -374,11 +395,20 @@ class _Hold(_Slots):
         own = {name: self.op.attributes[name] for name in ("kept_rank", "reduced_rank", "axis", "access")}
         operands = [self.base, self.kept, r, self.first, self.end, *list(self.op.operands)[LAYOUT:]]
         loaded = ir.Operation.create("fold.element_load", [with_shape(self.scalar, self.vector)], operands, own)
-        scalars, length = elements(loaded.result), self.vector // self.parts
+        found = loaded.result
+        if "zeros" in self.op.attributes:
+            found = arith.select(self.live(r), found, zeros(found.type))
+        scalars, length = elements(found), self.vector // self.parts
         for p, to in enumerate(self.parts_of_slot(k)):
-            part = fragment(scalars[p * length : (p + 1) * length]) if self.parts > 1 else loaded.result
+            part = fragment(scalars[p * length : (p + 1) * length]) if self.parts > 1 else found
             store(part, to, i32(0))
         lower_element_load(loaded)
+
+    def live(self, r: Any) -> Any:
+        """Which elements of the access at ``r`` lie in the row."""
+        at = fragment([arith.addi(r, self.number(k)) for k in range(self.vector)])
+        low = arith.cmpi(arith.CmpIPredicate.sge, at, splat(self.first, self.vector))
+        return arith.andi(low, arith.cmpi(arith.CmpIPredicate.slt, at, splat(self.end, self.vector)))
 
 
 def _as_word(x: Any) -> Any:

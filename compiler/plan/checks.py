@@ -120,3 +120,5 @@ def _check_fields(plan: Plan) -> None:
     for key in (*LARGEST, *COUNTS):
         extent = getattr(plan, key)
         check_extent(key, extent, extent)
+    if plan.warps & (plan.warps - 1) and not (plan.takes_side and plan.warps_kept == 1):
+        raise error("WF403", key="warps", value=plan.warps, expected=expected_of("warps"))

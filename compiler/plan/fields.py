@@ -71,7 +71,7 @@ CHOICES = {
 
 def extent_of(key: str, value: str) -> int:
     """The extent that an option gives as ``value``; WF403 for what is none."""
-    found = int(value) if key in (*COUNTS, "tile_bytes") and value.isdecimal() else _NUMBERS.get(value, -1)
+    found = int(value) if key in (*COUNTS, "tile_bytes", "warps") and value.isdecimal() else _NUMBERS.get(value, -1)
     check_extent(key, found, repr(value))
     return found
 
@@ -86,6 +86,8 @@ def fits(key: str, value: object) -> bool:
     """Whether the field ``key`` of a plan may have this value, whatever values the other fields have."""
     if key in COUNTS:
         return type(value) is int and 0 <= value <= COUNTS[key]
+    if key == "warps":
+        return type(value) is int and 1 <= value <= LARGEST[key]
     if key == "tile_bytes" and type(value) is int and LARGEST[key] < value <= LARGEST_TILE:
         return value % TILE_UNIT == 0
     if key in LARGEST:
@@ -98,6 +100,8 @@ def expected_of(key: str) -> str:
     """The values that the field ``key`` of a plan may have, in words."""
     if key in COUNTS:
         return f"a number from 0 to {COUNTS[key]}"
+    if key == "warps":
+        return f"a power of two from 1 to {LARGEST[key]}, or any number of persistent CTAs that take one row at a time"
     if key in LARGEST:
         beyond = f", or a multiple of {TILE_UNIT} up to {LARGEST_TILE}" if key == "tile_bytes" else ""
         return "0, or " * (key in _MAY_BE_ZERO) + f"a power of two from 1 to {LARGEST[key]}{beyond}"

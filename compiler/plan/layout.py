@@ -173,6 +173,9 @@ class Layout:
             *minor, major = [m for m in self.modes if m.level == level]
             for m in minor:
                 assert m.extent is not None
+                if m.extent & (m.extent - 1):  # as many warps as there are: no digit follows that is not 0
+                    found[level, m.axis], number = number, arithmetic.number(0)
+                    continue
                 found[level, m.axis] = arithmetic.modulo(number, m.extent)
                 number = arithmetic.divide(number, m.extent)
             found[level, major.axis] = number

@@ -50,8 +50,8 @@ func.func @not_in_shared_memory(%lane: i32, %slot: i32, %buffer: !llvm.ptr<1>) {
 
 // -----
 
-func.func @rows_are_no_power_of_two(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) {
-  // expected-error @below {{WF311: fold.interwarp_accumulate expects the attribute rows to be a power of two up to 32, got 6}}
+func.func @lanes_share_rows_that_are_no_power_of_two(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) {
+  // expected-error @below {{WF310: fold.interwarp_accumulate expects one lane for rows that are no power of two, got 6 row(s) for 32 lanes}}
   %made = "fold.interwarp_accumulate"(%lane, %slot, %buffer) ({
   ^bb0(%a: f32, %b: f32):
     "fold.yield"(%a) : (f32) -> ()

@@ -36,7 +36,7 @@ func.func @no_rows(%row: i32, %slot: i32, %on: i1, %x: f32) {
 
 func.func @more_rows_than_warps(%row: i32, %slot: i32, %on: i1, %x: f32) {
   // A CTA has at most 32 warps.
-  // expected-error @below {{WF311: fold.shared_store expects the attribute rows to be a power of two up to 32, got 64}}
+  // expected-error @below {{WF311: fold.shared_store expects the attribute rows to be a number from 1 to 32, got 64}}
   %made = "fold.shared_store"(%row, %slot, %on, %x) {rows = 64, slots = 1} : (i32, i32, i1, f32) -> !llvm.ptr<3>
   return
 }

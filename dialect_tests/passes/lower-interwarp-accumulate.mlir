@@ -141,3 +141,18 @@ func.func @constants(%lane: i32, %slot: i32, %counts: !llvm.ptr<3>, %sums: !llvm
     : (i32, i32, !llvm.ptr<3>, !llvm.ptr<3>) -> tuple<f32, f32>
   return %r : tuple<f32, f32>
 }
+
+// Rows that are no power of two: each lane takes all of them, in halves.
+// CHECK-LABEL: func.func @three_rows_for_each_lane
+func.func @three_rows_for_each_lane(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) -> f32 {
+  // CHECK-COUNT-3: llvm.load
+  // CHECK-COUNT-2: arith.addf
+  // CHECK-NOT:     gpu.shuffle
+  // CHECK:         return
+  %r = "fold.interwarp_accumulate"(%lane, %slot, %buffer) ({
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {rows = 3, slots = 1, lanes = 1, stride = 1, ordered = false} : (i32, i32, !llvm.ptr<3>) -> f32
+  return %r : f32
+}

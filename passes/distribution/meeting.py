@@ -92,6 +92,8 @@ def _joined(kernel: Kernel, slots: int, left: list[Any], place: Place, then: Pla
     joined = state_type([with_shape(t, then.plan.vector_kept) for t in kernel.states])
     operands = [then.lane, _found(kernel, place, then), *left]
     attributes = {"rows": place.plan.warps, "slots": slots} | _lanes(then.plan)
+    if place.plan.warps & (place.plan.warps - 1):  # no butterfly joins so many: each lane takes all of them
+        attributes |= {"lanes": 1, "stride": 1}
     return kernel.stage("fold.interwarp_accumulate", [joined], operands, attributes).results[0]
 
 

@@ -91,6 +91,14 @@ def str_attr(op: Any, name: str, choices: Sequence[str]) -> str:
     return value
 
 
+def count_up_to(op: Any, name: str, limit: int) -> int:
+    """An integer attribute from 1 to ``limit``; WF311 otherwise."""
+    value = int_attr(op, name)
+    if not 1 <= value <= limit:
+        raise error("WF311", op=op.name, attribute=name, expected=f"a number from 1 to {limit}, got {value}")
+    return value
+
+
 def power_of_two(op: Any, name: str, limit: int) -> int:
     """An integer attribute that is a power of two and at most ``limit``; WF311 otherwise."""
     value = int_attr(op, name)

@@ -17,7 +17,7 @@ from ..layouts.tiled import WORD
 from ..powers_of_two import ceil2
 from ..table import Table, threshold
 from ..task import Notes, Task
-from . import rows
+from . import rows, uneven
 from .accesses import accesses, elements_of, inputs_of, is_by_columns, vector_of
 
 ONE_STATE = Table(
@@ -40,6 +40,8 @@ BESIDE = threshold(28, "registers", sittings.GRADIENTS)
 """Of a thread, beside those of its columns."""
 PER_INPUT = threshold(2, "registers of a column", sittings.SIDE_FOLDS)
 """For each array that is folded, of elements of 4 bytes or less, beside those of the column's states."""
+WAITING = threshold(1.5, "registers of a column", sittings.UNEVEN_ROWS)
+"""The same of rows that begin anywhere: the code of a phase leaves none of its values to the next one."""
 BESIDE_STATES = threshold(44, "registers", sittings.PERSISTENT_ROWS)
 """Of a thread whose row waits in shared memory, beside the states of its columns, and one for each access."""
 STATIC = threshold(8192, "bytes of shared memory", sittings.PERSISTENT_ROWS)
@@ -62,12 +64,10 @@ ROWS_ANYWHERE = threshold(4, "rows of a CTA", sittings.SIDE_FOLDS)
 """Rows that begin anywhere are for as many CTAs as fit, if each has so many in turn."""
 NARROW = threshold(2, "bytes of an element", sittings.SIDE_FOLDS)
 """Rows of such elements that begin anywhere have masks, so that two kernels may be faster."""
-LEAST_MASKED = threshold(100, "accesses of a row", sittings.PERSISTENT_ROWS)
-"""They are taken to be for shorter rows."""
-MOST_MASKED = threshold(640, "accesses of a row", sittings.PERSISTENT_ROWS)
-"""They are taken to be for longer ones, with states of one register."""
-MOST_OF_STATES = threshold(128, "accesses of a row", sittings.PERSISTENT_ROWS)
-"""They are for longer ones, with states of more."""
+LEAST_MASKED = threshold(66, "accesses of a row", sittings.UNEVEN_ROWS)
+"""They are taken to be for shorter rows, with states of one register."""
+LEAST_OF_STATES = threshold(90, "accesses of a row", sittings.UNEVEN_ROWS)
+"""They are for shorter rows, with states of more."""
 REGISTERS = threshold(65536, "registers", sittings.SIDE_FOLDS)
 """Of an SM."""
 SHARED = threshold(36864, "bytes of shared memory", sittings.SIDE_FOLDS)
@@ -118,6 +118,14 @@ def _persistent(task: Task, plan: Plan) -> Plan | str:
     if (plan.tile_bytes or plan.fast != "reduced") and "shifted" not in kinds:
         return "rows go through a tile by single elements"
     threads, sets = _threads(task, count, vector, states), 0
+    is_uneven = not threads or threads * ceil(count / threads) > uneven.UNUSED * count
+    if is_uneven and "shifted" in kinds and _is_narrow(task):
+        shares = uneven.shared(count, vector, lambda columns: _registers(task, columns, states, WAITING))
+        if shares:
+            return Plan(
+                "reduced", "interleaved", vector, 1, WARP, shares.warps, 1,
+                resident="registers", held=shares.held, persistent=shares.ctas,
+            )  # fmt: skip
     if not threads:
         threads, sets = _threads_of_slots(task, count, vector, states, is_shifted="shifted" in kinds)
     if not threads:
@@ -133,6 +141,9 @@ def _persistent(task: Task, plan: Plan) -> Plan | str:
             "reduced", "interleaved", vector, sets, lanes, warps, kept, resident="shared", held=held, persistent=1
         )
     found = Plan("reduced", "interleaved", vector, 1, lanes, warps, kept, resident="registers", held=held)
+    if "shifted" in kinds and _is_narrow(task):
+        each = _registers(task, held * vector, states, WAITING) + uneven.SPARE
+        return replace(found, persistent=max(1, uneven.ctas_of(warps, each)))
     each = _registers(task, held * vector, states)
     ctas = min(REGISTERS // each, task.target.threads_per_sm) // found.threads
     return replace(found, persistent=max(1, min(COUNTS["persistent"], ctas)))
@@ -182,13 +193,13 @@ def _threads_of_slots(task: Task, count: int, vector: int, states: int, *, is_sh
     return 0, 0
 
 
-def _registers(task: Task, columns: int, states: int) -> int:
+def _registers(task: Task, columns: int, states: int, per_input: float = PER_INPUT) -> int:
     """The registers of a thread with so many columns, of ``states`` registers each."""
     folded = inputs_of([a for r in task.program.reduces for a in r.args])
     each: float = states
     for i in (i for i in elements_of(task) if i < len(task.program.inputs)):
         item = task.operand_type(i).itemsize
-        each += PER_INPUT * ceil(item / WORD) if i in folded else item / WORD  # such words wait as they were read
+        each += per_input * ceil(item / WORD) if i in folded else item / WORD  # such words wait as they were read
     return ceil((BESIDE + columns * each) / 8) * 8
 
 
@@ -205,10 +216,14 @@ def _slow(task: Task, plan: Plan) -> str:
     """Why a kernel of the rows and one of the columns are faster; empty if they are not."""
     if _has_few_rows(task, plan):
         return f"{task.geometry.n_kept} rows are too few for persistent CTAs"
-    narrow = min(task.operand_type(i).itemsize for i in elements_of(task)) <= NARROW
-    most = MOST_MASKED if _registers_of_state(task) == 1 else MOST_OF_STATES
-    is_slow = not LEAST_MASKED <= rows.count_of(task, plan.vector) <= most
-    return "rows of narrow elements begin anywhere" if narrow and is_slow and _is_shifted(task, plan) else ""
+    least = LEAST_MASKED if _registers_of_state(task) == 1 else LEAST_OF_STATES
+    is_slow = _is_narrow(task) and _is_shifted(task, plan) and rows.count_of(task, plan.vector) < least
+    return "rows of narrow elements begin anywhere" if is_slow else ""
+
+
+def _is_narrow(task: Task) -> bool:
+    """Whether rows have elements of two bytes or one."""
+    return min(task.operand_type(i).itemsize for i in elements_of(task)) <= NARROW
 
 
 def _has_few_rows(task: Task, plan: Plan) -> bool:

@@ -14,6 +14,7 @@ from itertools import groupby, product
 from typing import Any
 
 from ....compiler.ir.anchored import anchored
+from ....compiler.ir.build import zeros as zeros_of
 from ....compiler.ir.combine import clone_block, pack, unpack, with_shape
 from ....compiler.ir.combine_reader import Combine
 from ....compiler.ir.dialect.base import element, state_type
@@ -29,6 +30,7 @@ from .exchanged_bits import store_bits
 from .matrix_tile import MatrixTile
 from .read_bits import ReadBits
 from .row_accesses import RowAccesses, wide
+from .row_masks import FLOATS, begins_with_zeros, masked_first, of_row, with_zeros, with_zeros_beside
 from .row_slots import hold
 from .row_starts import is_shifted
 from .row_stores import store_elements, store_rows
@@ -244,11 +246,41 @@ class HeldRow:
 
     def _counted(self, phase: Kernel, j: int) -> list[Any]:
         """What access ``j`` contributes, with the identity in place of what is not the row's."""
+        whole = self.is_whole(j)
+        if not whole and self.has_zeros and begins_with_zeros(phase):
+            self._put_zeros_of(phase, j)
+            whole = True
         found = [wide(self.fragment(v, j), phase.plan.vector) for v in phase.sources]
-        if self.is_whole(j):
+        if whole:
             return found
         live = self.row.live(self.starts[j], begins=0 in self._like(j))
         return [arith.select(live, v, i) for v, i in zip(found, phase.neutral(phase.plan.vector), strict=True)]
+
+    def _put_zeros_of(self, phase: Kernel, j: int) -> None:
+        """Puts zeros into what makes the sources of a phase, of access ``j``, so that they are zero beside the row."""
+        kernel, values = self.row.kernel, self.row.values
+        zero = {kernel.inputs[i] for i in (*kernel.facts.waiting, *with_zeros_beside(kernel))}
+        first = masked_first(phase.sources, zero, values.varies)
+        if not first:
+            return
+        live = of_row(self.row, self.starts[j], begins=0 in self._like(j))
+        for v in first:
+            own = wide(self.fragment(v, j), kernel.plan.vector)
+            self.fragments[j][v] = arith.select(live, own, zeros_of(own.type))
+
+    @property
+    def has_zeros(self) -> bool:
+        """Whether what the thread has read of beside the row is zero."""
+        kernel = self.row.kernel
+        if not kernel.plan.takes_side or kernel.plan.waits_in_slots or not is_shifted(kernel):
+            return False
+        return all(str(element(kernel.inputs[i].type)) in FLOATS for i in kernel.facts.waiting)
+
+    def put_zeros(self) -> None:
+        """Puts zeros in place of what was read beside the row."""
+        for own, r, j in zip(self.fragments, self.starts, range(len(self.starts)), strict=True):
+            if not self.is_whole(j):
+                own.update({v: with_zeros(self.row, x, r, begins=not j) for v, x in own.items()})
 
     def store(self) -> None:
         """Writes the results: of each access all are made before one is written, which may take an input's place."""

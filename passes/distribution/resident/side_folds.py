@@ -124,6 +124,8 @@ class SideFolds:
             if not plan.waits_in_slots:
                 for operand, j in product(slots, range(plan.held)):
                     row.fragment(kernel.inputs[operand], j)
+                if row.has_zeros:
+                    row.put_zeros()
                 self._fetch(following, later=True)
             fold_phases(kernel, tile, place, row, again=True)
             states = self._written(row, place, own[len(carried) :])
@@ -138,7 +140,8 @@ class SideFolds:
         row, start = self._row(part)[2].row, self._bytes(kernel.facts.waiting) * plan.sets
         slots = {}
         for operand in kernel.facts.lasting:
-            slots[operand] = hold(row, operand, element(kernel.inputs[operand].type), start=start)
+            t = element(kernel.inputs[operand].type)
+            slots[operand] = hold(row, operand, t, start=start, zeros=is_shifted(kernel))
             start += self._bytes([operand])
         return slots
 
@@ -323,6 +326,7 @@ def _across_parts(plan: Plan, item: int, *, pairs: bool) -> Plan:
 
     ``item`` are the bytes of the states of a column.
     """
+    pairs = pairs and not plan.warps & (plan.warps - 1)  # or threads would be arranged anew
     vector = 2 if pairs and plan.positions * plan.vector % 2 == 0 else 1
     parts, row = PARTS * plan.persistent, plan.held * plan.positions * plan.vector
     little = LITTLE if plan.waits_in_slots and plan.reads != "ahead" else COLUMNS[-1] * vector * plan.threads * item

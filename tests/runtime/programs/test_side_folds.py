@@ -76,6 +76,8 @@ def _close(found: Any, exact: Any, x: Any) -> None:
         ((280, 51), "f32", "vector=1,warps=1"),  # single elements
         ((280, 515), "f32", "warps=2"),  # rows that begin anywhere
         ((150, 1031), "bf16", "warps=2"),
+        ((150, 1031), "bf16", "warps=3"),  # as many warps as the row needs
+        ((150, 776), "f16", "warps=3,warps_kept=1"),
         ((3, 64), "f32", ""),  # fewer rows than CTAs
         ((300, 512), "f32", "warps=4,resident=shared"),  # rows in two sets of slots in turn
         ((150, 1031), "bf16", "warps=2,resident=shared"),
@@ -103,6 +105,17 @@ def test_rows_that_begin_anywhere_come_one_at_a_time(plan: str, found: str) -> N
     dy, x, w = _made((40, 131), "f32"), _made((40, 131), "f32"), _made((131,), "f32")
     with pytest.raises(wf.WarpfoldError, match=f"WF442: rows of rms_norm_backward begin anywhere.*: {found}"):
         wf.vjp(wf.rms_norm).compile(dy, x, w, plan=f"{PERSISTENT},{plan}")
+
+
+@pytest.mark.parametrize("t", ["f32", "bf16"])
+def test_rows_beside_a_row_that_begins_anywhere_change_nothing(t: str) -> None:
+    """Accesses read what lies beside the row, such as a NaN, and count it as zero."""
+    dy, x, w, b = _made((12, 519), t), _made((12, 519), t), _made((519,), t), _made((519,), t)
+    backward = wf.vjp(wf.layer_norm)
+    clean, *_ = backward(dy, x, w, b, plan=f"{PERSISTENT},warps=3")
+    x[::2], dy[::2] = np.nan, np.inf
+    found, *_ = backward(dy, x, w, b, plan=f"{PERSISTENT},warps=3")
+    np.testing.assert_array_equal(found[1::2], clean[1::2])
 
 
 def test_a_row_may_lie_in_the_place_of_its_input() -> None:
@@ -181,7 +194,7 @@ def test_many_rows_get_persistent_ctas_and_few_do_not() -> None:
     ("spec", "how", "reason"),
     [
         (((8192, 65536), "f32"), {}, "65536 columns have too many states for registers, or elements for shared memory"),
-        (((32768, 4095), "bf16"), {}, "rows of narrow elements begin anywhere"),
+        (((263173, 255), "bf16"), {}, "rows of narrow elements begin anywhere"),
         (((131072, 51), "f32"), {}, "rows go through a tile by single elements"),
         (((32768, 4096), "bf16"), {"plan": "persistent=0"}, "asked for"),
     ],

@@ -15,6 +15,7 @@ from ..base import (
     check_pointer,
     check_result,
     coded,
+    count_up_to,
     element,
     expect,
     int_attr,
@@ -48,7 +49,7 @@ class SharedStoreOp(Fold.Operation, name="shared_store"):  # type: ignore[misc]
     def verify_invariants(op: Any) -> None:  # noqa: N805
         check_index(op, 0, 1)
         check_flag(op, 2)
-        power_of_two(op, "rows", 32)
+        count_up_to(op, "rows", 32)
         int_attr(op, "slots")
         for t in values(op.operands[3].type):
             check_fragment(op, t)
@@ -62,9 +63,8 @@ class InterwarpAccumulateOp(Fold.Operation, name="interwarp_accumulate"):  # typ
 
     ``state = fold.interwarp_accumulate lane, slot, buffers... {rows, slots, lanes, stride, ordered} ({combine})``: the
     ``lanes`` lanes of a warp along the reduced axis, ``stride`` apart, each number ``lane``, share the ``rows`` states
-    of ``slot``. All threads get the result. Of values that are constants of the kernel, ``constants`` says the
-    numbers, and
-    the buffers are empty.
+    of ``slot``; where these are no power of two, each lane takes all. All threads get the result. Of values that are
+    constants of the kernel, ``constants`` says the numbers, and the buffers are empty.
     """
 
     lane: ext.Operand[Any]
@@ -85,8 +85,9 @@ class InterwarpAccumulateOp(Fold.Operation, name="interwarp_accumulate"):  # typ
         expect(len(op.operands) == 2 + count, op, f"{count} buffer(s)", len(op.operands) - 2)
         for p in range(2, 2 + count):
             check_pointer(op, p, SHARED)
-        power_of_two(op, "rows", 32)
-        power_of_two(op, "lanes", 32)
+        rows, lanes = count_up_to(op, "rows", 32), power_of_two(op, "lanes", 32)
+        uneven = rows & (rows - 1) and lanes > 1
+        expect(not uneven, op, "one lane for rows that are no power of two", f"{rows} row(s) for {lanes} lanes")
         power_of_two(op, "stride", 32)
         int_attr(op, "slots")
         bool_attr(op, "ordered")

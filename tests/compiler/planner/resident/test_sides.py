@@ -9,6 +9,7 @@ import pytest
 
 import warpfold as wf
 from warpfold.compiler.dtypes import dtype
+from warpfold.compiler.planner.resident import uneven
 from warpfold.runtime import ptxas
 from warpfold.runtime.view import ArraySpec
 
@@ -25,7 +26,7 @@ def _plan(norm: str, rows: int, columns: int, t: str) -> Any:
 
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize(
-    ("columns", "t"), [(128, "bf16"), (768, "f32"), (4096, "bf16"), (4096, "f32"), (12288, "bf16")]
+    ("columns", "t"), [(128, "bf16"), (768, "f32"), (4096, "bf16"), (4096, "f32"), (12288, "bf16"), (4095, "bf16")]
 )
 def test_nothing_spills(norm: str, columns: int, t: str) -> None:
     """Not in the loop over rows: a spill there takes longer than any other plan."""
@@ -47,7 +48,7 @@ def test_a_thread_keeps_its_columns_in_registers(norm: str, columns: int) -> Non
     assert 1 <= plan.persistent * plan.threads <= 2048
 
 
-@pytest.mark.parametrize(("columns", "t"), [(65536, "bf16"), (40960, "f32"), (4095, "bf16")])
+@pytest.mark.parametrize(("columns", "t"), [(65536, "bf16"), (40960, "f32"), (515, "bf16")])
 def test_other_rows_are_cut(columns: int, t: str) -> None:
     assert _plan("layer", 32768, columns, t) is None
 
@@ -89,3 +90,17 @@ def test_an_sm_has_fewer_ctas_of_few_rows(norm: str, rows: int, columns: int, t:
     """None, where a second kernel reads the rows sooner than the states of CTAs are combined."""
     plan = _plan(norm, rows, columns, t)
     assert (plan.persistent if plan else 0) == ctas
+
+
+@pytest.mark.parametrize(
+    ("columns", "warps", "held"), [(777, 1, 4), (2047, 3, 3), (4095, 6, 3), (5001, 4, 5), (8191, 11, 3)]
+)
+def test_rows_that_begin_anywhere_have_as_many_warps_as_they_need(columns: int, warps: int, held: int) -> None:
+    plan = _plan("layer", 65536, columns, "bf16")
+    assert (plan.resident, plan.warps, plan.held) == ("registers", warps, held)
+    assert columns + 7 <= plan.held * plan.positions * plan.vector <= 1.35 * columns
+
+
+def test_an_sm_has_registers_for_all_warps() -> None:
+    """Four files of them, to which warps are dealt out; if it can be, each gets as many."""
+    assert [uneven.ctas_of(warps, 148) for warps in (1, 3, 6, 9, 11, 13)] == [12, 4, 2, 1, 1, 0]
