@@ -26,7 +26,9 @@ SPARE = threshold(8, "registers", sittings.UNEVEN_ROWS)
 FILES = threshold(4, "register files of an SM", sittings.UNEVEN_ROWS)
 """Warps are dealt out to as many."""
 OF_A_LANE = threshold(512, "registers for a lane of all warps of a file", sittings.UNEVEN_ROWS)
+"""They share these, in whole eights."""
 MOST_REGISTERS = threshold(255, "registers of a thread", sittings.UNEVEN_ROWS)
+"""However few warps there are."""
 
 
 class Shares(NamedTuple):
