@@ -48,6 +48,7 @@ LARGEST = {
 }  # fmt: skip
 """The largest extents: a CTA has at most 32 warps, and an SM has room for three tiles."""
 _NUMBERS = {str(n): n for n in (0, *(1 << k for k in range(17)))}
+_WARPS = {str(n): n for n in range(1, LARGEST["warps"] + 1)}
 _MAY_BE_ZERO = ("coarsening", "tile_bytes", "overlap", "abreast")
 RARE = (
     "resident", "held", "in_registers", "in_cache", "word", "overlap", "meet", "fragments", "accesses", "persistent",
@@ -71,7 +72,8 @@ CHOICES = {
 
 def extent_of(key: str, value: str) -> int:
     """The extent that an option gives as ``value``; WF403 for what is none."""
-    found = int(value) if key in (*COUNTS, "tile_bytes", "warps") and value.isdecimal() else _NUMBERS.get(value, -1)
+    found = int(value) if key in (*COUNTS, "tile_bytes") and value.isdecimal() else _NUMBERS.get(value, -1)
+    found = _WARPS.get(value, found) if key == "warps" else found
     check_extent(key, found, repr(value))
     return found
 

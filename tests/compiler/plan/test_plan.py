@@ -68,7 +68,15 @@ def test_an_unknown_field_is_refused(option: str) -> None:
 @pytest.mark.parametrize("value", ["0", "3", "-1", "64", "x", "", "1.0", "²", "٤", "+2", "9" * 5000])
 def test_an_extent_is_a_power_of_two(value: str) -> None:
     with pytest.raises(
-        PlanError, match=r"WF403: plan field warps cannot be '.*': expected a power of two from 1 to 32\n"
+        PlanError, match=r"WF403: plan field unroll cannot be '.*': expected a power of two from 1 to 32\n"
+    ):
+        Plan().with_options(f"unroll={value}")
+
+
+@pytest.mark.parametrize("value", ["0", "33", "-1", "x", "", "1.0", "²", "٤", "9" * 5000])
+def test_warps_are_a_power_of_two_or_of_persistent_ctas(value: str) -> None:
+    with pytest.raises(
+        PlanError, match=r"WF403: plan field warps cannot be '.*': expected a .*, or any number of pers"
     ):
         Plan().with_options(f"warps={value}")
 
