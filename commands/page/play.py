@@ -83,7 +83,7 @@ class _Play:
     def _code(self, block: Block) -> list[object]:
         """A line of PTX: number, text, class, the registers that it reads, and others that are read after it."""
         ins = block.items[0].ins
-        uses = {r.index for item in block.items for r in registers_of(op for op, _ in item.op.reads)}
+        uses = {r.index for item in block.items for r in registers_of(item.op.reads)}
         uses |= {item.guard.index for item in block.items if item.guard is not None}
         read = [self._reg(k) for k in self.regs if k in uses]
         later = [self._reg(k) for k in self.regs if block.live_out >> k & 1 and k not in uses]
