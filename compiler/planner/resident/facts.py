@@ -12,7 +12,7 @@ from ...plan.layout import layout_of
 from ...plan.plan import Plan
 from ..task import Task
 from . import (
-    grid,
+    grid_facts,
     grid_teams,
     held,
     l2,
@@ -35,7 +35,7 @@ def facts_of(task: Task, plan: Plan) -> Facts:
     """What the kernel must know of the arrays."""
     g, inputs = task.geometry, len(task.program.inputs)
     turns = plan.fragments == "matrix"
-    anywhere = plan.resident != "grid" or grid.are_whole(task, plan)
+    anywhere = plan.resident != "grid" or grid_facts.are_whole(task, plan)
     found = accesses(task, plan.fast, plan.vector, waits=plan.held > 0 and anywhere and not turns)
     if plan.resident == "grid":  # what does not wait is read in loops, which have no branches
         found = tuple("strided" if kind == "unaligned" else kind for kind in found)
@@ -81,7 +81,7 @@ def _waiting(task: Task, plan: Plan, found: Sequence[Access]) -> tuple[int, ...]
     if not plan.held or not task.program.reduces:
         return tuple(i for i in range(len(task.program.inputs)) if found[i] == "matrix")
     inputs, apart = len(task.program.inputs), ("uniform", "kept", "gathered", "number", *OF_BITS)
-    own = grid.waiting_elements(task) if plan.resident == "grid" else elements_of(task)
+    own = grid_facts.waiting_elements(task) if plan.resident == "grid" else elements_of(task)
     return tuple(i for i in own if i < inputs and found[i] not in apart)
 
 
@@ -93,7 +93,7 @@ def launch_of(task: Task, plan: Plan) -> Launch:
     if plan.resident == "l2":
         return l2.launch(task, plan)
     if plan.resident == "grid":
-        return grid_teams.launch(task, plan) if plan.in_teams else grid.launch(task, plan)
+        return grid_teams.launch(task, plan) if plan.in_teams else grid_facts.launch(task, plan)
     own = span * (held.needed(task, plan) if task.program.reduces else plan.held)
     length = rows.count_of(task, plan.vector) * plan.vector if plan.fast == "reduced" else g.n_reduced
     if plan.takes_side:

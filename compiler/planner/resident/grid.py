@@ -8,11 +8,7 @@ from math import ceil
 
 from ...errors import error
 from ...plan.fields import LARGEST, MOST_HELD
-from ...plan.launch import Launch
-from ...plan.layout import layout_of
 from ...plan.plan import Plan
-from ...program.analysis.cost import COST
-from ...program.graph import ELEMENT, REDUCED, Program, walk
 from ...target import WARP
 from .. import sittings
 from ..alignment import LINE, WIDEST
@@ -23,8 +19,20 @@ from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Notes, Task
 from . import columns
-from .accesses import accesses, elements_of, inputs_of, vector_of, writes_bits
-from .rows import count_of
+from .accesses import accesses, elements_of, vector_of, writes_bits
+from .grid_bounds import why_slower
+from .grid_facts import (
+    LIGHT,
+    access_bytes,
+    bytes_of,
+    ctas,
+    instructions,
+    is_narrow,
+    launch,
+    room,
+    waiting_elements,
+    weights_of,
+)
 
 WARPS = threshold(16, "warps of a CTA", sittings.GRID_ROWS)
 """An SM has one CTA, which needs many bytes in flight."""
@@ -52,44 +60,14 @@ REGISTERS = threshold(64, "registers of a thread", sittings.GRID_ROWS)
 takes longer to load than it saves."""
 NARROW_REGISTERS = threshold(32, "registers of a thread", sittings.GRID_ROWS)
 """The same for elements of NARROW bytes, which are widened."""
-NARROW = threshold(2, "bytes of an element", sittings.GRID_ROWS)
-"""So narrow are they."""
 OF_COLUMNS = threshold(8, "accesses of a thread", sittings.ROWS_ABREAST)
 """So many of columns of large arrays wait in registers."""
-LIGHT = threshold(12, "instructions of an element", sittings.GRID_ROWS)
-"""The most of a result that take few."""
 COLUMNS = threshold(4, "columns of a thread", sittings.GRID_ROWS)
 """A thread has a state of each of its columns, in registers."""
 WIDTH = threshold(128, "bytes of a row of a strip", sittings.GRID_ROWS)
 """Neighbouring columns of a strip: whole lines of the cache."""
 STATES = threshold(512 << 10, "bytes of states", sittings.ROWS_ABREAST)
 """A CTA reads at most these of its columns where rows lie abreast."""
-MOST = threshold(128 << 20, "bytes of all rows", sittings.GRID_ROWS)
-"""Of more the L2 cache and the shared memory hold too small a part."""
-MOST_WEIGHTED = threshold(160 << 20, "bytes of all rows and of weights", sittings.GRID_ROWS)
-"""The same where there are weights."""
-MOST_OF_CHUNKS = threshold(64 << 20, "bytes of all rows", sittings.GRID_ROWS)
-"""Of columns; and where the L2 cache holds a row, and weights are few, more are faster in chunks, which overlap."""
-FEW_WEIGHTS = threshold(1 / 16, "bytes for each byte of all rows", sittings.GRID_ROWS)
-"""Weights of at most so many bytes are few: chunks read them again."""
-LEAST = threshold(2 << 20, "bytes of all rows", sittings.GRID_ROWS)
-"""Of rows whose states have up to FEW_STATES bytes: others take longer to combine."""
-LEAST_WEIGHTED = threshold(8 << 20, "bytes of all rows", sittings.GRID_ROWS)
-"""Of other rows with weights."""
-LEAST_OTHERS = threshold(16 << 20, "bytes of all rows", sittings.GRID_ROWS)
-"""Of other rows without weights, and of columns of narrow elements."""
-LONG_ANYWHERE = threshold(15 << 20, "bytes of a row", sittings.LARGE_CLUSTERS)
-"""Of rows that begin anywhere: shorter ones are faster in the L2 cache."""
-LONG_COMPUTED = threshold(3 << 19, "bytes of a row", sittings.ROWS_IN_PAIRS)
-"""The same where nothing else lies along them, and elements take more than LIGHT instructions."""
-LEAST_ANYWHERE = threshold(48 << 20, "bytes of all rows", sittings.LARGE_CLUSTERS)
-"""Of rows without weights that begin anywhere: groups of accesses at both ends of a walk have masks."""
-LEAST_COMPUTED = threshold(24 << 20, "bytes of all rows", sittings.GRID_ROWS)
-"""Of other rows of narrow elements without weights, and of columns of wider elements."""
-FEW_STATES = threshold(8, "bytes of states", sittings.GRID_ROWS)
-"""Of all folds of a row together."""
-FILLED = threshold(0.9, "CTAs per SM", sittings.GRID_ROWS)
-"""The least that have work, whole CTAs counted."""
 
 
 def plan(task: Task, notes: Notes, *, by_columns: bool, cached: bool, asked: bool = False) -> Plan | None:
@@ -104,7 +82,7 @@ def plan(task: Task, notes: Notes, *, by_columns: bool, cached: bool, asked: boo
     found = _kept(task, found)
     if not found.held:
         return None
-    if not asked and (reason := _slow(task, found, by_columns=by_columns, cached=cached)):
+    if not asked and (reason := why_slower(task, found, by_columns=by_columns, cached=cached)):
         notes.rejected.append(("resident=grid", reason))
         return None
     run = launch(task, found)
@@ -112,50 +90,6 @@ def plan(task: Task, notes: Notes, *, by_columns: bool, cached: bool, asked: boo
         notes.because(f"{found.abreast} rows lie abreast, so that strips are whole lines of memory", "abreast")
     notes.because(f"{run.tiles * run.split} CTAs share all rows: what they have no room for is read again", "resident")
     return found
-
-
-def _slow(task: Task, plan: Plan, *, by_columns: bool, cached: bool) -> str:
-    """Why another plan is faster; empty if none is."""
-    rows = elements_of(task)
-    if max(task.operand_type(i).itemsize for i in rows) > WORD:
-        return "wider elements were not measured"
-    found = accesses(task, plan.fast, plan.vector)
-    kinds, weighted = {found[i] for i in rows}, REDUCED in task.program.input_spaces
-    computed = not weighted and instructions(task.program) > LIGHT
-    long = bytes_of(task) >= (LONG_COMPUTED if computed else LONG_ANYWHERE) * task.geometry.n_kept
-    anywhere = kinds == {"shifted"} and long and are_whole(task, plan) and not (weighted and is_narrow(task))
-    if not (kinds == {"aligned"} or anywhere) or (by_columns and columns.vector_of(task) < plan.vector):
-        return "rows that begin anywhere are faster otherwise"
-    if by_columns and is_narrow(task) and not _has_few_states(task) and instructions(task.program) > LIGHT:
-        return "narrow elements of columns compute for longer than a second read takes"
-    run = launch(task, plan)
-    filled = task.geometry.n_kept / (run.tiles * plan.slots) if by_columns else 1  # a CTA may lack a row of two
-    used = run.tiles * run.split * filled / ctas(task)
-    if used < FILLED:
-        return f"{used:.0%} of {ctas(task)} CTAs would have work"
-    nbytes = bytes_of(task)
-    least = max(_least(task, by_columns=by_columns), LEAST_ANYWHERE if anywhere and not weighted else 0)
-    most = _most(task, by_columns=by_columns, cached=cached)
-    return "" if least <= nbytes <= most else f"{nbytes} bytes of all rows: {least} to {most} are faster so"
-
-
-def _least(task: Task, *, by_columns: bool) -> int:
-    """The least bytes of all rows for which the states of parts are worth their time."""
-    if by_columns:
-        return LEAST_OTHERS if is_narrow(task) else LEAST_COMPUTED
-    if _has_few_states(task):
-        return LEAST
-    if _weights(task):
-        return LEAST_WEIGHTED
-    return LEAST_COMPUTED if is_narrow(task) else LEAST_OTHERS
-
-
-def _most(task: Task, *, by_columns: bool, cached: bool) -> int:
-    """The most bytes of all rows."""
-    weights = _weights(task)
-    if by_columns or (cached and weights <= FEW_WEIGHTS * bytes_of(task)):
-        return MOST_OF_CHUNKS
-    return min(MOST, MOST_WEIGHTED - weights)
 
 
 def _abreast(task: Task) -> int:
@@ -177,23 +111,6 @@ def _abreast(task: Task) -> int:
     return found
 
 
-def _has_few_states(task: Task) -> bool:
-    """Whether the states of all folds of a row have few bytes."""
-    return sum(t.itemsize for t in task.program.states) <= FEW_STATES
-
-
-def bytes_of(task: Task) -> int:
-    """The bytes of the inputs that wait."""
-    each = sum(task.operand_type(i).itemsize for i in waiting_elements(task))
-    return (task.geometry.n_kept * task.geometry.n_reduced - task.geometry.gap) * each
-
-
-def _weights(task: Task) -> int:
-    """The bytes of inputs that lie along the row alone."""
-    inputs = zip(task.program.inputs, task.program.input_spaces, strict=True)
-    return task.geometry.n_reduced * sum(t.itemsize for t, space in inputs if space == REDUCED)
-
-
 def _of_rows(task: Task) -> Plan:
     """The plan of rows whose elements follow each other."""
     vector, kept = vector_of(task, "reduced"), PAIR if _are_paired(task) else 1
@@ -205,7 +122,7 @@ def _are_paired(task: Task) -> bool:
     rows, found = task.geometry.n_kept, accesses(task, "reduced", vector_of(task, "reduced"))
     whole = rows % PAIR == 0 or rows >= LEAST_ODD
     aligned = all(found[i] == "aligned" for i in elements_of(task))
-    return _weights(task) > 0 and whole and aligned and bytes_of(task) >= PAIRED_FROM
+    return weights_of(task) > 0 and whole and aligned and bytes_of(task) >= PAIRED_FROM
 
 
 def _of_columns(task: Task, abreast: int) -> Plan:
@@ -230,61 +147,16 @@ def _kept(task: Task, plan: Plan) -> Plan:
         if heavy and nbytes >= MANY_BYTES:
             plan = replace(plan, warps=MANY_WARPS // plan.warps_kept)
         if heavy and nbytes >= KEPT_FROM:
-            plan = replace(plan, in_cache=KEPT_BYTES // (ctas(task) * plan.threads * _access(task, plan)))
+            plan = replace(plan, in_cache=KEPT_BYTES // (ctas(task) * plan.threads * access_bytes(task, plan)))
     if plan.fast == "kept" and nbytes > ctas(task) * limit + CACHED:
         plan = replace(plan, in_registers=OF_COLUMNS)
     return replace(plan, held=room(task, plan, limit))
 
 
-def instructions(program: Program) -> int:
-    """The instructions of the results of an element, roughly."""
-    made = walk(tuple(o for o in program.outputs if o.space & REDUCED))
-    return sum(COST.get(e.op, 1) for e in made if e.space == ELEMENT and e.op not in ("input", "const", "cast"))
-
-
-def waiting(program: Program) -> frozenset[int]:
-    """The inputs that several walks along a row read."""
-    results = tuple(o for o in program.outputs if o.space & REDUCED)
-    walks = [*(e.args for e in program.reduces), results]
-    read = [inputs_of(roots) for roots in walks]
-    return frozenset(i for i in range(len(program.inputs)) if sum(i in own for own in read) > 1)
-
-
-def are_whole(task: Task, plan: Plan) -> bool:
-    """Whether all arrays with elements of rows have accesses of WIDEST bytes.
-
-    Copies of fewer bytes, which the end of a row cuts inside a word, were not measured: they are inputs of narrow
-    elements beside wider ones, such as masks.
-    """
-    return all(plan.vector * task.operand_type(i).itemsize >= WIDEST for i in elements_of(task))
-
-
-def waiting_elements(task: Task) -> list[int]:
-    """Those of the inputs that vary along the whole row: an array that is spread along it needs no place to wait."""
-    own = waiting(task.program)
-    return [i for i in elements_of(task) if i in own]
-
-
-def room(task: Task, plan: Plan, limit: int) -> int:
-    """The accesses of a thread that wait in shared memory: as many as ``limit`` bytes of its CTA have room for."""
-    beside, each = plan.shared_bytes(sum(t.itemsize for t in task.program.states)), plan.threads * _access(task, plan)
-    return min(MOST_HELD, (limit - beside) // each) if each else 0
-
-
 def _in_registers(task: Task, plan: Plan) -> int:
     """The accesses of a thread that wait in registers, in whole groups of those in flight."""
-    most = (NARROW_REGISTERS if is_narrow(task) else REGISTERS) // ceil(_access(task, plan) / WORD)
+    most = (NARROW_REGISTERS if is_narrow(task) else REGISTERS) // ceil(access_bytes(task, plan) / WORD)
     return min(MOST_HELD, most) // plan.unroll * plan.unroll
-
-
-def is_narrow(task: Task) -> bool:
-    """Whether an array has elements that are widened."""
-    return min(task.operand_type(i).itemsize for i in elements_of(task)) <= NARROW
-
-
-def _access(task: Task, plan: Plan) -> int:
-    """The bytes of an access to all inputs that wait."""
-    return plan.vector * sum(task.operand_type(i).itemsize for i in waiting_elements(task))
 
 
 def overridden(task: Task, chosen: Plan, wanted: Mapping[str, str]) -> Plan:
@@ -307,22 +179,3 @@ def overridden(task: Task, chosen: Plan, wanted: Mapping[str, str]) -> Plan:
     if tiles > ctas(task) or task.is_portable:
         raise error("WF437", name=name, needed=f"{tiles} tile(s) of rows", ctas=ctas(task))
     return found
-
-
-def ctas(task: Task) -> int:
-    """The CTAs that run at a time: one an SM."""
-    return task.sms
-
-
-def length_of(task: Task, plan: Plan) -> int:
-    """The elements that CTAs share of a row, with those before it where accesses begin there."""
-    return count_of(task, plan.vector) * plan.vector if plan.fast == "reduced" else max(1, task.geometry.n_reduced)
-
-
-def launch(task: Task, plan: Plan) -> Launch:
-    """The grid: a CTA an SM, of which each tile of rows has equally many."""
-    span = layout_of(plan).span("reduced")
-    length, tiles = length_of(task, plan), ceil(task.geometry.n_kept / plan.slots)
-    parts = max(1, ctas(task) // max(1, tiles))
-    chunk = ceil(ceil(length / parts) / span) * span
-    return Launch(tiles, ceil(length / chunk), chunk)

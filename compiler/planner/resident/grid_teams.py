@@ -19,7 +19,7 @@ from ..alignment import WIDEST
 from ..layouts.tiled import WORD
 from ..table import threshold
 from ..task import Notes, Task
-from . import columns, grid
+from . import columns, grid_facts
 from .accesses import accesses, elements_of, vector_of, writes_bits
 
 CTAS = threshold(2, "CTAs per SM", sittings.GRID_TEAMS)
@@ -54,7 +54,7 @@ def plan(task: Task, notes: Notes, *, by_columns: bool, asked: bool = False) -> 
 
     Where rows are ``asked`` to wait so, they do whatever it costs.
     """
-    if task.is_portable or writes_bits(task) or not grid.waiting_elements(task):
+    if task.is_portable or writes_bits(task) or not grid_facts.waiting_elements(task):
         return None
     base = _strips(task) if by_columns else _rows(task)
     found = next(iter(_holding(task, base, MOST_PARTS)), None)
@@ -114,12 +114,12 @@ def _slow(task: Task, plan: Plan, *, by_columns: bool) -> str:
         return "rows whose elements follow each other are faster otherwise"
     if REDUCED in task.program.input_spaces:
         return "weights along columns were not measured"
-    again, narrow = len(task.program.reduces) > 1, grid.is_narrow(task)
+    again, narrow = len(task.program.reduces) > 1, grid_facts.is_narrow(task)
     length = LENGTH if narrow else LENGTH_OF_WIDE
-    if len(grid.waiting_elements(task)) < WAITING or task.geometry.n_reduced < length:
+    if len(grid_facts.waiting_elements(task)) < WAITING or task.geometry.n_reduced < length:
         return "clusters hold columns of one array, and short ones, as fast"
-    nbytes = grid.bytes_of(task)
-    heavy = narrow and grid.instructions(task.program) > grid.LIGHT
+    nbytes = grid_facts.bytes_of(task)
+    heavy = narrow and grid_facts.instructions(task.program) > grid_facts.LIGHT
     least = LEAST_OF_PHASES if again and heavy else LEAST
     if nbytes < least:
         return f"{nbytes} bytes of all rows: {least} are faster so"
@@ -135,19 +135,19 @@ def _slow(task: Task, plan: Plan, *, by_columns: bool) -> str:
 def _room(task: Task, plan: Plan) -> int:
     """The accesses of a thread for which there is room if an SM holds its CTAs."""
     target = task.target
-    return grid.room(
+    return grid_facts.room(
         task, plan, min(target.shared_per_cta, target.shared_per_sm // plan.persistent - target.reserved_shared)
     )
 
 
 def _most(task: Task, plan: Plan) -> int:
     """The CTAs that run at a time."""
-    return grid.ctas(task) * plan.persistent
+    return grid_facts.ctas(task) * plan.persistent
 
 
 def _parts(task: Task, plan: Plan) -> tuple[int, int]:
     """The CTAs that hold a tile, and the elements of a row that each has: nearly equally many."""
-    span, length = layout_of(plan).span("reduced"), grid.length_of(task, plan)
+    span, length = layout_of(plan).span("reduced"), grid_facts.length_of(task, plan)
     chunk = ceil(length / ceil(length / (plan.held * span)) / span) * span
     return ceil(length / chunk), chunk
 

@@ -1,0 +1,92 @@
+"""Which rows the grid shares: why another plan is faster for others."""
+
+from __future__ import annotations
+
+from ...plan.plan import Plan
+from ...program.graph import REDUCED
+from .. import sittings
+from ..layouts.tiled import WORD
+from ..table import threshold
+from ..task import Task
+from . import columns
+from .accesses import accesses, elements_of
+from .grid_facts import (
+    LIGHT,
+    are_whole,
+    bytes_of,
+    ctas,
+    has_few_states,
+    instructions,
+    is_narrow,
+    launch,
+    weights_of,
+)
+
+MOST = threshold(128 << 20, "bytes of all rows", sittings.GRID_ROWS)
+"""Of more the L2 cache and the shared memory hold too small a part."""
+MOST_WEIGHTED = threshold(160 << 20, "bytes of all rows and of weights", sittings.GRID_ROWS)
+"""The same where there are weights."""
+MOST_OF_CHUNKS = threshold(64 << 20, "bytes of all rows", sittings.GRID_ROWS)
+"""Of columns; and where the L2 cache holds a row, and weights are few, more are faster in chunks, which overlap."""
+FEW_WEIGHTS = threshold(1 / 16, "bytes for each byte of all rows", sittings.GRID_ROWS)
+"""Weights of at most so many bytes are few: chunks read them again."""
+LEAST = threshold(2 << 20, "bytes of all rows", sittings.GRID_ROWS)
+"""Of rows whose states have up to FEW_STATES bytes: others take longer to combine."""
+LEAST_WEIGHTED = threshold(8 << 20, "bytes of all rows", sittings.GRID_ROWS)
+"""Of other rows with weights."""
+LEAST_OTHERS = threshold(16 << 20, "bytes of all rows", sittings.GRID_ROWS)
+"""Of other rows without weights, and of columns of narrow elements."""
+LONG_ANYWHERE = threshold(15 << 20, "bytes of a row", sittings.LARGE_CLUSTERS)
+"""Of rows that begin anywhere: shorter ones are faster in the L2 cache."""
+LONG_COMPUTED = threshold(3 << 19, "bytes of a row", sittings.ROWS_IN_PAIRS)
+"""The same where nothing else lies along them, and elements take more than LIGHT instructions."""
+LEAST_ANYWHERE = threshold(48 << 20, "bytes of all rows", sittings.LARGE_CLUSTERS)
+"""Of rows without weights that begin anywhere: groups of accesses at both ends of a walk have masks."""
+LEAST_COMPUTED = threshold(24 << 20, "bytes of all rows", sittings.GRID_ROWS)
+"""Of other rows of narrow elements without weights, and of columns of wider elements."""
+FILLED = threshold(0.9, "CTAs per SM", sittings.GRID_ROWS)
+"""The least that have work, whole CTAs counted."""
+
+
+def why_slower(task: Task, plan: Plan, *, by_columns: bool, cached: bool) -> str:
+    """Why another plan is faster; empty if none is."""
+    rows = elements_of(task)
+    if max(task.operand_type(i).itemsize for i in rows) > WORD:
+        return "wider elements were not measured"
+    found = accesses(task, plan.fast, plan.vector)
+    kinds, weighted = {found[i] for i in rows}, REDUCED in task.program.input_spaces
+    computed = not weighted and instructions(task.program) > LIGHT
+    long = bytes_of(task) >= (LONG_COMPUTED if computed else LONG_ANYWHERE) * task.geometry.n_kept
+    anywhere = kinds == {"shifted"} and long and are_whole(task, plan) and not (weighted and is_narrow(task))
+    if not (kinds == {"aligned"} or anywhere) or (by_columns and columns.vector_of(task) < plan.vector):
+        return "rows that begin anywhere are faster otherwise"
+    if by_columns and is_narrow(task) and not has_few_states(task) and instructions(task.program) > LIGHT:
+        return "narrow elements of columns compute for longer than a second read takes"
+    run = launch(task, plan)
+    filled = task.geometry.n_kept / (run.tiles * plan.slots) if by_columns else 1  # a CTA may lack a row of two
+    used = run.tiles * run.split * filled / ctas(task)
+    if used < FILLED:
+        return f"{used:.0%} of {ctas(task)} CTAs would have work"
+    nbytes = bytes_of(task)
+    least = max(_least(task, by_columns=by_columns), LEAST_ANYWHERE if anywhere and not weighted else 0)
+    most = _most(task, by_columns=by_columns, cached=cached)
+    return "" if least <= nbytes <= most else f"{nbytes} bytes of all rows: {least} to {most} are faster so"
+
+
+def _least(task: Task, *, by_columns: bool) -> int:
+    """The least bytes of all rows for which the states of parts are worth their time."""
+    if by_columns:
+        return LEAST_OTHERS if is_narrow(task) else LEAST_COMPUTED
+    if has_few_states(task):
+        return LEAST
+    if weights_of(task):
+        return LEAST_WEIGHTED
+    return LEAST_COMPUTED if is_narrow(task) else LEAST_OTHERS
+
+
+def _most(task: Task, *, by_columns: bool, cached: bool) -> int:
+    """The most bytes of all rows."""
+    weights = weights_of(task)
+    if by_columns or (cached and weights <= FEW_WEIGHTS * bytes_of(task)):
+        return MOST_OF_CHUNKS
+    return min(MOST, MOST_WEIGHTED - weights)
