@@ -103,7 +103,10 @@ def expected_of(key: str) -> str:
     if key in COUNTS:
         return f"a number from 0 to {COUNTS[key]}"
     if key == "warps":
-        return f"a power of two from 1 to {LARGEST[key]}, or any number of persistent CTAs that take one row at a time"
+        most = LARGEST[key]
+        return (
+            f"a power of two from 1 to {most}, or any number up to {most} where persistent CTAs take one row at a time"
+        )
     if key in LARGEST:
         beyond = f", or a multiple of {TILE_UNIT} up to {LARGEST_TILE}" if key == "tile_bytes" else ""
         return "0, or " * (key in _MAY_BE_ZERO) + f"a power of two from 1 to {LARGEST[key]}{beyond}"

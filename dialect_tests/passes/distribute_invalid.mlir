@@ -104,7 +104,7 @@ func.func @another_field(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
 
 // -----
 
-// expected-error @below {{WF322: fold.plan of @another_type expects warps = a power of two from 1 to 32, got "a"}}
+// expected-error @below {{WF322: fold.plan of @another_type expects warps = a power of two from 1 to 32, or any number up to 32 where persistent CTAs take one row at a time, got "a"}}
 func.func @another_type(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = "a",
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,

@@ -150,7 +150,7 @@ def test_bools_products_and_floats_have_no_atomic() -> None:
     ("options", "text"),
     [
         ("wraps=2", "WF402: a plan has no field 'wraps' .did you mean warps"),
-        ("warps=3", "WF403: plan field warps cannot be '3'"),
+        ("warps=3", "WF403: plan field warps cannot be 3"),
         ("vector=3", "WF403: plan field vector cannot be '3': expected a power of two from 1 to 16"),
         ("unroll=64", "WF403: plan field unroll cannot be '64': expected a power of two from 1 to 32"),
         ("lanes=64", "WF403: plan field lanes cannot be '64': expected a power of two from 1 to 32"),
