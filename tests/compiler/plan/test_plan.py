@@ -76,7 +76,8 @@ def test_an_extent_is_a_power_of_two(value: str) -> None:
 @pytest.mark.parametrize("value", ["0", "33", "-1", "x", "", "1.0", "²", "٤", "9" * 5000])
 def test_warps_are_a_power_of_two_or_of_persistent_ctas(value: str) -> None:
     with pytest.raises(
-        PlanError, match=r"WF403: plan field warps cannot be '.*': expected a .*, or any number up to 32 where persistent CTAs"
+        PlanError,
+        match=r"WF403: plan field warps cannot be '.*': expected a .*, or any number up to 32 where persistent CTAs",
     ):
         Plan().with_options(f"warps={value}")
 
