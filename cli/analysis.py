@@ -157,15 +157,18 @@ def sanitize(json: bool, **work: Any) -> None:
 @seed_option
 @click.option("--max-steps", type=click.IntRange(min=1), help="Steps after which a launch counts as endless.")
 @click.option("--compare", metavar="KEY=VALUE,...", help="Show this plan beside that of --plan.")
-@click.option("--sass", is_flag=True, help="Also show the machine code, which ptxas and nvdisasm make.")
+@click.option(
+    "--sass/--no-sass", default=None,
+    help="Also show the machine code, which ptxas and nvdisasm make; by default where these are found.",
+)  # fmt: skip
 @click.option("-o", "--output", required=True, metavar="FILE", help="The HTML file to write.")
-def page(seed: int, max_steps: int | None, compare: str | None, sass: bool, output: str, **what: Any) -> None:
+def page(seed: int, max_steps: int | None, compare: str | None, sass: bool | None, output: str, **what: Any) -> None:
     """Write one HTML file that shows OP from its Python lines to the lanes of its warps. It needs no network.
 
-    Columns show the Python source, the tensor program, the IR after each pass, and the PTX; lines that come from each
-    other light up together, and what a pass changes is marked. Drawings show who owns which elements. A player goes
-    through the kernel instruction by instruction: lanes, registers, sectors, bank conflicts, divergence. The counts of
-    warpfold profile, and the reasons of warpfold explain, are there as well.
+    Columns show the Python source, the tensor program, the IR after each pass, the PTX and the machine code; lines that
+    come from each other light up together, and what a pass changes is marked. Drawings show who owns which elements. A
+    player goes through the kernel instruction by instruction: lanes, registers, sectors, bank conflicts, divergence.
+    The counts of warpfold profile, and the reasons of warpfold explain, are there as well.
 
     The kernel runs on the emulator, on small arrays: of large ones the page shows plan and code alone.
     """

@@ -112,14 +112,25 @@ def report(text: str) -> dict[str, Usage]:
     return found
 
 
-def disassemble(cubin: bytes) -> str:
+def has_disassembler() -> bool:
+    """Whether machine code can be made and shown with its lines."""
+    return find_ptxas() is not None and _find("nvdisasm") is not None
+
+
+def disassemble(cubin: bytes, *, lines: bool = False) -> str:
     """The SASS text of machine code, from nvdisasm or else cuobjdump.
+
+    With ``lines``, nvdisasm writes the line of its source before an instruction: ``//## File "name", line 7``.
 
     Raises:
         BackendError: WF608 when both are missing, WF610 when the tool fails.
     """
     command = next(
-        ([str(tool), *flags] for name, *flags in (("nvdisasm", "-c"), ("cuobjdump", "-sass")) if (tool := _find(name))),
+        (
+            [str(tool), *flags]
+            for name, *flags in (("nvdisasm", "-c", *["-g"] * lines), ("cuobjdump", "-sass"))
+            if (tool := _find(name))
+        ),
         None,
     )
     if command is None:

@@ -22,6 +22,8 @@ MARKS = {"divergent": "diverges", "conflict": "bank conflict", "sectors": "exces
 """What a line of PTX costs more than it need, in words."""
 _BESIDE = re.compile(r"  // (\d+)$")
 _LOC = re.compile(r"\t\.loc\t1 (\d+) 0$")
+_SASS_LINE = re.compile(r'\s*//## File ".*", line (\d+)')
+_SASS_CODE = re.compile(r"\s*/\*[0-9a-f]{4,}\*/")
 _NO_CODE = re.compile(r"\s*\.(?:loc|file)\s")
 
 
@@ -51,10 +53,15 @@ class _Nodes:
         return Line(text, place=self.lines[node], node=self.first + node, **more)  # type: ignore[arg-type]
 
 
-def columns(ready: Prepared, known: Places, counted: Mapping[int, Counted]) -> tuple[list[Column], list[str]]:
+def columns(
+    ready: Prepared, known: Places, counted: Mapping[int, Counted], *, sass: bool = False
+) -> tuple[list[Column], list[str]]:
     """The columns of one program, and the passes that change nothing.
 
     ``counted`` has what is counted at the lines of its PTX.
+
+    Raises:
+        WarpfoldError: with ``sass``, where no assembler or disassembler is found.
     """
     found = [k for _, k in kernels(ready.program, ready.choice.facts, ready.choice.plan)]
     own = places(found)
@@ -64,21 +71,24 @@ def columns(ready: Prepared, known: Places, counted: Mapping[int, Counted]) -> t
     made, unchanged = _ir(stages[:-1], nodes)
     python = Column("Python", "python", list(_python(own, known)), about="what was traced")
     ptx = artifact(ready).ptx
-    numbers = list(_nodes_of(with_numbers(ptx_in(stages[-1].ir))))
+    numbered = with_numbers(ptx_in(stages[-1].ir))
     about = "what the driver gets, and how often warps run a line"
-    return [python, *made, Column("PTX", "ptx", list(_ptx(ptx, numbers, nodes, counted)), about=about)], unchanged
+    kept = Column("PTX", "ptx", list(_ptx(ptx, list(_nodes_of(numbered)), nodes, counted)), about=about)
+    machine = [_machine_code(numbered, ready.target.arch, nodes)] if sass else []
+    return [python, *made, kept, *machine], unchanged
 
 
-def machine_code(ready: Prepared) -> Column:
-    """The column of SASS.
-
-    Raises:
-        WarpfoldError: where no assembler or disassembler is found.
-    """
+def _machine_code(numbered: str, arch: str, nodes: _Nodes) -> Column:
+    """The column of SASS, assembled from PTX whose lines are the numbers of nodes."""
     from ...runtime.ptxas import assemble, disassemble
 
-    text = disassemble(assemble(artifact(ready).ptx, ready.target.arch).cubin)
-    return Column("SASS", "sass", [Line(line.expandtabs(4)) for line in text.splitlines()], about="what runs on a GPU")
+    lines, node = [], None
+    for text in disassemble(assemble(numbered, arch).cubin, lines=True).splitlines():
+        if match := _SASS_LINE.match(text):
+            node = int(match[1])
+        elif text.strip():
+            lines.append(nodes.line(text.expandtabs(4), node if _SASS_CODE.match(text) else None))
+    return Column("SASS", "sass", lines, about="what runs on a GPU")
 
 
 def _listed(ready: Prepared) -> Sequence[Stage]:

@@ -15,7 +15,7 @@ from ..programs.cut_rows import cut_rows
 from ..programs.words import Words
 from ..requests.choose import AnyRequest
 from ..requests.program_request import ProgramRequest
-from .code import Places, columns, machine_code
+from .code import Places, columns
 from .model import Fact, Page, Part, Side, Table
 from .seen import Seen
 
@@ -60,8 +60,8 @@ def _side(request: AnyRequest, known: Places, max_steps: int | None, sass: bool)
     made = []
     for number, (part, own) in enumerate(parts):
         lines = seen.lines(number) if seen else {}
-        code, unchanged = columns(own, known, lines)
-        made.append(replace(part, columns=[*code, *([machine_code(own)] if sass else [])], unchanged=unchanged))
+        code, unchanged = columns(own, known, lines, sass=sass)
+        made.append(replace(part, columns=code, unchanged=unchanged))
     facts = [*_facts(request, ready), *(seen.bounds() if seen else [])]
     return Side(request.plan or "the planner's own", facts, made, seen.launches() if seen else (), trouble)
 

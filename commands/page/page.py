@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...compiler.errors import error
+from ...runtime.ptxas import has_disassembler
 from .. import terminal
 from ..output_file import Output
 from ..requests.choose import AnyRequest
@@ -11,9 +12,16 @@ from .html import html
 
 
 def page(
-    request: AnyRequest, output: str, *, compare: str | None = None, max_steps: int | None = None, sass: bool = False
+    request: AnyRequest,
+    output: str,
+    *,
+    compare: str | None = None,
+    max_steps: int | None = None,
+    sass: bool | None = None,
 ) -> None:
     """Writes the page, and says where, and what of it is missing.
+
+    Machine code is a column if ``sass`` says so; if it says nothing, where an assembler and a disassembler are found.
 
     Raises:
         WarpfoldError: WF856 for a PTX file, WF505 for a path that cannot be written; whatever is wrong with the
@@ -22,6 +30,7 @@ def page(
     if request.op.endswith(".ptx"):
         raise error("WF856", op=request.op)
     target = Output(output, request.files)
+    sass = has_disassembler() if sass is None else sass
     with terminal.progress("looking"):
         found = collect(request, compare, max_steps, sass=sass)
         text = html(found)

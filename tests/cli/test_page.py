@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import pytest
 from command_line import MONOIDS, call, fails
 
 
@@ -38,8 +40,20 @@ def test_a_plan_to_compare_with_that_does_not_exist_is_refused(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
-def test_machine_code_is_a_column_if_asked_for(tmp_path: Path) -> None:
+def test_machine_code_is_a_column_whose_lines_come_from_others(tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     call("page", "sum", "--shape", "64", "--sass", "-o", path)
-    assert '<section class="column sass"' in path.read_text()
-    assert "EXIT" in path.read_text()
+    _, found, code = path.read_text().partition('<section class="column sass"')
+    assert found
+    assert "EXIT" in code
+    assert re.search(r'<i class="l\d+ n\d+"> */\*[0-9a-f]{4}\*/ +[A-Z]', code)
+    call("page", "sum", "--shape", "64", "--no-sass", "-o", path)
+    assert '"column sass"' not in path.read_text()
+
+
+def test_machine_code_is_there_where_a_disassembler_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "page.html"
+    for there in (True, False):
+        monkeypatch.setattr("warpfold.commands.page.page.has_disassembler", lambda there=there: there)
+        call("page", "sum", "--shape", "64", "-o", path)
+        assert ('"column sass"' in path.read_text()) is there

@@ -143,6 +143,7 @@ def test_disassembles_with_either_tool(monkeypatch: pytest.MonkeyPatch, tmp_path
     cat = shutil.which("cat", path="/bin:/usr/bin")
     tool = program(tmp_path / "nvidia" / "cu13" / "bin" / name, f'echo "$1"; {cat} "$2"')
     assert ptxas.disassemble(b"code") == f"{flag}\ncode"
+    assert ptxas.has_disassembler() is False  # of the two tools that it takes, ptxas is missing
     program(tool, "echo 'not a cubin' >&2; exit 3")
     with pytest.raises(BackendError, match=rf"^WF610: {name} failed: not a cubin"):
         ptxas.disassemble(b"code")
