@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kernel_programs import layer_norm, operand, placed, run, softmax, three_phases, total, untouched_around
 
 from warpfold.compiler.dtypes import F16, F32
-from warpfold.compiler.planner.resident import grid
+from warpfold.compiler.planner.resident import grid, grid_bounds, grid_facts
 from warpfold.compiler.program.graph import KEPT, Program
 from warpfold.runtime.emulator.sanitizer import Sanitizer
 
@@ -24,7 +24,8 @@ STRIPS = "resident=grid,fast=kept,warps=2"
 @pytest.fixture(autouse=True)
 def _ctas(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few CTAs, so that a part of a short row is long."""
-    monkeypatch.setattr(grid, "ctas", lambda _: 8)
+    for module in (grid, grid_bounds, grid_facts):
+        monkeypatch.setattr(module, "ctas", lambda _: 8)
 
 
 def _check(

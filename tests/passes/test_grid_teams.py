@@ -12,7 +12,7 @@ from kernel_programs import layer_norm, placed, run, softmax, three_phases, unto
 
 from warpfold.compiler.dtypes import F16, F32
 from warpfold.compiler.errors import PlanError
-from warpfold.compiler.planner.resident import grid
+from warpfold.compiler.planner.resident import grid, grid_bounds, grid_facts
 from warpfold.runtime.emulator.sanitizer import Sanitizer
 
 STRIPS = "resident=grid,persistent=2,fast=kept,warps=2,vector=4,lanes=8"
@@ -23,7 +23,8 @@ ROWS = "resident=grid,persistent=2,warps=2,vector=4"
 @pytest.fixture(autouse=True)
 def _ctas(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few SMs, so that teams take several tiles."""
-    monkeypatch.setattr(grid, "ctas", lambda _: 6)
+    for module in (grid, grid_bounds, grid_facts):
+        monkeypatch.setattr(module, "ctas", lambda _: 6)
 
 
 def _check(shape: tuple[int, int], axis: int, plan: str, spare: int = 0, begin: int = 0, t: Any = np.float32) -> Any:

@@ -49,8 +49,9 @@ def test_rows_in_shared_memory_are_refused() -> None:
 
 def test_all_is_read_before_threads_meet() -> None:
     ptx = wf.layer_norm.compile(((4, 1024), "bf16"), ((1024,), "bf16"), ((1024,), "bf16"), plan="warps=4").ptx
-    assert ptx.index("ld.global", ptx.rindex("ld.global")) < ptx.index("bar.sync")
-    assert ptx.count("ld.global") == 3
+    assert ptx.rindex("ld.volatile.global") < ptx.index("bar.sync")
+    assert ptx.count("ld.volatile.global") == 3
+    assert "ld.global" not in ptx
 
 
 def test_a_result_takes_the_place_of_what_is_read_ahead() -> None:
