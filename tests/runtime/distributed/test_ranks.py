@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 sys.path.insert(0, str(Path(__file__).parent))
 import on_ranks  # noqa: E402 - it needs PyTorch

@@ -10,8 +10,8 @@ import pytest
 
 import warpfold as wf
 
-da = pytest.importorskip("dask.array")
-dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array", reason="Dask is not installed")
+dask = pytest.importorskip("dask", reason="Dask is not installed")
 
 HOW = {"device": "emulator"}
 X = np.random.default_rng(0).standard_normal((23, 31)).astype(np.float32)

@@ -24,7 +24,7 @@ def test_a_reduction_is_resumed_with_the_same_bits(tmp_path: Path) -> None:
 
 
 def test_positions_and_narrow_floats(tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     x = torch.tensor(X).bfloat16()
     path = tmp_path / "state.npz"
     wf.partial(x[:, :25], "argmax", axis=1, **HOW).save(path)
