@@ -14,6 +14,7 @@ from ..kernel import Kernel
 from ..place import Digits, Place, Tile, place_in_tile
 from ..row import Row
 from ..walk import Chunk
+from .alike_accesses import each_access
 from .held_row import HeldRow
 from .row_accesses import RowAccesses, is_cut
 from .row_starts import is_shifted
@@ -113,7 +114,7 @@ class ChunkWork:
         types = [types_of[v] for v, _ in accesses]
 
         def loaded(row: HeldRow) -> list[Any]:
-            return [x for v in inputs for (x,) in row.each([v], [types_of[v]], partial(_fragment_of, v))]
+            return [x for v in inputs for (x,) in each_access(row, [v], [types_of[v]], partial(_fragment_of, v))]
 
         found = self.if_there(types, lambda: self.accessed(types, loaded), lambda: [llvm.mlir_undef(t) for t in types])
         for (v, j), fragment in zip(accesses, found, strict=True):

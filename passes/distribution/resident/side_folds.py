@@ -34,6 +34,7 @@ from ..place import Digits, Place, Tile, place_in_tile
 from ..reader import Reader
 from ..row import Row
 from .held_row import HeldRow
+from .held_stores import store_access
 from .phases import fold_phases
 from .row_accesses import RowAccesses, wide
 from .row_slots import hold
@@ -196,7 +197,7 @@ class SideFolds:
         for j in numbers:
             found += self._joined(row, place, states, j)
             for number, value in [(number, row.fragment(result, j)) for number, result in results]:
-                row.store_access(number, value, j)
+                store_access(row, number, value, j)
         return found
 
     def _joined(self, row: HeldRow, place: Place, states: Sequence[Any], j: int) -> list[Any]:

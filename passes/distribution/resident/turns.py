@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import arith, ir, llvm, scf
 from ....compiler.plan.layout import layout_of
 
 if TYPE_CHECKING:
-    from .held_row import HeldRow
+    from .held_accesses import HeldAccesses
+
+R = TypeVar("R", bound="HeldAccesses")
 
 AT_ONCE = 4
 """Accesses in slots whose results a turn of a loop makes."""
@@ -38,7 +40,7 @@ class Turn(NamedTuple):
     alike: Sequence[Sequence[int]]
 
 
-def turns_of(row: HeldRow, count: int) -> int:
+def turns_of(row: HeldAccesses, count: int) -> int:
     """How many turns a loop over groups of ``count`` accesses of a row has; 0 where there is none.
 
     It has code for one group, in which one access at most may lie beyond the row: that one is masked in all turns.
@@ -48,7 +50,7 @@ def turns_of(row: HeldRow, count: int) -> int:
     return turns if turns > 1 and masked <= 1 else 0
 
 
-def _is_worth_it(row: HeldRow) -> bool:
+def _is_worth_it(row: HeldAccesses) -> bool:
     """Whether a loop's own instructions cost less than its code saves.
 
     A CTA alone that keeps halves is bound by instructions, of which a loop adds 8 in 100, and its code is short. Words
@@ -59,7 +61,7 @@ def _is_worth_it(row: HeldRow) -> bool:
     return bool(row.slots) and (kernel.plan.cluster > 1 or max(widths) >= WORD)
 
 
-def in_turns(row: HeldRow, turns: int, count: int, make: Group, types: Sequence[Any] = ()) -> list[Any]:
+def in_turns(row: R, turns: int, count: int, make: Group[R], types: Sequence[Any] = ()) -> list[Any]:
     """Writes a loop over groups of accesses, and gives what its last turn carries on, values of ``types``.
 
     ``make`` writes a turn: by the group, whether it is the first one, and what the turn before has carried on.
@@ -85,5 +87,5 @@ def _alike(turns: int, count: int) -> list[range]:
     return [range(j, turns * count, count) for j in range(count)]
 
 
-Group = Callable[["HeldRow", Any, Sequence[Any]], Sequence[Any]]
+Group = Callable[[R, Any, Sequence[Any]], Sequence[Any]]
 """Writes the code of a group of accesses, and gives what goes on to the next one."""

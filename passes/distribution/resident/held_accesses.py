@@ -1,0 +1,141 @@
+"""The accesses of a row that a thread makes once, and what is known of each: its fragments, and whether it is whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from ....compiler.ir.mlir import arith, ir
+from ....compiler.plan.fields import TRANSPOSED
+from ....compiler.plan.layout import layout_of
+from ....compiler.postorder import postorder
+from ..reader import operands_of
+from .matrix_tile import MatrixTile
+from .row_accesses import RowAccesses
+from .row_starts import is_shifted
+from .transposed_blocks import load_transposed
+from .turns import Turn
+
+
+@dataclass(frozen=True, eq=False)
+class HeldAccesses:
+    """The accesses of a row that a thread keeps.
+
+    Attributes:
+        row: the thread's accesses.
+        starts: the reduced index at which each of them begins.
+        fragments: for each access the fragments of the program's tensors that are known.
+        slots: for each input that waits in shared memory its slots there.
+        whole: whether all accesses are known to lie in the row.
+        turn: the turn of a loop over accesses, in which the row has those of a turn; None outside of such loops.
+        tile: the tile of the CTA that warps read in turned blocks, by a plan that has one.
+    """
+
+    row: RowAccesses
+    starts: tuple[Any, ...]
+    fragments: tuple[dict[Any, Any], ...]
+    slots: Mapping[int, Any]
+    whole: bool = False
+    turn: Turn | None = None
+    tile: MatrixTile | None = None
+
+    @classmethod
+    def known(cls, row: RowAccesses, slots: Mapping[int, Any]) -> Self:
+        """The row of a thread for which nothing is asked: what waits is in ``slots``, or is copied there."""
+        starts = starts_of(row, row.kernel.plan.held)
+        return cls(row, starts, tuple({} for _ in starts), slots)
+
+    def is_whole(self, j: int) -> bool:
+        """Whether access ``j`` lies in the part of the row that the CTA owns, in every thread."""
+        return all(map(self._is_whole, self.like(j)))
+
+    def _is_whole(self, j: int) -> bool:
+        """The same of access ``j`` of the thread."""
+        kernel, plan = self.row.kernel, self.row.kernel.plan
+        if kernel.facts.full or self.whole or plan.walk == "blocked":
+            return True
+        if plan.is_far or not kernel.phases or kernel.facts.spare:
+            return False
+        if plan.fast == "reduced":
+            return self._is_middle(j)
+        # A CTA owns an equal part of the column, and the last one up to ``cluster - 1`` elements less.
+        span = layout_of(plan).step
+        return (j + 1) * span <= (plan.held - 1) * span + 2 - plan.cluster
+
+    def like(self, j: int) -> Sequence[int]:
+        """The numbers of the accesses of the thread that have the code of access ``j``."""
+        return self.turn.alike[j] if self.turn else (j,)
+
+    def _is_middle(self, j: int, *, beside: int = 0) -> bool:
+        """Whether access ``j``, and ``beside`` further ones of the thread before and after it, lie in the row.
+
+        An end of the row may cut the first access of rows that begin anywhere. The last CTA of a cluster may lack an
+        access more for each CTA, and rows that begin anywhere may have one fewer than others.
+        """
+        plan, cut = self.row.kernel.plan, is_shifted(self.row.kernel)
+        return not self.row.kernel.facts.spare and cut + beside <= j < plan.held - plan.cluster - cut - beside
+
+    def fragment(self, tensor: Any, j: int) -> Any:
+        """The fragment of a tensor in access ``j``."""
+        return self.row.values.fragment(tensor, self.fragments[j], self.starts[j], lambda i, t: self._load(i, t, j))
+
+    def _load(self, operand: int, t: Any, j: int) -> Any:
+        """The elements of an input in access ``j``: those that wait, or those in memory."""
+        if self.row.kernel.facts.access[operand] in TRANSPOSED:
+            found = load_transposed(self.row, operand, t)
+            for known, value in zip(self.fragments, found, strict=True):
+                known[self.row.kernel.inputs[operand]] = value
+            return found[j]
+        if self.row.columns:
+            return self.row.columns.load(operand, t, self.starts[j])
+        if operand not in self.slots:
+            return self.row.load(operand, t, self.starts[j], whole=self.is_whole(j), inside=self.is_inside(j))
+        kernel = self.row.kernel
+        number = self.number(j)
+        if self.tile and kernel.facts.access[operand] == "matrix":
+            return self.tile.load(operand, t, number)
+        operands = [self.slots[operand], number]
+        return kernel.make("fold.held", t, operands, {"threads": kernel.plan.threads}, kernel.plan.vector)
+
+    def is_inside(self, j: int) -> bool:
+        """Whether the aligned accesses around access ``j`` lie in the row in every thread."""
+        middle = all(self._is_middle(k, beside=1) for k in self.like(j))
+        return middle and not self.row.kernel.plan.is_far and bool(self.row.kernel.phases)
+
+    def number(self, j: int) -> Any:
+        """The number of access ``j`` among those of the thread, as a value of the kernel."""
+        own = self.row.kernel.number(j)
+        return arith.addi(self.turn.number, own) if self.turn and j else self.turn.number if self.turn else own
+
+    def part(self, first: int, count: int) -> Self:
+        """So many of the accesses, from number ``first`` on."""
+        own = slice(first, first + count)
+        return replace(self, starts=self.starts[own], fragments=self.fragments[own])
+
+    def inputs_of(self, tensors: Sequence[Any]) -> list[Any]:
+        """The inputs that tensors need for each element."""
+        values = self.row.values
+        needed = postorder(tensors, operands_of, values.kept)
+        return [v for v in needed if isinstance(v, ir.BlockArgument) and values.varies(v)]
+
+    def apart(self, *, whole: bool) -> Self:
+        """The row in a branch of the kernel, where all of its accesses lie in the row if it is ``whole``.
+
+        What is computed in the branch is known there alone.
+        """
+        values = replace(self.row.values, kept=dict(self.row.values.kept))
+        row = replace(self.row, values=values)
+        return replace(self, row=row, fragments=tuple(map(dict, self.fragments)), whole=whole)
+
+    def begin_phase(self) -> None:
+        """Forgets what is to be computed again."""
+        if self.row.kernel.plan.waits_in_slots:
+            for known in self.fragments:
+                known.clear()
+
+
+def starts_of(row: RowAccesses, held: int) -> tuple[Any, ...]:
+    """The reduced indices at which so many accesses of a thread begin."""
+    kernel, step = row.kernel, layout_of(row.kernel.plan).step
+    return (row.begin, *(arith.addi(row.begin, kernel.number(j * step)) for j in range(1, held)))
