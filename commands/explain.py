@@ -6,6 +6,7 @@ from math import prod
 
 from ..compiler.errors import error
 from ..compiler.plan.abi import waiting_bytes
+from ..compiler.plan.shared_memory import shared_bytes
 from ..runtime.prepare import Prepared
 from . import levels, terminal
 from .plan_cost import finish_words, launch_words, least_time
@@ -59,7 +60,7 @@ def cost(request: Request, ready: Prepared) -> list[tuple[str, object]]:
     read = prod(shape) * sum(t.itemsize for t in types)
     written = ready.task.geometry.n_kept * sum(o.dtype.itemsize for o in program.outputs)
     state = sum(t.itemsize for t in program.monoid.state)
-    shared = plan.shared_bytes(state) + waiting_bytes(plan, ready.choice.facts, program.inputs, run)
+    shared = shared_bytes(plan, state) + waiting_bytes(plan, ready.choice.facts, program.inputs, run)
     partial = ready.geometry.n_kept * plan.parts(run.split) * state if plan.finish != "cta" else 0
     found: list[tuple[str, object]] = [
         ("must move", f"{terminal.size(read)} in, {terminal.size(written)} out"),

@@ -18,6 +18,7 @@ from ..compiler.plan.fields import IN_TILE
 from ..compiler.plan.launch import Launch, launch
 from ..compiler.plan.layout import layout_of
 from ..compiler.plan.plan import ROWS_A_ROUND, Plan
+from ..compiler.plan.rounds import met_plan, second_plan
 from ..compiler.program.analysis.atomic import operation
 from ..compiler.program.graph import Expr, MonoidGraph
 from ..compiler.space.geometry import Geometry
@@ -230,11 +231,11 @@ def _gathered(task: Task) -> Counts:
 def _shuffled(task: Task) -> Counts:
     """One CTA: rounds among the lanes of all warps; then one warp of each group along the reduced axis joins them.
 
-    By then ``Plan.met`` assigns results to threads.
+    By then ``met_plan`` assigns results to threads.
     """
     found = _within_warps(task)
     if task.plan.warps > 1:
-        found += _joined(replace(task, plan=task.plan.met), task.plan.warps)
+        found += _joined(replace(task, plan=met_plan(task.plan)), task.plan.warps)
         found["shared store"] = task.warps * _stores(task)
         found["barrier"] = task.warps
     return found
@@ -307,7 +308,7 @@ def _finished(task: Task) -> Counts:
     ctas = tiles * parts
     tickets = {"global atomic": ctas, "shared store": ctas, "shared load": task.warps * ctas,
                "barrier": 2 * task.warps * ctas}  # fmt: skip
-    last = replace(task, plan=plan.second)
+    last = replace(task, plan=second_plan(plan))
     second = _read(task.n_kept * parts, task.state, tiles) + _folded(last, parts, tiles)
     return written + left + Counter(tickets) + second + (_met(last, tiles) if parts > 1 else Counter())
 

@@ -14,6 +14,7 @@ from ..compiler.driver.artifact import CompiledKernel
 from ..compiler.plan.abi import Role, partial_program, second_program
 from ..compiler.plan.launch import launch
 from ..compiler.plan.plan import Plan
+from ..compiler.plan.shared_memory import global_states
 from ..compiler.planner import ragged
 from ..compiler.planner.ragged import RaggedRows, Threads
 from ..compiler.planner.task import Choice, Task
@@ -103,7 +104,7 @@ class Pipeline:
 
     def exchanged(self, level: Level) -> int:
         """The number of states that the CTAs of a level exchange in global memory."""
-        return level.plan.global_states * launch(level.plan, len(level.rows) * self.others, 1).tiles
+        return global_states(level.plan) * launch(level.plan, len(level.rows) * self.others, 1).tiles
 
     def queue(self, level: Level, outputs: tuple[ArraySpec, ...], pointers: Sequence[int], free: int) -> None:
         """Compiles and launches one kernel; ``free`` is the address of the exchange buffer."""

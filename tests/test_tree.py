@@ -20,6 +20,7 @@ import pytest
 import warpfold as wf
 from warpfold.compiler.plan.ladder import RUNGS
 from warpfold.compiler.plan.plan import ROWS_A_ROUND, Plan
+from warpfold.compiler.plan.rounds import second_unroll
 from warpfold.compiler.planner.resident import held
 from warpfold.compiler.planner.tree import same_bits
 from warpfold.compiler.program.library import reductions
@@ -242,7 +243,7 @@ def narrow(x: Row, options: str, lead: int) -> Row:
     ]
     if plan.finish == "cta":
         return parts[0]
-    second = max(1, min(plan.second_unroll, 16 // plan.vector))
+    second = max(1, min(second_unroll(plan), 16 // plan.vector))
     return columns_of(np.concatenate(parts), n, run.rows, 0, plan.vector, second)
 
 

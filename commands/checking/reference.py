@@ -18,6 +18,7 @@ from ...compiler.dtypes import DType
 from ...compiler.plan.launch import Launch
 from ...compiler.plan.layout import layout_of
 from ...compiler.plan.plan import ROWS_A_ROUND, Plan
+from ...compiler.plan.rounds import second_plan, second_unroll
 from ...compiler.program.graph import MonoidGraph, walk
 from ...compiler.program.numeric import Array
 from . import running_error
@@ -105,7 +106,7 @@ def depth(plan: Plan, run: Launch, times: int = 1, left: int = 1) -> int:
     parts = plan.parts(run.split) * left
     if parts == 1:
         return chain + above
-    last = plan.second if plan.finish == "last_block" else replace(plan, unroll=plan.second_unroll)
+    last = second_plan(plan) if plan.finish == "last_block" else replace(plan, unroll=second_unroll(plan))
     deep, positions = last.unroll, plan.threads if plan.fast == "both" else last.positions
     in_order = positions if plan.cta == "serial" else 0
     if plan.finish == "atomic":

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from ...compiler.dtypes import BIT
 from ...compiler.plan.abi import waiting_bytes
+from ...compiler.plan.arithmetic import INTEGERS
 from ...compiler.plan.fields import OF_BITS, Determinism
-from ...compiler.plan.layout import INTEGERS, layout_of
+from ...compiler.plan.layout import layout_of
 from ...compiler.plan.plan import Plan
+from ...compiler.plan.shared_memory import shared_bytes
 from ...compiler.postorder import postorder
 from ...compiler.program.bit_arrays import WORD
 from ...compiler.program.graph import REDUCED, SECTION, SIDE, Expr
@@ -145,7 +147,7 @@ def step_facts(own: PreparedStep) -> list[tuple[str, object]]:
         ("residency", residency(own)),
         *([("finish", finish_words(plan))] if own.step.program.reduces else []),
         ("launch", launch_words(own.prepared)),
-        ("shared memory", f"{terminal.size(plan.shared_bytes(state) + waiting)} a CTA"),
+        ("shared memory", f"{terminal.size(shared_bytes(plan, state) + waiting)} a CTA"),
         *([("words of bits", words_of_bits(plan))] if BIT in (o.dtype for o in own.step.program.outputs) else []),
     ]
 

@@ -19,6 +19,7 @@ from .fields import RARE as RARE_IN_PLANS
 from .launch import Launch
 from .layout import layout_of
 from .plan import Plan
+from .shared_memory import global_states
 
 Role = Literal[
     "input", "output", "partial", "counter", "exchange", "n_kept", "n_reduced", "chunk", "count", "lag", "kept_size",
@@ -254,7 +255,7 @@ def params(
     shares, looks_back = plan.is_far or plan.takes_side, plan.is_chain and not facts.once
     found += [Param("partial", i) for i in range(states) if finish != "cta" or shares]
     found += [Param("counter")] if finish == "last_block" or shares or looks_back else []
-    found += [Param("exchange", i) for i in range(states) if plan.global_states]
+    found += [Param("exchange", i) for i in range(states) if global_states(plan)]
     asked = {"row_origin": indexed, "row_count": counted}
     found += [Param(role) for role in ROWS if facts.ragged and asked.get(role, True)]
     found += [Param(role) for role in SCALARS]

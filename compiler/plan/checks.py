@@ -9,6 +9,7 @@ from ..errors import error
 from ..target import Target
 from .fields import CHOICES, COUNTS, LARGEST, Finish, Walk, check_extent, expected_of, fits
 from .plan import STATIC_SHARED, Plan
+from .shared_memory import shared_bytes
 
 THROUGH_A_TILE: dict[str, Any] = {"resident": "registers", "vector": 1, "cluster": 1}
 """The fields of a plan whose rows are read again and go through a tile; columns may also wait there, in ``shared``, and
@@ -46,7 +47,7 @@ def check(plan: Plan, target: Target, state_bytes: int, waiting_bytes: int = 0) 
     _check_fields(plan)
     if plan.threads > target.max_threads:
         raise error("WF404", threads=plan.threads, limit=target.max_threads, arch=target.arch)
-    needed = plan.shared_bytes(state_bytes)
+    needed = shared_bytes(plan, state_bytes)
     if needed > STATIC_SHARED:
         raise error("WF405", needed=needed, limit=STATIC_SHARED, arch=target.arch)
     if needed + waiting_bytes > target.shared_per_cta:

@@ -15,6 +15,7 @@ from ..target import WARP
 from .abi import Facts, Kernel, partial_program, second_program
 from .fields import Access
 from .plan import Plan
+from .rounds import second_unroll
 
 Role = Literal["init", "main", "second"]
 """``main`` reduces the inputs, ``second`` the partial states; ``init`` sets the partial states to the identity."""
@@ -76,10 +77,10 @@ def _second_plan(plan: Plan) -> Plan:
     """The plan of the second kernel: it walks the partial states [parts][kept] like the elements, without vectors."""
     if plan.fast == "both":
         return second_of_both(plan)
-    return replace(plan, finish="cta", cluster=1, coarsening=0, vector=1, unroll=plan.second_unroll, meet="")
+    return replace(plan, finish="cta", cluster=1, coarsening=0, vector=1, unroll=second_unroll(plan), meet="")
 
 
 def second_of_both(plan: Plan) -> Plan:
     """The plan of the second kernel after ``fast="both"``: all threads of a CTA share a result's states."""
     walking = replace(plan, fast="reduced", vector=1, lanes=WARP, warps=plan.threads // WARP, warps_kept=1)
-    return replace(walking, finish="cta", cluster=1, coarsening=0, unroll=plan.second_unroll)
+    return replace(walking, finish="cta", cluster=1, coarsening=0, unroll=second_unroll(plan))

@@ -7,8 +7,11 @@ from typing import NamedTuple
 
 from ..space.geometry import Geometry
 from ..target import WARP
-from .layout import INTEGERS, Rows, layout_of, rows_of_states
+from .arithmetic import INTEGERS
+from .layout import layout_of, rows_of_states
+from .modes import Rows
 from .plan import Plan
+from .rounds import second_plan
 
 MOST_ALONG_Y = 65535
 """CTAs that a grid has at most along y, and along z."""
@@ -120,7 +123,8 @@ def walks_once(plan: Plan, run: Launch, n_reduced: int) -> bool:
     if plan.unroll == 1 or layout_of(plan).loops != ("reduced",) or min(run.chunk, n_reduced) > plan.tile:
         return False
     states = plan.parts(run.split) if plan.finish == "last_block" else 0
-    return states <= plan.second.positions * plan.second.unroll
+    second = second_plan(plan)
+    return states <= second.positions * second.unroll
 
 
 def unrolled(plan: Plan, row: int) -> int:

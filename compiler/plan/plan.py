@@ -2,13 +2,13 @@
 
 A kernel is compiled for a plan, so plans are frozen and hashable. ``fields.py`` has the values that its fields may
 have, and ``checks.py`` says which of them go together. ``layout.py`` derives from a plan which thread owns which
-element, and ``launch.py`` what one call adds to it.
+element, ``rounds.py`` who owns the states of later rounds, ``shared_memory.py`` what those need, and ``launch.py`` what
+one call adds to it.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields, replace
-from functools import lru_cache
 from typing import Any, Literal
 
 from ..errors import error, near
@@ -28,12 +28,6 @@ IN_WARPS: dict[str, Any] = {
     "fast": "reduced", "warps": 1, "cluster": 1, "cta": "shuffle", "exchange": "shared", "finish": "cta",
 }  # fmt: skip
 """The fields of a plan whose results belong to one warp each, or to some lanes of a warp."""
-MOST_STATES = 8
-"""The most accesses to partial states that a thread has in flight in the second round."""
-MOST_LEFT = 32
-"""The most states that a lane combines of its columns, those of the warps of a cluster."""
-TICKET = 16
-"""Bytes of the flag that tells a CTA whether it is the last one, with its alignment."""
 STATIC_TILE = 1 << 15
 """Bytes of the largest tile in static shared memory: a larger one is of rows that are read again."""
 
@@ -210,40 +204,6 @@ class Plan:
         return self.positions * self.vector_reduced * self.unroll
 
     @property
-    def met(self) -> Plan:
-        """The plan that assigns results to threads once the warps of a CTA have combined their states.
-
-        Each thread then has as few neighbouring results as possible, so that all threads share what is left to do.
-        """
-        return _along_kept(self, 1) if self._reassigns else self
-
-    @property
-    def second_unroll(self) -> int:
-        """Partial states that a thread has in flight in a second round: there are few, and they are in the L2 cache."""
-        return min(4, self.unroll)
-
-    @property
-    def second(self) -> Plan:
-        """The plan of the last CTA's round over the partial states, which are few, and read one by one along a result.
-
-        Where it assigns other results to threads than this plan does, lanes exchange the states of few results, and
-        each has as many accesses in flight.
-        """
-        vector = 1 if self.fast == "reduced" else self.vector
-        walk: Walk = "blocked" if self.meets_in_steps else _OF_STATES.get(self.walk, self.walk)
-        few = replace(self, walk=walk, vector=vector, unroll=self.second_unroll, meet="")
-        if not self._reassigns:
-            return few
-        found = _along_kept(few, max(self.vector // self.lanes, min(self.vector, 4)))
-        return replace(found, unroll=min(MOST_STATES, few.unroll * (self.vector // found.vector)))
-
-    @property
-    def _reassigns(self) -> bool:
-        """Whether threads have other results once warps have combined their states in shared memory."""
-        in_shared = self.cta == "shuffle" and self.cluster == 1 and not self.tile_bytes and not self.resident
-        return self.vector_kept > 1 and self.warps > 1 and in_shared
-
-    @property
     def walks_alone(self) -> bool:
         """Whether each thread has results of its own, and the next lane has those that follow."""
         return self.fast == "kept" and self.positions == self.cluster == 1 and self.finish == "cta"
@@ -319,58 +279,6 @@ class Plan:
         """Whether rows that are read again go through a tile in dynamic shared memory, each thread with one of them."""
         return self.waits_in_tile or (bool(self.resident) and self.tile_bytes > STATIC_TILE)
 
-    @property
-    def exchanged(self) -> int:
-        """States of all its results that the threads of a CTA leave for each other in memory; 0 where none do."""
-        if self.walk == "period":
-            return self.threads * self.vector
-        rows = self.warps if self.cta == "shuffle" else self.positions
-        beside = 2 * self.vector if self.walk == "staggered" else 0
-        return rows * (self.states_apart + beside) if rows > 1 else 0
-
-    @property
-    def global_states(self) -> int:
-        """How many of the ``exchanged`` states are in global memory: all of them or none."""
-        return self.exchanged if self.exchange == "global" else 0
-
-    @property
-    def meets_in_ctas(self) -> bool:
-        """Whether the threads of a CTA meet before those of its cluster do: those of columns with many states do."""
-        many = self.warps > 1 and self.cluster * self.warps * self.vector > MOST_LEFT * self.lanes
-        return self.cta != "shuffle" or (self.fast == "kept" and bool(self.resident) and many)
-
-    @property
-    def gathered(self) -> int:
-        """States of all results that the CTAs of a cluster leave in the first one's shared memory; 0 without clusters.
-
-        Warps leave their states there directly, unless they have met in their own CTA first.
-        """
-        rows = self.cluster if self.meets_in_ctas else self.cluster * self.warps
-        return rows * self.states_apart if self.cluster > 1 else 0
-
-    def shared_bytes(self, state_bytes: int) -> int:
-        """Bytes of shared memory that all stages need, if a state has ``state_bytes``.
-
-        The round of the last CTA over the partial states has a buffer of its own.
-        """
-        round_of_a_cta = self.exchanged - self.global_states
-        first = self.gathered if self.cluster > 1 and not self.meets_in_ctas else self.gathered + round_of_a_cta
-        tile = 0 if self.is_large_tile else self.tile_bytes
-        if self.resident == "l2":  # rounds over warps and over chunks, for chunks in a row and at its ends
-            return 4 * first * state_bytes + TICKET
-        if self.has_roles:  # the states of segments, of columns, and of what comes before; tickets, and five barriers
-            columns = self.slots if self.slots > 1 else 0
-            return self.places * ((first + self.slots + columns) * state_bytes + 6 * TICKET)
-        if self.is_chain:  # the states of warps, of a chunk, and of those before it; the rows of a tile
-            return (first + 2 * self.slots) * state_bytes + 2 * TICKET + tile
-        if self.resident == "grid":  # rounds over warps and over parts
-            return 2 * first * state_bytes + TICKET
-        if self.finish != "last_block":
-            return first * state_bytes + tile
-        # Both rounds of a period use one buffer.
-        second = 0 if self.walk == "period" else self.second.exchanged - self.second.global_states
-        return (first + second) * state_bytes + tile + TICKET
-
     def parts(self, split: int) -> int:
         """Partial states of each result that ``split`` CTAs leave: one a cluster."""
         return split // self.cluster
@@ -395,18 +303,3 @@ class Plan:
             else:
                 changes[key] = value
         return replace(self, **changes)  # type: ignore[arg-type]
-
-
-@lru_cache(maxsize=4096)
-def _along_kept(plan: Plan, width: int) -> Plan:
-    """A plan whose threads have ``width`` results of a CTA each, or more where there are too few threads for that."""
-    results = plan.warps_kept * plan.lanes_kept * plan.vector_kept
-    width = max(width, results // plan.threads)
-    lanes = WARP // min(WARP, results // width)
-    warps_kept = results // width * lanes // WARP
-    walk, warps = _OF_STATES.get(plan.walk, plan.walk), plan.threads // WARP // warps_kept
-    return replace(plan, walk=walk, vector=width, lanes=lanes, warps=warps, warps_kept=warps_kept)
-
-
-_OF_STATES: dict[Walk, Walk] = {"staggered": "interleaved", "runs": "interleaved"}
-"""The walks over states in place of those that only elements ask for."""

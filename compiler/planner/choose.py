@@ -24,6 +24,7 @@ from ..plan.kernels import second_of_both
 from ..plan.ladder import menu_of
 from ..plan.launch import Launch, cells_of, launch, pieces, shared, tiles_of, walks_once
 from ..plan.plan import Plan
+from ..plan.rounds import met_plan
 from ..space.geometry import Geometry
 from . import columns, few, in_order, options, tally, walks
 from .alignment import least_stride
@@ -180,7 +181,7 @@ def facts(task: Task, plan: Plan) -> Facts:
     outputs = range(len(accesses), len(g.offsets))
     several = task.ranks[0] > 1
     flat = several and not by_row and not task.few and all(_is_one_run(g, o) for o in outputs)
-    vectors = plan.met.vector_kept > 1 and (flat or by_row or not several) and "staggered" not in accesses
+    vectors = met_plan(plan).vector_kept > 1 and (flat or by_row or not several) and "staggered" not in accesses
     bounded = not {"unaligned", "whole"}.isdisjoint(accesses)
     return Facts(
         *task.ranks,

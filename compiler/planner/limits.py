@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from ..plan.fields import Axis
 from ..plan.plan import STATIC_SHARED, Plan
+from ..plan.shared_memory import shared_bytes
 from . import sittings
 from .alignment import WIDEST
 from .powers_of_two import floor2, halvings
@@ -148,7 +149,7 @@ def unroll_of(task: Task, axis: Axis, vector: int) -> int:
 def fitting(task: Task, plan: Plan, notes: Notes) -> Plan:
     """``plan`` with as many warps along the reduced axis as shared memory has room for, whatever the finish."""
     wanted = plan
-    while plan.warps > 1 and replace(plan, finish="last_block").shared_bytes(task.state_bytes) > STATIC_SHARED:
+    while plan.warps > 1 and shared_bytes(replace(plan, finish="last_block"), task.state_bytes) > STATIC_SHARED:
         plan = replace(plan, warps=plan.warps // 2)
     if plan != wanted:
         notes.rejected.append((f"warps={wanted.warps}", f"states of {task.state_bytes} bytes do not fit shared memory"))

@@ -15,6 +15,7 @@ from ..lazy import lazy
 from ..plan.abi import INDEX_LIMIT, Facts
 from ..plan.checks import check
 from ..plan.plan import STATIC_SHARED, Plan
+from ..plan.shared_memory import shared_bytes
 from ..program.numeric import Array
 from ..space.geometry import Dim, Geometry
 from ..target import WARP
@@ -165,7 +166,7 @@ def plan(task: Task, wanted: Threads, options: str = "") -> Plan:
     lanes = min(threads, max(1, WARP // across))
     warps = min(CTA_THREADS // WARP, threads // lanes)
     found = replace(chosen, lanes=lanes, warps=warps, warps_kept=CTA_THREADS // WARP // warps, tile_bytes=0)
-    while found.shared_bytes(task.state_bytes) > STATIC_SHARED:
+    while shared_bytes(found, task.state_bytes) > STATIC_SHARED:
         found = replace(found, warps=found.warps // 2)
     found = found.with_options(options)
     if found.lanes < WARP and found.meets_in_steps:  # rows of a warp that end apart would make different steps

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..plan.fields import OWN_WALKS
 from ..plan.plan import Plan
+from ..plan.rounds import met_plan
 from .alignment import WIDEST
 from .task import Task
 
@@ -35,7 +36,7 @@ def stores_vector(task: Task, operand: int, plan: Plan, *, bounded: bool) -> boo
         plan: how it is reduced.
         bounded: whether the kernel checks each vector, since the last one may be cut.
     """
-    vector = plan.met.vector_kept
+    vector = met_plan(plan).vector_kept
     item = task.operand_type(operand).itemsize
     dims = task.geometry.kept
     start = task.start(operand)

@@ -14,6 +14,7 @@ from typing import Any
 from ..plan.launch import Launch
 from ..plan.layout import layout_of
 from ..plan.plan import Plan
+from ..plan.rounds import second_plan, second_unroll
 from ..program.analysis.proofs import proof
 from ..program.graph import Program
 from ..program.rewrites.ties import takes_the_first
@@ -71,8 +72,9 @@ def signature(plan: Plan, run: Launch, n_reduced: int, *, cut: str = "") -> Sign
 def _second(plan: Plan, parts: int) -> Signature:
     """The tree of the round over the partial states; the chunk of a second kernel is a multiple of its tile."""
     if plan.finish == "last_block":
-        return _round(plan.second, parts, parts, 1, plan.second.unroll, "")
-    unroll = plan.second_unroll
+        second = second_plan(plan)
+        return _round(second, parts, parts, 1, second.unroll, "")
+    unroll = second_unroll(plan)
     tile = plan.positions * unroll
     return _round(plan, parts, -(-parts // tile) * tile, 1, unroll, "")
 

@@ -16,7 +16,7 @@ from ...compiler.ir.dialect.base import element, is_constant, values
 from ...compiler.ir.locations import named, place_of
 from ...compiler.ir.mlir import arith, gpu, ir, llvm
 from ...compiler.plan.abi import POINTERS, Facts, Param, params
-from ...compiler.plan.layout import Arithmetic
+from ...compiler.plan.arithmetic import Arithmetic
 from ...compiler.plan.plan import Plan
 from ..math.unbranched import UNBRANCHED
 

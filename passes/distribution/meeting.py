@@ -15,6 +15,8 @@ from ...compiler.ir.dialect.base import state_type
 from ...compiler.ir.mlir import arith, ir, scf
 from ...compiler.plan.layout import layout_of
 from ...compiler.plan.plan import Plan
+from ...compiler.plan.rounds import met_plan
+from ...compiler.plan.shared_memory import global_states, meets_in_ctas
 from .kernel import Kernel
 from .place import Place, Tile
 
@@ -34,7 +36,7 @@ def meet_in_cluster(tile: Tile, state: Any, place: Place, *, everywhere: bool = 
     their CTA before, that is one warp to the cluster.
     """
     kernel, plan = tile.kernel, tile.kernel.plan
-    if plan.meets_in_ctas:
+    if meets_in_ctas(plan):
         state, _ = meet_in_cta(tile, state, place)
         warp, warps = kernel.number(0), 1
         first = kernel.is_first(place.warp if everywhere else place.position)
@@ -43,7 +45,7 @@ def meet_in_cluster(tile: Tile, state: Any, place: Place, *, everywhere: bool = 
         warp, warps, first = place.warp, plan.warps, kernel.is_first(place.lane)
     attributes = {"ctas": plan.cluster, "rows": warps, "slots": plan.states_apart} | _lanes(plan)
     attributes |= {"everywhere": True} if everywhere else {}
-    attributes |= {"met": True} if everywhere and plan.meets_in_ctas else {}
+    attributes |= {"met": True} if everywhere and meets_in_ctas(plan) else {}
     operands = [place.rank, warp, place.lane, place.slot, first, state]
     return kernel.stage("fold.cluster_reduce", [state.type], operands, attributes).results[0]
 
@@ -72,7 +74,7 @@ def meet_in_first_warp(tile: Tile, state: Any, place: Place, use: Callable[[Any]
 
 def _across_warps(tile: Tile, state: Any, place: Place) -> tuple[Any, Place]:
     """Joins warps: each leaves its states in shared memory, and threads take them by the plan for then."""
-    kernel, met = tile.kernel, tile.kernel.plan.met
+    kernel, met = tile.kernel, met_plan(tile.kernel.plan)
     slots, left = _left_by_warps(kernel, state, place)
     then = tile.place(met) if place.plan != met else place
     return _joined(kernel, slots, left, place, then), then
@@ -125,7 +127,7 @@ def _in_memory(kernel: Kernel, state: Any, place: Place) -> Any:
     plan = kernel.plan
     if plan.positions == 1:
         return state
-    scratch = [kernel.arg("exchange", i) for i in range(len(kernel.states)) if plan.global_states]
+    scratch = [kernel.arg("exchange", i) for i in range(len(kernel.states)) if global_states(plan)]
     extents = {"rows": plan.positions, "lanes": plan.lanes, "slots": plan.slots}
     attributes = {"method": plan.cta, **extents, "ordered": layout_of(plan).ordered}
     operands = [place.position, place.slot, state, *scratch]

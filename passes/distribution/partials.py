@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from ...compiler.ir.mlir import arith
 from ...compiler.plan.layout import rows_of_states
+from ...compiler.plan.rounds import second_plan
 from .kernel import load_attributes
 from .meeting import meet_in_cta
 from .place import Place, Tile
@@ -47,7 +48,7 @@ class RowPartials:
         return found if place.inside is None else arith.andi(found, place.inside)
 
     def second_round(self, place: Place, parts: Any) -> tuple[Any, Place]:
-        kernel, plan = self.tile.kernel, self.tile.kernel.plan.second
+        kernel, plan = self.tile.kernel, second_plan(self.tile.kernel.plan)
         if place.plan != kernel.plan:
             place = self.tile.place(plan)
         place = replace(place, plan=replace(place.plan, meet=""))  # states are added as they are

@@ -12,6 +12,7 @@ from typing import Any
 from ...compiler.ir.build import bytes_of
 from ...compiler.ir.dialect.base import element, state_type
 from ...compiler.ir.mlir import arith, gpu
+from ...compiler.plan.rounds import second_plan
 from .kernel import Kernel, load_attributes
 from .place import Place, Tile, lead_of
 from .reader import Access, Numbering, Reader
@@ -110,7 +111,7 @@ class PeriodPartials:
             ]
 
         words = plan.vector * sum(-(-bytes_of(t) // 4) for t in states)
-        unroll = max(1, min(plan.second.unroll, WORDS // words))
+        unroll = max(1, min(second_plan(plan).unroll, WORDS // words))
         limit = arith.muli(parts, self.tile.row.columns)
         state = _round(self.tile, place, zero, limit, lead, unroll, read)
         return state, _written(self.tile, place)

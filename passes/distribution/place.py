@@ -1,7 +1,7 @@
 """The place of a thread: its digits among the threads of its CTA, and the results that it has there.
 
 A place is made once for each plan by which the threads are arranged. When warps have met in shared memory, threads are
-arranged by another plan, ``Plan.met``, and in the last CTA's round over partial states by ``Plan.second``: each is
+arranged by another plan, ``met_plan``, and in the last CTA's round over partial states by ``second_plan``: each is
 another place, which ``Tile.place`` makes.
 """
 

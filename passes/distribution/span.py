@@ -9,7 +9,8 @@ from ...compiler.ir.combine import pack, with_shape
 from ...compiler.ir.dialect.base import state_type
 from ...compiler.ir.locations import named
 from ...compiler.ir.mlir import arith, ir
-from ...compiler.plan.layout import Unit, layout_of
+from ...compiler.plan.layout import layout_of
+from ...compiler.plan.modes import Unit
 from ...compiler.plan.plan import Plan
 from .kernel import Kernel
 from .place import Place

@@ -10,6 +10,8 @@ from ...compiler.driver.artifact import Artifact, CompiledKernel
 from ...compiler.dtypes import DType
 from ...compiler.plan.abi import POINTERS, Role, partial_geometry, value, waiting_bytes
 from ...compiler.plan.launch import Launch, cells_of, launch, look_back_cells, look_back_counters
+from ...compiler.plan.rounds import second_plan
+from ...compiler.plan.shared_memory import global_states
 from ...compiler.space.geometry import Dim, Geometry
 
 
@@ -114,7 +116,7 @@ def _exchanged(artifact: Artifact, geometry: Geometry, run: Launch) -> int:
     n_kept = (geometry.after or geometry).n_kept
     runs = [run if k.role == "main" else launch(k.plan, n_kept, 1) for k in artifact.kernels]
     pairs = zip(artifact.kernels, runs, strict=True)
-    return max(k.plan.global_states * r.tiles * r.split for k, r in pairs)
+    return max(global_states(k.plan) * r.tiles * r.split for k, r in pairs)
 
 
 def calls(
@@ -182,7 +184,7 @@ def _second(artifact: Artifact, geometry: Geometry, parts: int) -> Geometry:
     zeros = (0,) * (len(geometry.offsets) - inputs)
     copies = geometry.copies and outputs(geometry.copies)
     outputs_only = Geometry(kept, reduced, zeros, times=geometry.times, copies=copies)
-    width, by_row = artifact.plan.second.vector_kept, artifact.main.facts.by_row
+    width, by_row = second_plan(artifact.plan).vector_kept, artifact.main.facts.by_row
     return partial_geometry(outputs_only, states, parts, width, by_row=by_row)
 
 

@@ -10,9 +10,10 @@ import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
+from warpfold.compiler.plan.arithmetic import INTEGERS
 from warpfold.compiler.plan.checks import in_steps
 from warpfold.compiler.plan.launch import Launch, tiles_of
-from warpfold.compiler.plan.layout import INTEGERS, layout_of
+from warpfold.compiler.plan.layout import layout_of
 from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.target import WARP
 

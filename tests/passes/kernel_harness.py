@@ -22,6 +22,8 @@ from warpfold.compiler.plan.abi import partial_geometry, value
 from warpfold.compiler.plan.fields import Determinism
 from warpfold.compiler.plan.launch import cells_of
 from warpfold.compiler.plan.launch import launch as plan_launch
+from warpfold.compiler.plan.rounds import second_plan
+from warpfold.compiler.plan.shared_memory import global_states
 from warpfold.compiler.planner import choose as planner
 from warpfold.compiler.planner.task import Choice, Task
 from warpfold.compiler.program.graph import SCALAR, Expr, Program
@@ -190,7 +192,7 @@ def reduce_array(
         choice.facts = replace(choice.facts, index_bits=64)
     artifact, module = _compiled(traced, choice.facts, choice.plan)
     split, n_kept = choice.run.split, geometry.n_kept
-    width, by_row = choice.plan.second.vector_kept, choice.facts.by_row
+    width, by_row = second_plan(choice.plan).vector_kept, choice.facts.by_row
     cells = cells_of(choice.plan, n_kept, choice.facts.row(geometry))
     partials = [memory.allocate(max(1, split * cells * t.itemsize)) for t in artifact.state]
     counter = put(memory, np.zeros(choice.run.tiles, np.uint32))
@@ -206,7 +208,7 @@ def reduce_array(
             if k.role == "init":
                 pointers["output"] = partials
                 here = partial_geometry(_partials_only(geometry, len(partials)), len(partials), 0)
-        exchanged = run.tiles * run.split * k.plan.global_states
+        exchanged = run.tiles * run.split * global_states(k.plan)
         pointers["exchange"] = [memory.allocate(max(1, exchanged * t.itemsize)) for t in artifact.state]
         here = here.padded(k.facts.kept_rank, k.facts.reduced_rank)
         args = [

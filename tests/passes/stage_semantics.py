@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from warpfold.compiler.plan.arithmetic import INTEGERS
 from warpfold.compiler.plan.launch import Launch
-from warpfold.compiler.plan.layout import INTEGERS, layout_of
+from warpfold.compiler.plan.layout import layout_of
 from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.target import WARP
 

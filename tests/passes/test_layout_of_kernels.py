@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import warpfold as wf
-from warpfold.compiler.plan.layout import INTEGERS, Layout, layout_of
+from warpfold.compiler.plan.arithmetic import INTEGERS
+from warpfold.compiler.plan.layout import layout_of
+from warpfold.compiler.plan.modes import Layout
 from warpfold.compiler.target import WARP
 from warpfold.runtime.backends.emulator_backend import emulator
 from warpfold.runtime.calls.operands import Operands

@@ -13,6 +13,7 @@ from dataclasses import replace
 from ...plan.checks import settled
 from ...plan.launch import period_rows
 from ...plan.plan import STATIC_SHARED, Plan
+from ...plan.shared_memory import shared_bytes
 from ...target import WARP
 from .. import sittings
 from ..alignment import HALF, WIDEST
@@ -186,4 +187,4 @@ def _is_full(task: Task, plan: Plan) -> bool:
 def _fits(task: Task, plan: Plan) -> bool:
     """Whether there are enough periods for the threads of a CTA, and shared memory for their states."""
     enough = task.geometry.n_reduced >= PERIODS_OF_CTA * period_rows(plan, task.geometry.columns)
-    return enough and replace(plan, finish="last_block").shared_bytes(task.state_bytes) <= STATIC_SHARED
+    return enough and shared_bytes(replace(plan, finish="last_block"), task.state_bytes) <= STATIC_SHARED

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...plan.layout import INTEGERS, layout_of
+from ...plan.arithmetic import INTEGERS
+from ...plan.layout import layout_of
 from ...plan.plan import Plan
 from ...space.geometry import Dim, Geometry
 from ..layouts.tiled import BANKS, WORD

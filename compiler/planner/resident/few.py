@@ -13,6 +13,7 @@ from math import ceil
 from ...plan.abi import Facts
 from ...plan.fields import MOST_HELD
 from ...plan.plan import Plan
+from ...plan.shared_memory import shared_bytes
 from ...target import PORTABLE_CLUSTER, WARP
 from .. import sittings
 from ..alignment import WIDEST
@@ -178,5 +179,5 @@ def for_any_length(task: Task, plan: Plan, facts: Facts) -> tuple[Plan, Facts]:
     if plan.resident == "registers":
         return plan, replace(facts, spare=True)
     each = plan.threads * plan.vector * sum(task.program.inputs[i].itemsize for i in facts.waiting)
-    room = task.target.shared_per_cta - plan.shared_bytes(sum(t.itemsize for t in task.program.states))
+    room = task.target.shared_per_cta - shared_bytes(plan, sum(t.itemsize for t in task.program.states))
     return replace(plan, held=min(MOST_HELD, room // each)), replace(facts, walked=True)

@@ -8,6 +8,7 @@ from ...plan.fields import MOST_HELD
 from ...plan.launch import Launch
 from ...plan.layout import layout_of
 from ...plan.plan import Plan
+from ...plan.shared_memory import shared_bytes
 from ...program.analysis.cost import COST
 from ...program.graph import ELEMENT, REDUCED, Program, walk
 from .. import sittings
@@ -84,7 +85,7 @@ def access_bytes(task: Task, plan: Plan) -> int:
 def room(task: Task, plan: Plan, limit: int) -> int:
     """The accesses of a thread that wait in shared memory: as many as ``limit`` bytes of its CTA have room for."""
     beside, each = (
-        plan.shared_bytes(sum(t.itemsize for t in task.program.states)),
+        shared_bytes(plan, sum(t.itemsize for t in task.program.states)),
         plan.threads * access_bytes(task, plan),
     )
     return min(MOST_HELD, (limit - beside) // each) if each else 0

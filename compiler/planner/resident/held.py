@@ -7,6 +7,7 @@ from dataclasses import replace
 from ...plan.abi import Facts
 from ...plan.fields import MOST_HELD
 from ...plan.plan import Plan
+from ...plan.shared_memory import shared_bytes
 from ...program.graph import REDUCED
 from .. import sittings
 from ..table import threshold
@@ -37,6 +38,6 @@ def for_any_length(task: Task, plan: Plan, facts: Facts) -> tuple[Plan, Facts]:
     large, weighted = task.geometry.n_kept * task.geometry.n_reduced >= LARGE, REDUCED in task.program.input_spaces
     if not large or not (weighted or item <= WALKED):
         return plan, facts
-    room = task.target.shared_per_cta - plan.shared_bytes(sum(t.itemsize for t in task.program.states))
+    room = task.target.shared_per_cta - shared_bytes(plan, sum(t.itemsize for t in task.program.states))
     most = min(MOST_HELD, room // (plan.threads * plan.vector * item))
     return replace(plan, held=max(plan.held, most)), replace(facts, walked=True)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from ...plan.fields import MOST_HELD
 from ...plan.plan import Plan
+from ...plan.shared_memory import shared_bytes
 from ...program.graph import REDUCED
 from ...target import DEFAULT, PORTABLE_CLUSTER, WARP, Occupancy
 from .. import sittings
@@ -203,7 +204,7 @@ def _block(task: Task, vector: int, count: int, cluster: int, each: int, sizes: 
         held = ceil(count / (warps * WARP * cluster))
         plan = Plan("reduced", "interleaved", vector, 1, WARP, warps, 1, cluster=cluster, resident="shared", held=held)
         own = held * plan.threads * each
-        shared = plan.shared_bytes(states) + own
+        shared = shared_bytes(plan, states) + own
         if held <= MOST_HELD and shared <= target.shared_per_cta:
             found.append(Block(plan, own * cluster, target.occupancy(plan.threads, shared, REGISTERS)))
     return max(found, key=lambda b: (b.occupancy.ctas, b.plan.threads), default=None)

@@ -16,6 +16,7 @@ from ...plan import tiles
 from ...plan.fields import LARGEST, Access, Axis
 from ...plan.launch import Launch
 from ...plan.plan import STATIC_TILE, Plan
+from ...plan.shared_memory import shared_bytes
 from ...program.graph import REDUCED
 from ...space.geometry import Geometry
 from ...target import WARP
@@ -238,7 +239,7 @@ def _waiting(task: Task, own: tiles.Groups) -> Plan | None:
 
 def _room(task: Task, plan: Plan) -> int:
     """The bytes of shared memory that a tile of ``plan`` may have."""
-    return task.target.shared_per_cta - plan.shared_bytes(sum(t.itemsize for t in task.program.states))
+    return task.target.shared_per_cta - shared_bytes(plan, sum(t.itemsize for t in task.program.states))
 
 
 def _only_reads(task: Task) -> bool:

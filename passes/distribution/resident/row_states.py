@@ -11,6 +11,7 @@ from ....compiler.ir.combine import pack, unpack
 from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import arith, ir, scf
 from ....compiler.plan.layout import rows_of_states
+from ....compiler.plan.rounds import second_plan
 from ..kernel import Kernel, load_attributes
 from ..meeting import meet_in_cta, meet_in_first_warp
 from ..place import Place, Tile
@@ -125,7 +126,7 @@ class RowStates:
 
     def _combined(self, phase: Kernel) -> Any:
         """What a thread makes of the states of the parts of the row."""
-        plan, parts, kept, pitch = phase.plan.second, self.parts, self.place.kept, self._pitch()
+        plan, parts, kept, pitch = second_plan(phase.plan), self.parts, self.place.kept, self._pitch()
         if plan.abreast:  # each part has as many states of a column as rows lie abreast
             parts, pitch = phase.scaled(parts, plan.abreast), columns_of_row(phase)
             kept = arith.remui(kept, pitch)

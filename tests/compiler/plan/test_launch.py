@@ -24,10 +24,12 @@ from ownership import (
     reduced_range,
 )
 
+from warpfold.compiler.plan.arithmetic import INTEGERS
 from warpfold.compiler.plan.checks import settled
 from warpfold.compiler.plan.launch import Launch, cells_of, launch, period_rows, walks_once
-from warpfold.compiler.plan.layout import INTEGERS, layout_of
+from warpfold.compiler.plan.layout import layout_of
 from warpfold.compiler.plan.plan import Plan
+from warpfold.compiler.plan.rounds import second_plan
 
 NEAR_BOUNDARIES = sorted({max(0, b + d) for b in (0, 8, 32, 64, 256, 1024, 2048) for d in (-1, 0, 1, 5)})
 HUGE = [2**31 - 1, 2**31, 2**31 + 5, 2**33 + 1]
@@ -52,8 +54,8 @@ def test_a_walk_of_one_step_has_all_its_accesses_in_flight(plan: Plan, n: int, s
     places = [Thread(0, part, t) for part in range(run.split) for t in range(plan.threads)]
     most = max(len(range(*reduced_range(plan, run, p, n))) for p in places)
     states = plan.parts(run.split) if plan.finish == "last_block" else 0
-    again = -(-states // plan.second.positions)
-    assert walks_once(plan, run, n) == (plan.unroll > 1 and most <= plan.unroll and again <= plan.second.unroll)
+    again = -(-states // second_plan(plan).positions)
+    assert walks_once(plan, run, n) == (plan.unroll > 1 and most <= plan.unroll and again <= second_plan(plan).unroll)
 
 
 @settings(max_examples=40)
@@ -169,7 +171,7 @@ def test_every_result_of_padded_rows_has_one_owner(
 @pytest.mark.parametrize(("row", "cells"), [(0, 32), (30, 32), (15, 32), (10, 36), (6, 40), (1, 120)])
 def test_the_partial_states_of_each_row_are_whole_vectors(row: int, cells: int) -> None:
     plan = Plan("kept", vector=8, lanes=4, warps=8, finish="last_block")
-    assert plan.second.vector_kept == 4
+    assert second_plan(plan).vector_kept == 4
     assert cells_of(plan, 30, row) == cells
 
 

@@ -16,6 +16,7 @@ from warpfold.compiler.plan.checks import check
 from warpfold.compiler.plan.fields import Walk
 from warpfold.compiler.plan.layout import layout_of
 from warpfold.compiler.plan.plan import STATIC_SHARED, Plan
+from warpfold.compiler.plan.shared_memory import exchanged, gathered, global_states, shared_bytes
 from warpfold.compiler.target import DEFAULT, TARGETS
 
 
@@ -24,10 +25,10 @@ def test_staggered_warps_reserve_room_beside_their_states(vector: int, warps: in
     """An access on either side of the columns that a warp owns, in both rounds."""
     plan = Plan("kept", "staggered", vector, lanes=1, warps=warps)
     assert plan.slots == 31 * vector
-    assert plan.exchanged == warps * 33 * vector
-    assert plan.shared_bytes(state) == warps * 33 * vector * state
-    last = replace(plan, finish="last_block").shared_bytes(state)
-    assert last == plan.shared_bytes(state) + warps * 32 * vector * state + 16
+    assert exchanged(plan) == warps * 33 * vector
+    assert shared_bytes(plan, state) == warps * 33 * vector * state
+    last = shared_bytes(replace(plan, finish="last_block"), state)
+    assert last == shared_bytes(plan, state) + warps * 32 * vector * state + 16
 
 
 @pytest.mark.parametrize(
@@ -45,9 +46,9 @@ def test_fields_that_staggered_warps_fix_are_refused(change: dict[str, Any], men
 
 def test_both_rounds_of_a_period_use_one_buffer() -> None:
     plan = Plan("kept", "period", 4, lanes=1, warps_kept=8)
-    assert (plan.exchanged, plan.slots, plan.vector_kept) == (1024, 256, 1)
-    assert plan.shared_bytes(8) == 8192
-    assert replace(plan, finish="last_block").shared_bytes(8) == 8192 + 16
+    assert (exchanged(plan), plan.slots, plan.vector_kept) == (1024, 256, 1)
+    assert shared_bytes(plan, 8) == 8192
+    assert shared_bytes(replace(plan, finish="last_block"), 8) == 8192 + 16
 
 
 def test_options_replace_fields() -> None:
@@ -147,7 +148,7 @@ def test_a_plan_that_no_pass_serves_is_refused(change: dict[str, Any], text: str
 @pytest.mark.parametrize("target", TARGETS.values(), ids=str)
 def test_a_plan_that_shared_memory_cannot_hold_is_refused(target: Any) -> None:
     wide = Plan("kept", vector=16, lanes=1, warps=8)
-    assert wide.shared_bytes(4) == 8 * 32 * 16 * 4
+    assert shared_bytes(wide, 4) == 8 * 32 * 16 * 4
     check(wide, target, 8)
     with pytest.raises(
         PlanError, match=rf"WF405: the plan needs 65536 bytes .*: {target.arch} gives {STATIC_SHARED}\n"
@@ -158,7 +159,7 @@ def test_a_plan_that_shared_memory_cannot_hold_is_refused(target: Any) -> None:
 @pytest.mark.parametrize("target", TARGETS.values(), ids=str)
 def test_rows_that_wait_may_have_all_the_shared_memory_of_a_target(target: Any) -> None:
     plan = Plan("kept", vector=16, lanes=1, warps=8)
-    rest = target.shared_per_cta - plan.shared_bytes(4)
+    rest = target.shared_per_cta - shared_bytes(plan, 4)
     check(plan, target, 4, rest)
     text = rf"WF429: .* need {target.shared_per_cta + 4} bytes .*: {target.arch} gives {target.shared_per_cta}\n"
     with pytest.raises(PlanError, match=text):
@@ -168,8 +169,8 @@ def test_rows_that_wait_may_have_all_the_shared_memory_of_a_target(target: Any) 
 def test_the_last_cta_has_a_round_of_its_own() -> None:
     """The kernel declares the partials of both rounds, and the flag by which a CTA knows that it is the last."""
     one = Plan("kept", lanes=1, warps=8)
-    assert replace(one, finish="last_block").shared_bytes(8) == 2 * one.shared_bytes(8) + 16
-    assert Plan().shared_bytes(8) == 0
+    assert shared_bytes(replace(one, finish="last_block"), 8) == 2 * shared_bytes(one, 8) + 16
+    assert shared_bytes(Plan(), 8) == 0
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=str)
@@ -194,29 +195,29 @@ def test_large_clusters_need_a_target_that_has_them() -> None:
 def test_the_first_cta_of_a_cluster_holds_the_states_of_all_its_warps() -> None:
     """Warps do not meet in their own CTA; they meet in the second round of the cluster that finishes last."""
     plan = Plan(warps=4, cluster=8, warps_kept=2)
-    assert (plan.gathered, plan.shared_bytes(8)) == (8 * 4 * 2, 8 * 64)
-    assert replace(plan, finish="last_block").shared_bytes(8) == 8 * (64 + 8) + 16
-    assert replace(plan, cluster=1).gathered == 0
+    assert (gathered(plan), shared_bytes(plan, 8)) == (8 * 4 * 2, 8 * 64)
+    assert shared_bytes(replace(plan, finish="last_block"), 8) == 8 * (64 + 8) + 16
+    assert gathered(replace(plan, cluster=1)) == 0
     in_memory = replace(plan, cta="serial")
-    assert (in_memory.gathered, in_memory.shared_bytes(8)) == (8 * 2, 8 * (16 + 4 * 32 * 2))
-    assert replace(in_memory, exchange="global").shared_bytes(8) == 8 * 16
+    assert (gathered(in_memory), shared_bytes(in_memory, 8)) == (8 * 2, 8 * (16 + 4 * 32 * 2))
+    assert shared_bytes(replace(in_memory, exchange="global"), 8) == 8 * 16
 
 
 def test_threads_that_meet_in_memory_store_a_state_each() -> None:
     plan = Plan(warps=8, warps_kept=2, cta="serial")
-    assert plan.exchanged == 8 * 32 * 2
-    assert plan.shared_bytes(8) == 8 * plan.exchanged
-    assert plan.global_states == 0
+    assert exchanged(plan) == 8 * 32 * 2
+    assert shared_bytes(plan, 8) == 8 * exchanged(plan)
+    assert global_states(plan) == 0
     far = replace(plan, exchange="global")
-    assert (far.global_states, far.shared_bytes(8)) == (plan.exchanged, 0)
-    assert replace(far, finish="last_block").shared_bytes(8) == 16
-    assert Plan(lanes=1, cta="serial", exchange="global").global_states == 0
+    assert (global_states(far), shared_bytes(far, 8)) == (exchanged(plan), 0)
+    assert shared_bytes(replace(far, finish="last_block"), 8) == 16
+    assert global_states(Plan(lanes=1, cta="serial", exchange="global")) == 0
 
 
 def test_a_tile_fits_shared_memory_as_a_whole() -> None:
     tile = Plan(lanes=4, warps_kept=8, tile_bytes=16384)
     check(tile, DEFAULT, 8)
-    assert tile.shared_bytes(8) == 16384
+    assert shared_bytes(tile, 8) == 16384
 
 
 @settings(max_examples=200)

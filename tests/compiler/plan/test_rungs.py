@@ -12,6 +12,7 @@ import pytest
 import warpfold as wf
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.plan.ladder import RUNGS, Rung
+from warpfold.compiler.plan.shared_memory import global_states
 from warpfold.runtime.api import plan_for
 from warpfold.runtime.backends.kernel_calls import scratch
 from warpfold.runtime.prepare import artifact
@@ -124,6 +125,6 @@ def test_every_cta_has_a_buffer_of_its_own(finish: str, shape: tuple[int, ...], 
     space = scratch(found, ready.geometry, run)
     ctas, states = run.tiles * run.split, ready.geometry.n_kept * run.split
     assert run.split > 1
-    sizes = [n * t.itemsize for n in (states, ctas * found.plan.global_states) for t in found.state]
+    sizes = [n * t.itemsize for n in (states, ctas * global_states(found.plan)) for t in found.state]
     starts = [*space.offsets, *space.exchange]
     assert [b - a >= n for a, b, n in zip(starts, [*starts[1:], space.nbytes], sizes, strict=True)] == [True] * 4

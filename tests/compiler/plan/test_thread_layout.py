@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ownership import plans
 
+from warpfold.compiler.plan.arithmetic import INTEGERS
 from warpfold.compiler.plan.launch import launch, pieces
-from warpfold.compiler.plan.layout import INTEGERS, Layout, Level, Mode, layout_of
+from warpfold.compiler.plan.layout import layout_of
+from warpfold.compiler.plan.modes import Layout, Level, Mode
 from warpfold.compiler.plan.plan import Plan
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from warpfold.compiler.plan.launch import launch
 from warpfold.compiler.plan.plan import Plan
+from warpfold.compiler.plan.rounds import second_plan
 from warpfold.compiler.planner.limits import CTA_THREADS
 from warpfold.compiler.planner.split import (
     CTAS_PER_SM,
@@ -82,7 +83,7 @@ def test_a_launch_has_the_ctas_that_were_counted(
     run = launch(plan, rows * row, n_reduced, found, row)
     assert run.split == found
     assert found == 1 or (found - 1) * run.chunk < n_reduced
-    pitch = -(-row // plan.second.vector_kept) * plan.second.vector_kept
+    pitch = -(-row // second_plan(plan).vector_kept) * second_plan(plan).vector_kept
     assert found == 1 or found * rows * pitch * state <= WORKSPACE
     assert found <= MOST_PARTS
     assert run.tiles < 2 * sms or found == 1

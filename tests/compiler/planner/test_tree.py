@@ -16,6 +16,7 @@ import warpfold as wf
 from warpfold.compiler.plan.abi import Facts
 from warpfold.compiler.plan.launch import Launch, launch
 from warpfold.compiler.plan.plan import Plan
+from warpfold.compiler.plan.rounds import second_plan, second_unroll
 from warpfold.compiler.planner.task import Choice
 from warpfold.compiler.planner.tree import same_bits, signature, unordered
 from warpfold.runtime.api import plan_for
@@ -38,9 +39,9 @@ def summed(x: Any, plan: Plan, run: Launch, lead: int = 0) -> bytes:
     if plan.finish == "cta":
         return np.float32(parts[0]).tobytes()
     if plan.finish == "last_block":
-        again = plan.second
+        again = second_plan(plan)
         return np.float32(cta(np.array(parts, np.float32), again, len(parts), 1, again.unroll)).tobytes()
-    unroll = plan.second_unroll
+    unroll = second_unroll(plan)
     tile = plan.positions * unroll
     return np.float32(cta(np.array(parts, np.float32), plan, -(-len(parts) // tile) * tile, 1, unroll)).tobytes()
 

@@ -12,6 +12,7 @@ import warpfold as wf
 from warpfold.commands.ideals import ideals
 from warpfold.compiler.errors import ArgumentError, PlanError
 from warpfold.compiler.plan.ladder import RUNGS
+from warpfold.compiler.plan.shared_memory import global_states
 from warpfold.compiler.planner.layouts.factored import FIXED, LONG_RUN, as_columns
 from warpfold.compiler.space.geometry import collapse
 from warpfold.runtime import api, prepare
@@ -253,7 +254,7 @@ def test_the_states_of_results_are_exchanged_in_global_memory() -> None:
     first, second = made.kernels
     layout = scratch(made, ready.geometry, ready.choice.run)
     ctas = ready.choice.run.tiles * ready.choice.run.split
-    most = 4 * max(first.plan.global_states * ctas, second.plan.global_states * 16)
+    most = 4 * max(global_states(first.plan) * ctas, global_states(second.plan) * 16)
     assert layout.nbytes - layout.exchange[0] == most
 
 

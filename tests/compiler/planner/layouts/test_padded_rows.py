@@ -8,7 +8,8 @@ import pytest
 from tasks import simple
 
 from warpfold.compiler.errors import PlanError
-from warpfold.compiler.plan.layout import INTEGERS, layout_of
+from warpfold.compiler.plan.arithmetic import INTEGERS
+from warpfold.compiler.plan.layout import layout_of
 from warpfold.compiler.planner.choose import Choice, choose
 from warpfold.compiler.planner.layouts.padded_rows import ADDED, FEW_ELEMENTS, OTHERS, TRUTHS, WARPS_OF_FEW, Padding
 from warpfold.compiler.planner.table import Table

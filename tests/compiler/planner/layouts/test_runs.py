@@ -12,7 +12,7 @@ from tasks import simple, task_of, traced
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.plan.launch import Launch, pieces
-from warpfold.compiler.plan.layout import PIECE
+from warpfold.compiler.plan.modes import PIECE
 from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.planner.choose import choose
 from warpfold.compiler.planner.layouts import runs

@@ -11,6 +11,7 @@ import pytest
 
 from warpfold.compiler.dtypes import F16, F32, DType
 from warpfold.compiler.errors import PlanError
+from warpfold.compiler.plan.shared_memory import shared_bytes
 from warpfold.compiler.planner.resident import grid
 from warpfold.compiler.planner.resident.choose import choose
 from warpfold.compiler.program.graph import Program
@@ -90,7 +91,7 @@ def test_large_arrays_wait_in_registers_too_if_an_element_needs_few_instructions
 
 def test_a_cta_keeps_what_its_shared_memory_has_room_for() -> None:
     choice = _choice(softmax(), (1, 16 * M), plan="resident=grid,warps=16")
-    states = choice.plan.shared_bytes(8)
+    states = shared_bytes(choice.plan, 8)
     assert choice.plan.held == (H100.shared_per_cta - states) // (512 * 16)
     with pytest.raises(PlanError, match=r"WF429: resident=grid: .* sm_90a gives 232448"):
         _choice(softmax(), (1, 16 * M), plan=f"resident=grid,warps=16,held={choice.plan.held + 1}")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from warpfold.compiler.dtypes import BF16, F32, DType
+from warpfold.compiler.plan.shared_memory import shared_bytes
 from warpfold.compiler.planner.resident.choose import choose
 from warpfold.compiler.program import functions
 from warpfold.compiler.program.graph import Program
@@ -65,7 +66,7 @@ def test_all_ctas_run_at_a_time(t: DType, shape: tuple[int, int]) -> None:
     assert run.split * run.teams <= H100.sms * plan.persistent
     assert run.split * run.chunk >= shape[0]
     waiting = 2 * plan.held * plan.threads * plan.vector * t.itemsize
-    shared = plan.shared_bytes(4) + waiting + H100.reserved_shared
+    shared = shared_bytes(plan, 4) + waiting + H100.reserved_shared
     assert plan.persistent * shared <= H100.shared_per_sm
     turns = -(-run.tiles // run.teams) * run.chunk * plan.slots * H100.sms * plan.persistent
     assert shape[0] * shape[1] > 0.85 * turns

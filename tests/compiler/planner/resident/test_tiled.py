@@ -13,6 +13,7 @@ import warpfold as wf
 from warpfold.compiler.dtypes import F16, F32
 from warpfold.compiler.plan.abi import waiting_bytes
 from warpfold.compiler.plan.plan import STATIC_TILE, Plan
+from warpfold.compiler.plan.shared_memory import shared_bytes
 from warpfold.compiler.planner.choose import choose
 from warpfold.compiler.planner.resident import banks, tiled
 from warpfold.compiler.planner.task import Choice, Task
@@ -85,7 +86,7 @@ def test_larger_groups_have_a_large_tile(n: int, inner: int, dtype: Any) -> None
     assert found.plan.is_large_tile
     assert STATIC_TILE // 2 < n * inner * np.dtype(dtype).itemsize < found.plan.tile_bytes
     assert inner == found.run.units <= found.plan.slots
-    assert (waiting_bytes(found.plan, found.facts, ()), found.plan.shared_bytes(8)) == (found.plan.tile_bytes, 0)
+    assert (waiting_bytes(found.plan, found.facts, ()), shared_bytes(found.plan, 8)) == (found.plan.tile_bytes, 0)
 
 
 @pytest.mark.parametrize(

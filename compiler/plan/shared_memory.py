@@ -1,0 +1,65 @@
+"""The states that the threads of a CTA leave for each other, and the shared memory that a plan needs for them."""
+
+from __future__ import annotations
+
+from .plan import Plan
+from .rounds import second_plan
+
+MOST_LEFT = 32
+"""The most states that a lane combines of its columns, those of the warps of a cluster."""
+TICKET = 16
+"""Bytes of the flag that tells a CTA whether it is the last one, with its alignment."""
+
+
+def exchanged(plan: Plan) -> int:
+    """States of all its results that the threads of a CTA leave for each other in memory; 0 where none do."""
+    if plan.walk == "period":
+        return plan.threads * plan.vector
+    rows = plan.warps if plan.cta == "shuffle" else plan.positions
+    beside = 2 * plan.vector if plan.walk == "staggered" else 0
+    return rows * (plan.states_apart + beside) if rows > 1 else 0
+
+
+def global_states(plan: Plan) -> int:
+    """How many of the ``exchanged`` states are in global memory: all of them or none."""
+    return exchanged(plan) if plan.exchange == "global" else 0
+
+
+def meets_in_ctas(plan: Plan) -> bool:
+    """Whether the threads of a CTA meet before those of its cluster do: those of columns with many states do."""
+    many = plan.warps > 1 and plan.cluster * plan.warps * plan.vector > MOST_LEFT * plan.lanes
+    return plan.cta != "shuffle" or (plan.fast == "kept" and bool(plan.resident) and many)
+
+
+def gathered(plan: Plan) -> int:
+    """States of all results that the CTAs of a cluster leave in the first one's shared memory; 0 without clusters.
+
+    Warps leave their states there directly, unless they have met in their own CTA first.
+    """
+    rows = plan.cluster if meets_in_ctas(plan) else plan.cluster * plan.warps
+    return rows * plan.states_apart if plan.cluster > 1 else 0
+
+
+def shared_bytes(plan: Plan, state_bytes: int) -> int:
+    """Bytes of shared memory that all stages need, if a state has ``state_bytes``.
+
+    The round of the last CTA over the partial states has a buffer of its own.
+    """
+    first = gathered(plan)
+    if plan.cluster == 1 or meets_in_ctas(plan):
+        first += exchanged(plan) - global_states(plan)
+    tile = 0 if plan.is_large_tile else plan.tile_bytes
+    if plan.resident == "l2":  # rounds over warps and over chunks, for chunks in a row and at its ends
+        return 4 * first * state_bytes + TICKET
+    if plan.has_roles:  # the states of segments, of columns, and of what comes before; tickets, and five barriers
+        columns = plan.slots if plan.slots > 1 else 0
+        return plan.places * ((first + plan.slots + columns) * state_bytes + 6 * TICKET)
+    if plan.is_chain:  # the states of warps, of a chunk, and of those before it; the rows of a tile
+        return (first + 2 * plan.slots) * state_bytes + 2 * TICKET + tile
+    if plan.resident == "grid":  # rounds over warps and over parts
+        return 2 * first * state_bytes + TICKET
+    if plan.finish != "last_block":
+        return first * state_bytes + tile
+    again = second_plan(plan)  # both rounds of a period use one buffer
+    second = 0 if plan.walk == "period" else exchanged(again) - global_states(again)
+    return (first + second) * state_bytes + tile + TICKET
