@@ -19,15 +19,16 @@ IN_JSON = 64
 
 
 def result_lines(
-    labels: Sequence[str], types: Sequence[DType], results: Sequence[Array], checks: Sequence[reference.Check]
+    labels: Sequence[str], types: Sequence[DType], results: Sequence[Array], checks: Sequence[reference.Check] | None
 ) -> list[tuple[str, object]]:
-    """Type, value and check of each result; ``checks`` are empty where nothing was checked."""
+    """Type, value and check of each result; ``checks`` are empty where they were left out, None where none is made."""
     lines: list[tuple[str, object]] = []
     for i, (label, t, result) in enumerate(zip(labels, types, results, strict=True)):
-        said = verdict(result, checks[i]) if checks else "left out (--no-check)"
         lines.append((f"result {label}".rstrip(), f"{t.name}{list(result.shape)}"))
         lines.append((f"value {label}".rstrip(), _value(result)))
-        lines.append((f"check {label}".rstrip(), said))
+        if checks is not None:
+            said = verdict(result, checks[i]) if checks else "left out (--no-check)"
+            lines.append((f"check {label}".rstrip(), said))
     return lines
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ from ...compiler.errors import error
 from ...compiler.program.tracing import leaf_names
 from ...compiler.space.geometry import normalize_axes
 from ...runtime.calls.operands import Operands
-from ...runtime.states.calls import finish, partial, update
+from ...runtime.states.calls import finish, merge, partial
 from ...runtime.states.files import load_state
 from ...runtime.states.state import State
 from .. import terminal
@@ -26,10 +27,12 @@ from ..requests import inputs
 from ..requests.inputs import Array
 from ..requests.program_request import ProgramRequest
 from ..requests.request import Request
-from ..results import result_facts, save_results
+from ..results import result_facts, result_lines, save_results
 from ..timing import why
 from .pieces import Pieces
 
+MOST_THREADS = 4
+"""The most threads that reduce chunks: as many chunks are in memory."""
 BETWEEN = 10.0
 """Seconds between two times that a state is written, for runs that end without a word."""
 
@@ -129,24 +132,30 @@ def _reduce(
         raise error("WF850", axis=pieces.axis, first=axes[0])
     begin = _begun(request, pieces, axes, done, keeper.named) if reduced else 0
     options = {"device": device, "plan": request.plan, "determinism": request.determinism}
-    behind = begin
+    each = _each(pieces, axes) if reduced else 0
+
+    def state_of(at: int, piece: tuple[Array, ...]) -> State:
+        return partial(*piece, what=request.what, axis=axes, start=at * each, **options, **request.params)
+
     try:
         with _progress(pieces.extent, begin) as advance:
-            for behind, piece in pieces.after(begin):
-                state = done.state
-                if state is not None and reduced:
-                    done.state = update(state, *piece)
-                else:
-                    made = partial(*piece, what=request.what, axis=axes, **options, **request.params)  # type: ignore[arg-type]
-                    done.state = made
-                    if not reduced:
-                        done.rows.append(_flat(finish(made)))
+            for behind, state in pieces.after(begin, state_of, _threads(request, device)):
+                done.state = state if done.state is None or not reduced else merge(done.state, state)
+                if not reduced:
+                    done.rows.append(_flat(finish(state)))
                 done.chunks += 1
                 keeper.seen(done.state)
                 advance(behind)
     except KeyboardInterrupt:
         keeper.stopped(done.state if reduced else None, _rows_of(pieces, axes, done.state) / pieces.extent)
         raise
+
+
+def _threads(request: Request, device: str) -> int:
+    """How many threads reduce chunks at once: on the emulator one for each processor, but few, as each has a chunk."""
+    if Operands.of([x[:0] for x in request.arrays], device).backend.name != "emulator":
+        return 0
+    return min(len(os.sched_getaffinity(0)), MOST_THREADS)
 
 
 def _begun(request: Request, pieces: Pieces, axes: tuple[int, ...], done: Chunked, path: str | None) -> int:
@@ -232,9 +241,7 @@ def _show(
         ("run", f"{request.title()} ({request.kind()[2]})"),
         ("on", why(backend, device)),
     ]
-    for label, t, result in zip(labels, types, found, strict=True):
-        lines.append((f"result {label}".rstrip(), f"{t.name}{list(result.shape)}"))
-        lines.append((f"value {label}".rstrip(), np.array2string(result, threshold=8, edgeitems=3, max_line_width=100)))
+    lines += result_lines(labels, types, found, None)
     cut = f"{done.chunks} of {pieces.rows} along axis {pieces.axis}; not checked, since elements are read once"
     lines.append(("chunks", cut))
     lines.append(("time", f"{terminal.duration(done.seconds)}, {terminal.size(nbytes / max(done.seconds, 1e-9))}/s"))

@@ -23,6 +23,10 @@ STEPS_AN_ELEMENT = 64
 """More blocks of our kernels than an element costs the thread that reduces it."""
 
 
+_LARGE = (32 << 20) - (64 << 10)
+"""The largest size, in bytes, whose release the C library of Linux takes as a sign that such blocks come again."""
+
+
 class EmulatorBackend:
     """Runs artifacts on this machine's processor, as the default target with its SM count would.
 
@@ -111,6 +115,7 @@ class _Made(threading.local):
     """The emulator of one thread: what is mapped, and the workspace, belong to the call that runs."""
 
     def __init__(self) -> None:
+        np.empty(_LARGE, np.uint8)  # once it is freed, the C library keeps freed blocks of less: fresh pages are slow
         self.backend = EmulatorBackend()
 
 

@@ -11,7 +11,7 @@ from ..numerics.floats import flush, widen
 from ..numerics.rounding import FORMATS
 from ..ptx.types import Array, Not, Operand, Pair, is_float
 from .floating import element
-from .op import Builder, Form, Op
+from .op import Builder, Form, Op, choose
 
 Test = Callable[[Array, Array], Array]
 _TYPES = "b16 u16 s16 b32 u32 s32 b64 u64 s64 f32 f64 f16 bf16"
@@ -135,7 +135,7 @@ def _selp(form: Form) -> Op:
     type_ = form.type("b16 u16 s16 b32 u32 s32 b64 u64 s64 f32 f64 f16 bf16")
     if isinstance(form.operand(-1), Not):
         raise form.fail("expected a plain predicate")
-    return form.pure(lambda a, b, p: np.where(p, a, b), type_, type_, type_, "pred")
+    return form.pure(lambda a, b, p: choose(p, a, b), type_, type_, type_, "pred")
 
 
 def _slct(form: Form) -> Op:
@@ -144,7 +144,7 @@ def _slct(form: Form) -> Op:
     flushed = form.flag("ftz")
 
     def run(a: Array, b: Array, c: Array) -> Array:
-        return np.where((flush(c) if flushed else c) >= 0, a, b)
+        return choose((flush(c) if flushed else c) >= 0, a, b)
 
     return form.pure(run, type_, type_, type_, chooser)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..machine.address_resolution import Access, locate
+from ..machine.rows import MANY, rows_at
 from ..machine.threads import Threads
 from ..ptx.types import DTYPE, STORAGE, WIDTH, Array, Imm, Mem, Operand, Sym, Vec, nbytes
 from .op import Builder, Form, Op, broadcast, spread
@@ -110,6 +111,11 @@ class _Load:
                 found = machine.launch.memory.element(addresses.item() + self.access.offset, self.dtype)
                 if found is not None:
                     return found
+            if addresses.size >= MANY and self.access.space == "global" and machine.launch.tool is None:
+                rows = rows_at(self.access, machine, addresses, self.dtype, self.vector)
+                if rows is not None:  # copied, since stores may follow
+                    parts = rows.copy().reshape(self.vector, -1)
+                    return parts[0] if self.vector == 1 else list(parts)
             raw = self._gather(machine, lanes, None, addresses)
         else:
             chosen = np.flatnonzero(broadcast(mask, lanes.n))

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..instructions.move import same
+from ..instructions.op import choose
 from ..ptx.text import float_of
 from ..ptx.types import DTYPE, STORAGE, WIDTH, Array, Imm, Not, Operand, Reg, Special, Sym, is_float
 from .program import Block, Item, Program
@@ -58,7 +59,7 @@ class BlockCompiler:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.lines: list[tuple[str, list[str]]] = []
-        self.namespace: dict[str, Any] = {"where": np.where}
+        self.namespace: dict[str, Any] = {"where": choose}
         self.known: dict[int, dict[str, str]] = {}
         self.count = 0
 

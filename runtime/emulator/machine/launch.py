@@ -32,9 +32,12 @@ from .printing import Printed
 from .program import Program
 from .schedule import Lockstep, Schedule, Seeded
 from .store_buffer import StoreBuffer
+from .waiting import may_wait
 
 LOCAL_BYTES = 1 << 28
 """The most bytes of local memory that the threads of a batch have together."""
+TOGETHER = 1 << 16
+"""The most threads of a batch whose CTAs do not wait for others: its registers then stay in a processor's cache."""
 _PTX_LINE = re.compile(r"PTX line (\d{1,9}): ")
 _WORKSPACE = 64  # bytes
 _WATCHED = 64
@@ -146,10 +149,13 @@ class Launch:
         return address
 
     def _resident(self) -> int:
-        """The CTAs of a batch: as many as fit the SMs, and the limit of local memory."""
+        """The CTAs of a batch: as many as fit the SMs, and the limit of local memory; fewer where that is the same."""
         threads = align_up(self.threads, 32)
         per_sm = DEFAULT.occupancy(self.threads, self.shared_size).ctas
         most = min(per_sm * DEFAULT.sms, LOCAL_BYTES // max(1, self.local_stride * threads))
+        few = TOGETHER // threads
+        if self.tool is None and few < min(most, self.stats.ctas) and not may_wait(self.program):
+            most = few
         return max(most // self.cluster_size, 1) * self.cluster_size
 
     def param_view(self, dtype: np.dtype[Any]) -> Array:

@@ -45,8 +45,8 @@ class Loop:
 
 def loop_of(program: Program, block: Block) -> Loop | None:
     """The loop through ``block``, compiled once the block has run often; None if there is none."""
-    block.visits += 1
-    if block.visits == _HOT and program.cut != "instructions":  # between them a tool reads registers, not variables
+    visits = block.visits = block.visits + 1  # threads may share the program
+    if visits == _HOT and program.cut != "instructions":  # between them a tool reads registers, not variables
         ring = _ring(program, block)
         block.loop = Loop(ring, _written(program, ring)) if ring else None
     found: Loop | None = block.loop

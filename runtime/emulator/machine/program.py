@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -16,6 +17,7 @@ from ..ptx.module import Function, Module
 from ..ptx.types import WIDTH, Imm, Instruction, Not, Operand, Reg, Sink, Special, Sym
 
 EXIT = -1
+_NAMING = threading.Lock()
 Cut = Literal["jumps", "accesses", "instructions"]
 """What begins a block beside the targets of jumps, and warp-wide instructions."""
 
@@ -98,7 +100,8 @@ class Program:
 
     def special(self, name: str) -> int:
         """The register number under which a special register is kept."""
-        return self.specials.setdefault(name, self.flat.registers + len(self.specials))
+        with _NAMING:
+            return self.specials.setdefault(name, self.flat.registers + len(self.specials))
 
     def _note_types(self, items: list[Item]) -> None:
         for item in items:

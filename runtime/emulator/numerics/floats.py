@@ -72,11 +72,15 @@ def fma_f32(a: Array, b: Array, c: Array) -> Array:
     result = total.astype(np.float32)
     tie = (total.view(np.uint64) & np.uint64(0x1FFFFFFF)) == np.uint64(0x10000000)
     small = np.abs(result) < _NORMAL32
-    if np.count_nonzero(tie) or np.count_nonzero(small):
-        doubtful = tie | (small & (total != 0))
-        p, d = (np.broadcast_to(v, total.shape)[doubtful] for v in (product, c.astype(np.float64)))
-        if p.size:
-            result[doubtful] = to_odd(*two_sum(p, d)).astype(np.float32)
+    if np.count_nonzero(small):
+        tie |= small & (total != 0)
+    at = np.flatnonzero(tie)
+    if at.size:
+        p, d = (
+            v.take(at) if v.shape == total.shape else np.broadcast_to(v, total.shape).reshape(-1)[at]
+            for v in (product, c.astype(np.float64))
+        )
+        result.reshape(-1)[at] = to_odd(*two_sum(p, d)).astype(np.float32)
     return canonical(result)
 
 

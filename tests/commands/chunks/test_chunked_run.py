@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from warpfold.cli import cli
 from warpfold.commands.chunks import pieces, run
+from warpfold.compiler.errors import FileError
 
 X = np.random.default_rng(0).standard_normal((50, 7, 3)).astype(np.float32)
 
@@ -48,11 +50,22 @@ def test_maps_of_files_in_both_orders(tmp_path: Path) -> None:
         np.save(path, np.asarray(X, order=order))  # type: ignore[call-overload]
         found = pieces.Pieces.of([np.load(path, mmap_mode="r")], 1000)
         assert found.axis == axis
-        got = list(found.after(1))
-        assert got[-1][0] == X.shape[axis]
-        read = np.concatenate([p for _, (p,) in got], axis=axis)
-        np.testing.assert_array_equal(read, np.take(X, range(1, X.shape[axis]), axis))
-        assert all(type(p) is np.ndarray for _, (p,) in got)
+        for threads in (0, 2):
+            got = list(found.after(1, lambda at, read: (at, *(x.copy() for x in read)), threads))
+            ends = [behind for behind, _ in got]
+            assert ends[-1] == X.shape[axis]
+            assert [at for _, (at, _) in got] == [1, *ends[:-1]]
+            read = np.concatenate([p for _, (_, p) in got], axis=axis)
+            np.testing.assert_array_equal(read, np.take(X, range(1, X.shape[axis]), axis))
+
+
+def test_a_file_that_is_cut_short_in_the_meantime(tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    np.save(path, X)
+    found = pieces.Pieces.of([np.load(path, mmap_mode="r")], 1000)
+    os.truncate(path, 2000)
+    with pytest.raises(FileError, match=r"WF507: .* is cut short or damaged: it ends at byte 2000 now"):
+        list(found.after(0, lambda *_: None, 2))
 
 
 def test_a_stopped_run_goes_on_with_the_same_bits(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,19 +73,19 @@ def test_a_stopped_run_goes_on_with_the_same_bits(file: str, tmp_path: Path, mon
     request = ("var", "--input", file, "--axis", "0", "--chunk", "1KiB", "--output", str(out))
     assert called(*request).exit_code == 0
     straight = np.load(out)
-    update, calls = run.update, []
+    merge, calls = run.merge, []
 
     def stops(*args: Any) -> Any:
         calls.append(args)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return update(*args)
+        return merge(*args)
 
-    monkeypatch.setattr(run, "update", stops)
+    monkeypatch.setattr(run, "merge", stops)
     stopped = called(*request, "--resume", str(kept))
     assert stopped.exit_code != 0
     assert f"stopped at 72%; --resume {kept} goes on from there" in stopped.output
-    monkeypatch.setattr(run, "update", update)
+    monkeypatch.setattr(run, "merge", merge)
     resumed = called(*request, "--resume", str(kept), "--json")
     assert json.loads(resumed.stdout)["chunks"] == 2
     np.testing.assert_array_equal(np.load(out), straight)
