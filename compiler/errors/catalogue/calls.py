@@ -107,6 +107,14 @@ ENTRIES: Entries = {
             "{count}",
             "leave scatter= out, or name another axis of the result",
         ),
+        "WF169": (
+            "rank {rank} refuses its arguments, and its own error says why",
+            "correct the call on that rank; the others waited for it",
+        ),
+        "WF173": (
+            "{name} does not run on shards that lie so: {problem}",
+            "cut other axes with shards=, or run it on the whole arrays of each rank",
+        ),
         "WF174": (
             "this reduction cannot be cut so: {problem}",
             "cut the array along the first reduced axis: shards=AXIS",

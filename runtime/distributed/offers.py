@@ -1,0 +1,77 @@
+"""What ranks say of their calls of a program before any state travels, so that a mistake is an error on every rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from ...compiler.errors import error
+from ...compiler.program.frames import caller
+from .group import MOST_DIMS, Ranks
+
+MOST_ARRAYS = 24
+"""The greatest number of arrays of a program."""
+NO_AXIS = -1
+_WIDTH = MOST_DIMS + 2
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A call of a program on one rank.
+
+    Attributes:
+        digest: of the program, its parameters and the types of its arrays; empty for a call that the rank refuses.
+        shapes: the shape of each array.
+        axes: the axis along which each is cut, or None.
+    """
+
+    digest: str = ""
+    shapes: tuple[tuple[int, ...], ...] = ()
+    axes: tuple[int | None, ...] = ()
+
+    def words(self) -> list[int]:
+        """As integers of 64 bits, always as many."""
+        found = [int(self.digest[i : i + 15] or "0", 16) for i in (0, 15)] + [len(self.shapes)]
+        for shape, axis in zip(self.shapes, self.axes, strict=True):
+            found += [NO_AXIS if axis is None else axis, len(shape), *shape, *[0] * (MOST_DIMS - len(shape))]
+        return found + [0] * (3 + MOST_ARRAYS * _WIDTH - len(found))
+
+
+def agreed(ranks: Ranks, own: Offer, device: torch.device) -> list[tuple[int, ...]]:
+    """For each array its extents on all ranks along the axis that is cut, nothing for a whole one; waits for the device.
+
+    Raises:
+        ArgumentError: on every rank, WF169 where a rank refuses its call, which its own error says, and WF171 where the
+            call of a rank is not that of rank 0 but for the extents of shards.
+    """
+    rows = ranks.gathered(torch.tensor(own.words(), dtype=torch.int64, device=device)).tolist()
+    for rank, row in enumerate(rows):
+        if not any(row[:2]):
+            raise error("WF169", rank=rank, where=caller())
+    for rank, row in enumerate(rows[1:], 1):
+        if problem := _difference(rows[0], row):
+            raise error("WF171", rank=rank, problem=problem, where=caller())
+    return [
+        () if axis is None else tuple(row[3 + i * _WIDTH + 2 + axis] for row in rows) for i, axis in enumerate(own.axes)
+    ]
+
+
+def _difference(first: Sequence[int], other: Sequence[int]) -> str:
+    """How the words of two ranks differ; nothing where only the extents of cut axes do."""
+    if first[2] != other[2]:
+        return f"is one of {other[2]} arrays: expected {first[2]}"
+    for i in range(first[2]):
+        a, b = (row[3 + i * _WIDTH : 3 + (i + 1) * _WIDTH] for row in (first, other))
+        if a[0] != b[0]:
+            cut = [f"cut along axis {x[0]}" if x[0] != NO_AXIS else "whole" for x in (b, a)]
+            return f"has array {i} {cut[0]}: expected it {cut[1]}"
+        shapes = [tuple(x[2 : 2 + x[1]]) for x in (b, a)]
+        rest = [[n for axis, n in enumerate(s) if axis != a[0]] for s in shapes]
+        if a[1] != b[1] or rest[0] != rest[1]:
+            but = f" but for axis {a[0]}" if a[0] != NO_AXIS else ""
+            return f"has array {i} of shape {shapes[0]}: expected {shapes[1]}{but}"
+    if first[:2] != other[:2]:
+        return "is of another program, of other parameters or of other element types"
+    return ""

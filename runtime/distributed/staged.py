@@ -1,0 +1,130 @@
+"""A call of a program on shards: its stages, with one gather of states between each and the next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...compiler.errors import error
+from ...compiler.program.array_program import ArrayProgram
+from ...compiler.program.arrays.trace import ArrayArg
+from ...compiler.program.shards.places import Number
+from ...compiler.program.shards.stages import Kept, stages_of
+from ..programs.arguments import Arguments
+from ..programs.function import ArrayFunction
+from ..programs.traces import Traces
+from .group import Ranks
+from .packing import Packing
+
+LEAST = 2
+"""What a cut axis of fewer elements counts as when a program is traced: an axis of one element is no dim."""
+Extents = Sequence[tuple[int, ...]]
+"""For each array the extents of its shards on all ranks; nothing for an array that every rank has."""
+
+
+class Staged:
+    """A kind of call of a program on the ranks of a group: everything but its arrays.
+
+    Attributes:
+        ranks: the ranks.
+        options: the options of the calls.
+        stages: the stages.
+        some: the ranks whose shards have elements, or all where none has.
+        results: for each result the axis along which it is cut, and the extents of all ranks; None and nothing for one
+            that every rank has.
+    """
+
+    def __init__(
+        self, traces: Traces, arguments: Arguments, arrays: Sequence[ArrayArg], axes: tuple[int | None, ...],
+        extents: Extents, ranks: Ranks, options: Mapping[str, Any],
+    ) -> None:  # fmt: skip
+        self.ranks, self.options = ranks, options
+        whole = [whole_of(a, axis, own) for a, axis, own in zip(arrays, axes, extents, strict=True)]
+        program = traces.get(arguments, whole, apart=True)
+        self.stages = stages_of(program, axes)
+        cut = self._extents(program, extents)
+        self._numbers = [self._number(n, program, whole, cut) for n in self.stages.numbers]
+        counts = [prod(own) for own in zip(*cut.values(), strict=True)]
+        self.some = [r for r, n in enumerate(counts) if n] or [*range(ranks.count)]
+        sizes = program.sizes_of([a.shape for a in whole])
+        self.results: list[tuple[int | None, tuple[int, ...]]] = [
+            (own.axis, tuple(n * prod(sizes[d] for d in own.dims[1:]) for n in cut[own.dims[0]])) if own else (None, ())
+            for own in self.stages.results
+        ]
+        self._packings = [_packing(own, sizes) for own in self.stages.states]
+        self._run = [_FixedFunction.of(stage) for stage in self.stages.stages]
+
+    def __call__(self, arrays: Sequence[Any], out: Any = None) -> Any:
+        """The results of this rank, nested as the function of the program nests them."""
+        taken = [*arrays, *self._numbers]
+        for stage, packing in zip(self._run, self._packings, strict=False):
+            row = packing.row(arrays[0])
+            if self.ranks.own in self.some:  # else no rank reads what is there
+                stage(*taken, out=tuple(packing.unpacked(row)), **self.options)
+            states = packing.unpacked(self.ranks.gathered(row))
+            taken += states if len(self.some) == self.ranks.count else [s[self.some] for s in states]
+        return self._run[-1](*taken, out=out, **self.options)
+
+    def _extents(self, program: ArrayProgram, extents: Extents) -> dict[int, tuple[int, ...]]:
+        """For each cut dim the extents of the shards.
+
+        Raises:
+            ArgumentError: WF173 for arrays that lie along one dim and are cut at different places.
+        """
+        first: dict[int, int] = {}
+        for array, d in enumerate(self.stages.dims):
+            if d is not None and extents[array] != extents[other := first.setdefault(d, array)]:
+                problem = f"array {array} has shards of {extents[array]} where array {other} has {extents[other]}"
+                raise error("WF173", name=program.name, problem=problem, where=program.where)
+        return {d: extents[array] for d, array in first.items()}
+
+    def _number(
+        self, number: Number, program: ArrayProgram, whole: Sequence[ArrayArg], cut: Mapping[int, tuple[int, ...]]
+    ) -> Any:
+        """The value of a number on this rank."""
+        sizes = program.sizes_of([a.shape for a in whole])
+        before = self.ranks.own if number.kind == "start" else self.ranks.count
+        found = prod(sum(cut[d][:before]) if d in cut else sizes[d] for d in program.dims_of(number.space))
+        return np.array(found, number.dtype.numpy_name)
+
+
+def whole_of(array: ArrayArg, axis: int | None, extents: tuple[int, ...]) -> ArrayArg:
+    """A shard as the whole array that it is a part of."""
+    if axis is None:
+        return array
+    shape = (*array.shape[:axis], max(sum(extents), LEAST), *array.shape[axis + 1 :])
+    return array._replace(shape=shape)
+
+
+def _packing(states: Sequence[Kept], sizes: Sequence[int]) -> Packing:
+    """Where the states of a stage lie."""
+    return Packing.each((tuple(sizes[d] for d in s.dims), s.dtype) for s in states)
+
+
+class _Fixed:
+    """In place of the traces of a function the one program that there is."""
+
+    def __init__(self, program: ArrayProgram) -> None:
+        self.program = program
+
+    def get(self, *_: Any, **__: Any) -> ArrayProgram:
+        return self.program
+
+
+class _FixedFunction(ArrayFunction[..., Any]):
+    """A program of arrays that is already traced, with calls as any other."""
+
+    @classmethod
+    def of(cls, program: ArrayProgram) -> _FixedFunction:
+        """The function of this program."""
+
+        def function(*_: Any) -> Any:
+            """It is traced already."""
+
+        function.__name__ = program.name
+        found = cls(function)
+        found._calls.traces = _Fixed(program)  # type: ignore[assignment]
+        return found
