@@ -65,7 +65,7 @@ class Recorded:
         self.needed = [getattr(x, "requires_grad", False) for x in call.arrays]
         whole = [whole_of(a, axis, n) for a, axis, n in zip(call.kinds, call.axes, extents, strict=True)]
         wanted = tuple(compress(_places(call.arguments, len(whole)), self.needed))
-        self.saved = saved_of(call.function, call.arguments, whole, wanted, keeps=True)
+        self.saved = saved_of(call.function, call.arguments, whole, wanted, keeps=True, keep="folds")
 
     def forward(self, ctx: Any, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """The results that are new tensors."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -107,8 +107,8 @@ def _packing(states: Sequence[Kept], sizes: Sequence[int]) -> Packing:
 class _Fixed:
     """In place of the traces of a function the one program that there is."""
 
-    def __init__(self, program: ArrayProgram) -> None:
-        self.program = program
+    def __init__(self, program: ArrayProgram, function: Callable[..., Any]) -> None:
+        self.program, self.function = program, function
 
     def get(self, *_: Any, **__: Any) -> ArrayProgram:
         return self.program
@@ -126,5 +126,5 @@ class _FixedFunction(ArrayFunction[..., Any]):
 
         function.__name__ = program.name
         found = cls(function)
-        found._calls.traces = _Fixed(program)  # type: ignore[assignment]
+        found._calls.traces = found._traces = _Fixed(program, function)  # type: ignore[assignment]
         return found

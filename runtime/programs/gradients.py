@@ -48,7 +48,8 @@ def vjp(
         results: how many arrays it returns.
         wrt: the parameter whose gradient is wanted, or several; None for those of all arrays of floats.
         keep: what ``forward`` keeps: ``"fastest"`` also results and values between, where reading them costs fewer
-            bytes or saves a fold; ``"least"`` arguments alone.
+            bytes or saves a fold; ``"folds"`` also what saves folds of rows that do not wait on chip; ``"least"``
+            arguments alone.
 
     Raises:
         ArgumentError: WF199 for an object that is no function, WF138 for a number of results that is none and for
@@ -61,7 +62,7 @@ def vjp(
     if type(results) is not int or results < 1:
         raise error("WF138", option="results", value=results, expected="a number from 1", default="1", where=caller())
     if keep not in get_args(Keeping):
-        raise error("WF138", option="keep", value=keep, expected="fastest or least", default="fastest", where=caller())
+        raise error("WF138", option="keep", value=keep, expected="fastest, folds or least", default="fastest", where=caller())
     return _program(function, results, _names(wrt), keep)
 
 

@@ -16,7 +16,7 @@ from .function import DEFAULTS, ArrayFunction, program
 from .planned import as_arrays, spec_of
 from .traces import of_arrays
 
-Keeping = Literal["fastest", "least"]
+Keeping = Literal["fastest", "folds", "least"]
 """Which values a forward keeps."""
 OF_FORWARD = ("out", "plan")
 """Arguments of every call that a backward does not take over."""
@@ -73,11 +73,13 @@ class Pair:
         function: a function of symbolic arrays.
         results: how many arrays it returns.
         wrt: the parameters whose gradients are wanted; None for those of all arrays of floats.
-        keep: ``fastest`` for what costs the fewest bytes, ``least`` for arguments alone.
+        keep: ``fastest`` for what costs the fewest bytes, ``folds`` for that where each fold reads its elements again,
+            ``least`` for arguments alone.
     """
 
     def __init__(self, function: Callable[..., Any], results: int, wrt: tuple[str, ...] | None, keep: Keeping) -> None:
         self.function, self.results, self.wrt, self.keep = function, results, wrt, keep
+        self.waits = keep != "folds"
         self._found: dict[Hashable, tuple[int | None, ...]] = {}
 
     def forward(self, xs: Sequence[Any], how: Mapping[str, Any]) -> tuple[Any, Kept]:
@@ -98,13 +100,13 @@ class Pair:
     def program(self) -> ArrayFunction[..., Any]:
         """The forward: it returns what the function does, and in a tuple what is kept beside that."""
         least = self.keep == "least"
-        return program(self.function if least else keeping(self.function, self.results, self.wrt))
+        return program(self.function if least else keeping(self.function, self.results, self.wrt, waits=self.waits))
 
     @lru_cache(maxsize=16)  # noqa: B019 - pairs are kept by their functions
     def reader(self, count: int) -> ArrayFunction[..., Any]:
         """The backward that reads so many kept arrays behind the arguments."""
         own = (self.function, self.results, self.wrt)
-        return program(backward(*own) if self.keep == "least" else reading(*own, count))
+        return program(backward(*own) if self.keep == "least" else reading(*own, count, waits=self.waits))
 
     def _kept(self, xs: Sequence[Any], how: Mapping[str, Any]) -> tuple[int | None, ...]:
         """For each value that is kept the number of the result that it is, or None."""
@@ -122,11 +124,12 @@ class Pair:
         found: list[Keep] = []
 
         def look(*xs: Any, **how: Any) -> Any:
-            found[:] = kept_of(self.function, self.results, self.wrt, Given.of(self.function, xs, how))
+            own = Given.of(self.function, xs, how)
+            found[:] = kept_of(self.function, self.results, self.wrt, own, waits=self.waits)
             return next(filter(is_array, (*xs, *how.values())))
 
         specs = [ArrayArg(s.dtype, s.shape) for s in map(spec_of, arrays)]
-        if self.keep == "fastest":
+        if self.keep != "least":
             trace_arrays(of_arrays(look, arguments, len(specs)), specs, {})
         return found
 

@@ -22,7 +22,7 @@ from ..view import ArraySpec, contiguous
 from .arguments import Arguments, arguments_of
 from .function import ArrayFunction
 from .gradients import vjp
-from .pairs import Gradient
+from .pairs import Gradient, Keeping
 from .traces import Traces
 
 Place = int | str
@@ -48,10 +48,12 @@ class Saved(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def gradient_program(function: Callable[..., Any], count: int, results: int, places: tuple[Place, ...]) -> Gradient:
+def gradient_program(
+    function: Callable[..., Any], count: int, results: int, places: tuple[Place, ...], keep: Keeping = "fastest"
+) -> Gradient:
     """The gradient of a function of so many arguments by position, for those at some places."""
     names = positional_names(function, count)
-    return vjp(function, results=results, wrt=[p if isinstance(p, str) else names[p] for p in places])
+    return vjp(function, results=results, wrt=[p if isinstance(p, str) else names[p] for p in places], keep=keep)
 
 
 def array_arg(x: Any) -> ArrayArg:
@@ -66,6 +68,7 @@ def saved_of(
     arrays: Sequence[ArrayArg],
     wanted: tuple[Place, ...],
     keeps: bool,
+    keep: Keeping = "fastest",
 ) -> Saved:
     """What is saved of a call.
 
@@ -75,11 +78,12 @@ def saved_of(
         arrays: its arrays, see ``arguments_of``.
         wanted: the places of the arguments whose gradients are wanted.
         keeps: whether the forward may return values beside its results.
+        keep: as in ``vjp``.
 
     Raises:
         TraceError: as ``vjp``, for a function without a gradient.
     """
-    return _saved(function, arguments, tuple(arrays), wanted, keeps, captured(function))
+    return _saved(function, arguments, tuple(arrays), wanted, keeps, keep, captured(function))
 
 
 @lru_cache(maxsize=1024)
@@ -89,13 +93,14 @@ def _saved(
     arrays: tuple[ArrayArg, ...],
     wanted: tuple[Place, ...],
     keeps: bool,
+    keep: Keeping,
     _outside: Hashable,
 ) -> Saved:
     forward = Traces(function).get(arguments, arrays, apart=True)
     sizes = forward.sizes_of([a.shape for a in arrays])
     outputs = forward.outputs[: len(forward.outputs) - len(forward.checks)]
     results = [ArrayArg(o.stored, o.shape(sizes)) for o in outputs]
-    plain = gradient_program(function, len(arguments.positional), len(results), wanted)
+    plain = gradient_program(function, len(arguments.positional), len(results), wanted, keep)
     specs = [ArraySpec(a.shape, contiguous(a.shape), 0, a.dtype) for a in arrays]
     kept = arguments.call(lambda *xs, **how: plain.pair.kept(xs, how), specs)
     if not keeps and any(k.result is None for k in kept):

@@ -82,8 +82,9 @@ class Keep(NamedTuple):
 
 
 def chosen(
-    roots: Sequence[Expr], late: Collection[str], results: Mapping[int, SymArray], dims: Dims, order: Sequence[int]
-) -> list[Keep]:
+    roots: Sequence[Expr], late: Collection[str], results: Mapping[int, SymArray], dims: Dims, order: Sequence[int],
+    *, waits: bool = True,
+) -> list[Keep]:  # fmt: skip
     """The values to keep beside inputs, in the order of the graph.
 
     Args:
@@ -92,6 +93,7 @@ def chosen(
         results: the results of the function that are floats or bits, by their numbers.
         dims: the dims of the tracing.
         order: the dims in the order in which the axes of what is kept follow each other.
+        waits: whether rows along the innermost axis wait on chip for the folds of the gradient.
     """
     known = [e for e in walk(tuple(roots)) if e.digest not in late]
     used = {a.digest for e in walk(tuple(roots)) if e.digest in late for a in e.args} | {r.digest for r in roots}
@@ -99,7 +101,7 @@ def chosen(
     folded = dependent(roots, [e.digest for e in known if e.op == "fold"])
     rank = max((e.space.bit_count() for e in known), default=0)
     as_bits = not folded
-    inner = _innermost(known, dims)
+    inner = _innermost(known, dims) if waits else 0
     made_again = {e.digest: cost for e in known if (cost := _instructions(e, inner))}
     weights: dict[object, int] = dict(made_again.items())
     for e in known:

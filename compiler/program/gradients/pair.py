@@ -17,8 +17,13 @@ from .keeping import Keep, chosen, dependent
 from .vjp import Given, Unchecked, as_gradient, backward, differentiated, gradients_of, named
 
 
-def kept_of(function: Callable[..., Any], results: int, wrt: Sequence[str] | None, own: Given) -> list[Keep]:
-    """What is kept of a call of ``function`` beside its arguments; dims have the names that they have now."""
+def kept_of(
+    function: Callable[..., Any], results: int, wrt: Sequence[str] | None, own: Given, *, waits: bool = True
+) -> list[Keep]:
+    """What is kept of a call of ``function`` beside its arguments; dims have the names that they have now.
+
+    ``waits`` says whether rows along the innermost axis wait on chip for the folds of the gradient.
+    """
     found, values = differentiated(
         own, own.wanted(wrt), results, lambda leaves: [*map(_unknown, range(results), leaves)]
     )
@@ -33,23 +38,27 @@ def kept_of(function: Callable[..., Any], results: int, wrt: Sequence[str] | Non
     arrays = [x for x in (*own.arguments.values(), *values) if isinstance(x, SymArray)]
     # Gradients of results come before the arguments, and give dims other numbers: the order is that of these arrays.
     order = tuple(dict.fromkeys(d for x in arrays for d in dims.parts_of(x.axes)))
-    return chosen(roots, dependent(roots, unknown), known, dims, order)
+    return chosen(roots, dependent(roots, unknown), known, dims, order, waits=waits)
 
 
-def keeping(function: Callable[..., Any], results: int, wrt: Sequence[str] | None) -> Callable[..., Any]:
+def keeping(
+    function: Callable[..., Any], results: int, wrt: Sequence[str] | None, *, waits: bool = True
+) -> Callable[..., Any]:
     """The function that returns what ``function`` does, and then, in a tuple, what is kept beside its results."""
 
     def forward(*xs: Any, **how: Any) -> Any:
         own = Given.of(function, xs, how)
         value = own.call({})
-        found = kept_of(function, results, wrt, own)
+        found = kept_of(function, results, wrt, own, waits=waits)
         dims = next(x for x in own.arguments.values() if isinstance(x, SymArray)).dims
         return value, tuple(k.array(dims) for k in found if k.result is None)
 
     return _named(forward, function, "forward", [*parameters(function)])
 
 
-def reading(function: Callable[..., Any], results: int, wrt: Sequence[str] | None, count: int) -> Callable[..., Any]:
+def reading(
+    function: Callable[..., Any], results: int, wrt: Sequence[str] | None, count: int, *, waits: bool = True
+) -> Callable[..., Any]:
     """The function from the gradients of results, arguments, and ``count`` kept arrays to gradients of arguments."""
     gradient = backward(function, results, wrt)
 
@@ -59,7 +68,7 @@ def reading(function: Callable[..., Any], results: int, wrt: Sequence[str] | Non
         each = found if isinstance(found, tuple) else (found,)
         given = Given.of(function, own[results:], how)
         dims = each[0].dims
-        keeps = kept_of(function, results, wrt, given)
+        keeps = kept_of(function, results, wrt, given, waits=waits)
         read = [k.read(x, dims) for k, x in zip(keeps, xs[len(own) :], strict=True)]
         # Arrays that are given by name come behind those that were kept, so that reading these may rename dims.
         swaps = {named(k.node, dims).digest: named(e, dims) for k, e in zip(keeps, read, strict=True)}

@@ -134,5 +134,5 @@ def test_gradients_of_some_results() -> None:
 
 
 def test_another_word_for_keep() -> None:
-    with pytest.raises(WarpfoldError, match=r"WF138: [^\n]*keep[^\n]*expected fastest or least"):
+    with pytest.raises(WarpfoldError, match=r"WF138: [^\n]*keep[^\n]*expected fastest, folds or least"):
         wf.vjp(wf.exp, keep="most")  # type: ignore[arg-type]
