@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from .library import batch_norm, cross_entropy, layer_norm, log_softmax, rms_norm, softmax
 from .programs import run
 from .reductions import reduce
 
-__all__ = ["reduce", "run"]
+__all__ = ["batch_norm", "cross_entropy", "layer_norm", "log_softmax", "reduce", "rms_norm", "run", "softmax"]

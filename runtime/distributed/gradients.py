@@ -1,7 +1,7 @@
 """Calls on shards with tensors that require gradients: their backward is a program on shards, too.
 
-The forward may keep values for it, as in a call on one GPU (``../programs/saved.py``). Gradients lie as their arrays do:
-that of a shard is a shard, and of an array that every rank has, every rank has the whole gradient.
+The forward may keep values for it, as in a call on one GPU (``../programs/saved.py``). Gradients lie as their arrays
+do: that of a shard is a shard, and of an array that every rank has, every rank has the whole gradient.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.autograd.function import once_differentiable
 
-from ..programs.arguments import Arguments, arguments_of
+from ..programs.arguments import arguments_of
 from ..programs.pairs import leaves_of
-from ..programs.saved import Place, array_arg, saved_of
+from ..programs.saved import array_arg, saved_of
 from .group import Ranks
 from .staged import Extents, whole_of
 
@@ -64,7 +64,7 @@ class Recorded:
         self.given = () if out is None else out if isinstance(out, tuple) else (out,)
         self.needed = [getattr(x, "requires_grad", False) for x in call.arrays]
         whole = [whole_of(a, axis, n) for a, axis, n in zip(call.kinds, call.axes, extents, strict=True)]
-        wanted = tuple(compress(_places(call.arguments, len(whole)), self.needed))
+        wanted = tuple(compress(call.places, self.needed))
         self.saved = saved_of(call.function, call.arguments, whole, wanted, keeps=True, keep="folds")
 
     def forward(self, ctx: Any, arrays: Sequence[Any]) -> tuple[Any, ...]:
@@ -118,7 +118,7 @@ class Recorded:
         return [next(each) if needed else None for needed in self.needed]
 
 
-class _Record(torch.autograd.Function):
+class _Record(torch.autograd.Function):  # type: ignore[misc]
     """What PyTorch records of a call."""
 
     @staticmethod
@@ -129,13 +129,6 @@ class _Record(torch.autograd.Function):
     @once_differentiable  # type: ignore[untyped-decorator]
     def backward(ctx: Any, *gradients: Any) -> Any:
         return None, *ctx.own.backward(ctx, gradients)
-
-
-def _places(arguments: Arguments, arrays: int) -> list[Place]:
-    """For each array its position, or the keyword by which it was given."""
-    slots = [*enumerate(arguments.positional), *arguments.named]
-    own: dict[int, Place] = {slot: place for place, slot in slots if isinstance(slot, int)}
-    return [own[i] for i in range(arrays)]
 
 
 def nested(structure: Any, value: Callable[[Any], Any]) -> Any:

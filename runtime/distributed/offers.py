@@ -40,7 +40,9 @@ class Offer:
 
 
 def agreed(ranks: Ranks, own: Offer, device: torch.device) -> list[tuple[int, ...]]:
-    """For each array its extents on all ranks along the axis that is cut, nothing for a whole one; waits for the device.
+    """For each array its extents on all ranks along the axis that is cut, nothing for a whole one.
+
+    It waits for the device.
 
     Raises:
         ArgumentError: on every rank, WF169 where a rank refuses its call, which its own error says, and WF171 where the

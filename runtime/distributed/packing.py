@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 from math import prod
 
 import torch
 
 from ...compiler.dtypes import DType
 from ...compiler.program.states import Cut
+from ..view import contiguous
 
 ALIGN = 16
 """Each value begins at a multiple of so many bytes, so that kernels read it by wide accesses."""
@@ -38,19 +41,29 @@ class Packing:
         shapes, types = zip(*values, strict=True)
         return cls(shapes, tuple(getattr(torch, t.numpy_name) for t in types))
 
-    def _sizes(self) -> list[int]:
+    @cached_property
+    def _sizes(self) -> tuple[int, ...]:
         pairs = zip(self.shapes, self.types, strict=True)
-        return [-(-prod(shape) * t.itemsize // ALIGN) * ALIGN for shape, t in pairs]
+        return tuple(-(-prod(shape) * t.itemsize // ALIGN) * ALIGN for shape, t in pairs)
+
+    @cached_property
+    def _places(self) -> list[tuple[torch.dtype, tuple[int, ...], tuple[int, ...], int, int]]:
+        """For each value its type, its shape and strides, where it begins, and the distance of rows, in elements."""
+        begins = [0, *accumulate(self._sizes)]
+        values = zip(self.types, self.shapes, begins, strict=False)
+        return [(t, s, contiguous(s), b // t.itemsize, begins[-1] // t.itemsize) for t, s, b in values]
 
     def row(self, like: torch.Tensor, *count: int) -> torch.Tensor:
         """Memory for the bytes of one state, or of ``count``, on the device of ``like``."""
-        return like.new_empty((*count, sum(self._sizes())), dtype=torch.uint8)
+        return like.new_empty((*count, sum(self._sizes)), dtype=torch.uint8)
 
     def unpacked(self, rows: torch.Tensor) -> list[torch.Tensor]:
-        """The values in rows of bytes, along whatever leading axes there are; no copy is made."""
-        found, begin = [], 0
-        for shape, t, size in zip(self.shapes, self.types, self._sizes(), strict=True):
-            own = rows[..., begin : begin + prod(shape) * t.itemsize].view(t)
-            found.append(own.reshape((*rows.shape[:-1], *shape)))
-            begin += size
-        return found
+        """The values in one row of bytes, or in rows along a first axis; no copy is made."""
+        own = {t: rows.view(t) for t in dict.fromkeys(self.types)}
+        lead = rows.shape[:-1]
+        return [
+            own[t].as_strided(
+                (*lead, *shape), (distance, *strides) if lead else strides, own[t].storage_offset() + begin
+            )
+            for t, shape, strides, begin, distance in self._places
+        ]

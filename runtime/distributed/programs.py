@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from ..arrays.torch_compile import opaque
 from ..options import check_options
 from ..programs.arguments import Arguments, arguments_of
 from ..programs.function import DEFAULTS, ArrayFunction, check_function
-from ..programs.saved import array_arg
+from ..programs.saved import Place, array_arg
 from ..programs.traces import Traces, names_of
 from .group import MOST_DIMS, Ranks
 from .offers import MOST_ARRAYS, Offer, agreed
@@ -64,19 +65,71 @@ def run(
         BackendError: WF611 where another rank does not answer.
     """
     check_function("wf.distributed.run", what)
+    return on_ranks(what, xs, how, lambda: shards, group, check=check, out=out)
+
+
+def on_ranks(
+    what: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, Any], lying: Callable[[], Shards], group: Any,
+    *, check: bool, out: Any,
+) -> Any:  # fmt: skip
+    """``run``, where ``lying`` says how shards lie: what it raises is an error that the other ranks learn of."""
     ranks = Ranks.of(group)
     try:
-        call = Call.of(what, xs, how, shards)
+        call = _call(what, xs, how, lying())
+        offer = call.offer() if check else None
     except Exception:
         if check:
-            agreed(ranks, Offer(), _device(ranks, xs))  # the others learn of it
+            with suppress(WarpfoldError):  # what it would say is what the others say of this rank
+                agreed(ranks, Offer(), _device(ranks, xs))
         raise
-    extents = agreed(ranks, call.offer(), call.arrays[0].device) if check else call.alike(ranks.count)
+    device = next(x for x in call.arrays if isinstance(x, torch.Tensor)).device
+    extents = call.alike(ranks.count) if offer is None else agreed(ranks, offer, device)
     if are_tracked(call.arrays):
         from .gradients import recorded  # not imported without tensors that require gradients
 
         return recorded(call, extents, ranks, out)
     return call.staged(extents, ranks)(call.arrays, out)
+
+
+def _call(what: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, Any], shards: Shards) -> Call:
+    """The call, known from an earlier one that was written alike where there was one."""
+    key = _key(what, xs, how, shards)
+    known = None if key is None else _KNOWN.get(key)
+    if known is not None:
+        return known.repeated(xs, how)
+    call = Call.of(what, xs, how, shards)
+    if key is not None:
+        _KNOWN[key] = call._replace(arrays=())
+        if len(_KNOWN) > KEPT:
+            _KNOWN.pop(next(iter(_KNOWN)))
+    return call
+
+
+_KNOWN: dict[Any, Call] = {}
+"""Calls without their arrays, which later ones that are written alike repeat."""
+KEPT = 1024
+"""The most of them; the oldest is dropped first."""
+
+
+def _key(what: Any, xs: Sequence[Any], how: Mapping[str, Any], shards: Any) -> Any:
+    """What a call is known by; None for one with arrays of other libraries, or with parameters without a hash."""
+    cut = tuple(shards.items()) if isinstance(shards, dict) else tuple(shards) if isinstance(shards, list) else shards
+    found = (what, cut, *map(_kind, xs), *((name, _kind(x)) for name, x in how.items()))
+    try:
+        hash(found)
+    except TypeError:
+        return None
+    return None if any(hasattr(x, "shape") and type(x) not in _TENSORS for x in (*xs, *how.values())) else found
+
+
+_TENSORS = (torch.Tensor, torch.nn.Parameter)
+
+
+def _kind(x: Any) -> Any:
+    """What a key says of an argument."""
+    if type(x) in _TENSORS:
+        return x.shape, x.dtype, x.device
+    return type(x), repr(x) if type(x) is float else x
 
 
 def _device(ranks: Ranks, xs: Sequence[Any]) -> torch.device:
@@ -119,6 +172,17 @@ class Call(NamedTuple):
         with torch.no_grad():
             kinds = tuple(map(array_arg, arrays))
         return cls(function, arguments, arrays, kinds, _axes(function, arguments, kinds, shards), options)
+
+    def repeated(self, xs: Sequence[Any], how: Mapping[str, Any]) -> Call:
+        """The same call of other arrays."""
+        return self._replace(arrays=[xs[p] if isinstance(p, int) else how[p] for p in self.places])
+
+    @property
+    def places(self) -> list[Place]:
+        """For each array its position, or the keyword by which it was given."""
+        own: dict[object, Place] = {slot: name for name, slot in self.arguments.named}
+        own |= {slot: i for i, slot in enumerate(self.arguments.positional)}
+        return [own[i] for i in range(len(self.kinds))]
 
     @property
     def traces(self) -> Traces:

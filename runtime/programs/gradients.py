@@ -62,7 +62,9 @@ def vjp(
     if type(results) is not int or results < 1:
         raise error("WF138", option="results", value=results, expected="a number from 1", default="1", where=caller())
     if keep not in get_args(Keeping):
-        raise error("WF138", option="keep", value=keep, expected="fastest, folds or least", default="fastest", where=caller())
+        raise error(
+            "WF138", option="keep", value=keep, expected="fastest, folds or least", default="fastest", where=caller()
+        )
     return _program(function, results, _names(wrt), keep)
 
 

@@ -52,8 +52,8 @@ class CutDims(NamedTuple):
         pairs = frozenset((i, _apart(program, i, a)) for i, a in enumerate(axes) if a is not None)
         cut = [d for d, members in enumerate(program.dims) if not pairs.isdisjoint(members)]
         for d in cut:
-            own = [m for m in program.dims[d] if 0 <= m[0] < len(axes)]
-            if other := next((m for m in own if m not in pairs), None):
+            whole = (m for m in program.dims[d] if 0 <= m[0] < len(axes) and m not in pairs)
+            if other := next(whole, None):
                 problem = f"array {other[0]} is whole along axis {other[1]}, where others have shards"
                 raise _refused(program, problem)
         return cls(program, pairs, sum(1 << d for d in cut))
@@ -76,8 +76,8 @@ class CutDims(NamedTuple):
         """Checks the nodes of the program, with joined folds.
 
         Raises:
-            ArgumentError: WF173 for a scan and for elements that are chosen along a cut dim, for values that vary along
-                two cut dims, and for folds whose order shards do not keep.
+            ArgumentError: WF173 for a scan along a cut dim, for values that vary along two cut dims, and for folds
+                whose order shards do not keep.
         """
         for e in walk(program.roots):
             over = e.value.over if isinstance(e.value, Fold | Scan) else 0
@@ -90,10 +90,6 @@ class CutDims(NamedTuple):
             if isinstance(e.value, Fold) and over & self.space and e.value.order and not self._leads(e.value.order):
                 name = e.value.monoid.name.lower()
                 raise _refused(program, f"{name} takes elements in an order in which shards do not follow each other")
-            if e.op == "gather":
-                view = program.views[e.args[0].value]  # type: ignore[index]
-                if view.gathered is not None and (view.array, view.gathered) in self.pairs:
-                    raise _refused(program, "it chooses elements by an index along the axis that is cut")
 
     def _leads(self, order: tuple[int, ...]) -> bool:
         return bool(self.space >> order[0] & 1)

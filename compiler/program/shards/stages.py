@@ -157,9 +157,7 @@ class _Stage:
         order = () if fold.value.monoid.commutative else (ranks,)
         value = Fold(fold.value.monoid, 1 << ranks, order)
         made = replace(fold, args=args, value=value)
-        old, new = (
-            [Expr("result", (f,), t, fold.space, i) for i, t in enumerate(_types(fold))] for f in (fold, made)
-        )
+        old, new = ([Expr("result", (f,), t, fold.space, i) for i, t in enumerate(_types(fold))] for f in (fold, made))
         return {o.digest: n for o, n in zip(old, new, strict=True)}
 
     def finished(self, draft: _Draft, numbers: Sequence[Number]) -> ArrayProgram:

@@ -1,4 +1,4 @@
-"""What the processes of ``test_ranks.py`` do: every case on every rank, results into one file a rank."""
+"""What the processes of the tests here do: every case on every rank, results into one file a rank."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import shards_on_ranks
 import torch
 import torch.distributed as dist
 
 import warpfold as wf
 import warpfold.distributed as wd
+from warpfold.runtime.distributed.group import Ranks
 
 HOW = {"device": "emulator"}
 CUTS = (0, 5, 5, 12)
@@ -69,12 +71,28 @@ def found(call: Callable[[], Any]) -> Any:
     return tuple(np.asarray(r) for r in got) if isinstance(got, tuple) else np.asarray(got)
 
 
+def counted(gathers: list[int]) -> None:
+    """Counts what ranks gather."""
+    plain = Ranks.gathered
+
+    def gathered(self: Ranks, x: torch.Tensor) -> torch.Tensor:
+        gathers.append(x.numel())
+        return plain(self, x)
+
+    Ranks.gathered = gathered  # type: ignore[method-assign]
+
+
 def main(rank: int, count: int, folder: str) -> None:
     torch.set_num_threads(1)
     dist.init_process_group(
         "gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=count, timeout=timedelta(seconds=60)
     )
     results = {name: found(call) for name, call in cases(array(), rank).items()}
+    gathers: list[int] = []
+    counted(gathers)
+    for name, call in shards_on_ranks.cases(rank, dist.new_group([0, 2])).items():
+        gathers.clear()
+        results[f"shards {name}"] = found(call), len(gathers)
     Path(folder, f"rank{rank}").write_bytes(pickle.dumps(results))
     dist.barrier()
     dist.destroy_process_group()

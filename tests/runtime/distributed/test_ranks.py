@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,23 +14,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 sys.path.insert(0, str(Path(__file__).parent))
 import on_ranks  # noqa: E402 - it needs PyTorch
 
-COUNT = 3
 X = on_ranks.array()
-
-
-@pytest.fixture(scope="module")
-def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """The results of every case on every rank."""
-    folder = tmp_path_factory.mktemp("ranks")
-    command = [sys.executable, str(Path(__file__).with_name("on_ranks.py"))]
-    running = [
-        subprocess.Popen([*command, str(r), str(COUNT), str(folder)], stderr=subprocess.PIPE, text=True)
-        for r in range(COUNT)
-    ]
-    for process in running:
-        _, said = process.communicate(timeout=180)
-        assert process.returncode == 0, said
-    return [pickle.loads((folder / f"rank{r}").read_bytes()) for r in range(COUNT)]
 
 
 @pytest.mark.parametrize(
