@@ -8,87 +8,115 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import compress, count
-from typing import TYPE_CHECKING, Any
+from itertools import compress
+from typing import Any, NamedTuple
 
 import torch
 from torch.autograd.function import once_differentiable
 
+from ...compiler.program.arrays.trace import ArrayArg
 from ..programs.arguments import arguments_of
 from ..programs.pairs import leaves_of
 from ..programs.saved import array_arg, saved_of
+from .calls import Kind, Known
 from .group import Ranks
-from .staged import Extents, whole_of
+from .staged import Extents, Staged
 
-if TYPE_CHECKING:
-    from .programs import Call
+Lying = tuple[int | None, tuple[int, ...]]
+"""The axis along which an array is cut, and the extents of all ranks; None and nothing for one that every rank has."""
 
 
-def recorded(call: Call, extents: Extents, ranks: Ranks, out: Any) -> Any:
-    """The results of a call, which PyTorch records; arrays for results have no gradient."""
-    own = Recorded(call, extents, ranks, out)
-    new = iter(_Record.apply(own, *call.arrays))
-    return nested(own.structure, lambda r: next(new) if r is None else r)
+def recorded(call: Known, extents: Extents, ranks: Ranks, arrays: Sequence[Any], out: Sequence[Any]) -> Any:
+    """The results of a call, which PyTorch records; arrays for results, ``out``, have no gradient."""
+    needed = tuple(getattr(x, "requires_grad", False) for x in arrays)
+    given = tuple(o is not None for o in out)
+    own: Recorded = call.once(
+        (extents, ranks, needed, given), lambda: Recorded(call.kind, extents, ranks, needed, given)
+    )
+    found: list[Any] = []
+    new = _Record.apply(own, out, found, *arrays)
+    members = iter(new)
+    return nested(found[0], lambda r: next(members) if r is None else r)
 
 
 @dataclass(eq=False)
 class Piece:
-    """An array of the backward on this rank.
+    """An array of the backward.
 
     Attributes:
-        tensor: the array.
-        axis, extents: the axis along which it is cut, and the extents of all ranks; None and nothing where it is whole.
+        number: its number among the gradients of results, the arrays of the call, and what was kept.
+        array: its element type and shape.
+        lying: how it is cut.
     """
 
-    tensor: Any
-    axis: int | None
-    extents: tuple[int, ...]
+    number: int
+    array: ArrayArg
+    lying: Lying
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Its shape; what has one is an array for ``arguments_of``."""
-        return tuple(self.tensor.shape)
+        return self.array.shape
+
+
+class Pull(NamedTuple):
+    """The backward for gradients of some results.
+
+    Attributes:
+        staged: the program.
+        numbers: which arrays it takes, see ``Piece``.
+    """
+
+    staged: Staged
+    numbers: tuple[int, ...]
 
 
 class Recorded:
-    """One call that PyTorch records.
+    """A kind of call that PyTorch records.
 
     Attributes:
-        structure: how the results nest, with arrays that the caller gave for results, and None for each other.
+        kind: the kind of call.
+        needed: which arrays need a gradient.
+        saved: what PyTorch saves.
+        staged: the forward.
+        given: which results the caller gives arrays for.
     """
 
-    structure: Any = None
+    def __init__(
+        self, kind: Kind, extents: Extents, ranks: Ranks, needed: tuple[bool, ...], given: tuple[bool, ...]
+    ) -> None:
+        self.kind, self.needed, self.given, self._extents, self._ranks = kind, needed, given, extents, ranks
+        wanted = tuple(compress(kind.places, needed))
+        self.saved = saved_of(kind.function, kind.arguments, kind.whole(extents), wanted, keeps=True, keep="folds")
+        forward = self.saved.forward
+        own = kind if forward is None else kind._replace(function=forward.function)
+        self.staged = own.staged(extents, ranks, late=any(given))
+        beside = 0 if forward is None else self.saved.kept.count(None)
+        self.results = len(self.staged.results) - beside
+        behind = iter(range(self.results, len(self.staged.results)))
+        self.kept = [next(behind) if i is None else i for i in self.saved.kept]
+        self.new = [not any(given[i : i + 1]) for i in range(self.results)]
+        self._pulls: dict[tuple[bool, ...], Pull] = {}
+        self._alike: dict[int, Any] = {}
 
-    def __init__(self, call: Call, extents: Extents, ranks: Ranks, out: Any) -> None:
-        self.call, self.extents, self.ranks = call, extents, ranks
-        self.given = () if out is None else out if isinstance(out, tuple) else (out,)
-        self.needed = [getattr(x, "requires_grad", False) for x in call.arrays]
-        whole = [whole_of(a, axis, n) for a, axis, n in zip(call.kinds, call.axes, extents, strict=True)]
-        wanted = tuple(compress(call.places, self.needed))
-        self.saved = saved_of(call.function, call.arguments, whole, wanted, keeps=True, keep="folds")
-
-    def forward(self, ctx: Any, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        """The results that are new tensors."""
-        saved, forward = self.saved, self.saved.forward
-        call = self.call if forward is None else self.call._replace(function=forward.function)
-        staged = call.staged(self.extents, self.ranks)
-        beside = 0 if forward is None else saved.kept.count(None)
-        found = staged(arrays, (*self.given, *[None] * beside) if self.given else None)
-        found, more = (found, ()) if forward is None else found
+    def forward(self, ctx: Any, out: Sequence[Any], members: list[Any], arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """The results that are new tensors; ``members`` gets the results with None in place of these."""
+        saved = self.saved
+        found = self.staged(arrays, out)
         leaves = [*leaves_of(found)]
-        own = [any(r is o for o in self.given) for r in leaves]
-        members = iter([r if given else None for r, given in zip(leaves, own, strict=True)])
-        self.structure = nested(found, lambda _: next(members))
-        behind = count(len(leaves))
-        places = [next(behind) if i is None else i for i in saved.kept]
-        values = [*leaves, *more]
-        ctx.own, ctx.results, ctx.kept = self, staged.results, [staged.results[i] for i in places]
-        ctx.new = [not given for given in own]
-        ctx.others = {i: x for i, x in enumerate(arrays) if not isinstance(x, torch.Tensor)}
-        ctx.alike = [None if i in ctx.others else x.new_empty(()).expand(x.shape) for i, x in enumerate(arrays)]
-        ctx.save_for_backward(*(arrays[i] for i in saved.arrays if i not in ctx.others), *(values[i] for i in places))
+        if saved.forward is not None:
+            found = found[0]
+        rest = iter(zip(leaves, self.new, strict=False))
+        members.append(nested(found, lambda _: (lambda r, new: None if new else r)(*next(rest))))
+        tensors = [i for i in saved.arrays if isinstance(arrays[i], torch.Tensor)]
+        ctx.others = {i: x for i, x in enumerate(arrays) if i not in tensors and not isinstance(x, torch.Tensor)}
+        self._alike = self._alike or {
+            i: x.new_empty(()).expand(x.shape) for i, x in enumerate(arrays) if i not in tensors and i not in ctx.others
+        }
+        ctx.own, ctx.read = self, tensors
+        ctx.save_for_backward(*(arrays[i] for i in tensors), *(leaves[i] for i in self.kept))
         ctx.set_materialize_grads(False)
-        new = tuple(compress(leaves, ctx.new))
+        new = tuple(compress(leaves, self.new))
         ctx.mark_non_differentiable(*(r for r in new if not r.is_floating_point() or r.element_size() == 1))
         return new
 
@@ -96,39 +124,56 @@ class Recorded:
         """The gradient of each array; None for one that needs none."""
         if all(g is None for g in gradients):
             return [None] * len(self.needed)
-        call, saved, rest = self.call, self.saved, iter(ctx.saved_tensors)
-        read = {i: next(rest) for i in saved.arrays if i not in ctx.others} | ctx.others
-        xs = [
-            Piece(read.get(i, ctx.alike[i]), axis, own)
-            for i, (axis, own) in enumerate(zip(call.axes, self.extents, strict=True))
-        ]
-        kept = [Piece(x, *cut) for x, cut in zip(rest, ctx.kept, strict=True)]
-        given = iter(gradients)
-        pulled = [next(given) if new else None for new in ctx.new]
-        results = [None if g is None else Piece(g, *cut) for g, cut in zip(pulled, ctx.results, strict=False)]
-        positional, named = call.arguments.call(lambda *xs, **how: (xs, how), xs)
-        arguments, pieces = arguments_of(saved.backward.function, (*results, *positional, *kept), named)
-        tensors = [p.tensor for p in pieces]
-        own = call._replace(
-            function=saved.backward.function, arguments=arguments, kinds=tuple(map(array_arg, tensors)),
-            axes=tuple(p.axis for p in pieces), options={k: v for k, v in call.options.items() if k != "plan"},
-        )  # fmt: skip
-        found = own.staged([p.extents for p in pieces], self.ranks)(tensors)
+        own, rest = iter(gradients), iter(ctx.saved_tensors)
+        results = [next(own) if new else None for new in self.new]
+        read = {i: next(rest) for i in ctx.read} | ctx.others
+        xs = [read[i] if i in read else self._alike[i] for i in range(len(self.needed))]
+        arrays = [*results, *xs, *rest]
+        pull = self._pull(arrays)
+        found = pull.staged([arrays[i] for i in pull.numbers])
         each = iter(found if isinstance(found, tuple) else (found,))
         return [next(each) if needed else None for needed in self.needed]
+
+    def _pull(self, arrays: Sequence[Any]) -> Pull:
+        """The backward of gradients, arrays and kept values like these; None stands for a gradient that vanishes."""
+        key = tuple(g is not None for g in arrays[: self.results])
+        if key not in self._pulls:
+            self._pulls[key] = self._made(arrays)
+        return self._pulls[key]
+
+    def _made(self, arrays: Sequence[Any]) -> Pull:
+        kind, backward = self.kind, self.saved.backward
+        lying = [
+            *self.staged.results[: self.results], *zip(kind.axes, self._extents, strict=True),
+            *(self.staged.results[i] for i in self.kept),
+        ]  # fmt: skip
+        pieces = [
+            None if x is None else Piece(i, array_arg(x), how)
+            for i, (x, how) in enumerate(zip(arrays, lying, strict=True))
+        ]
+        results, rest = pieces[: self.results], pieces[self.results :]
+        xs, kept = rest[: len(kind.axes)], rest[len(kind.axes) :]
+        positional, named = kind.arguments.call(lambda *xs, **how: (xs, how), xs)
+        arguments, taken = arguments_of(backward.function, (*results, *positional, *kept), named)
+        options = {name: value for name, value in kind.options.items() if name != "plan"}
+        own = Kind(
+            backward.function, arguments, tuple(p.array for p in taken), tuple(p.lying[0] for p in taken), options
+        )
+        staged = own.staged(tuple(p.lying[1] for p in taken), self._ranks)
+        return Pull(staged, tuple(p.number for p in taken))
 
 
 class _Record(torch.autograd.Function):  # type: ignore[misc]
     """What PyTorch records of a call."""
 
     @staticmethod
-    def forward(ctx: Any, own: Recorded, *arrays: Any) -> Any:
-        return own.forward(ctx, arrays)
+    def forward(ctx: Any, own: Recorded, out: Sequence[Any], members: list[Any], *arrays: Any) -> Any:
+        return own.forward(ctx, out, members, arrays)
 
     @staticmethod
     @once_differentiable  # type: ignore[untyped-decorator]
     def backward(ctx: Any, *gradients: Any) -> Any:
-        return None, *ctx.own.backward(ctx, gradients)
+        return None, None, None, *ctx.own.backward(ctx, gradients)
 
 
 def nested(structure: Any, value: Callable[[Any], Any]) -> Any:

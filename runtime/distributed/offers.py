@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 
@@ -31,15 +32,25 @@ class Offer:
     shapes: tuple[tuple[int, ...], ...] = ()
     axes: tuple[int | None, ...] = ()
 
-    def words(self) -> list[int]:
+    def words(self, device: torch.device) -> torch.Tensor:
         """As integers of 64 bits, always as many."""
+        return _words(self, device)
+
+    def numbers(self) -> list[int]:
+        """As integers, always as many."""
         found = [int(self.digest[i : i + 15] or "0", 16) for i in (0, 15)] + [len(self.shapes)]
         for shape, axis in zip(self.shapes, self.axes, strict=True):
             found += [NO_AXIS if axis is None else axis, len(shape), *shape, *[0] * (MOST_DIMS - len(shape))]
         return found + [0] * (3 + MOST_ARRAYS * _WIDTH - len(found))
 
 
-def agreed(ranks: Ranks, own: Offer, device: torch.device) -> list[tuple[int, ...]]:
+@lru_cache(maxsize=256)
+def _words(offer: Offer, device: torch.device) -> torch.Tensor:
+    """The words of an offer, which nobody writes, on a device."""
+    return torch.tensor(offer.numbers(), dtype=torch.int64, device=device)
+
+
+def agreed(ranks: Ranks, own: Offer, device: torch.device) -> tuple[tuple[int, ...], ...]:
     """For each array its extents on all ranks along the axis that is cut, nothing for a whole one.
 
     It waits for the device.
@@ -48,16 +59,16 @@ def agreed(ranks: Ranks, own: Offer, device: torch.device) -> list[tuple[int, ..
         ArgumentError: on every rank, WF169 where a rank refuses its call, which its own error says, and WF171 where the
             call of a rank is not that of rank 0 but for the extents of shards.
     """
-    rows = ranks.gathered(torch.tensor(own.words(), dtype=torch.int64, device=device)).tolist()
+    rows = ranks.gathered(own.words(device)).tolist()
     for rank, row in enumerate(rows):
         if not any(row[:2]):
             raise error("WF169", rank=rank, where=caller())
     for rank, row in enumerate(rows[1:], 1):
         if problem := _difference(rows[0], row):
             raise error("WF171", rank=rank, problem=problem, where=caller())
-    return [
+    return tuple(
         () if axis is None else tuple(row[3 + i * _WIDTH + 2 + axis] for row in rows) for i, axis in enumerate(own.axes)
-    ]
+    )
 
 
 def _difference(first: Sequence[int], other: Sequence[int]) -> str:

@@ -13,15 +13,14 @@ from ...compiler.program.array_program import ArrayProgram
 from ...compiler.program.arrays.trace import ArrayArg
 from ...compiler.program.shards.places import Number
 from ...compiler.program.shards.stages import Kept, stages_of
-from ..programs.arguments import Arguments
+from ...compiler.program.tracing import nest
 from ..programs.function import ArrayFunction
-from ..programs.traces import Traces
 from .group import Ranks
 from .packing import Packing
 
 LEAST = 2
 """What a cut axis of fewer elements counts as when a program is traced: an axis of one element is no dim."""
-Extents = Sequence[tuple[int, ...]]
+Extents = tuple[tuple[int, ...], ...]
 """For each array the extents of its shards on all ranks; nothing for an array that every rank has."""
 
 
@@ -38,13 +37,11 @@ class Staged:
     """
 
     def __init__(
-        self, traces: Traces, arguments: Arguments, arrays: Sequence[ArrayArg], axes: tuple[int | None, ...],
-        extents: Extents, ranks: Ranks, options: Mapping[str, Any],
+        self, program: ArrayProgram, axes: tuple[int | None, ...], whole: Sequence[ArrayArg], extents: Extents,
+        ranks: Ranks, options: Mapping[str, Any], *, late: bool = False,
     ) -> None:  # fmt: skip
         self.ranks, self.options = ranks, options
-        whole = [whole_of(a, axis, own) for a, axis, own in zip(arrays, axes, extents, strict=True)]
-        program = traces.get(arguments, whole, apart=True)
-        self.stages = stages_of(program, axes)
+        self.stages = stages_of(program, axes, late=late)
         cut = self._extents(program, extents)
         self._numbers = [self._number(n, program, whole, cut) for n in self.stages.numbers]
         counts = [prod(own) for own in zip(*cut.values(), strict=True)]
@@ -55,18 +52,28 @@ class Staged:
             for own in self.stages.results
         ]
         self._packings = [_packing(own, sizes) for own in self.stages.states]
-        self._run = [_FixedFunction.of(stage) for stage in self.stages.stages]
+        alive = ranks.own in self.some
+        own = self.stages.stages if alive else (*self.stages.idle, self.stages.stages[-1])
+        self._run = [stage and _FixedFunction.of(stage) for stage in own]
+        self._leaves = alive
 
-    def __call__(self, arrays: Sequence[Any], out: Any = None) -> Any:
-        """The results of this rank, nested as the function of the program nests them."""
-        taken = [*arrays, *self._numbers]
-        for stage, packing in zip(self._run, self._packings, strict=False):
-            row = packing.row(arrays[0])
-            if self.ranks.own in self.some:  # else no rank reads what is there
-                stage(*taken, out=tuple(packing.unpacked(row)), **self.options)
-            states = packing.unpacked(self.ranks.gathered(row))
-            taken += states if len(self.some) == self.ranks.count else [s[self.some] for s in states]
-        return self._run[-1](*taken, out=out, **self.options)
+    def __call__(self, arrays: Sequence[Any], out: Sequence[Any] = ()) -> Any:
+        """The results of this rank, nested as the function of the program nests them; ``out`` has arrays for them."""
+        taken, results = [*arrays, *self._numbers], dict(enumerate(out))
+        for k, stage in enumerate(self._run):
+            states: list[Any] = []
+            row = None
+            if k < len(self._packings):
+                row = self._packings[k].row(arrays[0])
+                states = self._packings[k].unpacked(row) if self._leaves else []  # else no rank reads what is there
+            written = self.stages.written[k]
+            if stage is not None:
+                found = stage(*taken, out=(*states, *(results.get(i) for i in written)), **self.options)
+                results |= zip(written, found[len(states) :], strict=True)
+            if row is not None:
+                gathered = self._packings[k].unpacked(self.ranks.gathered(row))
+                taken += gathered if len(self.some) == self.ranks.count else [s[self.some] for s in gathered]
+        return nest(self.stages.structure, [results[i] for i in range(len(results))])
 
     def _extents(self, program: ArrayProgram, extents: Extents) -> dict[int, tuple[int, ...]]:
         """For each cut dim the extents of the shards.

@@ -3,7 +3,7 @@
 The program is traced for the whole arrays. A *cut dim* is one along which shards lie. A fold over a cut dim has to meet
 the other ranks: each rank folds its own elements, the states of all ranks are gathered, and the next stage folds these,
 in the order of the ranks, along a dim of its own. Stage k leaves the states of all folds that wait for k such meetings,
-and the last stage computes the results. All other folds, and everything elementwise, is of the rank's own elements.
+and the results that are known then. All other folds, and everything elementwise, is of the rank's own elements.
 
 The softmax of rows that are cut has two stages, since the online form has one fold::
 
@@ -25,6 +25,7 @@ from ..array_layouts import Output, View
 from ..array_program import ArrayProgram, Fold
 from ..graph import Expr, rewrite, walk
 from ..rewrites.online import online
+from ..tracing import Structure
 from .cut_dims import CutDims, Lying
 from .places import Number, Places
 
@@ -48,7 +49,11 @@ class Stages:
     Attributes:
         stages: the programs, in order. Each takes the arrays, the numbers, and then the gathered states of all stages
             before, which have the ranks along their first axis.
-        states: for each stage but the last one the values of the states that it leaves.
+        states: for each stage but the last one the values of the states that it leaves, before its results.
+        written: for each stage the numbers of the results that it writes.
+        idle: for each stage but the last one what a rank without elements runs in its place: the results alone; None
+            where it has none.
+        structure: how the results nest.
         numbers: the numbers that depend on the rank and on the extents of all shards.
         dims: for each array the dim along which its shards lie; None for an array that every rank has.
         results: for each result how its shards lie; None for one that every rank has.
@@ -56,14 +61,22 @@ class Stages:
 
     stages: tuple[ArrayProgram, ...]
     states: tuple[tuple[Kept, ...], ...]
+    written: tuple[tuple[int, ...], ...]
+    idle: tuple[ArrayProgram | None, ...]
+    structure: Structure
     numbers: tuple[Number, ...]
     dims: tuple[int | None, ...]
     results: tuple[Lying | None, ...]
 
 
 @lru_cache(maxsize=1024)
-def stages_of(program: ArrayProgram, axes: tuple[int | None, ...]) -> Stages:
-    """The stages of ``program``, whose arrays are cut along these axes; None for an array that every rank has.
+def stages_of(program: ArrayProgram, axes: tuple[int | None, ...], *, late: bool = False) -> Stages:
+    """The stages of ``program``.
+
+    Args:
+        program: the program, traced for whole arrays.
+        axes: the axis along which each array is cut; None for an array that every rank has.
+        late: whether the last stage writes all results, which may then take the place of arrays that others read.
 
     Raises:
         ArgumentError: WF173 for a program that cannot be cut so.
@@ -76,15 +89,22 @@ def stages_of(program: ArrayProgram, axes: tuple[int | None, ...]) -> Stages:
     folds = [e for e in walk(whole.roots) if e.op == "fold" and cut.meets(e)]
     phases = [[f for f in folds if meets[f.digest] == k + 1] for k in range(last)]
     made = _Stage(whole, cut)
-    stages = [made.leaving(phases[:k], phase) for k, phase in enumerate(phases)]
-    stages.append(made.stage(phases, whole.outputs, whole.structure, whole.checks, whole.name))
+    results = range(len(whole.outputs) - len(whole.checks))
+    when = [last if late else meets[whole.outputs[i].expr.digest] for i in results]
+    known = [tuple(i for i in results if when[i] == k) for k in range(last + 1)]
+    stages = [made.stage(phases[:k], phase, known[k]) for k, phase in enumerate(phases)]
+    idle = [made.stage(phases[:k], (), known[k]) if known[k] else None for k in range(last)]
+    stages.append(made.stage(phases, (), known[last], whole.checks))
     numbers = made.places.numbers
     return Stages(
         tuple(made.finished(s, numbers) for s in stages),
         tuple(tuple(Kept(t, whole.dims_of(f.space)) for f in phase for t in _types(f)) for phase in phases),
+        tuple(known),
+        tuple(s and made.finished(s, numbers) for s in idle),
+        whole.structure,
         tuple(numbers),
         tuple(map(cut.dim_of, range(len(axes)))),
-        tuple(cut.lying(o) for o in whole.outputs[: len(whole.outputs) - len(whole.checks)]),
+        tuple(cut.lying(whole.outputs[i]) for i in results),
     )
 
 
@@ -107,7 +127,6 @@ class _Draft(NamedTuple):
     name: str
     states: tuple[Kept, ...]
     outputs: tuple[Output, ...]
-    structure: object
     checks: tuple[str, ...]
 
 
@@ -123,21 +142,27 @@ class _Stage:
         self.whole, self.cut = whole, cut
         self.places = Places(whole, cut.space, len(whole.views))
 
-    def leaving(self, before: Sequence[Sequence[Expr]], phase: Sequence[Expr]) -> _Draft:
-        """The stage that leaves the states of the folds of a phase."""
+    def stage(
+        self, before: Sequence[Sequence[Expr]], phase: Sequence[Expr], results: Sequence[int],
+        checks: tuple[str, ...] = (),
+    ) -> _Draft:  # fmt: skip
+        """The stage that leaves the states of the folds of a phase, and writes results, where states are gathered.
+
+        Args:
+            before: the folds whose states are, by phases.
+            phase: the folds whose states it leaves.
+            results: the numbers of its results.
+            checks: those of the program, in its last stage.
+        """
+        whole = self.whole
         outputs = [
-            Output(Expr("result", (f,), t, f.space, i), self.whole.dims_of(f.space), t)
+            Output(Expr("result", (f,), t, f.space, i), whole.dims_of(f.space), t)
             for f in phase
             for i, t in enumerate(_types(f))
         ]
-        structure = ("", (), tuple(range(len(outputs))))
-        return self.stage(before, outputs, structure, (), f"{self.whole.name}_states")
-
-    def stage(
-        self, before: Sequence[Sequence[Expr]], outputs: Sequence[Output], structure: object, checks: tuple[str, ...],
-        name: str,
-    ) -> _Draft:  # fmt: skip
-        """The stage that writes ``outputs`` where the states of the phases ``before`` are gathered."""
+        outputs += [whole.outputs[i] for i in results]
+        outputs += whole.outputs[len(whole.outputs) - len(checks) :]
+        name = f"{whole.name}_states" if phase else whole.name
         swapped: dict[str, Expr] = {}
         states: list[Kept] = []
         for f in (f for phase in before for f in phase):
@@ -145,7 +170,7 @@ class _Stage:
             states += [Kept(t, self.whole.dims_of(f.space)) for t in _types(f)]
         roots = self.places.local(rewrite(tuple(o.expr for o in outputs), swapped))
         own = tuple(o._replace(expr=e) for o, e in zip(outputs, roots, strict=True))
-        return _Draft(name, tuple(states), own, structure, checks)
+        return _Draft(name, tuple(states), own, checks)
 
     def _gathered(self, fold: Expr, first: int) -> dict[str, Expr]:
         """What takes the place of the results of a fold: those of a fold of the gathered states, in their order."""
@@ -188,7 +213,7 @@ class _Stage:
             dims=tuple(map(tuple, dims)),
             views=tuple(views),
             outputs=tuple(o._replace(expr=e) for o, e in zip(draft.outputs, roots, strict=True)),
-            structure=draft.structure,
+            structure=("", (), tuple(range(len(draft.outputs) - len(draft.checks)))),
             sizes=tuple((moved(a), axis, size) for a, axis, size in whole.sizes if not self.cut.is_cut(a, axis)),
             checks=draft.checks,
             splits=tuple(s._replace(array=moved(s.array)) for s in whole.splits),

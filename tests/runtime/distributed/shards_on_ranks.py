@@ -41,7 +41,7 @@ def sync_norm(x: Any, w: Any, b: Any) -> Any:
 @wf.program
 def several(x: Any) -> Any:
     """Positions, a mean of all, and a fold that no cut crosses."""
-    return wf.argmax(x), wf.mean(x), wf.argmin(x, axis=0)
+    return wf.argmin(x), wf.argmax(x, axis=1), wf.mean(x), wf.argmin(x, axis=0)
 
 
 @wf.program

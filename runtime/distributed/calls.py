@@ -1,0 +1,204 @@
+"""Calls of programs on shards, without their arrays: what is found out once, and repeated for calls that are alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import torch
+
+from ...compiler.errors import WarpfoldError, error
+from ...compiler.program.arrays.trace import ArrayArg
+from ...compiler.program.frames import caller
+from ...compiler.space.geometry import normalize_axes
+from ..calls.closure_watch import watch_of
+from ..options import check_options
+from ..programs.arguments import Arguments, arguments_of
+from ..programs.function import DEFAULTS, ArrayFunction
+from ..programs.saved import Place, array_arg
+from ..programs.traces import Traces, names_of
+from .group import MOST_DIMS, Ranks
+from .offers import MOST_ARRAYS, Offer
+from .staged import Extents, Staged, whole_of
+
+Shards = int | Mapping[str, int] | Sequence[int | None]
+"""The axis of the first array that is cut; or for each array by its name, or for all in order, its axis or None."""
+USUAL = 1 << 10
+"""The extent of a cut axis in the trace that ranks compare."""
+KEPT = 1024
+"""The most calls that are remembered; the oldest is dropped first."""
+_TENSORS = (torch.Tensor, torch.nn.Parameter)
+
+
+class Kind(NamedTuple):
+    """A kind of call of a program on one rank: everything but the elements of its arrays.
+
+    Attributes:
+        function: the function of arrays.
+        arguments: the arguments without the arrays.
+        arrays: the element type and the shape of each array.
+        axes: the axis along which each is cut; None for one that every rank has.
+        options: the arguments of every call.
+    """
+
+    function: Callable[..., Any]
+    arguments: Arguments
+    arrays: tuple[ArrayArg, ...]
+    axes: tuple[int | None, ...]
+    options: Mapping[str, Any]
+
+    @property
+    def places(self) -> list[Place]:
+        """For each array its position, or the keyword by which it was given."""
+        own: dict[object, Place] = {slot: name for name, slot in self.arguments.named}
+        own |= {slot: i for i, slot in enumerate(self.arguments.positional)}
+        return [own[i] for i in range(len(self.arrays))]
+
+    @property
+    def digest(self) -> str:
+        """Names the program, its parameters and the types of its arrays, whatever extents shards have."""
+        usual = [
+            a if axis is None else a._replace(shape=(*a.shape[:axis], USUAL, *a.shape[axis + 1 :]))
+            for a, axis in zip(self.arrays, self.axes, strict=True)
+        ]
+        try:
+            return _traces(self.function).get(self.arguments, usual).digest
+        except WarpfoldError as e:  # the whole arrays may do, and an error of theirs is one on every rank
+            return blake2b(e.code.encode(), digest_size=16).hexdigest()
+
+    def alike(self, count: int) -> Extents:
+        """The extents of shards that are all as those of this rank."""
+        pairs = zip(self.arrays, self.axes, strict=True)
+        return tuple(() if axis is None else (a.shape[axis],) * count for a, axis in pairs)
+
+    def whole(self, extents: Extents) -> list[ArrayArg]:
+        """The arrays as if one rank had all of them."""
+        return [whole_of(a, axis, own) for a, axis, own in zip(self.arrays, self.axes, extents, strict=True)]
+
+    def staged(self, extents: Extents, ranks: Ranks, *, late: bool = False) -> Staged:
+        """What runs it where all ranks have these extents; see ``stages_of`` for ``late``."""
+        program = _traces(self.function).get(self.arguments, self.whole(extents), apart=True)
+        return Staged(program, self.axes, self.whole(extents), extents, ranks, self.options, late=late)
+
+
+class Known:
+    """A kind of call, and what was found out about it, which holds while the variables that functions read do.
+
+    Attributes:
+        kind: the kind of call.
+        places: for each array its position, or the keyword by which it is given.
+    """
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind, self.places, self._watch = kind, kind.places, watch_of(kind.function)
+        self._found: dict[Hashable, Any] = {}
+
+    @property
+    def holds(self) -> bool:
+        """Whether the functions of the program still read the same variables."""
+        return self._watch is not None and (self._watch.empty or self._watch.same())
+
+    def arrays(self, xs: Sequence[Any], how: Mapping[str, Any]) -> list[Any]:
+        """The arrays of a call that is written alike."""
+        return [xs[p] if isinstance(p, int) else how[p] for p in self.places]
+
+    @cached_property
+    def offer(self) -> Offer:
+        """What this rank says of it."""
+        return Offer(self.kind.digest, tuple(a.shape for a in self.kind.arrays), self.kind.axes)
+
+    def staged(self, extents: Extents, ranks: Ranks, *, late: bool) -> Staged:
+        """What runs it where all ranks have these extents."""
+        return self.once((extents, ranks, late), lambda: self.kind.staged(extents, ranks, late=late))
+
+    def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What ``make`` made for this key, now or earlier."""
+        if key not in self._found:
+            self._found[key] = make()
+        return self._found[key]
+
+
+def known(what: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, Any], shards: Shards) -> Known:
+    """What is known of a call.
+
+    Raises:
+        ArgumentError: as a call of the program, and WF173 for shards that it has not.
+    """
+    key = _key(what, xs, how, shards)
+    found = None if key is None else _calls.get(key)
+    if found is not None and found.holds:
+        return found
+    found = Known(_kind(what, xs, how, shards))
+    if key is not None:
+        _calls[key] = found
+        if len(_calls) > KEPT:
+            _calls.pop(next(iter(_calls)))
+    return found
+
+
+_calls: dict[Hashable, Known] = {}
+
+
+def _key(what: Any, xs: Sequence[Any], how: Mapping[str, Any], shards: Any) -> Hashable | None:
+    """What a call is known by; None for one with arrays of other libraries, or with parameters without a hash."""
+    cut = tuple(shards.items()) if isinstance(shards, dict) else tuple(shards) if isinstance(shards, list) else shards
+    given = (*xs, *how.values())
+    found = (what, cut, *how, *map(_said, given))
+    try:
+        hash(found)
+    except TypeError:
+        return None
+    return None if any(type(x) not in _TENSORS and hasattr(x, "shape") for x in given) else found
+
+
+def _said(x: Any) -> Any:
+    """What a key says of an argument."""
+    if type(x) in _TENSORS:
+        return x.shape, x.dtype, x.device
+    return type(x), repr(x) if type(x) is float else x
+
+
+def _kind(what: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, Any], shards: Shards) -> Kind:
+    """The kind of a call, checked."""
+    function = what.function if isinstance(what, ArrayFunction) else what
+    options = {name: value for name, value in how.items() if name in DEFAULTS}
+    check_options(determinism=options.get("determinism", "run"))
+    own = {name: value for name, value in how.items() if name not in DEFAULTS}
+    arguments, arrays = arguments_of(function, xs, own)
+    with torch.no_grad():
+        kinds = tuple(map(array_arg, arrays))
+    return Kind(function, arguments, kinds, _axes(function, arguments, kinds, shards), options)
+
+
+@lru_cache(maxsize=1024)
+def _traces(function: Callable[..., Any]) -> Traces:
+    return Traces(function)
+
+
+def _axes(
+    function: Callable[..., Any], arguments: Arguments, arrays: Sequence[ArrayArg], shards: Shards
+) -> tuple[int | None, ...]:
+    """The axis along which each array is cut."""
+    name, n = str(getattr(function, "__name__", "the program")), len(arrays)
+    ranks = [len(a.shape) for a in arrays]
+    if n > MOST_ARRAYS or max(ranks) > MOST_DIMS:
+        problem = f"it has {n} arrays of up to {max(ranks)} axes: expected at most {MOST_ARRAYS} of {MOST_DIMS}"
+        raise error("WF173", name=name, problem=problem, where=caller())
+    given: list[int | None] = [None] * n
+    if isinstance(shards, Mapping):
+        names = names_of(function, arguments, n)
+        for key, axis in shards.items():
+            if key not in names:
+                problem = f"shards= names {key!r}, and its arrays are {', '.join(names)}"
+                raise error("WF173", name=name, problem=problem, where=caller())
+            given[names.index(key)] = axis
+    elif isinstance(shards, Sequence):
+        if len(shards) != n:
+            problem = f"shards= has {len(shards)} entries for {n} arrays"
+            raise error("WF173", name=name, problem=problem, where=caller())
+        given = [*shards]
+    else:
+        given[0] = shards
+    return tuple(None if a is None else normalize_axes(a, r)[0] for a, r in zip(given, ranks, strict=True))
