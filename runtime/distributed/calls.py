@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 
@@ -23,6 +23,7 @@ from .group import MOST_DIMS, Ranks
 from .offers import MOST_ARRAYS, Offer
 from .staged import Extents, Staged, whole_of
 
+T = TypeVar("T")
 Shards = int | Mapping[str, int] | Sequence[int | None]
 """The axis of the first array that is cut; or for each array by its name, or for all in order, its axis or None."""
 USUAL = 1 << 10
@@ -113,11 +114,12 @@ class Known:
         """What runs it where all ranks have these extents."""
         return self.once((extents, ranks, late), lambda: self.kind.staged(extents, ranks, late=late))
 
-    def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """What ``make`` made for this key, now or earlier."""
         if key not in self._found:
             self._found[key] = make()
-        return self._found[key]
+        found: T = self._found[key]
+        return found
 
 
 def known(what: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, Any], shards: Shards) -> Known:

@@ -106,8 +106,8 @@ class Recorded:
         leaves = [*leaves_of(found)]
         if saved.forward is not None:
             found = found[0]
-        rest = iter(zip(leaves, self.new, strict=False))
-        members.append(nested(found, lambda _: (lambda r, new: None if new else r)(*next(rest))))
+        marks = iter([None if new else r for r, new in zip(leaves, self.new, strict=False)])
+        members.append(nested(found, lambda _: next(marks)))
         tensors = [i for i in saved.arrays if isinstance(arrays[i], torch.Tensor)]
         ctx.others = {i: x for i, x in enumerate(arrays) if i not in tensors and not isinstance(x, torch.Tensor)}
         self._alike = self._alike or {

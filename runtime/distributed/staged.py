@@ -54,7 +54,7 @@ class Staged:
         self._packings = [_packing(own, sizes) for own in self.stages.states]
         alive = ranks.own in self.some
         own = self.stages.stages if alive else (*self.stages.idle, self.stages.stages[-1])
-        self._run = [stage and _FixedFunction.of(stage) for stage in own]
+        self._run = [None if stage is None else _FixedFunction.of(stage) for stage in own]
         self._leaves = alive
 
     def __call__(self, arrays: Sequence[Any], out: Sequence[Any] = ()) -> Any:

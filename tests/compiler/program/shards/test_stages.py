@@ -103,5 +103,5 @@ def test_an_order_that_shards_do_not_keep() -> None:
         return wf.reduce(x, x, what=affine)
 
     assert len(staged(composed, ROWS, axes=(0,)).stages) == 2
-    with pytest.raises(wf.WarpfoldError, match="WF173: composed [^\n]*: affine takes elements in an order in which"):
+    with pytest.raises(wf.WarpfoldError, match=r"WF173: composed [^\n]*: affine takes elements in an order in which"):
         staged(composed, ROWS, axes=(1,))
