@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple, TypeVar
 
@@ -30,6 +30,8 @@ USUAL = 1 << 10
 """The extent of a cut axis in the trace that ranks compare."""
 KEPT = 1024
 """The most calls that are remembered; the oldest is dropped first."""
+MOST = 64
+"""The most things that are remembered of each, such as extents of other ranks' shards."""
 _TENSORS = (torch.Tensor, torch.nn.Parameter)
 
 
@@ -105,10 +107,13 @@ class Known:
         """The arrays of a call that is written alike."""
         return [xs[p] if isinstance(p, int) else how[p] for p in self.places]
 
-    @cached_property
-    def offer(self) -> Offer:
-        """What this rank says of it."""
-        return Offer(self.kind.digest, tuple(a.shape for a in self.kind.arrays), self.kind.axes)
+    def offer(self, needed: tuple[bool, ...]) -> Offer:
+        """What this rank says of it, where some arrays require gradients."""
+        return self.once(("offer", needed), lambda: self._offer(needed))
+
+    def _offer(self, needed: tuple[bool, ...]) -> Offer:
+        kind, bits = self.kind, sum(own << i for i, own in enumerate(needed))
+        return Offer(kind.digest, tuple(a.shape for a in kind.arrays), kind.axes, bits)
 
     def staged(self, extents: Extents, ranks: Ranks, *, late: bool) -> Staged:
         """What runs it where all ranks have these extents."""
@@ -118,8 +123,15 @@ class Known:
         """What ``make`` made for this key, now or earlier."""
         if key not in self._found:
             self._found[key] = make()
+            if len(self._found) > MOST:
+                self._found.pop(next(iter(self._found)))
         found: T = self._found[key]
         return found
+
+
+def needed_of(arrays: Sequence[Any]) -> tuple[bool, ...]:
+    """Which arrays require gradients."""
+    return tuple(getattr(x, "requires_grad", False) for x in arrays)
 
 
 def known(what: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, Any], shards: Shards) -> Known:

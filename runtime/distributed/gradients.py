@@ -18,7 +18,7 @@ from ...compiler.program.arrays.trace import ArrayArg
 from ..programs.arguments import arguments_of
 from ..programs.pairs import leaves_of
 from ..programs.saved import array_arg, saved_of
-from .calls import Kind, Known
+from .calls import Kind, Known, needed_of
 from .group import Ranks
 from .staged import Extents, Staged
 
@@ -28,7 +28,7 @@ Lying = tuple[int | None, tuple[int, ...]]
 
 def recorded(call: Known, extents: Extents, ranks: Ranks, arrays: Sequence[Any], out: Sequence[Any]) -> Any:
     """The results of a call, which PyTorch records; arrays for results, ``out``, have no gradient."""
-    needed = tuple(getattr(x, "requires_grad", False) for x in arrays)
+    needed = needed_of(arrays)
     given = tuple(o is not None for o in out)
     own: Recorded = call.once(
         (extents, ranks, needed, given), lambda: Recorded(call.kind, extents, ranks, needed, given)

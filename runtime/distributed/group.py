@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -22,20 +22,20 @@ class Shard:
     """What all ranks must agree on, and the extent along the sharded axis, which may differ.
 
     Attributes:
-        digest: the digest of the reduction, with the types of its arrays.
+        digest: the digest of the reduction, with the types of its arrays; empty for a call that the rank refuses.
         shape: the shape of the shard.
         axes: the reduced axes.
         axis: the sharded axis.
     """
 
-    digest: str
-    shape: tuple[int, ...]
-    axes: tuple[int, ...]
-    axis: int
+    digest: str = ""
+    shape: tuple[int, ...] = ()
+    axes: tuple[int, ...] = ()
+    axis: int = 0
 
     def words(self) -> list[int]:
         """As integers of 64 bits, always as many."""
-        digest = [int(self.digest[i : i + 15], 16) for i in (0, 15)]
+        digest = [int(self.digest[i : i + 15] or "0", 16) for i in (0, 15)]
         shape = [*self.shape, *[-1] * (MOST_DIMS - len(self.shape))]
         return [*digest, *shape, sum(1 << a for a in self.axes), self.axis]
 
@@ -83,19 +83,32 @@ class Ranks:
         except RuntimeError as e:  # also that of a time limit
             raise error("WF611", own=self.own, count=self.count, reason=str(e).partition("\n")[0]) from e
 
-    def extents(self, shard: Shard, like: torch.Tensor) -> list[int]:
+    def device(self, xs: Iterable[object]) -> torch.device:
+        """Where a rank says something of its call: on the device of the first tensor there is."""
+        own = next((x.device for x in xs if isinstance(x, torch.Tensor)), None)
+        return own or torch.device("cuda" if dist.get_backend(self.group) == "nccl" else "cpu")
+
+    def extents(self, shard: Shard, device: torch.device) -> list[int]:
         """The extent of every rank's shard along the sharded axis; waits for the device.
 
         Raises:
-            ArgumentError: WF171, on every rank, where a shard is not like that of rank 0 but for that extent.
+            ArgumentError: on every rank, WF169 where a rank refuses its call, which its own error says, and WF171 where
+                a shard is not like that of rank 0 but for that extent.
         """
-        words = torch.tensor(shard.words(), dtype=torch.int64, device=like.device)
-        rows = self.gathered(words).tolist()
+        rows = self.gathered(torch.tensor(shard.words(), dtype=torch.int64, device=device)).tolist()
+        check_taken(rows)
         for rank, row in enumerate(rows[1:], 1):
             problem = _difference(rows[0], row)
             if problem:
                 raise error("WF171", rank=rank, problem=problem, where=caller())
         return [row[2 + shard.axis] for row in rows]
+
+
+def check_taken(rows: Sequence[Sequence[int]]) -> None:
+    """Checks that no rank refuses its call: the words of such a one begin with no digest; WF169."""
+    for rank, row in enumerate(rows):
+        if not any(row[:2]):
+            raise error("WF169", rank=rank, where=caller())
 
 
 def _difference(first: Sequence[int], other: Sequence[int]) -> str:

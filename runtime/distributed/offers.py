@@ -10,12 +10,13 @@ import torch
 
 from ...compiler.errors import error
 from ...compiler.program.frames import caller
-from .group import MOST_DIMS, Ranks
+from .group import MOST_DIMS, Ranks, check_taken
 
 MOST_ARRAYS = 24
 """The greatest number of arrays of a program."""
 NO_AXIS = -1
 _WIDTH = MOST_DIMS + 2
+_HEAD = 4
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,13 @@ class Offer:
         digest: of the program, its parameters and the types of its arrays; empty for a call that the rank refuses.
         shapes: the shape of each array.
         axes: the axis along which each is cut, or None.
+        needed: which of them require gradients, as bits.
     """
 
     digest: str = ""
     shapes: tuple[tuple[int, ...], ...] = ()
     axes: tuple[int | None, ...] = ()
+    needed: int = 0
 
     def words(self, device: torch.device) -> torch.Tensor:
         """As integers of 64 bits, always as many."""
@@ -38,10 +41,10 @@ class Offer:
 
     def numbers(self) -> list[int]:
         """As integers, always as many."""
-        found = [int(self.digest[i : i + 15] or "0", 16) for i in (0, 15)] + [len(self.shapes)]
+        found = [*(int(self.digest[i : i + 15] or "0", 16) for i in (0, 15)), len(self.shapes), self.needed]
         for shape, axis in zip(self.shapes, self.axes, strict=True):
             found += [NO_AXIS if axis is None else axis, len(shape), *shape, *[0] * (MOST_DIMS - len(shape))]
-        return found + [0] * (3 + MOST_ARRAYS * _WIDTH - len(found))
+        return found + [0] * (_HEAD + MOST_ARRAYS * _WIDTH - len(found))
 
 
 @lru_cache(maxsize=256)
@@ -60,14 +63,13 @@ def agreed(ranks: Ranks, own: Offer, device: torch.device) -> tuple[tuple[int, .
             call of a rank is not that of rank 0 but for the extents of shards.
     """
     rows = ranks.gathered(own.words(device)).tolist()
-    for rank, row in enumerate(rows):
-        if not any(row[:2]):
-            raise error("WF169", rank=rank, where=caller())
+    check_taken(rows)
     for rank, row in enumerate(rows[1:], 1):
         if problem := _difference(rows[0], row):
             raise error("WF171", rank=rank, problem=problem, where=caller())
     return tuple(
-        () if axis is None else tuple(row[3 + i * _WIDTH + 2 + axis] for row in rows) for i, axis in enumerate(own.axes)
+        () if axis is None else tuple(row[_HEAD + i * _WIDTH + 2 + axis] for row in rows)
+        for i, axis in enumerate(own.axes)
     )
 
 
@@ -76,7 +78,7 @@ def _difference(first: Sequence[int], other: Sequence[int]) -> str:
     if first[2] != other[2]:
         return f"is one of {other[2]} arrays: expected {first[2]}"
     for i in range(first[2]):
-        a, b = (row[3 + i * _WIDTH : 3 + (i + 1) * _WIDTH] for row in (first, other))
+        a, b = (row[_HEAD + i * _WIDTH : _HEAD + (i + 1) * _WIDTH] for row in (first, other))
         if a[0] != b[0]:
             cut = [f"cut along axis {x[0]}" if x[0] != NO_AXIS else "whole" for x in (b, a)]
             return f"has array {i} {cut[0]}: expected it {cut[1]}"
@@ -87,4 +89,10 @@ def _difference(first: Sequence[int], other: Sequence[int]) -> str:
             return f"has array {i} of shape {shapes[0]}: expected {shapes[1]}{but}"
     if first[:2] != other[:2]:
         return "is of another program, of other parameters or of other element types"
+    if first[3] != other[3]:
+        return f"requires gradients of arrays {_numbers(other[3])}: expected {_numbers(first[3])}"
     return ""
+
+
+def _numbers(bits: int) -> tuple[int, ...]:
+    return tuple(i for i in range(MOST_ARRAYS) if bits >> i & 1)

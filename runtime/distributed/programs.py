@@ -6,15 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-import torch
-import torch.distributed as dist
-
 from ...compiler.errors import WarpfoldError
 from ...compiler.program.frames import outermost
 from ..arrays.pytorch import are_tracked
 from ..arrays.torch_compile import opaque
 from ..programs.function import check_function
-from .calls import Shards, known
+from .calls import Shards, known, needed_of
 from .group import Ranks
 from .offers import Offer, agreed
 
@@ -62,27 +59,18 @@ def on_ranks(
     ranks = Ranks.of(group)
     try:
         call = known(what, xs, how, lying())
-        offer = call.offer if check else None
+        arrays = call.arrays(xs, how)
+        tracked = are_tracked(arrays)
+        offer = call.offer(needed_of(arrays) if tracked else ()) if check else None
     except Exception:
         if check:
             with suppress(WarpfoldError):  # what it would say is what the others say of this rank
-                agreed(ranks, Offer(), _device(ranks, xs))
+                agreed(ranks, Offer(), ranks.device(xs))
         raise
-    arrays = call.arrays(xs, how)
-    if offer is None:
-        extents = call.kind.alike(ranks.count)
-    else:
-        device = next(x for x in arrays if isinstance(x, torch.Tensor)).device
-        extents = agreed(ranks, offer, device)
+    extents = call.kind.alike(ranks.count) if offer is None else agreed(ranks, offer, ranks.device(arrays))
     given = () if out is None else out if isinstance(out, tuple) else (out,)
-    if not are_tracked(arrays):
+    if not tracked:
         return call.staged(extents, ranks, late=bool(given))(arrays, given)
     from .gradients import recorded  # not imported without tensors that require gradients
 
     return recorded(call, extents, ranks, arrays, given)
-
-
-def _device(ranks: Ranks, xs: Sequence[Any]) -> torch.device:
-    """Where a rank says that it refuses its call."""
-    own = next((x.device for x in xs if isinstance(x, torch.Tensor)), None)
-    return own or torch.device("cuda" if dist.get_backend(ranks.group) == "nccl" else "cpu")

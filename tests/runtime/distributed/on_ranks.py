@@ -56,6 +56,7 @@ def cases(x: np.ndarray[Any, Any], rank: int) -> dict[str, Callable[[], Any]]:
         "shapes": lambda: wd.reduce(other, "sum", axis=0, **HOW),
         "reductions": lambda: wd.reduce(own, "sum" if rank else "max", axis=0, **HOW),
         "axes": lambda: wd.reduce(own, "sum", axis=0 if rank else (0, 1), **HOW),
+        "refused": lambda: wd.reduce(own[0] if rank == 0 else own, "sum", axis=1, shards=1, **HOW),
         "order": lambda: wd.reduce(columns, "argmax", shards=1, **HOW),
         "parts": lambda: wd.reduce(columns, "sum", axis=1, shards=1, scatter=0, **{**HOW, "dtype": "f64"}),
         "uneven": lambda: wd.reduce(own[:, :4].contiguous(), "sum", axis=0, scatter=0, **HOW),

@@ -110,6 +110,7 @@ def cases(rank: int, group: Any) -> dict[str, Callable[[], Any]]:
         "program": lambda: wd.run(wf.softmax if rank else wf.log_softmax, x, shards=1, **HOW),
         "lying": lambda: wd.run(wf.softmax, x, shards=0 if rank else 1, **HOW),
         "count": lambda: wd.run(wf.softmax, *(x, x)[: 1 + rank % 2], shards=1, **HOW),
+        "gradients": lambda: wd.softmax(x.clone().requires_grad_(rank != 2), **HOW),
         "places": lambda: wd.run(wf.layer_norm, x, W[4 * rank : 4 * rank + 4], shards=(1, 0), **HOW),
         "whole": lambda: wd.run(wf.layer_norm, x, W, shards=1, **HOW),
     }

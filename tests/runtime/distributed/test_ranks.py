@@ -63,6 +63,12 @@ def test_mistakes_are_found_on_every_rank(ranks: list[dict[str, Any]], case: str
         assert text in found[case]
 
 
+def test_a_rank_that_refuses_its_arguments_says_so(ranks: list[dict[str, Any]]) -> None:
+    assert "WF101: axis 1 is out of range for an array of rank 1" in ranks[0]["refused"]
+    for found in ranks[1:]:
+        assert "WF169: rank 0 refuses its arguments, and its own error says why" in found["refused"]
+
+
 def test_without_a_process_group() -> None:
     import warpfold as wf
     import warpfold.distributed as wd

@@ -88,6 +88,7 @@ def test_unchecked_calls_gather_states_alone(ranks: Ranks) -> None:
         ("program", "WF171: the shard of rank 1 is of another program, of other parameters or of other element types"),
         ("lying", "WF171: the shard of rank 1 has array 0 cut along axis 0: expected it cut along axis 1, as that"),
         ("count", "WF171: the shard of rank 1 is one of 2 arrays: expected 1, as that of rank 0"),
+        ("gradients", "WF171: the shard of rank 2 requires gradients of arrays (): expected (0,), as that of rank 0"),
         ("places", "WF173: layer_norm does not run on shards that lie so: array 1 has shards of (4, 4, 4) where"),
         ("whole", "WF173: layer_norm does not run on shards that lie so: array 1 is whole along axis 0, where others"),
     ],
