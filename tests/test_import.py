@@ -43,5 +43,5 @@ except ImportError as e:
 def test_modules_of_pytorch_without_pytorch_say_what_is_missing() -> None:
     run = subprocess.run([sys.executable, "-c", WITHOUT_TORCH], capture_output=True, text=True, check=True)
     first, second = run.stdout.splitlines()
-    assert first == ("WF198: warpfold.torch has modules of PyTorch, which is not installed: expected to import torch")
+    assert first == ("WF198: warpfold.torch works with PyTorch, which is not installed")
     assert second.startswith("  help: install it (https://pytorch.org/get-started), or use the functions of warpfold")

@@ -55,7 +55,7 @@ def test_the_python_of_a_page_prints_its_comments(
 ) -> None:
     """As one program; comments beside and below a print say what it prints."""
     text = "\n".join(re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL))
-    for library in set(re.findall(r"(?m)^import (jax|torch)\b", text)):
+    for library in set(re.findall(r"(?m)^import (dask|jax|torch)\b", text)):
         pytest.importorskip(library)
     source = tmp_path / "page.py"  # a file, so that traced lines have a source
     source.write_text(text)

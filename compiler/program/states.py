@@ -43,6 +43,7 @@ class Cut:
         masked: whether there is a mask.
         nan: whether NaN elements take part or are left out.
         outside: the values of outer variables that the function reads.
+        what: what a user named, of which another process makes the same.
     """
 
     function: Function
@@ -51,6 +52,7 @@ class Cut:
     masked: bool = False
     nan: Nan = "propagate"
     outside: tuple[object, ...] = field(default=(), repr=False)
+    what: Any = field(default=None, repr=False, compare=False)
 
     @property
     def given(self) -> dict[str, Any]:
@@ -115,10 +117,11 @@ class Partial:
     def __call__(self, *values: Value) -> tuple[Sym, ...]:
         cut = self.cut
         xs, start = (values[:-1], values[-1]) if cut.lifted else (values, None)
-        with scope(replace(current_scope(), wide=True)):
+        own = replace(current_scope(), wide=True, checks=[])  # what is checked is the whole, in the end
+        with scope(own):
             leaves: list[Value] = []
             structure_of(cut.name, cut.function(*xs, **cut.given), leaves, cut.function)
-        found = tuple(s.expr for leaf in leaves for s in split(leaf))
+        found = (*(s.expr for leaf in leaves for s in split(leaf)), *(c.expr for _, c in own.checks))
         return tuple(s for e in walk(found) if e.op == "reduce" for s in _state_from(e, start))
 
 
@@ -203,13 +206,10 @@ class Finished:
         for e in walk(found.program.outputs):
             if e.op == "count":
                 swapped[e.digest] = split(cast(fold(MAX, count), e.dtype))[0].expr  # it is the same beside every state
-        outputs = rewrite(found.program.outputs[: _parts(found)], swapped)
-        return nest(found.structure, join(found.results, [Sym(e) for e in outputs]))
-
-
-def _parts(found: Traced) -> int:
-    """How many outputs are parts of results; checks come after them."""
-    return len(found.program.outputs) - len(found.checks)
+        outputs = [Sym(e) for e in rewrite(found.program.outputs, swapped)]
+        parts = len(outputs) - len(found.checks)  # checks come last
+        current_scope().checks.extend(zip(found.checks, outputs[parts:], strict=True))
+        return nest(found.structure, join(found.results, outputs[:parts]))
 
 
 def _folded(cut: Cut, values: Sequence[Value]) -> Expr:

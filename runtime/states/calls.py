@@ -11,13 +11,13 @@ from ...compiler.program.closures import captured
 from ...compiler.program.frames import caller, outermost
 from ...compiler.program.spelling import irreducible
 from ...compiler.program.states import Cut
-from ..api import Axis, reduce
+from ..api import Axis
 from ..arrays.torch_compile import opaque
 from ..calls.operands import Operands
 from ..options import check_options
 from ..resolve import function_of
-from .folds import as_array, finished, stacked, starts
-from .parts import cut_of, how_of, partial_of, programs_of
+from .folds import as_array, finished, merged
+from .parts import cut_of, how_of, partial_of
 from .state import State
 
 
@@ -78,12 +78,7 @@ def merge(*states: State) -> State:
     first = states[0]
     if len(states) == 1:
         return first
-    values = [stacked(parts) for parts in zip(*(s.values for s in states), strict=True)]
-    befores = [s.start - first.start for s in states]
-    taken = (*values, *starts(first.cut, values[0], befores))
-    merged = reduce(*taken, what=programs_of(first.cut)[1], axis=0, **first.options)
-    count = sum(s.count for s in states)
-    return State(tuple(merged), count, first.start, first.rank, first.axes, first.cut, first.how)
+    return merged(states, [s.start - first.start for s in states])
 
 
 def check_states(states: Sequence[Any]) -> None:

@@ -84,7 +84,7 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[np.ndarray
         with np.load(io.BytesIO(data), allow_pickle=False) as found:
             about = json.loads(str(found["state"]))
             if about["format"] != FORMAT:
-                raise ValueError("its format is another one")
+                raise ValueError(f"its format is {about['format']!r}, of another version: expected {FORMAT!r}")
             names = [name for name in found.files if name != "state"]
             return about, [found[f"value{i}"] for i in range(len(names))]
     except (LookupError, TypeError, ValueError, EOFError, OSError, zipfile.BadZipFile) as e:

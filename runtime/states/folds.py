@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,15 @@ def finished(state: State, values: Sequence[Any], befores: Sequence[int], count:
     """The results of states along a first axis, which so many elements come before, of ``count`` elements in all."""
     taken = (*values, *starts(state.cut, values[0], befores), numbers_beside(values[0], (count,), ()))
     return reduce(*taken, what=programs_of(state.cut)[2], axis=0, **state.options)
+
+
+def merged(states: Sequence[State], befores: Sequence[int]) -> State:
+    """The state of all of ``states``, of whose elements so many come before those of each."""
+    first = states[0]
+    values = [stacked(parts) for parts in zip(*(s.values for s in states), strict=True)]
+    taken = (*values, *starts(first.cut, values[0], befores))
+    found = reduce(*taken, what=programs_of(first.cut)[1], axis=0, **first.options)
+    return replace(first, values=tuple(found), count=sum(s.count for s in states))
 
 
 def starts(cut: Cut, like: Any, befores: Sequence[int]) -> tuple[Any, ...]:

@@ -38,7 +38,7 @@ def _cut(
 ) -> Cut:
     function = function_of(what)
     own = tuple((name, value, repr(value)) for name, value in given(function, params, len(types)).items())
-    return Cut(function, (*types, *([BOOL] if masked else [])), own, masked, nan, outside)
+    return Cut(function, (*types, *([BOOL] if masked else [])), own, masked, nan, outside, what)
 
 
 @lru_cache(maxsize=1024)

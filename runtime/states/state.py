@@ -32,6 +32,12 @@ class State:
     cut: Cut = field(repr=False)
     how: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
+    def __reduce__(self) -> Any:
+        """A pickle has what the reduction was made of; WF183 where another process could not find that."""
+        from .carried import reduced
+
+        return reduced(self)
+
     @property
     def options(self) -> dict[str, Any]:
         """The options of the calls."""

@@ -225,7 +225,7 @@ ENTRIES: Entries = {
         ),
         "WF190": (
             "this array of Dask cannot be reduced so: {problem}",
-            "leave out= out; compute the sizes of chunks first: x.compute_chunk_sizes()",
+            "{remedy}",
         ),
         "WF191": (
             "{name} takes elements in the order of axis {first}, and chunks are cut along axes {axes}",
@@ -255,8 +255,8 @@ ENTRIES: Entries = {
     },
     MissingModuleError: {
         "WF198": (
-            "{module} has modules of PyTorch, which is not installed: expected to import {library}",
-            "install it (https://pytorch.org/get-started), or use the functions of warpfold, which need no library",
+            "{module} works with {library}, which is not installed",
+            "install it ({how}), or use the functions of warpfold, which need no library",
         ),
     },
     MissingNameError: {

@@ -14,4 +14,6 @@ try:
 except ModuleNotFoundError as e:
     if e.name != "torch":
         raise
-    raise error("WF198", module="warpfold.distributed", library="torch") from None
+    raise error(
+        "WF198", module="warpfold.distributed", library="PyTorch", how="https://pytorch.org/get-started"
+    ) from None

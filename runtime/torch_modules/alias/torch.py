@@ -14,4 +14,4 @@ try:
 except ModuleNotFoundError as e:
     if e.name != "torch":
         raise
-    raise error("WF198", module="warpfold.torch", library="torch") from None
+    raise error("WF198", module="warpfold.torch", library="PyTorch", how="https://pytorch.org/get-started") from None

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +15,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+import warpfold as wf
 from warpfold.cli import cli
 from warpfold.commands.chunks import pieces, run
 from warpfold.compiler.errors import FileError
@@ -91,6 +96,53 @@ def test_a_stopped_run_goes_on_with_the_same_bits(file: str, tmp_path: Path, mon
     np.testing.assert_array_equal(np.load(out), straight)
 
 
+KILLED = """
+import os, signal, sys
+from warpfold.cli import main
+from warpfold.commands.chunks import run
+merge, calls = run.merge, []
+def dies(*states):
+    calls.append(states)
+    if len(calls) == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return merge(*states)
+run.merge, run.BETWEEN = dies, -1.0
+main()
+"""
+
+
+def test_a_killed_run_goes_on_with_the_same_bits(file: str, tmp_path: Path) -> None:
+    kept, out = tmp_path / "kept.npz", tmp_path / "out.npy"
+    request = ("sum", "--input", file, "--axis", "0,1", "--chunk", "1KiB", "--output", str(out))
+    assert called(*request).exit_code == 0
+    straight = np.load(out)
+    killed = [sys.executable, "-c", KILLED, "run", *request, "--resume", str(kept), "--device", "emulator"]
+    assert subprocess.run(killed, check=False).returncode == -signal.SIGKILL
+    resumed = called(*request, "--resume", str(kept), "--json")
+    assert json.loads(resumed.stdout)["chunks"] == 2
+    np.testing.assert_array_equal(np.load(out), straight)
+
+
+def test_a_state_of_another_reduction_is_refused(file: str, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.npz"
+    wf.partial(X, "max", axis=0, device="emulator").save(kept)
+    done = called("sum", "--input", file, "--axis", "0", "--chunk", "1KiB", "--resume", str(kept))
+    assert done.exit_code != 0
+    assert f"WF163: {kept} holds a state of max, which is another reduction than sum" in done.output
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_bar_moves_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
+    seen = io.StringIO()
+    monkeypatch.setattr(seen, "isatty", lambda: terminal, raising=False)
+    monkeypatch.setattr(sys, "stderr", seen)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    with run._progress(10, 3) as advance:
+        advance(10)
+    assert ("reducing" in seen.getvalue(), "100%" in seen.getvalue()) == (terminal, terminal)
+
+
 def test_a_state_is_written_from_time_to_time(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = tmp_path / "kept.npz"
     monkeypatch.setattr(run, "BETWEEN", -1.0)
@@ -126,8 +178,6 @@ def test_mistakes(file: str, arguments: tuple[str, ...], text: str) -> None:
 
 
 def test_a_state_of_other_arrays_is_refused(file: str, tmp_path: Path) -> None:
-    import warpfold as wf
-
     kept = tmp_path / "kept.npz"
     wf.partial(X[:, :4], "sum", axis=0, device="emulator").save(kept)
     done = called("sum", "--input", file, "--axis", "0", "--chunk", "1KiB", "--resume", str(kept))

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import warpfold as wf
+from warpfold.compiler.dtypes import dtype
+from warpfold.runtime.states.carried import packed, unpacked
+from warpfold.runtime.states.parts import cut_of
 
 da = pytest.importorskip("dask.array", reason="Dask is not installed")
 dask = pytest.importorskip("dask", reason="Dask is not installed")
@@ -65,9 +69,83 @@ def test_a_task_that_is_run_again_gives_the_same_bits() -> None:
     np.testing.assert_array_equal(found.compute(), found.compute(scheduler="threads", num_workers=2))
 
 
-def test_states_go_to_other_processes() -> None:
-    state = wf.partial(X, "mean", axis=0, **HOW)
-    np.testing.assert_array_equal(wf.finish(pickle.loads(pickle.dumps(state))), wf.finish(state))
+def test_chunks_of_any_shape_keep_positions() -> None:
+    x = np.random.default_rng(1).integers(0, 4, (5, 12, 9)).astype(np.float32)
+    chunked = da.from_array(x, chunks=(2, 5, 4))
+    assert wf.argmax(chunked, **HOW).compute() == x.argmax()
+    found = wf.reduce(chunked, (wf.MIN, wf.ARGMIN), axis=(0, 2), **HOW)
+    turned = np.moveaxis(x, 1, 0).reshape(12, -1)
+    np.testing.assert_array_equal(dask.compute(*found), (turned.min(1), turned.argmin(1)))
+
+
+def test_empty_chunks_numbers_and_no_axes() -> None:
+    ragged = da.concatenate([CHUNKED[:3], CHUNKED[3:3], CHUNKED[3:]])
+    ragged = ragged.map_blocks(lambda b: b, chunks=ragged.chunks)
+    assert wf.max(ragged, **HOW).compute() == X.max()
+    assert wf.sum(CHUNKED[2, 3], **HOW).compute() == X[2, 3]
+    np.testing.assert_array_equal(wf.sum(CHUNKED, axis=(), **HOW).compute(), X)
+    assert wf.sum(CHUNKED[:, :0], axis=1, **HOW).compute().tolist() == [0.0] * 23
+
+
+def test_checks_are_of_the_whole() -> None:
+    holes = X.copy()
+    holes[:7, :10] = np.nan
+    np.testing.assert_array_equal(
+        wf.nanargmax(da.from_array(holes, (7, 10)), axis=0, **HOW).compute(), np.nanargmax(holes, 0)
+    )
+    holes[:, 4] = np.nan
+    with pytest.raises(wf.WarpfoldError, match="WF134: nanargmax of no elements has no value"):
+        wf.nanargmax(da.from_array(holes, (7, 10)), axis=0, **HOW).compute()
+
+
+def test_the_function_of_its_module() -> None:
+    from warpfold.dask import reduce
+
+    assert isinstance(reduce(X, "sum", axis=0, **HOW), da.Array)
+    np.testing.assert_array_equal(reduce(CHUNKED, "max", axis=0, **HOW).compute(), X.max(0))
+    assert reduce(CHUNKED, "sum", **HOW).name == reduce(CHUNKED, "sum", **HOW).name
+    with pytest.raises(wf.WarpfoldError, match="WF130: "):
+        reduce(X)
+
+
+def test_arrays_of_zarr(tmp_path: Path) -> None:
+    zarr = pytest.importorskip("zarr", reason="Zarr is not installed")
+    zarr.save_array(str(tmp_path / "x.zarr"), X)
+    found = wf.mean(da.from_zarr(str(tmp_path / "x.zarr")), axis=0, **HOW)
+    np.testing.assert_allclose(found.compute(), X.mean(0), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("what", ["mean", (wf.SUM, wf.ARGMAX)])
+def test_states_go_to_other_processes(what: Any) -> None:
+    state = wf.partial(X, what, axis=0, **HOW)
+    carried = pickle.loads(pickle.dumps(state))
+    assert carried.cut is state.cut
+    np.testing.assert_array_equal(wf.finish(carried), wf.finish(state))
+
+
+def test_functions_of_a_script_go_to_workers_as_their_code() -> None:
+    pytest.importorskip("cloudpickle", reason="cloudpickle is not installed")
+    three = 3
+
+    @wf.monoid(identity=0)
+    def thrice(a: Any, b: Any) -> Any:
+        return a + b + 0 * three
+
+    cut = cut_of(thrice, [dtype("f32")], {})
+    data = packed(cut)
+    assert unpacked(data) is unpacked(bytes(bytearray(data)))
+    assert unpacked(data).what is not thrice
+    assert unpacked(data).digest == cut.digest
+    with pytest.raises(wf.WarpfoldError, match=r"WF183: thrice cannot be pickled"):
+        pickle.dumps(wf.partial(X, thrice, **HOW))
+
+
+def test_chunks_that_lie_at_any_byte() -> None:
+    data = np.zeros(X.nbytes + 2, np.uint8)
+    data[2:] = X.reshape(-1).view(np.uint8)
+    askew = data[2:].view(np.float32).reshape(X.shape)
+    found = wf.max(da.from_delayed(dask.delayed(lambda: askew)(), X.shape, X.dtype), axis=0, **HOW)
+    np.testing.assert_array_equal(found.compute(), X.max(0))
 
 
 def test_mistakes() -> None:
@@ -75,5 +153,7 @@ def test_mistakes() -> None:
         wf.sum(CHUNKED, out=X, **HOW)
     with pytest.raises(wf.WarpfoldError, match=r"WF190: .*the sizes of its chunks are unknown"):
         wf.sum(CHUNKED[CHUNKED > 0], **HOW)
-    with pytest.raises(wf.WarpfoldError, match="WF191: argmax takes elements in the order of axis 0"):
-        wf.argmax(CHUNKED, **HOW)
+    with pytest.raises(wf.WarpfoldError, match=r"WF190: .*where= has elements of uint32, and chunks have no words"):
+        wf.sum(CHUNKED, where=wf.pack(X > 0), **HOW)
+    with pytest.raises(wf.WarpfoldError, match=r"WF191: nanargmax takes elements in the order of axis 0, and chunks"):
+        wf.nanargmax(CHUNKED, **HOW)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +59,17 @@ def test_files_that_are_no_states(tmp_path: Path) -> None:
         about = found["state"]
     np.savez(path, state=about, value0=X, value1=X)
     with pytest.raises(wf.WarpfoldError, match=r"WF512: .*it has 2 values: expected 1 of one shape"):
+        wf.load_state(path, "sum")
+
+
+def test_states_of_another_version(tmp_path: Path) -> None:
+    path = tmp_path / "state.npz"
+    wf.partial(X, "sum", axis=1, **HOW).save(path)
+    with np.load(path) as found:
+        about, value = json.loads(str(found["state"])), found["value0"]
+    np.savez(path, state=np.array(json.dumps(about | {"format": "warpfold state 2"})), value0=value)
+    text = r"WF512: .*: its format is 'warpfold state 2', of another version: expected 'warpfold state 1'"
+    with pytest.raises(wf.WarpfoldError, match=text):
         wf.load_state(path, "sum")
 
 
