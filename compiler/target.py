@@ -110,6 +110,11 @@ class Target(NamedTuple):
         return self.capability >= (8, 0) and self.ptx >= 70
 
     @property
+    def has_byte_floats(self) -> bool:
+        """Whether an instruction rounds two f32 to floats of 8 bits (``cvt.e4m3x2``: sm_90 and PTX 7.8)."""
+        return self.capability >= (9, 0) and self.ptx >= 78
+
+    @property
     def has_float_pairs(self) -> bool:
         """Whether an instruction adds or multiplies two f32 (``add.f32x2``: sm_100 and PTX 8.6)."""
         return self.capability >= (10, 0) and self.ptx >= 86

@@ -69,18 +69,20 @@ func.func @exponential(%x: f32) -> f32 {
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from math import isnan
 from typing import Any
 
 from ..compiler.driver.pipeline import Pass
 from ..compiler.errors import error
 from ..compiler.ir.attributes import target_of
-from ..compiler.ir.build import before, find_any, replace
+from ..compiler.ir.build import before, find_any, find_each, replace
 from ..compiler.ir.combine import elements, fragment
 from ..compiler.ir.dialect.base import element
 from ..compiler.ir.mlir import arith, ir, llvm
 from ..compiler.ir.uniform_fragments import known
 from .math.arithmetic import Builder, intrinsic
+from .math.byte_floats import encode
 from .math.counted_division import divide_by_counts
 from .math.error_function import erf
 from .math.exponential import cosh, exp, exp2, expm1, sinh, tanh
@@ -128,6 +130,7 @@ _FAST = {
 }  # fmt: skip
 """Instructions that approximate a function of f32. LLVM has no name for the one of tanh: it uses it when afn is set.
 Those of exponentials flush results below 2^-126 to zero: without that they take four instructions in place of one."""
+ENCODE = "fold.encode"
 _LOG2E, _LN2 = 1.4426950408889634, 0.6931471805599453
 
 
@@ -187,10 +190,12 @@ comparison then suffices, where LLVM also checks for NaN and, in f64, for the si
 
 
 def _run(module: Any) -> None:
-    found = find_any(module, ["arith.divf", *_SHORT, *_LONG])
-    functions = [op for op in found if op.name != "arith.divf"]
-    divide_by_counts([op for op in found if op.name == "arith.divf"])
-    for op in functions:
+    found = find_each(module, ["arith.divf", ENCODE, *_SHORT, *_LONG])
+    divide_by_counts(found.pop("arith.divf"))
+    for op in found.pop(ENCODE):
+        with before(op):
+            replace(op, [encode(op)])
+    for op in chain.from_iterable(found.values()):
         with before(op):
             replace(op, [_expanded(op)])
     for op in find_any(module, _INTRINSICS):
@@ -207,6 +212,6 @@ def is_contracted(op: Any) -> bool:
 PASS = Pass(
     "expand-math",
     _run,
-    (*_SHORT, *_LONG, *(_INTRINSICS.keys() - {"math.fma"})),
+    (ENCODE, *_SHORT, *_LONG, *(_INTRINSICS.keys() - {"math.fma"})),
     "expand math functions into arithmetic",
 )

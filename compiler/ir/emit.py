@@ -26,6 +26,7 @@ from ..program.graph import (
     union,
     walk,
 )  # fmt: skip
+from ..program.storage import encoded_as
 from ..target import Target
 from . import attributes
 from .combine import pack, unpack
@@ -101,11 +102,16 @@ class _Emitter:
         block = f.add_entry_block()
         for i, argument in enumerate(block.arguments):
             named(argument, f"input{i}")
+        rounded = {o: found for o in p.outputs if target.has_byte_floats and (found := encoded_as(o))}
         with ir.InsertionPoint(block):
-            for e in walk(p.outputs):
+            for e in walk(tuple(rounded[o][0] if o in rounded else o for o in p.outputs)):
                 self.spaces[e.digest] = self.space(e)
                 with location(*self.lines.at(e)):
                     self.values[e.digest] = self.node(e, block)
+            for o, (value, t) in rounded.items():
+                with location(*self.lines.at(o)):
+                    self.values[o.digest] = self.encode(value, t)
+                self.spaces[o.digest] = self.spaces[value.digest]
             func.ReturnOp([self.at(o, _written_in(o)) for o in p.outputs])
 
     def space(self, e: Expr) -> Space:
@@ -161,6 +167,13 @@ class _Emitter:
         if e.dtype.is_float and is_at_most_zero(e):
             value.owner.attributes[AT_MOST_ZERO] = ir.UnitAttr.get()
         return value
+
+    def encode(self, e: Expr, t: DType) -> Any:
+        """The bytes of 8-bit floats nearest to a value, by the instruction that rounds to them."""
+        byte, space = ir.IntegerType.get_signless(8), self.spaces[e.digest]
+        result = byte if space == SCALAR else self.tensor(byte, space)
+        named_so = {"format": ir.StringAttr.get(t.name)}
+        return ir.Operation.create("fold.encode", [result], [self.values[e.digest]], named_so).results[0]
 
     def at(self, e: Expr, space: Space) -> Any:
         """The value of ``e`` in a space at least as wide as its own."""

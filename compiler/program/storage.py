@@ -37,9 +37,10 @@ def decoded(t: DType, exprs: Sequence[Expr]) -> Value:
 def encoded(value: Sym, t: DType) -> Sym:
     """The byte of the 8-bit float nearest to ``value``, of two the even one; of what is beyond the range the last one.
 
-    The conversion saturates as PTX's ``cvt.rn.satfinite`` does: infinities become the greatest finite number, too. NaN
-    is 0x7f. The f32 is rounded by adding half of the last place that stays. Below the least normal number the places
-    have a fixed weight: there the sum with a number of that weight in its last place is rounded by the hardware.
+    The conversion saturates as PTX's ``cvt.rn.satfinite`` does: infinities become the greatest finite number, too, and
+    a NaN of either sign 0x7f. So targets that have the instruction use it (``encoded_as``). For others the f32 is
+    rounded by adding half of the last place that stays. Below the least normal number the places have a fixed weight:
+    there the sum with a number of that weight in its last place is rounded by the hardware.
     """
     mantissa, bias, largest = (3, 7, 448.0) if t == F8E4M3FN else (2, 15, 57344.0)
     x = cast(value, F32)
@@ -50,13 +51,19 @@ def encoded(value: Sym, t: DType) -> Sym:
     base = 2.0 ** (24 - bias - mantissa)
     small = bitcast(size + base, U32) - bitcast(constant(base, F32), U32)
     code = where(size < 2.0 ** (1 - bias), small, normal)
-    return cast(where(x == x, code, 0x7F) | bits >> 24 & 0x80, U8)
+    return cast(where(x == x, code | bits >> 24 & 0x80, 0x7F), U8)
 
 
 def encoded_value(e: Expr, t: DType) -> Expr | None:
     """The value whose byte ``encoded`` made ``e``; None for any other expression."""
     equal = (x.args[0] for x in walk((e,)) if x.op == "eq" and x.args[0] == x.args[1])
     return next((x for x in equal if encoded(Sym(x), t).expr.digest == e.digest), None)
+
+
+def encoded_as(e: Expr) -> tuple[Expr, DType] | None:
+    """The value whose byte ``encoded`` made ``e``, and the type of 8-bit floats; None for any other expression."""
+    types = (F8E4M3FN, F8E5M2) if e.dtype == U8 else ()
+    return next(((value, t) for t in types if (value := encoded_value(e, t)) is not None), None)
 
 
 def _e4m3fn(byte: Sym) -> Sym:

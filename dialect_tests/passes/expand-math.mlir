@@ -319,3 +319,21 @@ func.func @one_mean(%x: f32, %y: f32, %n: i32) -> (f32, f32) {
   %b = arith.divf %a, %y : f32
   return %a, %b : f32, f32
 }
+
+// -----
+
+// Floats of 8 bits: an instruction rounds two values, of which the second becomes the lower byte.
+// CHECK-LABEL: func.func @bytes
+// CHECK-SAME:    (%[[X:.*]]: vector<4xf32>, %[[Y:.*]]: f32)
+// CHECK-DAG:     %[[X0:.*]] = vector.extract %[[X]][0]
+// CHECK-DAG:     %[[X1:.*]] = vector.extract %[[X]][1]
+// CHECK:         %[[LOW:.*]] = llvm.call_intrinsic "llvm.nvvm.ff.to.e4m3x2.rn"(%[[X1]], %[[X0]]) : (f32, f32) -> i16
+// CHECK:         %[[HIGH:.*]] = llvm.call_intrinsic "llvm.nvvm.ff.to.e4m3x2.rn"
+// CHECK:         vector.bitcast %{{.*}} : vector<1xi32> to vector<4xi8>
+// CHECK:         llvm.call_intrinsic "llvm.nvvm.ff.to.e5m2x2.rn"(%[[Y]], %[[Y]]) : (f32, f32) -> i16
+// CHECK-NEXT:    arith.trunci %{{.*}} : i16 to i8
+func.func @bytes(%x: vector<4xf32>, %y: f32) -> (vector<4xi8>, i8) {
+  %b = "fold.encode"(%x) {format = "f8e4m3fn"} : (vector<4xf32>) -> vector<4xi8>
+  %c = "fold.encode"(%y) {format = "f8e5m2"} : (f32) -> i8
+  return %b, %c : vector<4xi8>, i8
+}

@@ -21,6 +21,7 @@ from .base import (
     int_attr,
     power_of_two,
     state_type,
+    str_attr,
     values,
 )
 
@@ -184,12 +185,34 @@ class PhiloxOp(Fold.Operation, name="philox"):  # type: ignore[misc]
         expect(str(element(types[0])) == "i64", op, "operands of i64", str(element(types[0])))
         expect(int_attr(op, "rounds") > 0, op, "at least 1 round", int_attr(op, "rounds"))
         word = ir.IntegerType.get_signless(32)
-        check_result(op, word if not isinstance(types[0], ir.ShapedType) else _of_words(types[0], word))
+        check_result(op, word if not isinstance(types[0], ir.ShapedType) else _in_shape_of(types[0], word))
 
 
-def _of_words(t: Any, word: Any) -> Any:
-    """The tensor or the fragment of words in the shape of ``t``."""
-    return type(t).get(list(t.shape), word)
+def _in_shape_of(t: Any, scalar: Any) -> Any:
+    """The tensor or the fragment of elements ``scalar`` in the shape of ``t``."""
+    return type(t).get(list(t.shape), scalar)
+
+
+BYTE_FLOATS = ("f8e4m3fn", "f8e5m2")
+"""The formats of floats of 8 bits."""
+
+
+class EncodeOp(Fold.Operation, name="encode"):  # type: ignore[misc]
+    """The bytes of the nearest floats of 8 bits: ``fold.encode x {format = "f8e4m3fn"}``, on tensors or on fragments.
+
+    Of two the even one; of what is beyond the range the last finite one. NaN is 0x7f.
+    """
+
+    x: ext.Operand[Any]
+    result_: ext.Result[Any]
+    format: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        x, byte = op.operands[0].type, ir.IntegerType.get_signless(8)
+        expect(str(element(x)) == "f32", op, "values of f32", str(element(x)))
+        str_attr(op, "format", BYTE_FLOATS)
+        check_result(op, _in_shape_of(x, byte) if isinstance(x, ir.ShapedType) else byte)
 
 
 class ScatterOp(Fold.Operation, name="scatter"):  # type: ignore[misc]
