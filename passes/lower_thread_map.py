@@ -9,6 +9,8 @@ write to its address.
   ``fold.element_load``, and its stores write what lies in the row. In place of an access beyond the end the thread
   reads its first one of the group again, which no other thread writes.
 - If accesses begin at the boundary before the row (``first``), another such group comes before the loop.
+- If loads then have ``leads``, there is a loop for each distance from a boundary, and branches choose one
+  (``access/leading.py``). It ends so early that the aligned access behind its last one lies in the row, too.
 
 ``lower-global-access`` then lowers each access.
 
@@ -102,6 +104,7 @@ from ..compiler.ir.dialect.access import ACCESS, AXES
 from ..compiler.ir.dialect.base import int_attr, str_attr
 from ..compiler.ir.mlir import arith, ir, scf
 from ..compiler.ir.unrolled_loops import rolled
+from .access.leading import LEADS, load_before
 from .access.peeling import after
 
 
@@ -132,6 +135,7 @@ class _Walk:
             self.ops = self.moved_before(op)
         self.stores = [o for o in self.ops if o.name == "fold.element_store"]
         self.lanes = max(_along_reduced(o) for o in self.ops if o.name == "fold.element_store")
+        self.leads = self.first is not None and any(LEADS in o.attributes for o in self.ops)
 
     def number(self, value: int) -> Any:
         return integer(self.begin.type, value)
@@ -146,13 +150,37 @@ class _Walk:
             some = arith.cmpi(arith.CmpIPredicate.slt, self.first, self.end)
             self.edge(begin, some)
             begin = arith.addi(begin, self.number(group))
-        limit = arith.subi(self.end, self.number(group - self.step + self.lanes - 1))
-        loop = scf.ForOp(begin, limit, self.number(group))
+        past = self.lanes - 1 if self.leads else 0  # the aligned access behind the last one lies in the row, too
+        limit = arith.subi(self.end, self.number(group - self.step + self.lanes - 1 + past))
+        if self.leads:
+            self.by_lead(begin, limit)
+        else:
+            self.loop(begin, limit)
+        if self.unroll > 1 or self.lanes > 1:
+            self.edge(after(begin, limit, group))
+
+    def loop(self, begin: Any, limit: Any) -> None:
+        """Writes the loop over the groups that begin before ``limit``."""
+        loop = scf.ForOp(begin, limit, self.number(self.unroll * self.step))
         with ir.InsertionPoint(loop.body):
             self.group(loop.induction_variable, whole=True)
             scf.YieldOp([])
-        if self.unroll > 1 or self.lanes > 1:
-            self.edge(after(begin, limit, group))
+
+    def by_lead(self, begin: Any, limit: Any, lead: int = 0) -> None:
+        """Writes a loop for each distance from the first access to the row, and the branches that choose one."""
+        if lead == self.lanes - 1:
+            self.lead = lead
+            self.loop(begin, limit)
+            return
+        own = arith.andi(arith.subi(self.number(0), self.begin), self.number(self.lanes - 1))
+        branch = scf.IfOp(arith.cmpi(arith.CmpIPredicate.eq, own, self.number(lead)), has_else=True)
+        with ir.InsertionPoint(branch.then_block):
+            self.lead = lead
+            self.loop(begin, limit)
+            scf.YieldOp([])
+        with ir.InsertionPoint(branch.else_block):
+            self.by_lead(begin, limit, lead + 1)
+            scf.YieldOp([])
 
     def moved_before(self, op: Any) -> list[Any]:
         """The ops of the body without those that are the same for all accesses, which go before the walk."""
@@ -250,6 +278,11 @@ class _Walk:
         for op in ops:
             operands = [mapping.get(v, v) for v in op.operands]
             name, attributes = op.name, dict(op.attributes.items())
+            if LEADS in attributes:
+                del attributes[LEADS]
+                if whole:
+                    mapping[op.results[0]] = load_before(op, operands[2], self.lead)
+                    continue
             if name == "fold.load" and not whole and int_attr(op, "reduced_rank"):
                 name = "fold.element_load"
                 operands[3:3] = [self.begin if self.first is None else self.first, self.end]

@@ -47,7 +47,7 @@ INDEX_LIMIT = 2**31 - 2**24
 
 RARE = (
     "repeats", "flat", "by_row", "gapped", "pieces", "block", "places", "numbers", "once", "stores", "full",
-    "waiting", "lasting", "walked", "spare", "rows_first", "numberings", "section", "follows",
+    "waiting", "lasting", "walked", "leading", "spare", "rows_first", "numberings", "section", "follows",
     "streams", *RARE_IN_PLANS,
 )  # fmt: skip
 """The facts, and the fields of a plan, that the IR leaves out where they have their default."""
@@ -94,6 +94,8 @@ class Facts:
         waiting: the numbers of the inputs whose elements wait for a later phase, since each row has its own.
         lasting: the numbers of the inputs whose elements are those of all rows, and wait for all rows of a CTA.
         walked: whether phases walk the accesses that wait in shared memory in a loop, for rows of any length.
+        leading: the numbers of the inputs that lie along all rows, from a boundary on, where rows that begin anywhere
+            are walked: accesses to them are as far before a boundary as the row begins behind one.
         spare: whether threads may keep more accesses than their row has, so that a kernel serves shorter rows as well.
         rows_first: whether CTAs of a map that follow each other have other rows, and not other parts of one.
         numberings: along which dims the numbers of each numbering of the program rise: ``kept``, ``reduced``,
@@ -124,6 +126,7 @@ class Facts:
     waiting: tuple[int, ...] = ()
     lasting: tuple[int, ...] = ()
     walked: bool = False
+    leading: tuple[int, ...] = ()
     spare: bool = False
     rows_first: bool = False
     numberings: tuple[str, ...] = ()

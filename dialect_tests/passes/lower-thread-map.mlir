@@ -134,3 +134,45 @@ func.func @rolled(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>, %begin: i32, %first: i32, 
   }) {step = 64, unroll = 2, rolled = true} : (i32, i32, i32) -> ()
   return
 }
+
+// Weights from a boundary on, beside a row that begins between two: a loop for each of four distances, of which each reads
+// the aligned accesses around the weights. At the ends of the row they are read one by one.
+// CHECK-LABEL: func.func @leading
+// CHECK-SAME:    %[[BEGIN:[a-z0-9]*]]: i32, %[[FIRST:[a-z0-9]*]]: i32, %[[END:[a-z0-9]*]]: i32
+func.func @leading(%w: !llvm.ptr<1>, %y: !llvm.ptr<1>, %begin: i32, %first: i32, %end: i32, %n: i32, %row: i32, %on: i1,
+                   %one: i32) {
+  // CHECK:      scf.if
+  // CHECK:        "fold.element_load"
+  // CHECK:        "fold.element_store"{{.*}} whole = false}
+  // CHECK:      %[[LIMIT:.*]] = arith.subi %[[END]], %c6_i32
+  // CHECK:      %[[NEG:.*]] = arith.subi %c0_i32, %[[BEGIN]]
+  // CHECK-NEXT: %[[LEAD:.*]] = arith.andi %[[NEG]], %c3_i32
+  // CHECK-NEXT: %[[NONE:.*]] = arith.cmpi eq, %[[LEAD]], %c0_i32
+  // CHECK-NEXT: scf.if %[[NONE]] {
+  // CHECK-NEXT:   scf.for %[[R:.*]] = %{{.*}} to %[[LIMIT]] step %c128_i32
+  // CHECK-NEXT:     %[[AT:.*]] = llvm.getelementptr %{{.*}}[%[[R]]]
+  // CHECK-NEXT:     llvm.load %[[AT]] invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
+  // CHECK-NOT:      llvm.load
+  // CHECK:          "fold.element_store"{{.*}} whole = true}
+  // CHECK:      } else {
+  // CHECK:        arith.cmpi eq, %[[LEAD]], %c1_i32
+  // CHECK:          arith.addi %{{.*}}, %c-3_i32
+  // CHECK-COUNT-2:  llvm.load
+  // CHECK:          "fold.element_store"
+  // CHECK:        arith.cmpi eq, %[[LEAD]], %c2_i32
+  // CHECK:          "fold.element_store"
+  // CHECK:          "fold.element_store"
+  // CHECK:      scf.if
+  // CHECK:        "fold.element_load"
+  "fold.thread_map"(%begin, %end, %first) ({
+  ^bb0(%r: i32):
+    %four = "fold.load"(%w, %row, %r, %one, %one)
+      {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "strided", leads}
+      : (!llvm.ptr<1>, i32, i32, i32, i32) -> vector<4xf32>
+    "fold.element_store"(%four, %y, %row, %r, %first, %end, %on, %n, %one)
+      {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "shifted", whole = false}
+      : (vector<4xf32>, !llvm.ptr<1>, i32, i32, i32, i32, i1, i32, i32) -> ()
+    "fold.yield"() : () -> ()
+  }) {step = 128, unroll = 1} : (i32, i32, i32) -> ()
+  return
+}

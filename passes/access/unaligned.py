@@ -63,7 +63,7 @@ def taken_out(words: list[Any], place: Any, t: Any) -> Any:
     if wanted > 1 and bytes_of(scalar) < 8:
         words = _from(words, place, 4, 1, wanted + 1)
     words = _shifted(words, place) if bytes_of(scalar) < 4 else words[:wanted]
-    return _fragment(words, scalar, t)
+    return fragment_of(words, scalar, t)
 
 
 def copied(base: Any, place: Any, t: Any) -> Any:
@@ -76,7 +76,7 @@ def copied(base: Any, place: Any, t: Any) -> Any:
     first = arith.muli(place, i32(bytes_of(scalar)))
     word = address(base, arith.andi(first, i32(-4)), ir.IntegerType.get_signless(8))
     words = [load(word, i32(k), word_type()) for k in range(wanted + 1)]
-    return _fragment(_shifted(words, first), scalar, t)
+    return fragment_of(_shifted(words, first), scalar, t)
 
 
 def _shifted(words: list[Any], place: Any) -> list[Any]:
@@ -85,7 +85,7 @@ def _shifted(words: list[Any], place: Any) -> list[Any]:
     return [llvm.intr_fshr(high, low, bits) for low, high in pairwise(words)]
 
 
-def _fragment(words: list[Any], scalar: Any, t: Any) -> Any:
+def fragment_of(words: list[Any], scalar: Any, t: Any) -> Any:
     """The fragment of type ``t`` that ``words`` hold as elements of the memory type ``scalar``."""
     whole = vector.from_elements(ir.VectorType.get([len(words)], word_type()), words)
     return from_memory(vector.bitcast(with_shape(scalar, width(t)), whole), t)

@@ -10,6 +10,7 @@ from ...plan.plan import Plan
 from ...plan.shared_memory import shared_bytes
 from ...program.graph import REDUCED
 from .. import sittings
+from ..alignment import WIDEST
 from ..table import threshold
 from ..task import Task
 from . import rows
@@ -40,4 +41,17 @@ def for_any_length(task: Task, plan: Plan, facts: Facts) -> tuple[Plan, Facts]:
         return plan, facts
     room = task.target.shared_per_cta - shared_bytes(plan, sum(t.itemsize for t in task.program.states))
     most = min(MOST_HELD, room // (plan.threads * plan.vector * item))
-    return replace(plan, held=max(plan.held, most)), replace(facts, walked=True)
+    return replace(plan, held=max(plan.held, most)), replace(facts, walked=True, leading=_leading(task, plan))
+
+
+def _leading(task: Task, plan: Plan) -> tuple[int, ...]:
+    """The inputs whose elements lie side by side along all rows, from a boundary on."""
+    own = [i for i, space in enumerate(task.program.input_spaces) if space == REDUCED]
+    items = {i: task.operand_type(i).itemsize for i in own}
+    return tuple(
+        i
+        for i in own
+        if task.geometry.reduced[0].strides[i] == 1
+        and task.start(i) % WIDEST == 0
+        and plan.vector * items[i] % WIDEST == 0
+    )

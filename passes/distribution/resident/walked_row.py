@@ -13,6 +13,7 @@ from typing import Any
 from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import arith, ir
 from ....compiler.plan.layout import layout_of
+from ...access.leading import LEADS
 from ..kernel import Kernel
 from ..span import Span, end_in_range, reduce_span
 from .row_accesses import RowAccesses, is_cut, wide
@@ -72,7 +73,10 @@ class WalkedRow:
     def _load(self, operand: int, t: Any, r: Any) -> Any:
         """The elements of an input in the access at ``r``."""
         if operand not in self.slots:
-            return self.row.load(operand, t, r, whole=True)
+            load = self.row.load(operand, t, r, whole=True)
+            if operand in self.row.kernel.facts.leading:
+                load.owner.attributes[LEADS] = ir.UnitAttr.get()
+            return load
         kernel, (begin, step) = self.row.kernel, (self.span.begin, self.span.step)
         if self.unroll > 1:  # behind the last access of a group there is no slot
             r = arith.select(kernel.less(r, self.span.end), r, begin)

@@ -60,6 +60,11 @@ def test_rows_with_weights_are_walked(monkeypatch: pytest.MonkeyPatch) -> None:
     choice = choose(task, "lanes=32,warps=1,vector=4,resident=shared")
     assert choice.facts.walked
     assert choice.plan.held > held.needed(task, choice.plan) == -(-(1003 + 3) // 128)
+    assert choice.facts.leading == (1, 2)
+    w = np.zeros((1, 2007), np.float32)
+    for weights in (w[:, 1:1004], w[:, :2005:2]):  # which do not begin at a boundary, or lie apart
+        task = task_of(layer_norm(), [x, weights, w[:, :1003], x, mean], (0,), TARGETS["sm_90a"])
+        assert choose(task, "lanes=32,warps=1,vector=4,resident=shared").facts.leading == (2,)
 
 
 @pytest.mark.parametrize("asked", [10, 56])
