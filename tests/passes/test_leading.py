@@ -22,7 +22,7 @@ BF16 = ml_dtypes.bfloat16
 def test_weights_beside_rows_that_begin_anywhere(
     monkeypatch: pytest.MonkeyPatch, of_rows: Any, of_weights: Any, length: int, cluster: int
 ) -> None:
-    """Each distance from a boundary, and a cluster; weights that begin elsewhere are read otherwise, for the same bits."""
+    """Each distance from a boundary. Weights that begin elsewhere are read otherwise, and give the same bits."""
     monkeypatch.setattr(held, "LARGE", 0)  # small arrays have the kernels of large ones
     x = RNG.standard_normal((9, length)).astype(of_rows)
     w, b = RNG.standard_normal((2, length)).astype(of_weights)

@@ -101,8 +101,8 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
     - ``coherent``: aligned vectors, along the kept axis or as of a period, of data that other CTAs have written during
       this kernel.
 
-    With ``in_order`` the compiler keeps the order of the load and of others that have it. With ``leads``, in the body of
-    a ``fold.thread_map``, the array begins at a boundary and its elements lie side by side along the reduced axis.
+    With ``in_order`` the compiler keeps the order of the load and of others that have it. With ``leads``, in a
+    ``fold.thread_map``, the array begins at a boundary and its elements lie side by side along the reduced axis.
     """
 
     base: ext.Operand[Any]

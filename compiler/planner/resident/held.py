@@ -41,12 +41,13 @@ def for_any_length(task: Task, plan: Plan, facts: Facts) -> tuple[Plan, Facts]:
         return plan, facts
     room = task.target.shared_per_cta - shared_bytes(plan, sum(t.itemsize for t in task.program.states))
     most = min(MOST_HELD, room // (plan.threads * plan.vector * item))
-    return replace(plan, held=max(plan.held, most)), replace(facts, walked=True, leading=_leading(task, plan))
+    return replace(plan, held=max(plan.held, most)), replace(facts, walked=True, leading=_leading(task, plan, facts))
 
 
-def _leading(task: Task, plan: Plan) -> tuple[int, ...]:
+def _leading(task: Task, plan: Plan, facts: Facts) -> tuple[int, ...]:
     """The inputs whose elements lie side by side along all rows, from a boundary on."""
-    own = [i for i, space in enumerate(task.program.input_spaces) if space == REDUCED]
+    inputs = zip(task.program.input_spaces, facts.access, strict=True)
+    own = [i for i, (space, access) in enumerate(inputs) if space == REDUCED and access in ("strided", "unaligned")]
     items = {i: task.operand_type(i).itemsize for i in own}
     return tuple(
         i
