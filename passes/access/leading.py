@@ -28,7 +28,7 @@ def load_before(load: Any, r: Any, lead: int) -> Any:
     first = nbytes - lead * item  # bytes from the boundary before
     low = arith.addi(r, integer(r.type, lead - width(t)))
     last = first + nbytes - 1
-    words = {}
+    words: dict[int, Any] = {}
     for k in range(first // ALIGNED, last // ALIGNED + 1):
         at = arith.addi(low, integer(r.type, k * ALIGNED // item)) if k else low
         read = llvm.load(with_shape(word_type(), WORDS), address(base, at, scalar), alignment=ALIGNED, invariant=True)
