@@ -35,7 +35,7 @@ from ...compiler.plan.fields import OF_BITS
 from ...compiler.program.bit_arrays import WORD as BITS_OF_WORD
 from ..words.truths import as_stored, of_bits
 from .bits import begins_word, load_bits, load_word, place_in_word, store_bytes, store_word
-from .offsets import offset, offsets
+from .offsets import following, offset, offsets
 from .unaligned import ALIGNED, WORD, WORDS, taken_out, words_around, words_of
 
 LOAD, STORE = 5, 7
@@ -187,8 +187,20 @@ def _apart(op: Any, t: Any, before: int = 0) -> list[Any]:
         own = [arith.minsi(arith.maxsi(r, low), high) for r in indices] if width(t) > 1 else indices
         return [single(at, element(t)) for at in offsets(op, kept, own, before + LOAD)]
 
-    some = arith.cmpi(arith.CmpIPredicate.slt, low, behind)
-    return _if_else(some, [element(t)] * width(t), read, lambda: [zeros(element(t))] * width(t))
+    def read_some() -> list[Any]:
+        some = arith.cmpi(arith.CmpIPredicate.slt, low, behind)
+        return _if_else(some, [element(t)] * width(t), read, nothing)
+
+    def read_all() -> list[Any]:
+        return [single(at, element(t)) for at in following(op, kept, reduced, width(t), before + LOAD)]
+
+    def nothing() -> list[Any]:
+        return [zeros(element(t))] * width(t)
+
+    if width(t) == 1 or int_attr(op, "reduced_rank") < 2:
+        return read_some()
+    whole = _inside(reduced, first, end, width(t))
+    return _if_else(whole, [element(t)] * width(t), read_all, nothing if "uncut" in op.attributes else read_some)
 
 
 def clamped(r: Any, first: Any, end: Any) -> Any:

@@ -75,6 +75,29 @@ def offsets(op: Any, kept: Any, reduced: Sequence[Any], fixed: int) -> Iterator[
         yield integer(kept.type, 0) if total is None else total
 
 
+def following(op: Any, kept: Any, reduced: Any, count: int, fixed: int) -> list[Any]:
+    """The offsets of ``count`` elements from index ``reduced`` on: coordinates are counted up, and divided once."""
+    kept_rank, rank = int_attr(op, "kept_rank"), int_attr(op, "reduced_rank")
+    layout = list(op.operands)[fixed:]
+    split, sizes = max(0, kept_rank - 1), max(0, kept_rank - 1) + max(0, rank - 1)
+    inner, strides = layout[split:sizes], layout[sizes + kept_rank : sizes + kept_rank + rank]
+    t, places = reduced.type, coordinates(reduced, layout[split:sizes], rank)[1:]
+    one, zero, found = integer(t, 1), integer(t, 0), [offset(op, kept, reduced, fixed)]
+    backs = [arith.muli(arith.subi(size, one), stride) for size, stride in zip(inner, strides[1:], strict=True)]
+    for _ in range(count - 1):
+        step, back, carry = strides[-1], zero, None
+        for d in reversed(range(rank - 1)):
+            up = one if carry is None else arith.extui(t, carry)
+            places[d] = arith.addi(places[d], up)
+            ends = arith.cmpi(arith.CmpIPredicate.eq, places[d], inner[d])
+            carry = ends if carry is None else arith.andi(carry, ends)
+            places[d] = arith.select(carry, zero, places[d])
+            back = arith.addi(back, backs[d])
+            step = arith.select(carry, arith.subi(strides[d], back), step)
+        found.append(arith.addi(found[-1], step))
+    return found
+
+
 def _moved(total: Any, places: Sequence[Any], strides: Sequence[Any]) -> Any:
     """``total``, none at first, and the products of places with strides, of which None stands for 1."""
     for place, stride in zip(places, strides, strict=True):

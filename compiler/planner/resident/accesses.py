@@ -6,6 +6,7 @@ Inputs and outputs are accessed in the same ways. An array that varies along the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from ...dtypes import BIT, NUMBER
 from ...plan.fields import Access
@@ -99,6 +100,9 @@ def _access(task: Task, operand: int, space: Space, axis: str, vector: int, shif
     inner, others = _dims(task, axis)
     if not inner or vector == 1:
         return "strided"
+    if is_one_run(task, operand, axis):
+        whole = task.geometry.n_reduced % vector == 0
+        return ("aligned" if whole else "shifted") if _is_aligned(task, operand, vector, others) else "strided"
     stride = inner[-1].strides[operand]
     whole = inner[-1].size % vector == 0 and not shift
     if stride == 0 and whole:
@@ -132,7 +136,7 @@ def _is_unaligned(task: Task, operand: int, vector: int, shift: frozenset[int]) 
 def _is_side_by_side(task: Task, operand: int, vector: int) -> bool:
     """Whether the elements of an access along a row lie side by side."""
     row = task.geometry.reduced
-    joined = len(row) == 1 or (bool(row) and row[-1].size % vector == 0)
+    joined = len(row) == 1 or (bool(row) and row[-1].size % vector == 0) or is_one_run(task, operand, "reduced")
     return joined and row[-1].strides[operand] == 1 and task.start(operand) % task.operand_type(operand).itemsize == 0
 
 
@@ -146,10 +150,25 @@ def _bits(task: Task, operand: int, space: Space, axis: str, vector: int, shift:
         vector = 1  # one element a row
     early = any(_leads(task, i, vector) != _no_lead(task) for i in shift)
     one = axis == "reduced" and len(inner) == 1 and not task.program.reduces
+    if is_one_run(task, operand, axis):
+        return "bits"
     if early or not inner or inner[-1].strides[operand] != 1 or not (one or inner[-1].size % vector == 0):
         return "bits_strided"
     outer = all(d.strides[operand] % vector == 0 for d in (*inner[:-1], *others))
     return "bits" if outer else "bits_strided"
+
+
+def is_one_run(task: Task, operand: int, axis: str) -> bool:
+    """Whether the elements of an operand follow each other through all dims of one row, whose bits are numbered so.
+
+    Accesses then go on from one row of the inner dims into the next. Elements of arrays with gaps between these rows are
+    read one by one.
+    """
+    g = task.geometry
+    if axis != "reduced" or g.kept or len(g.reduced) < 2 or task.program.reduces or not has_bits(task):
+        return False
+    follow = all(a.strides[operand] == b.size * b.strides[operand] for a, b in pairwise(g.reduced))
+    return follow and g.reduced[-1].strides[operand] == 1
 
 
 def has_bits(task: Task) -> bool:
@@ -290,7 +309,8 @@ def _mixes(task: Task, rows: Sequence[int], vector: int) -> bool:
     one_by_one = "bits_strided" in found or (folds and has_bits(task))
     held = SHIFTED * vector <= n and (not folds or n <= ROW_THREADS * MOST * vector)
     light = all(_item(task)(i) <= WORD for i in rows) and not one_by_one
-    side_by_side = all(_is_side_by_side(task, i, vector) for i in rows)
+    one_run = any(is_one_run(task, i, "reduced") for i in rows)
+    side_by_side = all(_is_side_by_side(task, i, vector) for i in rows if not one_run or i >= inputs)
     return held and light and side_by_side and bool(results) and results <= {"aligned", "shifted", "bits", "unaligned"}
 
 

@@ -14,7 +14,7 @@ from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Notes, Task
 from . import columns
-from .accesses import ROW_THREADS, accesses, across_rows, elements_of, is_by_columns, spaces, vector_of, writes_bits
+from .accesses import ROW_THREADS, accesses, across_rows, elements_of, is_by_columns, is_one_run, spaces, vector_of, writes_bits
 from .rows import count_of, lanes_of_word
 
 IN_FLIGHT = threshold(2, "accesses of a thread", sittings.MAPS)
@@ -108,8 +108,12 @@ def rows_apart(task: Task) -> int:
     """The elements of a row where threads go along rows alone, in a step without a fold that has no kept dims; else 0.
 
     Narrow elements of rows that are no whole accesses are read through a tile, or by accesses that begin with the row.
+    Beside bits that are numbered through all rows accesses go on from one row into the next.
     """
     g, rows = task.geometry, elements_of(task)
+    bits = [i for i, t in enumerate(task.program.inputs) if t == BIT]
+    if any(is_one_run(task, i, "reduced") for i in bits):
+        return 0
     if g.kept or len(g.reduced) < 2 or any(g.reduced[-1].strides[i] != 1 for i in rows):
         return 0
     n, item = g.reduced[-1].size, max(task.operand_type(i).itemsize for i in rows)

@@ -147,6 +147,8 @@ class RowAccesses:
                 attributes["in_order"] = True
             return kernel.make("fold.load", t, [*at, *layout], attributes, kernel.plan.vector)
         operands = [*at, *bounds, *layout]
+        if not is_cut(kernel):
+            attributes["uncut"] = True
         if inside and access == "unaligned" and operand not in kernel.facts.waiting:  # no result takes its place
             attributes["inside"] = True
         return kernel.make("fold.element_load", t, operands, attributes, kernel.plan.vector)
