@@ -758,3 +758,32 @@ func.func @both_ends(%x: !llvm.ptr<1>, %kept: i32, %begin: i32, %first: i32, %en
   }) {step = 128, unroll = 2, early = true, rolled = true} : (i32, i32, vector<2xf32>) -> f32
   return %s : f32
 }
+
+// Single elements that follow each other through two dims: the first one's coordinates are divided, those of the next one
+// are counted up. Where a row of the inner dim ends, the next element is BACK elements before the row behind it.
+// CHECK-LABEL: func.func @elements_of_two_dims
+// CHECK-SAME:    %[[REDUCED:.*]]: i32, %[[FIRST:.*]]: i32, %[[END:.*]]: i32, %[[SIZE:.*]]: i32, %[[OUTER:.*]]: i32, %[[INNER:.*]]: i32)
+func.func @elements_of_two_dims(
+    %x: !llvm.ptr<1>, %kept: i32, %reduced: i32, %first: i32, %end: i32, %size: i32, %outer: i32, %inner: i32)
+    -> vector<2xf32> {
+  // CHECK:      scf.if
+  // CHECK:        %[[COLUMN:.*]] = arith.select
+  // CHECK:        %[[ROW:.*]] = arith.select
+  // CHECK:        arith.muli %[[ROW]], %[[OUTER]] : i32
+  // CHECK:        %[[STEPS:.*]] = arith.subi %[[SIZE]], %c1_i32 : i32
+  // CHECK-NEXT:   %[[BACK:.*]] = arith.muli %[[STEPS]], %[[INNER]] : i32
+  // CHECK-NEXT:   %[[NEXT:.*]] = arith.addi %[[COLUMN]], %c1_i32 : i32
+  // CHECK-NEXT:   %[[ENDS:.*]] = arith.cmpi eq, %[[NEXT]], %[[SIZE]] : i32
+  // CHECK-NEXT:   %[[OVER:.*]] = arith.subi %[[OUTER]], %[[BACK]] : i32
+  // CHECK-NEXT:   %[[STEP:.*]] = arith.select %[[ENDS]], %[[OVER]], %[[INNER]] : i32
+  // CHECK-NEXT:   arith.addi %{{.*}}, %[[STEP]] : i32
+  // CHECK-COUNT-2: llvm.load
+  // No end of the row cuts the access, so that there is nothing else to read.
+  // CHECK:      } else {
+  // CHECK-NOT:    llvm.load
+  // CHECK:      return
+  %v = "fold.element_load"(%x, %kept, %reduced, %first, %end, %size, %outer, %inner)
+    {kept_rank = 0, reduced_rank = 2, axis = "reduced", access = "strided", uncut = true}
+    : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32) -> vector<2xf32>
+  return %v : vector<2xf32>
+}

@@ -46,7 +46,7 @@ class ElementLoadOp(Fold.Operation, name="element_load"):  # type: ignore[misc]
     cut by either end. Its operand behind the layout says how many elements from ``base`` on can be read beside the row:
     those of the array, or none where other threads write there. An ``unaligned`` access along the reduced axis begins
     anywhere, may be cut as well, and has the same operand. With ``{inside = true}`` the aligned accesses around it are
-    known to be readable.
+    known to be readable. With ``{uncut = true}`` no end of the row cuts a ``strided`` access.
 
     With ``{at_once = true}`` a ``shifted`` access is undefined if it cannot be read at once; see ``fold.element_rest``.
     """

@@ -161,8 +161,8 @@ def _bits(task: Task, operand: int, space: Space, axis: str, vector: int, shift:
 def is_one_run(task: Task, operand: int, axis: str) -> bool:
     """Whether the elements of an operand follow each other through all dims of one row, whose bits are numbered so.
 
-    Accesses then go on from one row of the inner dims into the next. Elements of arrays with gaps between these rows are
-    read one by one.
+    Accesses then go on from one row of the inner dims into the next. Arrays with gaps between these rows are read by
+    single elements.
     """
     g = task.geometry
     if axis != "reduced" or g.kept or len(g.reduced) < 2 or task.program.reduces or not has_bits(task):

@@ -14,7 +14,17 @@ from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Notes, Task
 from . import columns
-from .accesses import ROW_THREADS, accesses, across_rows, elements_of, is_by_columns, is_one_run, spaces, vector_of, writes_bits
+from .accesses import (
+    ROW_THREADS,
+    accesses,
+    across_rows,
+    elements_of,
+    is_by_columns,
+    is_one_run,
+    spaces,
+    vector_of,
+    writes_bits,
+)
 from .rows import count_of, lanes_of_word
 
 IN_FLIGHT = threshold(2, "accesses of a thread", sittings.MAPS)

@@ -326,6 +326,21 @@ def test_rows_that_fill_words_are_one() -> None:
         made(x[..., :60].copy())
 
 
+@pytest.mark.parametrize("t", [np.float32, np.float16, np.int8])
+@pytest.mark.parametrize(
+    ("shape", "first"), [((91, 8), 1), ((80, 8), 0), ((53, 21), 0), ((3, 11, 22), 1), ((700, 3), 0)]
+)
+def test_accesses_go_on_from_one_short_row_into_the_next(t: Any, shape: tuple[int, ...], first: int) -> None:
+    both = wf.program(lambda x: wf.relu(x, keep="bits"))
+    x = (4 * RNG.standard_normal(shape)).astype(t)[..., first : first + shape[-1] - 1]
+    x = x[:, 1:] if len(shape) > 2 else x
+    made = both.compile(x)(x)
+    assert both.compile(x).plans[0].vector == 16 // x.itemsize
+    assert np.array_equal(made.output, np.maximum(x, 0))
+    assert np.array_equal(made.bits, packed(x > 0, flat=True))
+    assert np.array_equal(wf.relu_backward(x, dirty(made.bits, x.size)), np.maximum(x, 0))
+
+
 @pytest.mark.parametrize("first", [0, 1])
 def test_bools_whose_ends_cut_accesses_are_packed_and_unpacked_as_words(first: int) -> None:
     pack, unpack = wf.program(lambda m: wf.pack(m, flat=True)), wf.program(lambda w: wf.unpack(w, (1027,), flat=True))
