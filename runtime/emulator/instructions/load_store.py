@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..machine.address_resolution import Access, locate
-from ..machine.rows import MANY, rows_at
+from ..machine.rows import MANY, Rows, moved, rows_of, seen_at
 from ..machine.threads import Threads
 from ..ptx.types import DTYPE, STORAGE, WIDTH, Array, Imm, Mem, Operand, Sym, Vec, nbytes
 from .op import Builder, Form, Op, broadcast, spread
@@ -95,15 +95,16 @@ def _ld(form: Form) -> Op:
     size = vector * nbytes(type_)
     access = Access(form.ins, space, mem.offset, size, unit_of(size), "read")
     dests = dest.items if isinstance(dest, Vec) else (dest,)
-    return Op(((mem.base, "addr"),), tuple((d, type_) for d in dests), _Load(access, DTYPE[type_], vector), effect=True)
+    return Op(((mem.base, "addr"),), tuple((d, type_) for d in dests), Load(access, DTYPE[type_], vector), effect=True)
 
 
-class _Load:
+class Load:
     """Runs a load: gathers one unit a thread and splits it into elements."""
 
     def __init__(self, access: Access, dtype: np.dtype[Any], vector: int) -> None:
         self.access, self.dtype, self.vector = access, dtype, vector
-        self.single = access.space == "global" and vector == 1
+        self.rowed = access.space == "global"
+        self.single = self.rowed and vector == 1
 
     def __call__(self, machine: Machine, lanes: Threads, mask: Array | None, addresses: Array) -> Any:
         if mask is None:
@@ -111,11 +112,10 @@ class _Load:
                 found = machine.launch.memory.element(addresses.item() + self.access.offset, self.dtype)
                 if found is not None:
                     return found
-            if addresses.size >= MANY and self.access.space == "global" and machine.launch.tool is None:
-                rows = rows_at(self.access, machine, addresses, self.dtype, self.vector)
-                if rows is not None:  # copied, since stores may follow
-                    parts = rows.copy().reshape(self.vector, -1)
-                    return parts[0] if self.vector == 1 else list(parts)
+            if addresses.size >= MANY and self.rowed and machine.launch.tool is None:
+                found = self._seen(machine, self.rows(machine, addresses), 0)
+                if found is not None:
+                    return found
             raw = self._gather(machine, lanes, None, addresses)
         else:
             chosen = np.flatnonzero(broadcast(mask, lanes.n))
@@ -127,6 +127,23 @@ class _Load:
             return raw.view(self.dtype)
         parts = np.ascontiguousarray(raw.view(self.dtype).reshape(-1, self.vector).T)
         return list(parts)
+
+    def rows(self, machine: Machine, addresses: Array) -> Rows | None:
+        """The rows in which the elements lie."""
+        return rows_of(addresses, self.access.size, machine.per_cta)
+
+    def at(self, machine: Machine, lanes: Threads, addresses: Array, rows: Rows | None, by: int) -> Any:
+        """What a load gives at ``addresses``, which lie in these rows, increased by ``by``."""
+        found = None if machine.launch.tool is not None else self._seen(machine, rows, by)
+        return self(machine, lanes, None, moved(addresses, by)) if found is None else found
+
+    def _seen(self, machine: Machine, rows: Rows | None, by: int) -> Any:
+        """The elements of rows, copied, since stores may follow; None where there are none."""
+        found = None if rows is None else seen_at(rows, by, self.access, machine, self.dtype, self.vector)
+        if found is None:
+            return None
+        parts = found.copy().reshape(self.vector, -1)
+        return parts[0] if self.vector == 1 else list(parts)
 
     def _gather(self, machine: Machine, lanes: Threads, chosen: Array | None, addresses: Array) -> Array:
         pieces = locate(self.access, machine, lanes, chosen, addresses)

@@ -17,7 +17,7 @@ from .address_map import POISON
 from .barriers import Barriers
 from .block_compiler import constant, function_of
 from .cluster_barrier import ClusterBarrier
-from .loop_compiler import loop_of
+from .loops import loop_of
 from .program import EXIT, Block, Program
 from .registers import Registers
 from .special_registers import special_register

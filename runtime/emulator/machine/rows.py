@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,43 +18,47 @@ MANY = 1 << 10
 """From so many threads on, a look for rows is worth it."""
 
 
-def rows_at(access: Access, machine: Machine, addresses: Array, dtype: np.dtype[Any], vector: int) -> Array | None:
-    """The ``vector`` elements at each of ``addresses`` as rows: a view of shape (vector, rows, length).
+@dataclass(frozen=True)
+class Rows:
+    """``count`` rows of ``length`` units each: the first at ``first``, each ``step`` bytes after the one before."""
 
-    It is None where they lie in another way.
+    first: int
+    step: int
+    count: int
+    length: int
 
-    Addresses that are not all aligned and in one allocation are left to ``locate``, which says what is wrong.
-    """
-    for length in (addresses.size, machine.per_cta, WARP):
-        found = _spaced(addresses, length, access.size)
-        if found is not None:
-            first, step, count = found
-            return _view(access, machine, first + access.offset, step, (vector, count, length), dtype)
+
+def rows_of(addresses: Array, size: int, per_cta: int) -> Rows | None:
+    """The rows in which units of ``size`` bytes lie at ``addresses``; None where they lie in another way."""
+    for length in (addresses.size, per_cta, WARP):
+        if not addresses.size % length and int(addresses[length - 1]) - int(addresses[0]) == (length - 1) * size:
+            rows = addresses.reshape(-1, length)
+            starts = rows[:, 0]
+            step = int(starts[1] - starts[0]) if starts.size > 1 else 0
+            if (starts[1:] - starts[:-1] == step).all() and (rows[:, 1:] - rows[:, :-1] == size).all():
+                return Rows(int(starts[0]), step, starts.size, length)
     return None
 
 
-def _spaced(addresses: Array, length: int, size: int) -> tuple[int, int, int] | None:
-    """Where the first of rows of ``length`` elements begins, how far apart rows are, and how many there are."""
-    if addresses.size % length or int(addresses[length - 1]) - int(addresses[0]) != (length - 1) * size:
-        return None  # as most that are no rows
-    rows = addresses.reshape(-1, length)
-    starts = rows[:, 0]
-    step = int(starts[1] - starts[0]) if starts.size > 1 else 0
-    even = not starts.size > 1 or (starts[1:] - starts[:-1] == step).all()
-    if not even or not (rows[:, 1:] - rows[:, :-1] == size).all():
-        return None
-    return int(starts[0]), step, starts.size
+def seen_at(rows: Rows, by: int, access: Access, machine: Machine, dtype: np.dtype[Any], vector: int) -> Array | None:
+    """The ``vector`` elements of each unit of rows that have moved by so many bytes: (vector, count, length).
 
-
-def _view(
-    access: Access, machine: Machine, first: int, step: int, shape: tuple[int, int, int], dtype: np.dtype[Any]
-) -> Array | None:
-    found, size = machine.launch.memory.find(first), access.size
-    _, count, length = shape
-    last = first + (count - 1) * step
-    if found is None or first % size or step % size:
+    It is None where not all are aligned and in one allocation: ``locate`` then says what is wrong.
+    """
+    first, size = rows.first + by + access.offset, access.size
+    last = first + (rows.count - 1) * rows.step
+    found = machine.launch.memory.find(first)
+    if found is None or first % size or rows.step % size:
         return None
-    if min(first, last) < found.address or max(first, last) + length * size > found.end:
+    if min(first, last) < found.address or max(first, last) + rows.length * size > found.end:
         return None
     view, origin = found.typed(access.unit)
-    return np.ndarray(shape, dtype, view, first - origin, (dtype.itemsize, step, size))
+    shape, strides = (vector, rows.count, rows.length), (dtype.itemsize, rows.step, size)
+    return np.ndarray(shape, dtype, view, first - origin, strides)
+
+
+def moved(value: Array, by: int) -> Array:
+    """An integer array, increased by ``by``."""
+    words = np.dtype(f"u{value.itemsize}")
+    found: Array = value.view(words) + words.type(by & (1 << 8 * value.itemsize) - 1)
+    return found.view(value.dtype)

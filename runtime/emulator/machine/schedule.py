@@ -17,7 +17,7 @@ from .threads import WARP, Threads, union
 
 if TYPE_CHECKING:
     from .launch import Launch
-    from .loop_compiler import Loop
+    from .loops import Loop
     from .machine import Machine
 
 _FAIR = 64

@@ -11,7 +11,7 @@ from emulator_harness import run
 
 from warpfold.compiler.errors import EmulatorError
 from warpfold.runtime import emulator
-from warpfold.runtime.emulator.machine import loop_compiler
+from warpfold.runtime.emulator.machine import loops
 
 BODIES = {
     "carried": "mov.u32 r1, 0; mov.f32 r2, 0f3F800000; L: mad.lo.u32 r3, r1, 7, r0; cvt.rn.f32.u32 r4, r3;"
@@ -63,7 +63,7 @@ class Recorder(emulator.Tool):
 
 def watched(monkeypatch: pytest.MonkeyPatch, hot: int, body: str) -> tuple[Any, ...]:
     """Output, events, steps and instructions of ``body`` when blocks are compiled as loops at visit number ``hot``."""
-    monkeypatch.setattr(loop_compiler, "_HOT", hot)
+    monkeypatch.setattr(loops, "_HOT", hot)
     importlib.import_module("warpfold.runtime.emulator.machine.launch").parse.cache_clear()
     tool = Recorder()
     before = ".shared .align 4 .b8 buf[256];"
@@ -88,7 +88,7 @@ def test_a_loop_gives_the_results_of_its_blocks(monkeypatch: pytest.MonkeyPatch,
 )
 def test_an_error_in_a_loop_has_the_same_message(monkeypatch: pytest.MonkeyPatch, body: str, code: str) -> None:
     def message(hot: int) -> str:
-        monkeypatch.setattr(loop_compiler, "_HOT", hot)
+        monkeypatch.setattr(loops, "_HOT", hot)
         importlib.import_module("warpfold.runtime.emulator.machine.launch").parse.cache_clear()
         with pytest.raises(EmulatorError, match=code) as caught:
             run(body, max_steps=100)
@@ -99,10 +99,8 @@ def test_an_error_in_a_loop_has_the_same_message(monkeypatch: pytest.MonkeyPatch
 
 def test_only_a_block_that_runs_often_is_compiled_as_a_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     rings = []
-    search = loop_compiler._ring
-    monkeypatch.setattr(
-        loop_compiler, "_ring", lambda program, first: rings.append(search(program, first)) or rings[-1]
-    )
+    search = loops._ring
+    monkeypatch.setattr(loops, "_ring", lambda program, first: rings.append(search(program, first)) or rings[-1])
     body = "mov.u32 r1, 0; L: add.u32 r1, r1, 1; setp.lt.u32 p1, r1, {}; @p1 bra L; st.global.u32 [d1], r1;"
     run(body.format(30))
     assert rings == []
@@ -111,12 +109,12 @@ def test_only_a_block_that_runs_often_is_compiled_as_a_loop(monkeypatch: pytest.
 
 
 def test_a_long_loop_stays_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop_compiler, "_HOT", 1)
+    monkeypatch.setattr(loops, "_HOT", 1)
     body = "mov.u32 r1, 0; L: add.u32 r1, r1, 1;{}" + "setp.lt.u32 p1, r1, 50; @p1 bra L; st.global.u32 [d1], r1;"
     for count in (3, 40):
         made: list[Any] = []
-        monkeypatch.setattr(loop_compiler, "_written", lambda _program, ring, made=made: made.append(ring))
-        monkeypatch.setattr(loop_compiler, "Loop", lambda _ring, _run: None)
+        monkeypatch.setattr(loops, "_written", lambda _program, ring, made=made: made.append(ring))
+        monkeypatch.setattr(loops, "Loop", lambda _ring, _run: None)
         parts = "".join(f"bra.uni P{k}; P{k}: xor.b32 r2, r2, {k};" for k in range(count))
         assert (run(body.format(parts)) == 50).all()
-        assert bool(made) == (count < loop_compiler._LONGEST)
+        assert bool(made) == (count < loops._LONGEST)

@@ -33,10 +33,10 @@ def test_rows_are_what_a_gather_gives(step: int, skip: int, monkeypatch: pytest.
     seen: list[Any] = []
 
     def noted(*given: Any) -> Any:
-        seen.append(rows.rows_at(*given))
+        seen.append(rows.seen_at(*given))
         return seen[-1]
 
-    monkeypatch.setattr(load_store, "rows_at", noted)
+    monkeypatch.setattr(load_store, "seen_at", noted)
     np.testing.assert_array_equal(loaded(step, skip), wanted)
     assert [s is not None for s in seen] == [True]
 
