@@ -206,7 +206,8 @@ def _read(program: ArrayProgram, arrays: Sequence[Array]) -> list[Array]:
         sizes = Split(s.array, s.axis, s.sizes).of(x.shape[s.axis])
         assert sizes is not None
         x = x.reshape(*x.shape[: s.axis], *sizes, *x.shape[s.axis + 1 :])
-        found[number] = x[(slice(None),) * (s.axis + s.part) + (slice(s.start, s.stop, s.step),)]
+        own = x[(slice(None),) * (s.axis + s.part) + (slice(s.start, s.stop, s.step),)]
+        found[number] = np.pad(own, [(0, s.more * (i == s.axis + s.part)) for i in range(own.ndim)])
     numbers = (*range(len(found) - len(program.bits)), *range(-len(program.bits), 0))
     return [found[i].reshape(layout.shape) for i, layout in zip(numbers, layouts, strict=True) if layout]
 

@@ -189,10 +189,10 @@ def _split(name: str, j: Any) -> Split:
 
 
 def _slice(name: str, j: Any) -> Slice:
-    array, axis, sizes, part, start, stop, step, kind = read.of(name, j, list)
+    array, axis, sizes, part, start, stop, step, *counts = read.of(name, j, list)
     ends = [_integer(name, n) for n in (start, stop, step)]
     own = (read.number(name, array), read.number(name, axis), _dims(name, sizes), read.number(name, part))
-    return Slice(*own, ends[0], ends[1], ends[2], read.number(name, kind))
+    return Slice(*own, ends[0], ends[1], ends[2], *_dims(name, counts))
 
 
 def _bits(name: str, j: Any) -> Bits:

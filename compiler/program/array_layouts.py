@@ -147,6 +147,7 @@ class Slice(NamedTuple):
         part: the number of that of them which is sliced.
         start, stop, step: as those of Python's ``slice``, None and negative ones included.
         kind: how many elements there are along it: 0, 1, or 2 for more.
+        more: elements behind those, which nothing reads: the slice says how long an axis is.
     """
 
     array: int
@@ -157,6 +158,7 @@ class Slice(NamedTuple):
     stop: int | None
     step: int | None
     kind: int
+    more: int = 0
 
     def of(self, array: Layout | None) -> Layout | None:
         """The slice of an array; None for an array that has none of this kind."""
@@ -166,7 +168,7 @@ class Slice(NamedTuple):
         found = split(array, {self.axis: sizes})
         axis = self.axis + self.part
         start, stop, step = slice(self.start, self.stop, self.step).indices(found.shape[axis])
-        n = len(range(start, stop, step))
+        n = len(range(start, stop, step)) + self.more
         if min(n, 2) != self.kind:
             return None
         shape = (*found.shape[:axis], n, *found.shape[axis + 1 :])

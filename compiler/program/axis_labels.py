@@ -47,9 +47,9 @@ def array_labels(program: ArrayProgram, names: Sequence[str], ranks: Sequence[in
 
 
 def spelled(s: Slice) -> str:
-    """A slice as Python's source writes it."""
+    """A slice as Python's source writes it, and how many elements there are behind it."""
     start, stop, step = ("" if n is None else str(n) for n in (s.start, s.stop, s.step))
-    return f"{start}:{stop}" + (f":{step}" if step else "")
+    return f"{start}:{stop}" + (f":{step}" if step else "") + (f" + {s.more}" if s.more else "")
 
 
 def _split(labels: Sequence[str], counts: dict[int, int]) -> list[str]:

@@ -7,18 +7,27 @@ from functools import lru_cache, partial
 from typing import Any
 
 from ...compiler.errors import error
-from ...compiler.program.arrays.scanning import scanned
+from ...compiler.program.arrays.scanning import check_modes, scanned
 from ...compiler.program.frames import caller
 from ...compiler.program.symbols import is_array
 from ..resolve import What, function_of, given, hashable, label, params_of
 from .function import OPTIONS, ArrayFunction, program
 
+Modes = tuple[tuple[str, bool], ...]
+"""``exclusive``, ``reverse`` and ``include_initial``."""
 Options = tuple[tuple[str, Any, str], ...]
 """Parameters: name, value, and a text that tells 1, 1.0 and True apart."""
 
 
 def scan(
-    x: Any, monoid: Any, axis: int | None = None, *, exclusive: bool = False, reverse: bool = False, **how: Any
+    x: Any,
+    monoid: Any,
+    axis: int | None = None,
+    *,
+    exclusive: bool = False,
+    reverse: bool = False,
+    include_initial: bool = False,
+    **how: Any,
 ) -> Any:
     """Reduces along an axis so that every element gets the value of the elements up to it.
 
@@ -38,23 +47,23 @@ def scan(
         axis: the axis; needed for arrays of several axes.
         exclusive: whether an element gets the value of those before it; the first one gets that of the identity.
         reverse: whether elements are taken from the last to the first.
+        include_initial: whether the identity comes before the first one, so that the result is longer by one.
         how: ``out``, ``device``, ``plan`` and ``determinism`` of a call, see ``wf.program``, and the parameters of the
             reduction.
 
     Returns:
-        An array of the shape of ``x``, or a tuple of arrays for a monoid of several values.
+        An array of the shape of ``x``, or longer by one along the axis; a tuple of them for a monoid of several values.
 
     Raises:
         ArgumentError, TraceError: WF120 and WF130 for what is no reduction, WF138 for options, WF256 for an axis that
-            the array lacks, WF292 for none of several, WF293 for an exclusive scan without an identity.
+            the array lacks, WF292 for none of several, WF291 and WF293 for a scan that cannot begin with the identity.
     """
-    for name, value in (("exclusive", exclusive), ("reverse", reverse)):
-        if not isinstance(value, bool):
-            raise error("WF138", option=name, value=value, expected="True or False", default=False, where=caller())
     xs = x if isinstance(x, tuple) else (x,)
     params = {name: value for name, value in how.items() if name not in OPTIONS}
     options = {name: value for name, value in how.items() if name in OPTIONS}
-    key = monoid, axis, exclusive, reverse, tuple((n, v, repr(v)) for n, v in params.items())
+    modes = {"exclusive": exclusive, "reverse": reverse, "include_initial": include_initial}
+    check_modes(**modes)
+    key = monoid, axis, tuple(modes.items()), tuple((n, v, repr(v)) for n, v in params.items())
     if any(map(is_array, xs)):
         if options:
             raise error("WF188", name=label(monoid), options=", ".join(OPTIONS))
@@ -63,9 +72,9 @@ def scan(
     return found(*xs, **options)
 
 
-def _made(what: What, axis: int | None, exclusive: bool, reverse: bool, params: Options) -> ArrayFunction[..., Any]:
+def _made(what: What, axis: int | None, modes: Modes, params: Options) -> ArrayFunction[..., Any]:
     """A scan as a program of arrays."""
-    function = partial(_of_arrays, what, axis, exclusive, reverse, params)
+    function = partial(_of_arrays, what, axis, modes, params)
     function.__name__ = function.__qualname__ = label(what)  # type: ignore[attr-defined]
     return program(function)
 
@@ -74,8 +83,8 @@ _program: Callable[..., ArrayFunction[..., Any]] = lru_cache(maxsize=256)(_made)
 """The same program for the same scan, so that its traces are kept."""
 
 
-def _of_arrays(what: What, axis: int | None, exclusive: bool, reverse: bool, params: Options, /, *xs: Any) -> Any:
+def _of_arrays(what: What, axis: int | None, modes: Modes, params: Options, /, *xs: Any) -> Any:
     own: Mapping[str, Any] = {name: value for name, value, _ in params}
     function, name = function_of(what), label(what)
     found = given(function, params_of(what, own), len(xs))
-    return scanned(name, function, xs, axis, exclusive=exclusive, reverse=reverse, params=found)
+    return scanned(name, function, xs, axis, **dict(modes), params=found)

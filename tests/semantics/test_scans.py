@@ -42,8 +42,14 @@ def test_types_of_cumulative_sums() -> None:
 
 def test_shapes_of_scans() -> None:
     refused("WF292", "cumulative_sum", normal(2, 3))
-    refused("WF291", "cumulative_sum", normal(3), include_initial=True)
     assert on_emulator("cumulative_sum")(normal(2, 3, 4), axis=1).shape == (2, 3, 4)
+
+
+def test_scans_that_begin_with_the_identity() -> None:
+    found = on_emulator("cumulative_sum")(np.array([5, 2]), include_initial=True)
+    assert found.tolist() == [0, 5, 7]
+    assert on_emulator("scan")(np.array([5, 2]), wf.PROD, include_initial=True, reverse=True).tolist() == [10, 2, 1]
+    refused("WF291", "scan", f32(1, 2), wf.SUM, include_initial=True, exclusive=True)
 
 
 def test_extremes_so_far() -> None:

@@ -227,8 +227,8 @@ ENTRIES: Entries = {
             "groups and blocks are all of one size; pad the array before the call, or take another number",
         ),
         "WF291": (
-            "{name} has as many elements as its array: include_initial={value} would add one",
-            "put the first one in front of the result; what comes before each is wf.scan(x, wf.SUM, exclusive=True)",
+            "{name} cannot have include_initial=True: {reason}",
+            "{remedy}",
         ),
         "WF292": (
             "{name} goes along one axis: got axis={axis} for an array of rank {rank}",

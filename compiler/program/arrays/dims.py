@@ -132,46 +132,50 @@ class Dims:
         """The parameter of the function that stands for an array, for a slice, or for bits."""
         return self.names[array if array >= 0 else self.bits[-1 - array][0]]
 
-    def slice_dim(self, parts: tuple[int, ...], by: slice) -> int | None:
+    def slice_dim(self, parts: tuple[int, ...], by: slice, more: int = 0) -> int | None:
         """The dim of a slice along an axis that lies along ``parts``; None for a slice of one element.
+
+        There may be ``more`` elements behind it, see ``Slice``. An axis of size 1 has no parts.
 
         Raises:
             ValueError: no array has such an axis.
         """
-        n = len(range(*by.indices(prod(self.sizes[p] for p in parts))))
-        to = None if n == 1 else self.new(n, self.members[parts[0]])
-        along = [v for v in (*enumerate(self.arrays), *self.views) if not {*parts} - {*self.parts_of(v[1])}]
+        n = len(range(*by.indices(prod(self.sizes[p] for p in parts)))) + more
+        to = None if n == 1 else self.new(n, self.members[parts[0]] if parts else (0, 0))
+        arrays = (*enumerate(self.arrays), *self.views)
+        along = [v for v in arrays if ({*parts} <= {*self.parts_of(v[1])} if parts else None in v[1])]
         if not along:
             raise ValueError(parts)
-        number, axes = self.sliced_view(*along[0], parts, by, to)
+        number, axes = self.sliced_view(*along[0], parts, by, to, more)
         if to is not None:
             self.members[to] = number, axes.index(to)
         return to
 
     def sliced_view(
-        self, array: int, axes: Axes, parts: tuple[int, ...], by: slice, to: int | None
+        self, array: int, axes: Axes, parts: tuple[int, ...], by: slice, to: int | None, more: int = 0
     ) -> tuple[int, Axes]:
         """A slice of a view, as a view: the number of the slice, and its axes.
 
         Args:
             array: the number of the array.
             axes: for each axis of it the dim along which it lies.
-            parts: the dims along which the slice is one.
+            parts: the dims along which the slice is one; none for an axis of size 1.
             by: the elements along them that are read.
             to: the dim that takes their place; None for one element.
+            more: elements behind these.
 
         Raises:
             ValueError: no axis lies along these dims.
         """
         axes = self.axes(axes)
-        axis = [parts[0] in self.parts(d) for d in axes].index(True)
+        axis = [parts[0] in self.parts(d) for d in axes].index(True) if parts else axes.index(None)
         own = self.parts(axes[axis])
-        start = self.place_of(parts, own)
+        start = self.place_of(parts, own) if parts else 0
         groups = (*((p,) for p in own[:start]), parts, *((p,) for p in own[start + len(parts) :]))
         fixed = [len(groups) > 1 and self.fixed.issuperset(g) for g in groups]
         sizes = tuple(prod(self.sizes[p] for p in g) if f else 0 for g, f in zip(groups, fixed, strict=True))
         kind = 1 if to is None else min(self.sizes[to], 2)
-        found = Slice(array, axis, sizes, start, by.start, by.stop, by.step, kind)
+        found = Slice(array, axis, sizes, start, by.start, by.stop, by.step, kind, more)
         view = (*axes[:axis], *(to if g == parts else g[0] for g in groups), *axes[axis + 1 :])
         if found not in self.slices:
             self.slices.append(found)

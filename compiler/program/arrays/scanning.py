@@ -23,6 +23,7 @@ from ..values import Value
 from .broadcasting import broadcast
 from .dims import bits
 from .folding import positions
+from .initial import one_longer, refused
 from .over_axes import MANY, OverAxes
 from .sym_array import SymArray
 
@@ -68,6 +69,13 @@ class AlongAxis(OverAxes):
         return SymArray(value.expr, axes, self.dims, value.dtype if isinstance(value, SymArray) else None)
 
 
+def check_modes(**modes: object) -> None:
+    """Refuses (WF138) options of a scan that are no bools."""
+    for option, value in modes.items():
+        if not isinstance(value, bool):
+            raise error("WF138", option=option, value=value, expected="True or False", default=False, where=caller())
+
+
 def scanned(
     name: str,
     function: Callable[..., Any],
@@ -76,6 +84,7 @@ def scanned(
     *,
     exclusive: bool = False,
     reverse: bool = False,
+    include_initial: bool = False,
     params: Mapping[str, Any],
 ) -> Any:
     """What ``function``, a reduction, makes of the elements of symbolic arrays up to each along ``axis``.
@@ -87,12 +96,15 @@ def scanned(
         axis: the axis; None for the one that the arrays have.
         exclusive: whether an element gets the value of those before it.
         reverse: whether elements are taken from the last to the first.
+        include_initial: whether the identity comes before the first one, so that there is one result more.
         params: the parameters of ``function``.
 
     Raises:
         TraceError: WF254 for shapes that do not broadcast, WF256 for an axis that the arrays have not, WF292 for
-            several axes or none of several, WF293 for a monoid without an identity in an exclusive scan.
+            several axes or none of several, WF291 and WF293 for one that cannot begin with the identity, WF138 for
+            options that are no bools.
     """
+    check_modes(exclusive=exclusive, reverse=reverse, include_initial=include_initial)
     first = next(a for a in arrays if isinstance(a, SymArray))
     own = [
         a.operand() if isinstance(a, SymArray) else SymArray(sym(a, first.dtype).expr, (), first.dims) for a in arrays
@@ -103,7 +115,13 @@ def scanned(
     if axis is None or isinstance(axis, tuple | list):
         raise error("WF292", name=name, axis=axis, rank=len(shape), where=caller())
     xs = [SymArray(e, shape, first.dims, s.dtype) for e, s in zip(exprs, own, strict=True)]
-    along = AlongAxis(first.dims, shape, frozenset(positions(axis, shape, first, one=True)), exclusive, reverse)
+    (place,) = positions(axis, shape, first, one=True)
+    if include_initial:
+        if exclusive:
+            raise refused(name, "an exclusive one begins with it", "leave out exclusive=True or include_initial=True")
+        xs, exclusive = one_longer(name, xs, place, reverse=reverse), True
+        shape = broadcast(xs)[1]
+    along = AlongAxis(first.dims, shape, frozenset((place,)), exclusive, reverse)
     outer = current_scope()
     held = Scope(
         along.elements >= MANY, huge=True, name=name, takes_initial="initial" in keywords(function),

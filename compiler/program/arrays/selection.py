@@ -34,7 +34,7 @@ def take_along_axis(x: SymArray, indices: SymArray, /, *, axis: int = -1) -> Sym
     if indices.ndim != x.ndim or not indices.dtype.is_integer:
         found = f"rank {indices.ndim} and type {indices.dtype}"
         raise error("WF244", found=found, rank=x.ndim, where=caller())
-    return _taken(x, expand_dims(indices, axis=place), place)
+    return taken(x, expand_dims(indices, axis=place), place)
 
 
 def take(x: SymArray, indices: SymArray, /, *, axis: int = -1) -> SymArray:
@@ -47,10 +47,10 @@ def take(x: SymArray, indices: SymArray, /, *, axis: int = -1) -> SymArray:
     if indices.ndim != 1 or not indices.dtype.is_integer:
         found = f"rank {indices.ndim} and type {indices.dtype}"
         raise error("WF244", found=found, rank=1, where=caller())
-    return _taken(x, indices.relabeled((*indices.axes, *(None,) * (x.ndim - 1 - place))), place)
+    return taken(x, indices.relabeled((*indices.axes, *(None,) * (x.ndim - 1 - place))), place)
 
 
-def _taken(x: SymArray, indices: SymArray, place: int) -> SymArray:
+def taken(x: SymArray, indices: SymArray, place: int) -> SymArray:
     """The elements of ``x`` at ``indices``, which have one more axis behind the one at ``place``.
 
     Each is the sum of the products of a row with ones and zeros, which ``rewrites/one_hot.py`` reads as one element.

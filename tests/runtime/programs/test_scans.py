@@ -138,6 +138,50 @@ def test_many_short_rows_go_through_a_tile_by_default() -> None:
     assert short.lanes * short.held >= 33
 
 
+# --- the identity before the first element ---
+def one_more(x: Any, axis: int, *, reverse: bool = False) -> Any:
+    """NumPy's sums of the elements up to each, and of none."""
+    own = np.flip(x, axis) if reverse else x
+    found = np.concatenate([np.zeros_like(own.sum(axis, keepdims=True)), np.cumsum(own, axis)], axis)
+    return np.flip(found, axis) if reverse else found
+
+
+@pytest.mark.parametrize("shape", [(7,), (1,), (0,), (4, 1), (0, 3), (2, 150, 3), (3, 700)])
+def test_the_identity_before_the_first_element(shape: tuple[int, ...]) -> None:
+    x = numbers(*shape)
+    for axis in range(len(shape)):
+        for reverse in (False, True):
+            found = wf.cumulative_sum(x, axis=axis, include_initial=True, reverse=reverse)
+            np.testing.assert_array_equal(found, one_more(x, axis, reverse=reverse))
+
+
+def test_any_scan_may_begin_with_the_identity() -> None:
+    x, out = numbers(3, 40, dtype=np.int8), np.zeros((3, 41), np.int64)
+    assert wf.cumulative_sum(x, axis=1, include_initial=True, out=out) is out
+    np.testing.assert_array_equal(out, np.cumulative_sum(x, axis=1, include_initial=True))
+    assert wf.cumulative_prod(x, axis=0, include_initial=True, dtype="f64").dtype == np.float64
+    pair = RNG.choice([-1.0, 1.0], (3, 40)), x[:1] * 2.0
+    a, b = wf.scan(pair, affine, 1, include_initial=True)
+    assert (a[:, 0].tolist(), b[:, 0].tolist()) == ([1] * 3, [0] * 3)
+    np.testing.assert_array_equal(np.stack([a, b])[..., 1:], np.stack(wf.scan(pair, affine, 1)))
+
+
+def test_a_program_computes_with_one_element_more() -> None:
+    @wf.program
+    def widths(x: Any, w: Any) -> Any:
+        edges = wf.cumulative_sum(wf.exp(x - wf.max(x, axis=1, keepdims=True)), axis=1, include_initial=True)
+        return edges * w, wf.sum(edges, axis=1)
+
+    x, w = RNG.normal(size=(3, 50)), RNG.normal(size=51)
+    e = np.exp(x - x.max(1, keepdims=True))
+    edges = np.cumulative_sum(e, axis=1, include_initial=True)
+    scaled, total = widths(x, w)
+    np.testing.assert_allclose(scaled, edges * w, 1e-12)
+    np.testing.assert_allclose(total, edges.sum(1), 1e-12)
+    found = wf.vjp(lambda v: wf.cumulative_sum(v, include_initial=True))(np.arange(51.0), x[0])
+    np.testing.assert_allclose(found, np.cumsum(np.arange(51.0)[::-1])[::-1][1:])
+
+
 # --- types ---
 TYPES = ("bool", "int8", "uint8", "int16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64")
 
@@ -372,11 +416,22 @@ def test_results_take_the_place_of_the_array() -> None:
 
 # --- what is refused ---
 X, Y = np.ones((2, 8), np.float32), np.zeros(4096, np.float32)
+
+
+def begun(made: Any) -> Any:
+    """A scan that begins with the identity, of what a function makes of an array."""
+    return wf.program(lambda x: wf.cumulative_sum(made(x), axis=0, include_initial=True))(X)
+
+
 WIDE = "vector=16,fast=kept,lanes=1,warps=1,held=1"
 REFUSED = {
     "several axes": ("WF292", TraceError, lambda: wf.cumulative_sum(X), "goes along one axis: got axis=None"),
     "two axes": ("WF292", TraceError, lambda: wf.scan(X, wf.SUM, (0, 1)), "for an array of rank 2"),
-    "one more": ("WF291", TraceError, lambda: wf.cumulative_sum(X, axis=1, include_initial=True), "would add one"),
+    "both begin": ("WF291", TraceError, lambda: wf.scan(X, wf.SUM, 1, exclusive=True, include_initial=True), "begins"),
+    "one flag": ("WF138", ArgumentError, lambda: wf.cumulative_sum(X, axis=1, include_initial=1), "initial cannot be 1"),
+    "no identity before": ("WF293", TraceError, lambda: wf.scan(X, wf.MAX, 1, include_initial=True), "which MAX lacks"),
+    "a joined axis": ("WF291", TraceError, lambda: begun(lambda x: x.reshape(-1)), "no array has its axis"),
+    "a folded axis": ("WF291", TraceError, lambda: begun(lambda x: wf.sum(x, axis=1)), "are results of folds"),
     "no such axis": ("WF256", TraceError, lambda: wf.scan(X, wf.SUM, 2), "an axis of .*: expected an integer"),
     "no identity": ("WF293", TraceError, lambda: wf.scan(X, wf.MAX, 1, exclusive=True), "identity, which MAX lacks"),
     "a count": ("WF294", TraceError, lambda: wf.scan(X, "mean", 1), "a scan does not count elements"),
