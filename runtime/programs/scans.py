@@ -8,7 +8,6 @@ from typing import Any
 
 from ...compiler.errors import error
 from ...compiler.program.arrays.scanning import check_modes, scanned
-from ...compiler.program.frames import caller
 from ...compiler.program.symbols import is_array
 from ..resolve import What, function_of, given, hashable, label, params_of
 from .function import OPTIONS, ArrayFunction, program

@@ -428,7 +428,7 @@ REFUSED = {
     "several axes": ("WF292", TraceError, lambda: wf.cumulative_sum(X), "goes along one axis: got axis=None"),
     "two axes": ("WF292", TraceError, lambda: wf.scan(X, wf.SUM, (0, 1)), "for an array of rank 2"),
     "both begin": ("WF291", TraceError, lambda: wf.scan(X, wf.SUM, 1, exclusive=True, include_initial=True), "begins"),
-    "one flag": ("WF138", ArgumentError, lambda: wf.cumulative_sum(X, axis=1, include_initial=1), "initial cannot be 1"),
+    "one flag": ("WF138", ArgumentError, lambda: wf.cumulative_sum(X, axis=1, include_initial=1), "cannot be 1"),
     "no identity before": ("WF293", TraceError, lambda: wf.scan(X, wf.MAX, 1, include_initial=True), "which MAX lacks"),
     "a joined axis": ("WF291", TraceError, lambda: begun(lambda x: x.reshape(-1)), "no array has its axis"),
     "a folded axis": ("WF291", TraceError, lambda: begun(lambda x: wf.sum(x, axis=1)), "are results of folds"),
