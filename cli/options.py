@@ -82,11 +82,11 @@ of_what = _together(click.argument("op", metavar="OP"), of_arrays, plan_option, 
 
 def request_of(op: str, files: tuple[str, ...], shapes: tuple[str, ...], dtype: str | None, axis: str | None,
                param_texts: tuple[str, ...], plan: str = "", determinism: Any = "run",
-               seed: int = 0) -> AnyRequest:  # fmt: skip
-    """The options of ``of_what`` as one value."""
+               seed: int = 0, *, counts: bool = False) -> AnyRequest:  # fmt: skip
+    """The options of ``of_what`` as one value; ``counts`` says whether OP may be a count."""
     from ..commands.requests.choose import request_of as chosen
 
-    return chosen(op, files, shapes, dtype, axis, plan, seed, param_texts, determinism)
+    return chosen(op, files, shapes, dtype, axis, plan, seed, param_texts, determinism, counts=counts)
 
 
 of_watched = _together(
@@ -106,4 +106,4 @@ def work_of(launches: tuple[str, ...], max_steps: int | None, **what: Any) -> Wo
     """The options of ``of_watched`` as one value."""
     from ..commands.emulated import Work
 
-    return Work(request_of(**what), launches, max_steps)
+    return Work(request_of(**what, counts=True), launches, max_steps)

@@ -21,6 +21,7 @@ FORMS = ("program", "plan", "stages", "llvm", "ptx", "sass", "artifact")
         "warpfold run examples/monoids.py:affine --input a.npy --input b.npy",
         "warpfold run softmax --shape 64x1000 --dtype bf16 --axis -1",
         "warpfold run layer_norm --shape 4096x1024 --shape 1024 --shape bias=1024 --param eps=1e-6",
+        "warpfold run histogram --input x.npy --param bins=64 --param range=(-3,3)",
         "warpfold run sum --shape 1048576 --plan finish=two_kernels,vector=1 --json",
         "warpfold run mean --input huge.npy --axis 0 --chunk 256MiB --resume mean.state.npz --output mean.npy",
     )
@@ -59,13 +60,13 @@ def run(seed: int, keepdims: bool, output: str | None, device: str, launches: tu
     """Compile and run OP, and check the result against NumPy.
 
     OP is a built-in reduction (sum, max, argmin, mean_var, norm, describe, ...), a built-in program of arrays (softmax,
-    layer_norm, ...; an unknown name lists all), or FILE.py:NAME, a monoid, a function or a wf.program of your own. A
-    function that folds the elements of arrays of one shape is a reduction, any other a program. Exits with 1 when the
-    result differs from NumPy's, with 2 when the request is wrong.
+    layer_norm, ...; an unknown name lists all), histogram or bincount, or FILE.py:NAME, a monoid, a function or a
+    wf.program of your own. A function that folds the elements of arrays of one shape is a reduction, any other a
+    program. Exits with 1 when the result differs from NumPy's, with 2 when the request is wrong.
     """
     from ..commands import run as command
 
-    request = request_of(**what, seed=seed)
+    request = request_of(**what, seed=seed, counts=not (chunk or resume))
     if launches or request.op.endswith(".ptx"):
         from ..commands.emulated import Work, show
 
@@ -116,7 +117,7 @@ def compile(form: str, arch: str, path: str | None, json: bool, changes: bool, n
     """  # noqa: D301 - click wants the backspace itself
     from ..commands.emit import View, emit
 
-    emit(request_of(**what), form, arch, path, View(json, changes, names, locations))
+    emit(request_of(**what, counts=True), form, arch, path, View(json, changes, names, locations))
 
 
 @click.command(
@@ -141,7 +142,7 @@ def explain(arch: str, gradient: bool, **what: Any) -> None:
     """
     from ..commands.explain import explain as command
 
-    command(request_of(**what), arch, gradient=gradient)
+    command(request_of(**what, counts=not gradient), arch, gradient=gradient)
 
 
 @click.command(

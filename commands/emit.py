@@ -16,6 +16,7 @@ from ..runtime.programs.compiled import compiled
 from . import levels, terminal
 from .output_file import Output
 from .programs.words import Words
+from .requests.count_request import CountRequest
 from .requests.program_request import ProgramRequest
 from .requests.request import Request
 
@@ -104,6 +105,8 @@ def _save(request: Request | ProgramRequest, arch: str, path: Path) -> None:
     if not isinstance(request, Request):
         compiled(request.planned(arch)).save(path)
         return
+    if isinstance(request, CountRequest):
+        raise request.without("--emit artifact")
     shape, types, _ = request.kind()
     how: dict[str, Any] = {
         "axis": request.axis, "arch": arch, "plan": request.plan, "determinism": request.determinism,

@@ -152,7 +152,7 @@ def _operation(work: Work, tool: Tool | None) -> Watched:
         outcome = programs.on_backend(request, backend)
     else:
         xs = [inputs.aligned(x) for x in request.arrays]
-        arrays = _Aligned.of(xs, "emulator")
+        arrays = request.operands(xs, "emulator", _Aligned)
         arrays.backend = backend
         outcome = run.perform(request, arrays, keepdims=False)
     named = {f"input {i}": x for i, x in enumerate(xs)} | {f"result {i}": r for i, r in enumerate(outcome.results)}

@@ -68,13 +68,20 @@ class Level:
 def of(ready: Prepared) -> list[Level]:
     """The levels of a reduction, or of a step of a program. A step without a fold combines nothing.
 
-    A CTA that copies its elements then reduces ``plan.slots`` results at a time.
+    A CTA that copies its elements then reduces ``plan.slots`` results at a time. Where elements choose their results, a
+    CTA has counters for all of them.
     """
     plan, run = ready.choice.plan, ready.choice.run
     each = min(ready.geometry.n_kept, run.units * (1 if plan.resident else tiles.results(ready.geometry)))
     copy = Level("tile", ready.geometry.n_reduced, each, plan.threads, (("fold.tile_copy", "lower-tile-copy"),))
     if plan.is_chain:
         return [copy] * (plan.tile_bytes > 0) + levels(plan, run)
+    if ready.program.scatters:
+        threads = plan.threads * run.split
+        return [
+            Level("cta", run.chunk, ready.geometry.n_kept, plan.threads, (("fold.tally", "lower-tally"),)),
+            Level("grid", run.split, ready.geometry.n_kept, threads, (("fold.spill", "lower-tally"),)),
+        ]
     if not ready.program.reduces:
         return [replace(level, stages=(), idle=NOTHING) for level in levels(plan, run)]
     return [copy] * (plan.tile_bytes > 0) + levels(plan, run) + _rest(ready)

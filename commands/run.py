@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..compiler.driver.artifact import Artifact
+from ..compiler.dtypes import I64
 from ..compiler.errors import error
 from ..compiler.laws.check import warn_thoroughly
 from ..compiler.program.tracing import leaf_names
@@ -16,14 +17,14 @@ from ..runtime.calls.operands import Operands
 from ..runtime.execute import prepared, side_by_side
 from ..runtime.execute import run as execute
 from ..runtime.prepare import Prepared, artifact, cached
-from ..runtime.prepare import Request as Wanted
-from ..runtime.resolve import params_of
 from . import emit, levels, terminal
 from .checking import reference
 from .checking.evaluate import Evaluator, parts
+from .checking.running_error import Known
 from .outcome import Outcome, device_time
 from .output_file import Output
 from .programs.run import run as run_program
+from .requests.count_request import CountRequest
 from .requests.program_request import ProgramRequest
 from .requests.request import Request
 from .results import result_facts, result_lines, save_results
@@ -51,7 +52,9 @@ def run(
             raise error("WF844", name=request.name, option="--keepdims", remedy=remedy)
         return run_program(request, output=output, device=device, json=json, check=check)
     target = Output(output, request.files) if output is not None else None
-    outcome = perform(request, Operands.of(request.arrays, device), keepdims)
+    if keepdims and isinstance(request, CountRequest):
+        raise request.without("--keepdims")
+    outcome = perform(request, request.operands(request.arrays, device), keepdims)
     if check:
         with terminal.progress("checking against NumPy"):
             outcome.checks = checks(request, outcome)
@@ -85,10 +88,7 @@ def perform(request: Request, arrays: Operands, keepdims: bool) -> Outcome[Prepa
 
 def _prepare(request: Request, arrays: Operands, keepdims: bool) -> Prepared:
     """Program, geometry and plan for the arrays, with memory for the results."""
-    axes = normalize_axes(request.axis, len(arrays.shape))
-    params, determinism = params_of(request.what, request.params), request.determinism
-    wanted = Wanted(request.what, axes, params, request.plan, determinism=determinism)
-    return prepared(wanted, arrays, keepdims=keepdims)
+    return prepared(request.wanted(len(arrays.shape)), arrays, keepdims=keepdims)
 
 
 def _launch(arrays: Operands, compiled: Artifact, ready: Prepared) -> Any:
@@ -106,6 +106,9 @@ def _compile(ready: Prepared) -> tuple[Artifact, bool]:
 def checks(request: Request, outcome: Outcome[Prepared]) -> list[reference.Check]:
     """How each result compares with NumPy's."""
     ready = outcome.prepared
+    if isinstance(request, CountRequest):
+        pairs = zip(outcome.results, request.expected(), strict=True)
+        return [reference.compare(got, Known(wanted), I64) for got, wanted in pairs]
     axes = normalize_axes(request.axis, request.arrays[0].ndim)
     inputs = [p for x in request.arrays for p in parts(x)]
     evaluator = Evaluator(ready.program, inputs, axes, random=not request.files)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from .api import reduce
 from .arrays.conversion import from_numpy, to_numpy, view
 from .arrays.pytorch import are_tracked
 from .arrays.torch_compile import opaque
-from .bins import MOST, bins_of
+from .bins import MOST, Bins, bins_of
 from .calls.operands import Operands
 from .calls.recall import Memo
 from .execute import prepared, run
@@ -47,6 +47,11 @@ def bincount(x: Any, weights: Any = None, *, minlength: int = 0, device: str = "
         ArgumentError: WF118 for a negative element, WF119 for one that asks for more results than there can be,
             WF138 for another ``minlength``, WF147 for weights of another shape.
     """
+    return _counted_again(of_bincount(x, weights, minlength, device), device)
+
+
+def of_bincount(x: Any, weights: Any, minlength: int, device: str) -> Count:
+    """What a call of ``bincount`` counts."""
     v = _integers(x)
     if type(minlength) is not int or minlength < 0:
         raise error("WF138", option="minlength", value=minlength, expected="an integer from 0 on", default=0)
@@ -56,8 +61,7 @@ def bincount(x: Any, weights: Any = None, *, minlength: int = 0, device: str = "
         length = max(length, _greatest(x, v.dtype, device) + 1)
     if length > MOST:
         raise error("WF119", results=length, most=MOST)
-    what = counting.bincount if weights is None else counting.weighted_bincount
-    return _counts((x,), weights, length, what, device)
+    return Count.of(counting.bincount if weights is None else counting.weighted_bincount, (x,), weights, length, {})
 
 
 def _greatest(x: Any, t: DType, device: str) -> int:
@@ -96,6 +100,12 @@ def histogram(
         ArgumentError: WF147 for weights of another shape, WF155 for other bins, WF156 for another range, WF119 for more
             bins than there can be.
     """
+    found, own = of_histogram(x, bins, range, weights, device)
+    return _counted_again(found, device), _copy(own.edges)
+
+
+def of_histogram(x: Any, bins: Any, range: Any, weights: Any, device: str) -> tuple[Count, Bins]:
+    """What a call of ``histogram`` counts, and its bins."""
     x = x.detach() if are_tracked((x,)) else x
     v = view(x)
     if v.dtype.kind == "complex":
@@ -103,39 +113,66 @@ def histogram(
     _check_weights(weights, v)
     found = bins_of(x, v, bins, range, device)
     what = counting.histogram if weights is None else counting.weighted_histogram
-    counts = _counts((x, found.lower, found.upper), weights, found.count, what, device, **found.how)
-    return counts, _copy(found.edges)
+    return Count.of(what, (x, found.lower, found.upper), weights, found.count, found.how), found
 
 
-def _counts(arrays: tuple[Any, ...], weights: Any, count: int, what: Any, device: str, **params: Any) -> Any:
-    """The results of a tensor program of ``counting.py``, of the elements, the edges of bins if there are any, weights.
+class Count(NamedTuple):
+    """A count, as a reduction of arrays that are stretched along its results.
 
-    Calls with arrays like those of an earlier one repeat its launches.
+    Attributes:
+        what: the tensor program, of ``counting.py``.
+        arrays: the elements, the edges of bins if there are any, and weights.
+        edges: how many arrays of edges there are.
+        results: how many results there are.
+        params: the parameters of the program.
     """
-    given = arrays if weights is None else (*arrays, weights)
-    params["counters"] = capacity(count, COUNT if weights is None else SUM)
-    key = (what.__name__, count, device, *params.items())
-    return _memo(key, what, given, lambda: _counted(given, len(arrays) - 1, count, what, device, params))
+
+    what: Any
+    arrays: tuple[Any, ...]
+    edges: int
+    results: int
+    params: dict[str, Any]
+
+    @classmethod
+    def of(cls, what: Any, arrays: tuple[Any, ...], weights: Any, results: int, params: dict[str, Any]) -> Count:
+        """The count of the elements of ``arrays``, of which all but the first have edges."""
+        params = {**params, "counters": capacity(results, COUNT if weights is None else SUM)}
+        given = arrays if weights is None else (*arrays, weights)
+        return cls(what, given, len(arrays) - 1, results, params)
+
+    def request(self, plan: str = "") -> Request:
+        """The reduction, over all axes of the elements."""
+        rank = max(1, len(view(self.arrays[0]).shape))
+        return Request(self.what, tuple(range(1, 1 + rank)), params_of(self.what, self.params), plan)
+
+    def operands(self, device: str, kind: type[Operands] = Operands) -> Operands:
+        """The arrays: elements are stretched along the results, and edges along the elements."""
+        found = kind.of(self.arrays[:1], device)
+        shape = found.shape or (1,)
+        along = [(1, *(0 for _ in shape)) if 0 < i <= self.edges else () for i in range(len(self.arrays))]
+        found.inputs = tuple(
+            replace(v, shape=(self.results, *shape), strides=own or (0, *(v.strides or (1,))))
+            for v, own in zip(map(view, self.arrays), along, strict=True)
+        )
+        return found
+
+
+def _counted_again(count: Count, device: str) -> Any:
+    """The results; calls with arrays like those of an earlier one repeat its launches."""
+    key = (count.what.__name__, count.results, device, *count.params.items())
+    return _memo(key, count.what, count.arrays, lambda: _counted(count, device))
 
 
 _memo = Memo()
 
 
-def _counted(arrays: tuple[Any, ...], edges: int, count: int, what: Any, device: str, params: dict[str, Any]) -> Any:
-    """The results of a call in full: elements are stretched along the results, and ``edges`` along the elements."""
-    found = [view(a) for a in arrays]
-    if not count or 0 in found[0].shape:
-        return from_numpy(arrays[0], np.zeros(count, np.int64))
-    shape = found[0].shape or (1,)
-    operands = Operands.of(arrays[:1], device)
-    operands.inputs = tuple(
-        replace(
-            v, shape=(count, *shape), strides=(1, *(0 for _ in shape)) if 0 < i <= edges else (0, *(v.strides or (1,)))
-        )
-        for i, v in enumerate(found)
-    )
-    request = Request(what, tuple(range(1, 1 + len(shape))), params_of(what, params))
-    ready = prepared(request, operands)
+def _counted(count: Count, device: str) -> Any:
+    """The results of a call in full."""
+    first = count.arrays[0]
+    if not count.results or 0 in view(first).shape:
+        return from_numpy(first, np.zeros(count.results, np.int64))
+    operands = count.operands(device)
+    ready = prepared(count.request(), operands)
     return run(operands, artifact(ready), ready.geometry, ready.choice.run, ready.traced.structure, ready.traced.checks)
 
 

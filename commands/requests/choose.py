@@ -10,6 +10,7 @@ from ...compiler.errors import ArgumentError, error
 from ...compiler.plan.fields import Determinism
 from ...runtime.programs.function import ArrayFunction
 from . import operation
+from .count_request import OPTIONS, CountRequest
 from .program_request import ProgramRequest
 from .request import Request
 
@@ -26,18 +27,22 @@ def request_of(
     seed: int = 0,
     param_texts: tuple[str, ...] = (),
     determinism: Determinism = "run",
+    *,
+    counts: bool = False,
 ) -> AnyRequest:
-    """The request for ``op``, which is a reduction, a program, or a ``.ptx`` file.
+    """The request for ``op``, which is a reduction, a program, a ``.ptx`` file, or a count if ``counts`` allows it.
 
     A plain function is a reduction if it folds the elements of one or several arrays of one shape, and else a program.
 
     Raises:
-        ArgumentError: WF843 for several shapes of a reduction; and the errors of ``operation``.
+        ArgumentError: WF843 for several shapes of a reduction, WF858 for a count; and the errors of ``operation``.
     """
     shape = shapes[0] if shapes and not files else None
     one = Request(op, files, shape, dtype, axis_text, plan, seed, param_texts, determinism)
     if op.endswith(".ptx"):
         return one
+    if op in OPTIONS:
+        return _count(one, several=len(shapes) > 1, counts=counts)
     function = _program(one, several=len(shapes) > 1)
     if function is not None:
         return ProgramRequest(function, op, files, shapes, dtype, axis_text, plan, seed, param_texts, determinism)
@@ -46,6 +51,15 @@ def request_of(
     if files and shapes:
         raise error("WF814", first="--input", option="--shape", remedy="the file says its shape")
     return one
+
+
+def _count(request: Request, *, several: bool, counts: bool) -> CountRequest:
+    """A histogram, or the numbers of elements of each value."""
+    if not counts:
+        raise error("WF858", name=request.op)
+    if several:
+        raise error("WF859", name=request.op, option="second --shape")
+    return CountRequest(**vars(request))
 
 
 def _program(request: Request, *, several: bool) -> Callable[..., Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,8 +11,12 @@ from typing import Any
 from ...compiler.dtypes import DType, dtype
 from ...compiler.errors import error
 from ...compiler.plan.fields import Determinism
+from ...compiler.space.geometry import normalize_axes
 from ...runtime import api
+from ...runtime.calls.operands import Operands
 from ...runtime.prepare import Prepared
+from ...runtime.prepare import Request as Wanted
+from ...runtime.resolve import params_of
 from ..checking import random_inputs
 from . import inputs, operation
 
@@ -85,6 +90,15 @@ class Request:
         count = operation.input_count(self.what, (self.dtype or "").count(",") + 1)
         shape = inputs.shape_of(inputs.DEFAULT_SHAPE if self.shape is None else self.shape)
         return shape, inputs.dtypes_of("f32" if self.dtype is None else self.dtype, count), f"random, seed {self.seed}"
+
+    def operands(self, xs: Sequence[Array], device: str, kind: type[Operands] = Operands) -> Operands:
+        """The arrays, or copies ``xs`` of them, as those of one call."""
+        return kind.of(xs, device)
+
+    def wanted(self, rank: int) -> Wanted:
+        """The reduction of arrays of so many axes."""
+        axes, params = normalize_axes(self.axis, rank), params_of(self.what, self.params)
+        return Wanted(self.what, axes, params, self.plan, determinism=self.determinism)
 
     def planned(self, arch: str) -> Prepared:
         """Program, geometry and plan for arrays of this shape and type."""

@@ -139,6 +139,11 @@ ENTRIES: Entries = {
             "leave one out",
         ),
         "WF856": ("a page shows what warpfold compiles, and {op} is PTX already", "use warpfold profile {op} --lines"),
+        "WF858": (
+            "{name} counts elements: this command is for reductions and programs",
+            "counts have run, compile, explain, profile and sanitize",
+        ),
+        "WF859": ("{name} counts the elements of one array: it has no {option}", "leave it out"),
         "WF857": (
             "the arrays have {count} elements together: the emulator runs at most {most} for a page",
             "give a smaller --shape: counts, drawings and the player are then there, too",
