@@ -17,8 +17,12 @@ MOST_ALONG_Y = 65535
 """CTAs that a grid has at most along y, and along z."""
 
 
-GROUP = 32
-"""Chunks of a row of a scan that leave a state together."""
+ROW_GROUP, COLUMN_GROUP = 128, 32
+"""Chunks of a row of a scan that leave a state together, where a CTA has one row, and where it has several.
+
+A look at 128 chunks sees most of those that are on the way: a CTA an SM has one. Of many columns it would read too
+many states.
+"""
 
 
 class Launch(NamedTuple):
@@ -74,9 +78,14 @@ def look_back_lanes(plan: Plan) -> int:
     return max(1, min(WARP, threads // plan.slots))
 
 
+def group_of(plan: Plan) -> int:
+    """The chunks of a row that leave a state together."""
+    return ROW_GROUP if plan.slots == 1 else COLUMN_GROUP
+
+
 def look_back_cells(plan: Plan, run: Launch) -> int:
     """The states that the chunks of a scan, and their groups, leave in memory."""
-    return run.tiles * (run.split + -(-run.split // GROUP)) * plan.slots
+    return run.tiles * (run.split + -(-run.split // group_of(plan))) * plan.slots
 
 
 def layers(split: int) -> int:

@@ -1,15 +1,11 @@
 """The grid level of a scan: a CTA looks back at what the chunks before its own left (Merrill and Garland, 2016).
 
-A chunk leaves its own state, its *aggregate*. GROUP chunks are a *group*. Its last chunk leaves the aggregate of the
-group, and once it knows what comes before, the state of all chunks up to the end of the group, a *prefix*. States lie
-in tagged words (``fold.leave``, ``fold.seen``), which need no order of accesses.
+A chunk leaves its own state, its *aggregate*. Some chunks (``group_of``) are a *group*. Its last chunk leaves the
+aggregate of the group, and once it knows what comes before, the state of all chunks up to the end of the group, a
+*prefix*. States lie in tagged words (``fold.leave``, ``fold.seen``), which need no order of accesses.
 
-What comes before a chunk is the prefix of the group before, and then the chunks before it in its group:
-
-- Each lane takes the aggregate of one of these, or of several that follow each other, and the lanes scan them.
-- Each lane looks at one of the groups before, and waits until those from the nearest prefix on have left something. If
-  there is no prefix among them, they look further back. Then they combine that prefix with the aggregates behind it,
-  one after another.
+What comes before a chunk is the prefix of the group before (``earlier_groups.py``), and then the chunks before it in
+its group: each lane takes the aggregate of one of these, or of several that follow each other, and the lanes scan them.
 
 So a state has the same bits whatever was seen: the prefix of a group is always that of the one before, combined with
 its aggregate. Where a CTA has several rows, each has lanes of its own; those of a warp look, and wait, at a time.
@@ -17,56 +13,27 @@ its aggregate. Where a CTA has several rows, each has lanes of its own; those of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
-from ...compiler.ir.build import i32, integer, word_type
-from ...compiler.ir.combine import combine, pack, unpack
+from ...compiler.ir.build import i32, word_type
+from ...compiler.ir.combine import pack, unpack
 from ...compiler.ir.dialect.base import state_type
 from ...compiler.ir.dialect.stages.tags import AGGREGATE, PREFIX
-from ...compiler.ir.lane_exchange import lane_id, of_lane
-from ...compiler.ir.mlir import arith, ir, llvm, math, nvvm, scf
-from ...compiler.plan.launch import GROUP, look_back_lanes
-from ...compiler.target import WARP
+from ...compiler.ir.lane_exchange import of_lane
+from ...compiler.ir.mlir import arith, ir, llvm, scf
+from ...compiler.plan.launch import group_of, look_back_lanes
 from ..access.state_buffers import StateBuffers
+from .earlier_groups import EarlierGroups
 from .kernel import Kernel
-
-PAUSE = 20
-"""Nanoseconds that a thread sleeps at most between two looks."""
+from .looks import chosen, compared, spin
 
 
 @dataclass(frozen=True, eq=False)
-class LookBack:
-    """How a thread looks back.
-
-    Attributes:
-        kernel: the kernel, as its scan sees it.
-        here, groups: the first words of the CTA's chunk and of the first group, for the first of its rows.
-        pitch, rows: the words from one chunk or group of a row to the next, and from one row to the next.
-        lanes: the lanes of a row; each takes GROUP / lanes chunks of a group.
-        row, lane: the number of the row that the thread's lanes look for, and that of the lane among them.
-        group, member: the number of the group of the CTA's chunk, and that of the chunk in its group.
-        glance: what a first look has seen, which is made before elements are read: with many rows nothing waits then.
-    """
-
-    kernel: Kernel
-    here: Any
-    groups: Any
-    pitch: Any
-    rows: Any
-    lanes: int
-    row: Any
-    lane: Any
-    group: Any
-    member: Any
-    glance: Sequence[Any] = ()
-
-    @property
-    def each(self) -> int:
-        """The chunks of a group that a lane takes."""
-        return GROUP // self.lanes
+class LookBack(EarlierGroups):
+    """How a thread looks back."""
 
     @classmethod
     def of(
@@ -75,14 +42,15 @@ class LookBack:
         """How a thread of the CTA of chunk number ``chunk`` does, which has the number ``thread`` among those."""
         lanes = look_back_lanes(kernel.plan)
         row, lane = arith.shrui(thread, i32(lanes.bit_length() - 1)), arith.andi(thread, i32(lanes - 1))
-        member = kernel.modulo(chunk, GROUP)
+        size = group_of(kernel.plan)
+        member = kernel.modulo(chunk, size)
         member = member if member.type == word_type() else arith.trunci(word_type(), member)
-        return cls(kernel, here, groups, pitch, rows, lanes, row, lane, kernel.divide(chunk, GROUP), member)
+        return cls(kernel, here, groups, pitch, rows, lanes, row, lane, kernel.divide(chunk, size), member)
 
     def glanced(self) -> LookBack:
         """The same, with a first look now; elements are read meanwhile."""
         types = [word_type(), *self.kernel.states] * (self.each + 1)
-        looks = scf.IfOp(_is("slt", self.row, i32(self.kernel.plan.slots)), types, has_else=True)
+        looks = scf.IfOp(compared("slt", self.row, i32(self.kernel.plan.slots)), types, has_else=True)
         with ir.InsertionPoint(looks.then_block):
             scf.YieldOp(self._look_before())
         with ir.InsertionPoint(looks.else_block):
@@ -92,7 +60,7 @@ class LookBack:
     def before(self, slot: Any, state: Any) -> list[Any]:
         """What comes before the chunk of one row, number ``slot``, of which all threads have the ``state``."""
         mine = unpack(state)
-        looks = scf.IfOp(_is("slt", self.row, i32(1)), self.kernel.states, has_else=True)
+        looks = scf.IfOp(compared("slt", self.row, i32(1)), self.kernel.states, has_else=True)
         with ir.InsertionPoint(looks.then_block):
             self.leave(mine)
             scf.YieldOp(self.known(mine))
@@ -105,7 +73,7 @@ class LookBack:
 
         What comes before each warp in the chunk takes the place of its state there.
         """
-        looks = scf.IfOp(_is("slt", self.row, i32(self.kernel.plan.slots)), self.kernel.states, has_else=True)
+        looks = scf.IfOp(compared("slt", self.row, i32(self.kernel.plan.slots)), self.kernel.states, has_else=True)
         with ir.InsertionPoint(looks.then_block):
             mine = self._warps(buffers)
             self.leave(mine)
@@ -118,7 +86,7 @@ class LookBack:
         """The state of the chunk of a row: its first lane scans those of warps, and the others get it."""
         kernel, states = self.kernel, self.kernel.states
         own = StateBuffers(buffers, states, kernel.plan.slots, self.row)
-        first = scf.IfOp(_is("eq", self.lane, i32(0)), states, has_else=True)
+        first = scf.IfOp(compared("eq", self.lane, i32(0)), states, has_else=True)
         with ir.InsertionPoint(first.then_block):
             read = [own.load(i32(i)) for i in range(kernel.plan.warps)]
             total = read[0]
@@ -128,12 +96,12 @@ class LookBack:
             scf.YieldOp(total)
         with ir.InsertionPoint(first.else_block):
             scf.YieldOp([llvm.mlir_undef(v) for v in states])
-        return [of_lane(v, self._first_lane()) for v in first.results]
+        return [of_lane(v, self.first_lane()) for v in first.results]
 
     def _given(self, slot: Any, found: list[Any], t: Any) -> list[Any]:
         """What the first lane of each row has ``found``, for the rows of a thread from ``slot`` on."""
         row = self.row if self.row.type == self.kernel.index else arith.extui(self.kernel.index, self.row)
-        first = arith.andi(_is("slt", self.row, i32(self.kernel.plan.slots)), _is("eq", self.lane, i32(0)))
+        first = arith.andi(compared("slt", self.row, i32(self.kernel.plan.slots)), compared("eq", self.lane, i32(0)))
         return unpack(self._read(slot, self._left(row, first, pack(found)), t))
 
     def _left(self, slot: Any, on: Any, state: Any) -> list[Any]:
@@ -150,7 +118,7 @@ class LookBack:
 
     def leave(self, mine: Sequence[Any]) -> None:
         """Leaves the state of the chunk of a row for others."""
-        self._leave(self.here, AGGREGATE, _is("eq", self.lane, i32(0)), mine)
+        self.leave_in(self.here, AGGREGATE, compared("eq", self.lane, i32(0)), mine)
 
     def known(self, mine: Sequence[Any]) -> list[Any]:
         """What comes before the chunk of a row, and leaves what others need of the group, once the state is left.
@@ -158,90 +126,48 @@ class LookBack:
         Nothing comes before the first one.
         """
         here = arith.addi(self.groups, arith.muli(self.group, self.pitch))
-        first = _is("eq", self.lane, i32(0))
-        last = arith.andi(first, _is("eq", self.member, i32(GROUP - 1)))
+        first = compared("eq", self.lane, i32(0))
+        last = arith.andi(first, compared("eq", self.member, i32(self.size - 1)))
         members, seen = self._members()
-        some = _is("ne", self.member, i32(0))
-        total = _chosen(some, self.combine(members, mine), mine)
-        later = scf.IfOp(_is("ne", self.group, self.kernel.number(0)), self.kernel.states, has_else=True)
+        some = compared("ne", self.member, i32(0))
+        total = chosen(some, self.combine(members, mine), mine)
+        later = scf.IfOp(compared("ne", self.group, self.kernel.number(0)), self.kernel.states, has_else=True)
         with ir.InsertionPoint(later.then_block):
-            self._leave(here, AGGREGATE, last, total)
-            earlier = self._folded(*self._seen(seen))
-            self._leave(here, PREFIX, last, self.combine(earlier, total))
-            scf.YieldOp(_chosen(some, self.combine(earlier, members), earlier))
+            self.leave_in(here, AGGREGATE, last, total)
+            earlier = self.before_group(seen)
+            self.leave_in(here, PREFIX, last, self.combine(earlier, total))
+            scf.YieldOp(chosen(some, self.combine(earlier, members), earlier))
         with ir.InsertionPoint(later.else_block):
-            self._leave(here, PREFIX, last, total)
+            self.leave_in(here, PREFIX, last, total)
             scf.YieldOp(members)
         return list(later.results)
-
-    def combine(self, left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
-        return combine(self.kernel.combine, left, right)
-
-    # --- words ---
-    def _leave(self, here: Any, kind: int, on: Any, state: Sequence[Any]) -> None:
-        """Leaves a state in the words that are those of the thread's row from ``here`` on."""
-        operands = [self.kernel.arg("counter"), self._at(here), on, pack(state)]
-        self.kernel.make_op("fold.leave", [], operands, {"kind": kind})
-
-    def _at(self, here: Any) -> Any:
-        """The first word of the thread's row."""
-        row = self.row if self.row.type == here.type else arith.extui(here.type, self.row)
-        return here if self.kernel.plan.slots == 1 else arith.addi(here, arith.muli(row, self.rows))
-
-    def _look(self, here: Any) -> list[Any]:
-        """What was left in the words from ``here`` on: its kind, and the state."""
-        operands = [self.kernel.arg("counter"), self._at(here)]
-        kind, state = self.kernel.make_op(
-            "fold.seen", [word_type(), state_type(self.kernel.states)], operands, {}
-        ).results
-        return [kind, *unpack(state)]
-
-    def _of_row(self, votes: Any) -> Any:
-        """The bits of the lanes of the thread's row."""
-        if self.lanes == WARP:
-            return votes
-        return arith.andi(arith.shrui(votes, self._first_lane()), i32((1 << self.lanes) - 1))
-
-    def _first_lane(self) -> Any:
-        return arith.subi(lane_id(), self.lane)
-
-    def _wide(self, word: Any) -> Any:
-        """A word as an index."""
-        return word if word.type == self.pitch.type else arith.extui(self.pitch.type, word)
 
     # --- the chunks of the group ---
     def _members(self) -> tuple[list[Any], list[Any]]:
         """The state of the chunks before in the group, and what the groups before have left by then."""
-        earlier = [_is("slt", number, self.member) for number in self._numbers()]
+        earlier = [compared("slt", number, self.member) for number in self._numbers()]
         size = 1 + len(self.kernel.states)
 
         def waits(found: Sequence[Any]) -> Any:
-            empty = [arith.andi(e, _is("eq", found[i * size], i32(0))) for i, e in enumerate(earlier)]
+            empty = [arith.andi(e, compared("eq", found[i * size], i32(0))) for i, e in enumerate(earlier)]
             return reduce(arith.ori, empty)
 
-        found = _spin(self._look_before, waits, self._lacks(waits), self.glance)
+        found = spin(self._look_before, waits, self.lacks(waits), self.glance)
         own, groups = found[1:size], found[self.each * size :]
         for i in range(1, self.each):
             both = self.combine(own, found[i * size + 1 : (i + 1) * size])
-            own = _chosen(earlier[i], both, own)
+            own = chosen(earlier[i], both, own)
         if self.lanes == 1:
             return list(own), groups
         t, how = state_type(self.kernel.states), {"lanes": self.lanes, "stride": 1}
         before, total = self.kernel.stage("fold.warp_scan", [t, t], [self.lane, pack(list(own))], how).results
         if self.each == 1:
-            at = arith.addi(self._first_lane(), self.member)
+            at = arith.addi(self.first_lane(), self.member)
             return [of_lane(v, at) for v in unpack(before)], groups
         lanes = arith.shrui(arith.addi(self.member, i32(self.each - 1)), i32(self.each.bit_length() - 1))
-        at = arith.addi(self._first_lane(), arith.minsi(lanes, i32(self.lanes - 1)))
+        at = arith.addi(self.first_lane(), arith.minsi(lanes, i32(self.lanes - 1)))
         inside = [of_lane(v, at) for v in unpack(before)]
-        return _chosen(_is("slt", lanes, i32(self.lanes)), inside, unpack(total)), groups
-
-    def _lacks(self, lacks: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any] | None:
-        """Which lanes look again, of those that wait together; None for all, where these look for one row.
-
-        With many columns the looks of all would take time at the L2 cache that others need.
-        """
-        return lacks if self.kernel.plan.slots > 1 else None
+        return chosen(compared("slt", lanes, i32(self.lanes)), inside, unpack(total)), groups
 
     def _numbers(self) -> list[Any]:
         """The numbers of the chunks of a group that a lane takes."""
@@ -254,149 +180,5 @@ class LookBack:
         found = []
         for number in self._numbers():
             back = arith.maxsi(arith.subi(self.member, number), i32(0))
-            found += self._look(arith.subi(self.here, arith.muli(self._wide(back), self.pitch)))
-        return [*found, *self._look(self._of_group(self.kernel.number(1)))]
-
-    # --- the groups before ---
-    def _of_group(self, distance: Any) -> Any:
-        """The first word of the group that lies as far before, and as many more as the lane's number says."""
-        back = arith.minsi(arith.addi(distance, self._wide(self.lane)), self.group)
-        return arith.addi(self.groups, arith.muli(arith.subi(self.group, back), self.pitch))
-
-    def _prefixes(self, kind: Any) -> Any:
-        """The lanes of the row that see a prefix, as bits from the first one on."""
-        return self._of_row(_ballot(_is("eq", kind, i32(PREFIX))))
-
-    def _waited(self, distance: Any, done: Any, seen: Sequence[Any] = ()) -> list[Any]:
-        """The lanes that see a prefix, and their states, once no group from the nearest of these on has left nothing.
-
-        A row that is ``done`` does not wait. ``seen`` is what was left at that distance a short time ago.
-        """
-
-        def waits(found: Sequence[Any]) -> Any:
-            prefixes = self._prefixes(found[0])
-            empty = self._of_row(_ballot(_is("eq", found[0], i32(0))))
-            needed = arith.xori(prefixes, arith.subi(prefixes, i32(1)))
-            return arith.andi(_is("ne", arith.andi(empty, needed), i32(0)), _not(done))
-
-        kind, *states = _spin(lambda: self._look(self._of_group(distance)), waits, self._lacks(_is_empty), seen)
-        return [self._prefixes(kind), *states]
-
-    def _seen(self, seen: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
-        """The distance at which the row sees a prefix, the lanes that see one, and the states of all lanes.
-
-        ``seen`` is what was left at the least distance.
-        """
-        t = self.pitch.type
-        one = integer(t, 1)
-        begun = self._waited(one, _bit(0), seen)
-        types = [t, t, *[v.type for v in begun]]
-        loop = scf.WhileOp(types, [one, one, *begun])
-        first, body = (part.blocks.append(*types) for part in (loop.before, loop.after))
-        with ir.InsertionPoint(first):
-            further = _is("ne", _ballot(_is("eq", first.arguments[2], i32(0))), i32(0))
-            scf.ConditionOp(further, list(first.arguments))
-        with ir.InsertionPoint(body):
-            distance, kept, *known = body.arguments
-            done = _is("ne", known[0], i32(0))
-            distance = arith.addi(distance, integer(t, self.lanes))
-            found = _chosen(done, known, self._waited(distance, done))
-            scf.YieldOp([distance, arith.select(done, kept, distance), *found])
-        _, kept, prefixes, *states = list(loop.results)
-        return kept, prefixes, states
-
-    def _folded(self, distance: Any, prefixes: Any, own: list[Any]) -> list[Any]:
-        """The prefix that was seen at ``distance``, combined with the aggregates behind it."""
-        t, n = distance.type, len(own)
-        kept = [t, *self.kernel.states]
-        begun = [distance, prefixes, *own, *(llvm.mlir_undef(v) for v in self.kernel.states)]
-        loop = scf.WhileOp(kept, begun)
-        first, body = loop.before.blocks.append(*[v.type for v in begun]), loop.after.blocks.append(*kept)
-        with ir.InsertionPoint(first):
-            distance, prefixes, *rest = first.arguments
-            folded = self._behind(prefixes, rest[:n], rest[n:])
-            state = _chosen(_is("sge", distance, integer(t, 1)), folded, rest[n:])
-            nearer = arith.subi(distance, integer(t, self.lanes))
-            more = _is("ne", _ballot(_is("sge", nearer, integer(t, 1))), i32(0))
-            scf.ConditionOp(more, [nearer, *state])
-        with ir.InsertionPoint(body):
-            distance, *state = body.arguments
-            done = _is("slt", distance, integer(t, 1))
-            found = self._waited(arith.maxsi(distance, integer(t, 1)), done)
-            scf.YieldOp([distance, *found, *state])
-        return list(loop.results)[1:]
-
-    def _behind(self, prefixes: Any, own: list[Any], state: list[Any]) -> list[Any]:
-        """``state`` combined with the aggregates of the lanes, from the last; or the nearest prefix with those behind.
-
-        So far back as there are prefixes, each lane's own state takes the place of what there was.
-        """
-        begun, first = i32(self.lanes), self._first_lane()
-        if self.lanes == WARP:  # all lanes look for one row, so that nothing before the prefix is needed
-            begun = math.ctpop(arith.xori(prefixes, arith.subi(prefixes, i32(1))))
-        loop = scf.ForOp(i32(0), begun, i32(1), state)
-        with ir.InsertionPoint(loop.body):
-            i = arith.subi(arith.subi(begun, i32(1)), loop.induction_variable)
-            mask = arith.subi(arith.shli(arith.shli(i32(1), i), i32(1)), i32(1))
-            given = [of_lane(v, arith.addi(first, i)) for v in own]
-            nearer = _is("eq", arith.andi(prefixes, mask), i32(0))
-            state = _chosen(nearer, self.combine(list(loop.inner_iter_args), given), given)
-            scf.YieldOp(state)
-        return list(loop.results)
-
-
-def _spin(
-    look: Callable[[], list[Any]],
-    waits: Callable[[Sequence[Any]], Any],
-    lacks: Callable[[Sequence[Any]], Any] | None,
-    seen: Sequence[Any] = (),
-) -> list[Any]:
-    """What a look finds for which no lane of the warp ``waits``; ``seen`` was found by one before.
-
-    Lanes for which ``lacks`` holds look again, or all.
-    """
-    begun = list(seen) or look()
-    types = [v.type for v in begun]
-    loop = scf.WhileOp(types, begun)
-    first, body = (part.blocks.append(*types) for part in (loop.before, loop.after))
-    with ir.InsertionPoint(first):
-        found = list(first.arguments)
-        scf.ConditionOp(_is("ne", _ballot(waits(found)), i32(0)), found)
-    with ir.InsertionPoint(body):
-        nvvm.nanosleep(i32(PAUSE))
-        known = list(body.arguments)
-        if lacks is None:
-            scf.YieldOp(look())
-            return list(loop.results)
-        again = scf.IfOp(lacks(known), types, has_else=True)
-        with ir.InsertionPoint(again.then_block):
-            scf.YieldOp(look())
-        with ir.InsertionPoint(again.else_block):
-            scf.YieldOp(known)
-        scf.YieldOp(list(again.results))
-    return list(loop.results)
-
-
-def _is_empty(found: Sequence[Any]) -> Any:
-    """Whether nothing was left where a look was made."""
-    return _is("eq", found[0], i32(0))
-
-
-def _is(predicate: str, x: Any, y: Any) -> Any:
-    return arith.cmpi(getattr(arith.CmpIPredicate, predicate), x, y)
-
-
-def _ballot(x: Any) -> Any:
-    return nvvm.vote_sync(i32(-1), x, nvvm.VoteSyncKind.ballot)
-
-
-def _chosen(on: Any, xs: Sequence[Any], ys: Sequence[Any]) -> list[Any]:
-    return [arith.select(on, x, y) for x, y in zip(xs, ys, strict=True)]
-
-
-def _bit(value: int) -> Any:
-    return integer(ir.IntegerType.get_signless(1), value)
-
-
-def _not(x: Any) -> Any:
-    return arith.xori(x, _bit(1))
+            found += self.look(arith.subi(self.here, arith.muli(self.wide(back), self.pitch)))
+        return [*found, *self.look_at_group(self.kernel.number(1))]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ...compiler.ir.build import address
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, gpu, ir, llvm, scf
-from ...compiler.plan.launch import GROUP, look_back_lanes
+from ...compiler.plan.launch import group_of, look_back_lanes
 from ...compiler.target import WARP
 from .kernel import Kernel
 from .look_back import LookBack
@@ -127,4 +127,4 @@ def _clear(kernel: Kernel, begin: Any, thread: Any, count: Any, threads: int) ->
 
 def _cells(kernel: Kernel, parts: Any) -> Any:
     """The states that the chunks of a tile, and their groups, leave for each row."""
-    return arith.addi(parts, kernel.ceil(parts, GROUP))
+    return arith.addi(parts, kernel.ceil(parts, group_of(kernel.plan)))
