@@ -290,7 +290,10 @@ def test_one_long_segment_among_many_short_ones(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.gpu
 def test_a_long_segment_costs_no_more_than_its_bytes() -> None:
-    """One segment of 2^24 among 10^5 of length 8: the kernels take a few times as long as a plain sum of the bytes."""
+    """One segment of 2^24 among 10^5 of length 8: the kernels take a few times as long as a plain sum of the bytes.
+
+    Other work on the GPU lengthens single launches: of each kernel, as of the sum, the least time counts.
+    """
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     from warpfold.runtime.backends.cuda_backend import backend
 
@@ -312,13 +315,13 @@ def test_a_long_segment_costs_no_more_than_its_bytes() -> None:
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(type(backend(0)), "launch", kernels)
-        for _ in range(5):
+        for _ in range(10):
             queued.clear()
             started = time.perf_counter()
             wf.segment_reduce(x, offsets, "sum")
             host = time.perf_counter() - started
             calls.append(list(queued))
-    least = min(calls, key=sum)  # other work on the machine lengthens single calls
+    least = list(map(min, zip(*calls, strict=True)))
     print(f"plain {plain:.0f} us, kernels {[round(t) for t in least]} us, call {host * 1e6:.0f} us")
     assert sum(least) < 4 * plain + 100
 
