@@ -10,8 +10,8 @@ import pytest
 
 import warpfold as wf
 
-GROUPS = {True: 128, False: 32}
-"""The chunks of a group, where a CTA has one row and where it has several."""
+GROUP, LARGE_GROUP = 32, 128
+"""The chunks of a group, and of one whose warps have roles."""
 State = Any
 """A number, or None for nothing."""
 
@@ -91,14 +91,21 @@ def segment(x: Any, fast: str, wide: int, lanes: int, held: int) -> tuple[list[t
 
 @pytest.mark.parametrize(
     ("n", "fast", "vector", "lanes", "warps", "held"),
-    [(700, "reduced", 4, 32, 1, 3), (3000, "reduced", 4, 32, 2, 2), (9000, "reduced", 2, 32, 1, 1),
+    [(700, "reduced", 4, 32, 1, 3), (3000, "reduced", 4, 32, 2, 2), (2500, "reduced", 2, 32, 1, 1),
      (1100, "reduced", 1, 8, 2, 2), (900, "kept", 1, 8, 2, 3)],
 )  # fmt: skip
 def test_the_bits_are_those_of_the_rule(n: int, fast: str, vector: int, lanes: int, warps: int, held: int) -> None:
     x = np.random.default_rng(n).standard_normal((2, n)).astype(np.float32)
     plan = f"fast={fast},vector={vector},lanes={lanes},warps={warps},warps_kept=1,held={held}"
     rows = 32 // lanes * (vector if fast == "kept" else 1)
-    looking, group = min(32, 32 * warps // rows), GROUPS[rows == 1]
+    looking = min(32, 32 * warps // rows)
     found = wf.cumulative_sum(x, axis=1, plan=plan)
-    wanted = [scanned(row, fast, vector, lanes, warps, held, group // looking, group) for row in x]
+    wanted = [scanned(row, fast, vector, lanes, warps, held, GROUP // looking, GROUP) for row in x]
+    np.testing.assert_array_equal(found.view(np.uint32), np.array(wanted, np.float32).view(np.uint32))
+
+
+def test_roles_look_at_larger_groups() -> None:
+    x = np.random.default_rng(1).standard_normal(1024 * (LARGE_GROUP + 3) - 70).astype(np.float32)
+    found = wf.cumulative_sum(x, plan="persistent=1,vector=4,warps=8,held=1")
+    wanted = scanned(x, "reduced", 4, 32, 8, 1, LARGE_GROUP // 32, LARGE_GROUP)
     np.testing.assert_array_equal(found.view(np.uint32), np.array(wanted, np.float32).view(np.uint32))

@@ -17,12 +17,9 @@ MOST_ALONG_Y = 65535
 """CTAs that a grid has at most along y, and along z."""
 
 
-ROW_GROUP, COLUMN_GROUP = 128, 32
-"""Chunks of a row of a scan that leave a state together, where a CTA has one row, and where it has several.
-
-A look at 128 chunks sees most of those that are on the way: a CTA an SM has one. Of many columns it would read too
-many states.
-"""
+GROUP, LARGE_GROUP = 32, 128
+"""Chunks of a row of a scan that leave a state together; the larger number where warps have roles, and a row to look
+for: such a look sees about as many chunks as are on the way, and so fewer looks follow each other."""
 
 
 class Launch(NamedTuple):
@@ -80,7 +77,7 @@ def look_back_lanes(plan: Plan) -> int:
 
 def group_of(plan: Plan) -> int:
     """The chunks of a row that leave a state together."""
-    return ROW_GROUP if plan.slots == 1 else COLUMN_GROUP
+    return LARGE_GROUP if plan.has_roles and plan.slots == 1 else GROUP
 
 
 def look_back_cells(plan: Plan, run: Launch) -> int:

@@ -32,8 +32,8 @@ from ...compiler.ir.build import (
     shared_buffer,
     word_type,
 )  # fmt: skip
-from ...compiler.ir.combine import backwards, unpack, width
-from ...compiler.ir.dialect.base import element, state_type
+from ...compiler.ir.combine import backwards, combine, width, with_shape
+from ...compiler.ir.dialect.base import element
 from ...compiler.ir.lane_exchange import lane_id
 from ...compiler.ir.mlir import arith, gpu, ir, nvvm, scf
 from ...compiler.plan.fields import IN_BULK
@@ -42,6 +42,7 @@ from ...compiler.target import WARP
 from ..access.offsets import coordinates
 from ..access.state_buffers import StateBuffers
 from .kernel import Kernel
+from .look_back import LookBack
 from .place import Digits, Place, Tile, existing, place_in_tile
 from .resident.row_starts import is_shifted, lead_of_row
 from .rings import Ring, Turn, leave_word, word_of
@@ -93,7 +94,7 @@ class Roles:
         ring: the places, and their barriers: ``full`` with elements, ``made`` states, ``left`` for others, what comes
             before is ``known``, and all is ``read``.
         tickets: the ticket of each place.
-        states, before: for each place the states of its segments, and the state of what comes before.
+        states, totals, before: for each place the states of its segments, that of its chunk, and of what comes before.
         count: the tickets for which there is work.
         tiles, parts: the tiles of rows, and the chunks of each.
     """
@@ -103,6 +104,7 @@ class Roles:
     ring: Ring
     tickets: Any
     states: Sequence[Any]
+    totals: Sequence[Any]
     before: Sequence[Any]
     count: Any
     tiles: Any
@@ -115,12 +117,14 @@ class Roles:
         tiles, parts = Work.all(kernel)
         tickets = shared_buffer(kernel.entry, "tickets", places, word_type())
         states = [shared_buffer(kernel.entry, "segments", places * warps * slots, t) for t in scan.states]
+        totals = [shared_buffer(kernel.entry, "chunks", places * slots, t) for t in scan.states]
         before = [shared_buffer(kernel.entry, "before", places * slots, t) for t in scan.states]
         looks, half = lookers(kernel.plan), warps // 2
         arrivals = {"full": 1, "made": half - LOOKS - looks, "left": 1, "known": looks, "read": half}
         ring = Ring.of(kernel.entry, places, arrivals)
         digits = Digits.of(kernel, kernel.plan)
-        return cls(kernel, digits, ring, tickets, states, before, arith.muli(tiles, parts), tiles, parts)
+        count = arith.muli(tiles, parts)
+        return cls(kernel, digits, ring, tickets, states, totals, before, count, tiles, parts)
 
     # --- what a place has ---
     def taken(self, turn: Turn) -> tuple[Any, list[Any]]:
@@ -143,6 +147,14 @@ class Roles:
     def earlier(self, turn: Turn) -> StateBuffers:
         """The state of what comes before the chunk of a place."""
         return self._buffers(self.before, turn, self.kernel.plan.slots)
+
+    def of_row(self, buffers: StateBuffers, row: Any, *, wide: bool = False) -> StateBuffers:
+        """The states of the rows of a chunk from ``row`` on, as many as an access has where it is ``wide``."""
+        plan = self.kernel.plan
+        if plan.slots == 1:
+            return buffers
+        types = [with_shape(t, plan.vector) for t in buffers.types] if wide else buffers.types
+        return replace(buffers, types=types, slots=plan.slots, slot=row)
 
     def _buffers(self, buffers: Sequence[Any], turn: Turn, each: int) -> StateBuffers:
         types = self.kernel.of_scan.states
@@ -172,13 +184,9 @@ class Roles:
         kinds = self.kernel.facts.access
         return {i: length * bytes_of(memory_type(element(v.type))) for i, v in own if kinds[i] in IN_BULK}
 
-    def total(self, turn: Turn, segment: Any) -> tuple[Sequence[Any], Sequence[Any]]:
-        """The states of the segments before one of a chunk, and of all of them."""
-        scan, warps = self.kernel.of_scan, self.kernel.plan.warps
-        t, zero = state_type(scan.states), self.kernel.number(0)
-        operands = [segment, zero, *self.segments(turn).buffers]
-        found = scan.stage("fold.interwarp_scan", [t, t], operands, {"rows": warps, "slots": 1}).results
-        return unpack(found[0]), unpack(found[1])
+    def of_chunk(self, turn: Turn) -> StateBuffers:
+        """The state of the chunk of a place."""
+        return self._buffers(self.totals, turn, self.kernel.plan.slots)
 
     def row(self, turn: Turn, work: Work, segment: Any) -> ScanRow:
         """The accesses of a thread to a segment of the chunk in a place."""
@@ -290,9 +298,19 @@ class Roles:
         self._arrive("left", self.ring.each("made", self.taken, work))
 
     def leave_states(self, turn: Turn, work: Work) -> None:
-        """Leaves the state of a chunk."""
-        _, total = self.total(turn, self.kernel.number(0))
-        look_back(self.kernel, work, lane_id()).leave(total)
+        """Scans the states of segments, so that writers find what comes before theirs, and leaves that of a chunk."""
+        back = look_back(self.kernel, work, lane_id())
+        self._by_one(lambda: self.scan_segments(turn, back, i32(0)))
+
+    def scan_segments(self, turn: Turn, back: LookBack, row: Any) -> None:
+        """What comes before each segment of a row takes the place of its state; that of the chunk is kept and left."""
+        own = self.of_row(self.segments(turn), row)
+        total, *others = [own.load(i32(g)) for g in range(self.kernel.plan.warps)]
+        for g, state in enumerate(others, 1):
+            own.store(i32(g), total)
+            total = combine(self.kernel.of_scan.combine, total, state)
+        self.of_row(self.of_chunk(turn), row).store(i32(0), total)
+        back.leave(total)
 
     def look(self) -> None:
         """A warp looks back at the chunks before."""
@@ -308,8 +326,7 @@ class Roles:
     def look_at_states(self, turn: Turn, work: Work) -> None:
         """Keeps what comes before a chunk."""
         back = look_back(self.kernel, work, lane_id()).glanced()
-        _, total = self.total(turn, self.kernel.number(0))
-        found = back.known(total)
+        found = back.known(self.of_chunk(turn).load(i32(0)))
         self._by_one(lambda: self.earlier(turn).store(i32(0), found))
 
     def write(self, warp: Any) -> None:
@@ -333,12 +350,12 @@ class Roles:
 
         self.ring.each("known", self.taken, work)
 
-    def before_segment(self, turn: Turn, work: Work, segment: Any, place: Place) -> Before:  # noqa: ARG002 - of columns
-        """What comes before a segment."""
-        earlier, _ = self.total(turn, segment)
+    def before_segment(self, turn: Turn, work: Work, segment: Any, place: Place) -> Before:
+        """What comes before the rows of a segment that a thread has."""
+        states = ((self.earlier(turn), self.kernel.number(0)), (self.segments(turn), segment))
+        earlier, inside = (self.of_row(b, place.slot, wide=True).load(at) for b, at in states)
         exists = [arith.cmpi(arith.CmpIPredicate.ne, x, self.kernel.number(0)) for x in (work.part, segment)]
-        found = Before(self.earlier(turn).load(i32(0)), exists[0])
-        return found.then(self.kernel.of_scan, Before(earlier, exists[1]))
+        return Before(earlier, exists[0]).then(self.kernel.of_scan, Before(inside, exists[1]))
 
     def clear(self, thread: Any) -> None:
         """The last CTA of the grid sets the words of all chunks to zero again, with all of its threads."""
