@@ -104,6 +104,7 @@ from .distribution.resident.phases import distribute_phases
 from .distribution.resident.side_folds import distribute_persistent
 from .distribution.runs import RunWalk
 from .distribution.scan import distribute_scan
+from .distribution.scan_walk import distribute_scan_walk
 from .distribution.staggered_columns import staggered_place
 from .distribution.tally import distribute_tally, scatters
 from .distribution.tile_copies import tile_walk
@@ -158,7 +159,7 @@ def _distribute(kernel: Kernel) -> None:
         if kernel.plan.takes_side:
             distribute_persistent(kernel)
         elif kernel.scan:
-            (distribute_with_roles if kernel.plan.has_roles else distribute_scan)(kernel)
+            _distribute_scan(kernel)
         elif kernel.plan.resident:
             distribute_phases(kernel)
         elif scatters(kernel):
@@ -168,6 +169,16 @@ def _distribute(kernel: Kernel) -> None:
         gpu.ReturnOp([])
     if least := least_ctas(kernel):
         kernel.entry.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(word_type(), least)
+
+
+def _distribute_scan(kernel: Kernel) -> None:
+    """Writes the body of a kernel that scans."""
+    if kernel.plan.has_roles:
+        distribute_with_roles(kernel)
+    elif kernel.plan.keeps_columns:
+        distribute_scan_walk(kernel)
+    else:
+        distribute_scan(kernel)
 
 
 def _distribute_fold(kernel: Kernel) -> None:

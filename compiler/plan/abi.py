@@ -213,7 +213,7 @@ def waiting_bytes(plan: Plan, facts: Facts, inputs: Sequence[DType], run: Launch
     """
     if plan.is_large_tile:
         return plan.tile_bytes
-    if plan.resident not in ("shared", "grid") and not plan.persistent:
+    if plan.resident not in ("shared", "grid") and (plan.tile_bytes or not plan.persistent):
         return 0
     if plan.has_roles:
         staged = (t.itemsize for t, kind in zip(inputs, facts.access, strict=True) if kind in IN_BULK)

@@ -92,8 +92,8 @@ class Plan:
             the registers of all lanes of the word. ``byte``: nothing joins, and each lane stores the bytes that its
             bits fill. Empty for ballots of single elements and shuffles of several.
         persistent: CTAs of an SM that stay. For side folds each takes one row after another, so that a thread keeps
-            states of its own columns; where the grid shares rows, teams of CTAs take tile after tile. 0 where each CTA
-            has rows of its own.
+            states of its own columns; where the grid shares rows, teams of CTAs take tile after tile; of a scan they
+            take chunk after chunk, or walk along the columns of a tile. 0 where each CTA has rows of its own.
         overlap: results that a CTA folds beside its own: the first ones of the next CTA. So CTAs write whole sectors of
             memory where columns that are read again begin between sectors: each those that begin among its own results.
         meet: how the lanes of a warp that share a result combine their elements. ``shuffle``, or empty: each lane its
@@ -231,7 +231,12 @@ class Plan:
     @property
     def has_roles(self) -> bool:
         """Whether the warps of a CTA that stays share the work of a scan on one chunk after another."""
-        return self.is_chain and self.persistent > 0
+        return self.is_chain and self.persistent > 0 and not self.tile_bytes
+
+    @property
+    def keeps_columns(self) -> bool:
+        """Whether a CTA of a scan stays with its columns, and has a tile of rows of them after the other."""
+        return self.is_chain and self.persistent > 0 and self.tile_bytes > 0
 
     @property
     def places(self) -> int:

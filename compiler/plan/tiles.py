@@ -212,7 +212,7 @@ class RowBuffers:
         """The buffers of the operands ``inputs`` and ``outputs``; ``items`` are the bytes of an element of each."""
         self.plan, self.items = plan, items
         self.reused: dict[int, int] = {}
-        free = list(inputs) if plan.warps > 1 or plan.is_large_tile else []
+        free = list(inputs) if plan.warps > 1 or plan.is_large_tile or plan.keeps_columns else []
         for i in outputs:
             found = next((k for k in free if items[k] == items[i]), None)
             if found is not None:

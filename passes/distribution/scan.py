@@ -197,10 +197,10 @@ class ScanRow:
         own = [self._own([self._fragment(v, j) for v in kernel.sources], j) for j in range(len(self.starts))]
         return own, *(self._accesses(own) if plan.fast == "reduced" else self._elements(own))
 
-    def scan(self, before: Before | None = None) -> None:
+    def scan(self, before: Before | None = None) -> Sequence[Any]:
         """Combines the elements: what is known of each access then is the state of every element.
 
-        ``before`` is what comes before the segment, if that is known.
+        ``before`` is what comes before the segment, if that is known. Gives the state of all up to its end.
         """
         kernel, plan = self.kernel, self.kernel.plan
         own, earlier, total = self._segment()
@@ -212,6 +212,7 @@ class ScanRow:
             found = self._exclusive(here, own, j) if self._is_exclusive else here.up_to(kernel, own[j])
             states = [splat(x, plan.vector) for x in found]
             self.fragments[j].update(zip(kernel.reduced, states, strict=True))
+        return before.up_to(kernel, total)
 
     def _accesses(self, own: list[list[Any]]) -> tuple[list[Before], Sequence[Any]]:
         """What comes before each access in the segment of the warp, and the state of that, if lanes share accesses."""

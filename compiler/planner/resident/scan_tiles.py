@@ -58,9 +58,9 @@ def plan(task: Task, registers: int, notes: Notes, *, by_columns: bool) -> Plan 
 
 def serves(task: Task, plan: Plan) -> bool:
     """Whether rows can be scanned in the tile of ``plan``: a warp has whole ones of them, and some fit the tile."""
-    whole = plan.lanes * plan.held >= task.geometry.n_reduced > 0
-    alone = plan.fast == "kept" and plan.vector == plan.warps == 1 and not plan.persistent
-    return whole and alone and tiled.rows_of_a_cta(task, plan) > 0
+    if not task.geometry.n_reduced or plan.fast != "kept" or not plan.vector == plan.warps == 1:
+        return False
+    return plan.lanes * plan.held >= task.geometry.n_reduced and tiled.rows_of_a_cta(task, plan) > 0
 
 
 def _pays(task: Task, *, by_columns: bool) -> bool:

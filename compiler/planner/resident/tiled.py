@@ -331,7 +331,7 @@ def _rows_that_fit(task: Task, own: tiles.Groups, plan: Plan) -> int:
     inputs, count = len(task.program.inputs), len(task.program.inputs) + len(task.program.outputs)
     items = [task.operand_type(i).itemsize for i in range(count)]
     copied = [i for i in own.units if i < inputs]
-    buffers = tiles.RowBuffers(plan, items, copied, _written(task, own, plan))
+    buffers = tiles.RowBuffers(plan, items, copied, written(task, own, plan))
     rows = buffers.groups(own.units) * own.rows
     if plan.warps > 1 and not plan.waits_in_tile:
         alone = own.rows == 1 and all(_is_side_by_side(task, i) for i in own.units)
@@ -341,7 +341,7 @@ def _rows_that_fit(task: Task, own: tiles.Groups, plan: Plan) -> int:
     return rows if rows >= plan.slots * (WORKING if own.rows > 1 else 1) else 0
 
 
-def _written(task: Task, own: tiles.Groups, plan: Plan) -> list[int]:
+def written(task: Task, own: tiles.Groups, plan: Plan) -> list[int]:
     """The results that go back through the tile.
 
     Where rows wait in the tile, a thread writes an element to where it read one, while others read theirs. So a result
@@ -369,7 +369,7 @@ def tiled(task: Task, plan: Plan, found: Sequence[Access]) -> tuple[Access, ...]
     """How operands are accessed where rows go through a tile, if ``found`` says how they are without one."""
     own, inputs = groups(task), len(task.program.inputs)
     assert own is not None  # or the plan would have no tile
-    in_tile = {*(i for i in own.units if i < inputs), *_written(task, own, plan)}
+    in_tile = {*(i for i in own.units if i < inputs), *written(task, own, plan)}
 
     def access(operand: int, without: Access) -> Access:
         dense = _is_side_by_side(task, operand)

@@ -17,32 +17,38 @@ from dataclasses import replace
 from functools import reduce
 from typing import Any, NamedTuple
 
-from ....compiler.ir.build import bytes_of, memory_type
+from ....compiler.ir.build import address, bytes_of, memory_type
 from ....compiler.ir.dialect.base import element
-from ....compiler.ir.mlir import arith, gpu, ir, scf
+from ....compiler.ir.mlir import arith, gpu, ir, nvvm, scf
 from ....compiler.plan import tiles
 from ....compiler.plan.fields import IN_TILE
 from ....compiler.planner.alignment import WIDEST
 from ...access.offsets import coordinates
 from ..kernel import Kernel
 from ..place import Place, Tile, first_place
+from ..walk import Chunk
+
+
+LINE = 128
+"""Bytes of a line of the cache."""
 
 
 @contextmanager
-def row_tiles(kernel: Kernel) -> Iterator[tuple[Tile, Place, Mapping[int, Sequence[Any]]]]:
+def row_tiles(kernel: Kernel, chunk: Chunk | None = None) -> Iterator[tuple[Tile, Place, Mapping[int, Sequence[Any]]]]:
     """A loop over the rows of a thread: its body is made inside.
 
     It gives the results of the CTA, the place of the thread, and for each operand with a tile where this is, and its
-    origin. Warps that share a row have one each, as all threads have in a large tile, and no loop.
+    origin. Warps that share a row have one each, as all threads have in a large tile or where rows are kept, and no
+    loop. Tiles have the elements of a ``chunk`` of rows, by default all of them.
     """
     tile, place = first_place(kernel)
     rows, end = kernel.arg("tile_rows"), kernel.arg("n_kept")
     first = arith.muli(kernel.id(gpu.block_id(gpu.Dimension.x)), rows)
     end = arith.minsi(arith.addi(first, rows), end)
-    runs = _Runs(kernel, first, end)
+    runs = _Runs(kernel, first, end, chunk)
     found = runs.tiles()
     gpu.barrier()
-    if kernel.plan.warps > 1 or kernel.plan.is_large_tile:
+    if kernel.plan.warps > 1 or kernel.plan.is_large_tile or kernel.plan.keeps_columns:
         yield tile, _placed(kernel, place, arith.addi(first, place.slot), end), found
     else:
         alone = kernel.plan.lanes == 1
@@ -58,6 +64,13 @@ def row_tiles(kernel: Kernel) -> Iterator[tuple[Tile, Place, Mapping[int, Sequen
             scf.YieldOp([])
     gpu.barrier()
     runs.write(found)
+
+
+def fetch_rows(kernel: Kernel, chunk: Chunk) -> None:
+    """Has the L2 cache read the elements of a chunk of the CTA's rows, which are copied to a tile later."""
+    rows, end = kernel.arg("tile_rows"), kernel.arg("n_kept")
+    first = arith.muli(kernel.id(gpu.block_id(gpu.Dimension.x)), rows)
+    _Runs(kernel, first, arith.minsi(arith.addi(first, rows), end), chunk).fetch()
 
 
 def _placed(kernel: Kernel, place: Place, kept: Any, end: Any) -> Place:
@@ -92,8 +105,8 @@ class _Run(NamedTuple):
 class _Runs:
     """The elements of a CTA's rows, which are a run of memory in each array that has a tile."""
 
-    def __init__(self, kernel: Kernel, first: Any, end: Any) -> None:
-        self.kernel = kernel
+    def __init__(self, kernel: Kernel, first: Any, end: Any, chunk: Chunk | None) -> None:
+        self.kernel, self.chunk = kernel, chunk
         self.rows = first, arith.subi(end, kernel.number(1))
         self.thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
         self.buffers = buffers_of(kernel)
@@ -106,15 +119,32 @@ class _Runs:
         """
         kernel, reduced = self.kernel, range(self.kernel.facts.reduced_rank)
         begin, last = (row_offset(kernel, row, operand) for row in self.rows)
+        one = kernel.number(1)
+        if self.chunk is not None:
+            (stride,) = kernel.dims("reduced_stride", operand, reduced)
+            ends = [arith.muli(at, stride) for at in (self.chunk.first, arith.subi(self.chunk.limit, one))]
+            begin, last = arith.addi(begin, arith.minsi(*ends)), arith.addi(last, arith.maxsi(*ends))
+            return _Run(begin, arith.addi(arith.subi(last, begin), one))
         sizes = kernel.dims("reduced_size", 0, reduced[1:])
         outer = reduce(arith.divui, sizes, kernel.arg("n_reduced"))
-        one = kernel.number(1)
         for size, stride in zip([outer, *sizes], kernel.dims("reduced_stride", operand, reduced), strict=True):
             if kernel.plan.is_chain:
                 back, stride = (at_most(stride, kernel.number(0)) for at_most in (arith.minsi, arith.maxsi))
                 begin = arith.addi(begin, arith.muli(arith.subi(size, one), back))
             last = arith.addi(last, arith.muli(arith.subi(size, one), stride))
         return _Run(begin, arith.addi(arith.subi(last, begin), one))
+
+    def fetch(self) -> None:
+        """Has the L2 cache read the lines of inputs that are copied."""
+        for i in (i for i in self.buffers.own if i < len(self.kernel.inputs)):
+            begin, length = self.found[i]
+            each = LINE // self.buffers.items[i]
+            loop = scf.ForOp(self.thread, self.kernel.ceil(length, each), self.kernel.number(self.kernel.plan.threads))
+            with ir.InsertionPoint(loop.body):
+                at = arith.addi(begin, self.kernel.scaled(loop.induction_variable, each))
+                item = element(self.kernel.inputs[i].type)
+                nvvm.prefetch(address(self._array(i), at, memory_type(item)), cache_level=nvvm.PrefetchCacheLevel.L2)
+                scf.YieldOp([])
 
     def tiles(self) -> dict[int, Sequence[Any]]:
         """The tile of each operand that has one, and its origin: inputs are copied there."""

@@ -138,6 +138,29 @@ def test_many_short_rows_go_through_a_tile_by_default() -> None:
     assert short.lanes * short.held >= 33
 
 
+KEPT = "fast=kept,vector=1,warps=1,persistent=2"
+WALKS = {
+    "columns": (lambda: numbers(3, 100, 49), "lanes=4,warps_kept=8,held=5,tile_bytes=8192"),
+    "halves": (lambda: numbers(3, 50, 49, dtype=np.float16), "lanes=4,warps_kept=8,held=5,tile_bytes=4096"),
+    "wider sums": (lambda: numbers(4, 61, 33, dtype=np.int16), "lanes=1,warps_kept=2,held=9,tile_bytes=8192"),
+    "few": (lambda: numbers(3, 100, 7), "lanes=32,warps_kept=8,held=1,tile_bytes=4096"),
+}
+
+
+@pytest.mark.parametrize("name", WALKS)
+def test_a_cta_walks_along_columns(name: str) -> None:
+    x, plan = WALKS[name][0](), f"{KEPT},{WALKS[name][1]}"
+    for how in ({}, {"exclusive": True, "reverse": True}):
+        np.testing.assert_array_equal(wf.scan(x, wf.SUM, 1, plan=plan, **how), cumsum(x, 1, **how))
+    np.testing.assert_array_equal(wf.scan(x, second, 1, plan=plan), x)
+
+
+def test_many_arrays_of_odd_columns_are_walked_by_default() -> None:
+    x = np.broadcast_to(np.float32(0), (400, 1000, 49)).copy()
+    assert wf.cumulative_sum.compile(x, axis=1).plans[0].keeps_columns
+    assert not wf.cumulative_sum.compile(x[:40], axis=1).plans[0].keeps_columns
+
+
 # --- the identity before the first element ---
 def one_more(x: Any, axis: int, *, reverse: bool = False) -> Any:
     """NumPy's sums of the elements up to each, and of none."""
@@ -423,6 +446,7 @@ def begun(made: Any) -> Any:
     return wf.program(lambda x: wf.cumulative_sum(made(x), axis=0, include_initial=True))(X)
 
 
+WALK = f"{KEPT},lanes=1,warps_kept=1,held=2,tile_bytes=4096"
 WIDE = "vector=16,fast=kept,lanes=1,warps=1,held=1"
 REFUSED = {
     "several axes": ("WF292", TraceError, lambda: wf.cumulative_sum(X), "goes along one axis: got axis=None"),
@@ -441,6 +465,7 @@ REFUSED = {
     "cluster": ("WF443", PlanError, lambda: wf.cumulative_sum(X, axis=1, plan="cluster=2"), "has cluster=1, and not 2"),
     "rows": ("WF443", PlanError, lambda: wf.cumulative_sum(X, axis=1, plan=WIDE), "has vector=at most 1"),
     "roles": ("WF443", PlanError, lambda: wf.cumulative_sum(Y[::2], plan=ROLES), "persistent=0, and not 1"),
+    "no columns": ("WF443", PlanError, lambda: wf.cumulative_sum(X, axis=1, plan=WALK), "has tile_bytes=0"),
     "a long tile": ("WF443", PlanError, lambda: wf.cumulative_sum(Y, plan="tile_bytes=4096"), "has tile_bytes=0"),
     "few warps": ("WF443", PlanError, lambda: wf.cumulative_sum(Y, plan=ROLES + ",warps=4"), "warps=at least 8"),
     "residency": ("WF443", PlanError, lambda: wf.cumulative_sum(X, axis=1, plan="resident=l2"), "has resident=chain"),
