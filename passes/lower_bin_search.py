@@ -1,8 +1,8 @@
 """Lowers ``fold.bin_of``: which bin an element lies in.
 
 Bins that are about as wide: a product says how many bins lie before the element. It is off by a few roundings of its
-own; so where it is that close to an edge, or not a number, the edges of the bin decide, which few elements load. Other
-bins are searched: each step halves those that are left.
+own; so where it is that close to an edge, beyond the bins or not a number, the edges decide, of which few elements load
+two. Other bins are searched: each step halves those that are left.
 
 ```mlir before
 func.func @search(%x: f32, %lower: !llvm.ptr<1>, %upper: !llvm.ptr<1>, %f: f32, %l: f32, %s: f32, %n: i32) -> i32 {
@@ -46,11 +46,13 @@ from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.build import before, find, i32, load, replace, word_type
 from ..compiler.ir.combine import elements, fragment
 from ..compiler.ir.dialect.base import bool_attr, int_attr
-from ..compiler.ir.mlir import arith, ir, scf
+from ..compiler.ir.mlir import arith, ir, llvm, scf
 
 ROUNDINGS = 16
 """A product is off by fewer roundings than these."""
 DIGITS = {"f32": 24, "f64": 53}
+TOWARDS_ZERO = {"f32": "llvm.nvvm.f2i.rz", "f64": "llvm.nvvm.d2i.rz"}
+"""The conversions to an integer."""
 
 
 def _run(module: Any) -> None:
@@ -62,31 +64,37 @@ def _run(module: Any) -> None:
 
 
 def _guessed(_: Any, x: Any, lower: Any, upper: Any, first: Any, last: Any, scale: Any, limit: Any) -> Any:
-    """The bin of an element among bins that are about as wide."""
+    """The bin of an element among bins that are about as wide.
+
+    A conversion to an integer goes to the nearest one that there is, and NaN to 0: then no number is that close.
+    """
     t, most = x.type, arith.subi(_word(limit), i32(1))
     place = arith.mulf(arith.subf(x, first), scale)
-    number = arith.fptosi(word_type(), _bounded(place, limit))
-    number = arith.minsi(arith.maxsi(number, i32(0)), most)
+    number = llvm.call_intrinsic(word_type(), TOWARDS_ZERO[str(t)], [place], [], [])
     off = arith.subf(place, arith.sitofp(t, number))
     margin = arith.mulf(arith.sitofp(t, _word(limit)), _real(t, ROUNDINGS * 2.0 ** -DIGITS[str(t)]))
     sure = arith.andi(_compare("ogt", off, margin), _compare("olt", off, arith.subf(_real(t, 1.0), margin)))
+    sure = arith.andi(sure, arith.cmpi(arith.CmpIPredicate.ult, number, _word(limit)))
     branch = scf.IfOp(sure, [word_type()], has_else=True)
     with ir.InsertionPoint(branch.then_block):
         scf.YieldOp([number])
     with ir.InsertionPoint(branch.else_block):
+        scf.YieldOp([_beside_an_edge(x, lower, upper, first, last, number, most)])
+    return branch.results[0]
+
+
+def _beside_an_edge(x: Any, lower: Any, upper: Any, first: Any, last: Any, number: Any, most: Any) -> Any:
+    """The bin of an element that may lie in those beside ``number``, or in none."""
+    t, number = x.type, arith.minsi(arith.maxsi(number, i32(0)), most)
+    branch = scf.IfOp(_is_inside(x, first, last), [word_type()], has_else=True)
+    with ir.InsertionPoint(branch.then_block):
         below = _compare("olt", x, load(lower, number, t, invariant=True))
         above = _compare("oge", x, load(upper, number, t, invariant=True))
         moved = arith.select(below, i32(-1), arith.select(above, i32(1), i32(0)))
         scf.YieldOp([arith.minsi(arith.maxsi(arith.addi(number, moved), i32(0)), most)])
-    return _inside(x, first, last, branch.results[0])
-
-
-def _bounded(place: Any, limit: Any) -> Any:
-    """A number that an integer holds, in place of one beyond the bins or of NaN."""
-    t = place.type
-    most = arith.sitofp(t, _word(limit))
-    place = arith.select(_compare("olt", place, most), place, most)
-    return arith.select(_compare("ogt", place, _real(t, 0.0)), place, _real(t, 0.0))
+    with ir.InsertionPoint(branch.else_block):
+        scf.YieldOp([i32(-1)])
+    return branch.results[0]
 
 
 def _searched(op: Any, x: Any, _: Any, upper: Any, first: Any, last: Any, __: Any, limit: Any) -> Any:
@@ -96,13 +104,12 @@ def _searched(op: Any, x: Any, _: Any, upper: Any, first: Any, last: Any, __: An
         there = arith.minsi(arith.addi(found, i32(1 << step)), most)
         edge = load(upper, arith.maxsi(arith.addi(there, i32(-1)), i32(0)), t, invariant=True)
         found = arith.select(_compare("oge", x, edge), there, found)
-    return _inside(x, first, last, found)
+    return arith.select(_is_inside(x, first, last), found, i32(-1))
 
 
-def _inside(x: Any, first: Any, last: Any, number: Any) -> Any:
-    """``number`` for an element between the outermost edges, else -1."""
-    inside = arith.andi(_compare("oge", x, first), _compare("ole", x, last))
-    return arith.select(inside, number, i32(-1))
+def _is_inside(x: Any, first: Any, last: Any) -> Any:
+    """Whether an element lies between the outermost edges."""
+    return arith.andi(_compare("oge", x, first), _compare("ole", x, last))
 
 
 def _compare(how: str, a: Any, b: Any) -> Any:
