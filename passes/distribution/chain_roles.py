@@ -10,7 +10,7 @@ Chunks go through a ring of places in shared memory, and each kind of warp goes 
 5. The *writers* scan the segments again, now with what comes before them, and write results. Then the place is free.
 
 So a chunk is read from memory while another one looks back and a third is written. The stages and the order of combines
-are those of a scan without roles, with the same chunks (``scan.py``): so the bits are the same. A CTA takes tickets in
+are those of a scan without roles, with the same chunks (``scan.py``), but for larger groups. A CTA takes tickets in
 order, and waits for earlier ones alone.
 """
 

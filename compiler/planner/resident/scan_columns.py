@@ -15,21 +15,55 @@ from ...plan.plan import Plan
 from ...target import WARP
 from .. import sittings
 from ..alignment import WIDEST
-from ..powers_of_two import ceil2, floor2
+from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Notes, Task
 from . import columns, tiled
 from .accesses import elements_of
 
+ARRAYS = threshold(2, "arrays of columns for each SM", sittings.KEPT_COLUMNS)
+"""Of fewer, CTAs take chunks of columns in strips."""
+IN_FLIGHT = threshold(24 << 10, "bytes of an SM", sittings.KEPT_COLUMNS)
+"""The tiles of the CTAs of an SM have about so many."""
+TILES = threshold((4 << 10, 8 << 10, 16 << 10), "bytes of a tile", sittings.KEPT_COLUMNS)
+"""The least one of at least that many; a larger one, where a tile would have fewer rows than LEAST_ROWS."""
+LEAST_ROWS = threshold(32, "rows of a tile", sittings.KEPT_COLUMNS)
+"""With fewer rows threads wait for tiles more than they work."""
+HELD = threshold(21, "elements of a thread", sittings.KEPT_COLUMNS)
+"""Of a column, in each tile."""
+LANES = threshold(4, "lanes of a column", sittings.KEPT_COLUMNS)
+"""At most, in each tile. So many of each column must fill a warp."""
+CTAS = threshold(8, "CTAs of an SM", sittings.KEPT_COLUMNS)
+"""At most, of THREADS in all."""
+THREADS = threshold(1024, "threads of an SM", sittings.KEPT_COLUMNS)
+"""With more of them, few registers are left for elements."""
 
-def plan(task: Task, registers: int, notes: Notes) -> Plan | None:
+
+def plan(task: Task, notes: Notes) -> Plan | None:
     """The plan of columns that a CTA keeps; None where they are faster without, few, or not dense."""
     g, own = task.geometry, tiled.groups(task)
     wide = max(task.operand_type(i).itemsize for i in elements_of(task))
-    if task.is_portable or own is None or columns.vector_of(task) * wide >= WIDEST:
+    arrays = g.n_kept // max(1, g.columns)
+    if own is None or columns.vector_of(task) * wide >= WIDEST or arrays < ARRAYS * task.machine:
         return None
-    if g.n_kept < ARRAYS * own.rows * task.machine:
+    if g.columns * LANES < WARP:
         return None
+    least = IN_FLIGHT / min(CTAS, arrays / task.machine)
+    for size in TILES:
+        rows = (size - tiles.EDGE) // (g.columns * wide)
+        if size < least / 2**0.5 or rows < LEAST_ROWS:
+            continue
+        lanes = min(LANES, ceil2(ceil(rows / HELD)))
+        held = (min(HELD, rows // lanes) - 1) | 1  # neighbours then begin at different banks
+        warps = ceil2(ceil(g.columns * lanes / WARP))
+        ctas = max(1, min(CTAS, THREADS // (WARP * warps)))
+        found = Plan(
+            "kept", lanes=lanes, warps_kept=warps, tile_bytes=size, resident="chain", held=held, persistent=ctas
+        )
+        if lanes * warps <= WARP * WARP and g.n_reduced > lanes * held and serves(task, found):
+            words = f"a CTA keeps {g.columns} columns, and copies {lanes * held} rows of them at a time"
+            notes.because(f"{words} into {size} bytes of shared memory", "persistent", "held")
+            return found
     return None
 
 

@@ -104,6 +104,8 @@ def _planned(task: Task, notes: Notes) -> Plan:
     """The planner's own plan."""
     by_columns = is_by_columns(task) and not task.is_portable
     short = scan_tiles.plan(task, _registers(task), notes, by_columns=by_columns)
+    if short is None and by_columns:
+        short = scan_columns.plan(task, notes)
     return short or _with_roles(task, _of_columns(task, notes) if by_columns else _of_rows(task, notes), notes)
 
 

@@ -28,7 +28,6 @@ from ..kernel import Kernel
 from ..place import Place, Tile, first_place
 from ..walk import Chunk
 
-
 LINE = 128
 """Bytes of a line of the cache."""
 
