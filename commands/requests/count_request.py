@@ -14,7 +14,7 @@ import numpy as np
 from ...compiler.dtypes import DType, dtype
 from ...compiler.errors import WarpfoldError, error
 from ...compiler.program.spelling import unknown
-from ...runtime import api
+from ...compiler.target import target
 from ...runtime.calls.operands import Operands
 from ...runtime.histograms import Count, of_bincount, of_histogram
 from ...runtime.prepare import Prepared, prepare, traced
@@ -23,7 +23,7 @@ from ..checking import random_inputs
 from . import inputs, operation
 from .request import Array, Request
 
-OPTIONS = {"histogram": {"bins": 10, "range": None}, "bincount": {"minlength": 0}}
+OPTIONS: dict[str, dict[str, Any]] = {"histogram": {"bins": 10, "range": None}, "bincount": {"minlength": 0}}
 """The counts, and the parameters of each with their defaults."""
 BELOW = 10
 """Random integers that are counted lie below this."""
@@ -99,7 +99,7 @@ class CountRequest(Request):
 
     def planned(self, arch: str) -> Prepared:
         """Program, geometry and plan for these arrays."""
-        chosen, request = api.target(arch), self.count.request(self.plan)
+        chosen, request = target(arch), self.count.request(self.plan)
         operands = self.operands(self.arrays, "emulator")
         operands.allocate(request.axes, traced(request, operands.types, operands.shape)[0].results)
         return prepare(request, operands.types, *operands.shapes(request.axes), chosen, chosen.sms)

@@ -123,7 +123,7 @@ def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
     _expect(task, chosen, "fast", "reduced or kept", holds=chosen.fast != "both")
     _expect(task, chosen, "held", "1 or more", holds=chosen.held > 0)
     if chosen.tile_bytes:
-        serves = (scan_columns if chosen.keeps_columns else scan_tiles).serves
+        serves = scan_columns.serves if chosen.keeps_columns else scan_tiles.serves
         _expect(task, chosen, "tile_bytes", "0", holds=serves(task, chosen))
     if chosen.persistent and not chosen.tile_bytes:
         _expect(task, chosen, "persistent", "0", holds=_serves_roles(task, chosen) and chosen.persistent == 1)
@@ -287,7 +287,7 @@ def _length(task: Task, plan: Plan) -> int:
 def _launch(task: Task, plan: Plan) -> Launch:
     """The grid: a CTA for each tile of rows, or for each chunk of it."""
     if plan.tile_bytes:
-        return (scan_columns if plan.keeps_columns else tiled).launch(task, plan)
+        return scan_columns.launch(task, plan) if plan.keeps_columns else tiled.launch(task, plan)
     chunk = plan.held * layout_of(plan).span("reduced")
     tiles, parts = -(-task.geometry.n_kept // plan.slots), max(1, -(-_length(task, plan) // chunk))
     ctas = tiles * parts
