@@ -1,6 +1,6 @@
 """Scans of many arrays of odd columns: a CTA keeps all columns of an array, and walks along them, a tile at a time.
 
-No wide access divides such rows, and strips of them begin anywhere. All columns of some rows are one run of memory
+Without a tile accesses to such rows are single elements, and strips of them begin anywhere. All columns of some rows are one run of memory
 instead, which is copied to shared memory, and back, by whole accesses. No CTA waits for another one, so there must be
 enough arrays for all SMs.
 """
@@ -14,7 +14,6 @@ from ...plan.launch import Launch
 from ...plan.plan import Plan
 from ...target import WARP
 from .. import sittings
-from ..alignment import WIDEST
 from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Notes, Task
@@ -44,7 +43,7 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     g, own = task.geometry, tiled.groups(task)
     wide = max(task.operand_type(i).itemsize for i in elements_of(task))
     arrays = g.n_kept // max(1, g.columns)
-    if own is None or columns.vector_of(task) * wide >= WIDEST or arrays < ARRAYS * task.machine:
+    if own is None or columns.vector_of(task) > 1 or arrays < ARRAYS * task.machine:
         return None
     if g.columns * LANES < WARP:
         return None

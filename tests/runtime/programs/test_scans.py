@@ -159,6 +159,7 @@ def test_many_arrays_of_odd_columns_are_walked_by_default() -> None:
     x = np.broadcast_to(np.float32(0), (400, 1000, 49)).copy()
     assert wf.cumulative_sum.compile(x, axis=1).plans[0].keeps_columns
     assert not wf.cumulative_sum.compile(x[:40], axis=1).plans[0].keeps_columns
+    assert not wf.cumulative_sum.compile(x[:, :, :48].copy(), axis=1).plans[0].keeps_columns
 
 
 # --- the identity before the first element ---
