@@ -1,8 +1,8 @@
 """Scans of many arrays of odd columns: a CTA keeps all columns of an array, and walks along them, a tile at a time.
 
-Without a tile accesses to such rows are single elements, and strips of them begin anywhere. All columns of some rows are one run of memory
-instead, which is copied to shared memory, and back, by whole accesses. No CTA waits for another one, so there must be
-enough arrays for all SMs.
+Without a tile accesses to such rows are single elements, and strips of them begin anywhere. All columns of some rows
+are one run of memory instead, which is copied to shared memory, and back, by whole accesses. No CTA waits for another
+one, so there must be enough arrays for all SMs.
 """
 
 from __future__ import annotations
