@@ -134,17 +134,26 @@ def needed_of(arrays: Sequence[Any]) -> tuple[bool, ...]:
     return tuple(getattr(x, "requires_grad", False) for x in arrays)
 
 
-def known(what: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, Any], shards: Shards) -> Known:
+def known(
+    what: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, Any], name: Hashable, lying: Callable[[], Shards]
+) -> Known:
     """What is known of a call.
+
+    Args:
+        what: the program.
+        xs: its arguments by position.
+        how: those by keyword.
+        name: what tells how its shards lie, beside the shapes of the arguments; None for nothing that has a hash.
+        lying: says how they lie.
 
     Raises:
         ArgumentError: as a call of the program, and WF173 for shards that it has not.
     """
-    key = _key(what, xs, how, shards)
+    key = None if name is None else _key(what, xs, how, name)
     found = None if key is None else _calls.get(key)
     if found is not None and found.holds:
         return found
-    found = Known(_kind(what, xs, how, shards))
+    found = Known(_kind(what, xs, how, lying()))
     if key is not None:
         _calls[key] = found
         if len(_calls) > KEPT:
@@ -155,11 +164,10 @@ def known(what: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, Any], s
 _calls: dict[Hashable, Known] = {}
 
 
-def _key(what: Any, xs: Sequence[Any], how: Mapping[str, Any], shards: Any) -> Hashable | None:
+def _key(what: Any, xs: Sequence[Any], how: Mapping[str, Any], name: Hashable) -> Hashable | None:
     """What a call is known by; None for one with arrays of other libraries, or with parameters without a hash."""
-    cut = tuple(shards.items()) if isinstance(shards, dict) else tuple(shards) if isinstance(shards, list) else shards
     given = (*xs, *how.values())
-    found = (what, cut, *how, *map(_said, given))
+    found = (what, name, len(xs), *how, *map(_said, given))
     try:
         hash(found)
     except TypeError:

@@ -54,7 +54,7 @@ def cross_entropy(
             return {"x": cut} | ({} if weight is None else {"weight": 0})
         return {"x": cut, "target": cut - (cut > classes)}
 
-    return _called(library.cross_entropy, (x, target, weight), lying, how | {"axis": axis})
+    return _called(library.cross_entropy, (x, target, weight), shards, lying, how | {"axis": axis})
 
 
 @opaque
@@ -66,7 +66,9 @@ def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, axis: Any = -1, 
     ``wf.layer_norm``.
     """
     own = {"weight": weight, "bias": bias}
-    return _called(library.layer_norm, (x, weight, bias), lambda: _along(x, own, axis, shards), how | {"axis": axis})
+    return _called(
+        library.layer_norm, (x, weight, bias), shards, lambda: _along(x, own, axis, shards), how | {"axis": axis}
+    )
 
 
 @opaque
@@ -74,7 +76,7 @@ def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, axis: Any = -1, 
 def rms_norm(x: Any, weight: Any = None, *, axis: Any = -1, shards: int = -1, **how: Any) -> Any:
     """``wf.rms_norm`` of an array of which every rank has a shard; arguments as in ``layer_norm``."""
     own = {"weight": weight}
-    return _called(library.rms_norm, (x, weight), lambda: _along(x, own, axis, shards), how | {"axis": axis})
+    return _called(library.rms_norm, (x, weight), shards, lambda: _along(x, own, axis, shards), how | {"axis": axis})
 
 
 @opaque
@@ -98,20 +100,21 @@ def batch_norm(
     def lying() -> dict[str, int]:
         return _along(x, own, channel_axis, shards) | _alike(x, {"residual": residual}, shards)
 
-    return _called(library.batch_norm, given, lying, how | {"training": training, "channel_axis": channel_axis})
+    return _called(library.batch_norm, given, shards, lying, how | {"training": training, "channel_axis": channel_axis})
 
 
 def _of_rows(program: Any, x: Any, bias: Any, where: Any, shards: int, how: dict[str, Any]) -> Any:
     """A softmax, with a bias and a mask that broadcast to ``x``."""
     own = how if where is None else how | {"where": where}
-    return _called(program, (x, bias), lambda: _alike(x, {"bias": bias, "where": where}, shards), own)
+    return _called(program, (x, bias), shards, lambda: _alike(x, {"bias": bias, "where": where}, shards), own)
 
 
-def _called(program: Any, xs: Sequence[Any], lying: Callable[[], dict[str, int]], how: dict[str, Any]) -> Any:
+def _called(
+    program: Any, xs: Sequence[Any], shards: int | None, lying: Callable[[], dict[str, int]], how: dict[str, Any]
+) -> Any:
     """A program on the ranks, with the arguments of ``run`` among ``how``."""
-    own = dict(how)
-    group, check, out = own.pop("group", None), own.pop("check", True), own.pop("out", None)
-    return on_ranks(program, xs, own, lying, group, check=check, out=out)
+    group, check, out = how.pop("group", None), how.pop("check", True), how.pop("out", None)
+    return on_ranks(program, xs, how, ("library", shards), lying, group, check=check, out=out)
 
 
 def _alike(x: Any, others: dict[str, Any], shards: int) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -48,17 +48,21 @@ def run(
         BackendError: WF611 where another rank does not answer.
     """
     check_function("wf.distributed.run", what)
-    return on_ranks(what, xs, how, lambda: shards, group, check=check, out=out)
+    name = tuple(shards.items()) if isinstance(shards, dict) else tuple(shards) if isinstance(shards, list) else shards
+    return on_ranks(what, xs, how, (name,), lambda: shards, group, check=check, out=out)
 
 
 def on_ranks(
-    what: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, Any], lying: Callable[[], Shards], group: Any,
-    *, check: bool, out: Any,
+    what: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, Any], name: Hashable,
+    lying: Callable[[], Shards], group: Any, *, check: bool, out: Any,
 ) -> Any:  # fmt: skip
-    """``run``, where ``lying`` says how shards lie: what it raises is an error that the other ranks learn of."""
+    """``run``, where ``lying`` says how shards lie, as ``name`` does beside the shapes of the arguments.
+
+    What it raises is an error that the other ranks learn of.
+    """
     ranks = Ranks.of(group)
     try:
-        call = known(what, xs, how, lying())
+        call = known(what, xs, how, name, lying)
         arrays = call.arrays(xs, how)
         tracked = are_tracked(arrays)
         offer = call.offer(needed_of(arrays) if tracked else ()) if check else None
