@@ -83,7 +83,7 @@ class Kind(NamedTuple):
     def staged(self, extents: Extents, ranks: Ranks, *, late: bool = False) -> Staged:
         """What runs it where all ranks have these extents; see ``stages_of`` for ``late``."""
         program = _traces(self.function).get(self.arguments, self.whole(extents), apart=True)
-        return Staged(program, self.axes, self.whole(extents), extents, ranks, self.options, late=late)
+        return Staged(program, self.axes, self.arrays, extents, ranks, self.options, late=late)
 
 
 class Known:
@@ -117,7 +117,7 @@ class Known:
 
     def staged(self, extents: Extents, ranks: Ranks, *, late: bool) -> Staged:
         """What runs it where all ranks have these extents."""
-        return self.once((extents, ranks, late), lambda: self.kind.staged(extents, ranks, late=late))
+        return self.once((extents, ranks, ranks.own, late), lambda: self.kind.staged(extents, ranks, late=late))
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """What ``make`` made for this key, now or earlier."""

@@ -31,7 +31,7 @@ def recorded(call: Known, extents: Extents, ranks: Ranks, arrays: Sequence[Any],
     needed = needed_of(arrays)
     given = tuple(o is not None for o in out)
     own: Recorded = call.once(
-        (extents, ranks, needed, given), lambda: Recorded(call.kind, extents, ranks, needed, given)
+        (extents, ranks, ranks.own, needed, given), lambda: Recorded(call.kind, extents, ranks, needed, given)
     )
     found: list[Any] = []
     new = _Record.apply(own, out, found, *arrays)

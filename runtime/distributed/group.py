@@ -66,9 +66,13 @@ class Ranks:
     def gathered(self, x: torch.Tensor) -> torch.Tensor:
         """The tensors ``x`` of all ranks, in their order along a new first axis."""
         found = x.new_empty(self.count * x.numel())
-        gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor  # by the version of PyTorch
-        self._said(lambda: gather(found, x.reshape(-1), group=self.group))
+        self.gather(found, x.reshape(-1))
         return found.reshape(self.count, *x.shape)
+
+    def gather(self, found: torch.Tensor, own: torch.Tensor) -> None:
+        """Writes the tensors ``own`` of all ranks, of rank 1, one after another to ``found``."""
+        gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor  # by the version of PyTorch
+        self._said(lambda: gather(found, own, group=self.group))
 
     def exchanged(self, x: torch.Tensor) -> torch.Tensor:
         """Row r of every rank's ``x`` for rank r, in the order of the ranks."""

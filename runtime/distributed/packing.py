@@ -67,3 +67,26 @@ class Packing:
             )
             for t, shape, strides, begin, distance in self._places
         ]
+
+
+@dataclass(frozen=True)
+class Buffers:
+    """Memory for the states that one gather brings.
+
+    Attributes:
+        row: the bytes of this rank's state.
+        states: the values in them.
+        gathered: the bytes of all ranks, one after another.
+        rows: the values in them, with the ranks along their first axis.
+    """
+
+    row: torch.Tensor
+    states: tuple[torch.Tensor, ...]
+    gathered: torch.Tensor
+    rows: list[torch.Tensor]
+
+    @classmethod
+    def of(cls, packing: Packing, like: torch.Tensor, count: int) -> Buffers:
+        """Those of states of so many ranks, on the device of ``like``."""
+        row, rows = packing.row(like), packing.row(like, count)
+        return cls(row, tuple(packing.unpacked(row)), rows.reshape(-1), packing.unpacked(rows))

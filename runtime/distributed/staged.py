@@ -7,6 +7,8 @@ from math import prod
 from typing import Any
 
 import numpy as np
+import torch
+from torch.cuda import is_current_stream_capturing as is_capturing
 
 from ...compiler.errors import error
 from ...compiler.program.array_program import ArrayProgram
@@ -16,8 +18,10 @@ from ...compiler.program.shards.stages import Kept, stages_of
 from ...compiler.program.tracing import nest
 from ..programs.function import ArrayFunction
 from .group import Ranks
-from .packing import Packing
+from .packing import Buffers, Packing
 
+SHARED = 1 << 24
+"""Up to so many bytes the memory for states is kept for later calls."""
 LEAST = 2
 """What a cut axis of fewer elements counts as when a program is traced: an axis of one element is no dim."""
 Extents = tuple[tuple[int, ...], ...]
@@ -37,10 +41,11 @@ class Staged:
     """
 
     def __init__(
-        self, program: ArrayProgram, axes: tuple[int | None, ...], whole: Sequence[ArrayArg], extents: Extents,
+        self, program: ArrayProgram, axes: tuple[int | None, ...], arrays: Sequence[ArrayArg], extents: Extents,
         ranks: Ranks, options: Mapping[str, Any], *, late: bool = False,
     ) -> None:  # fmt: skip
         self.ranks, self.options = ranks, options
+        whole = [whole_of(a, axis, own) for a, axis, own in zip(arrays, axes, extents, strict=True)]
         self.stages = stages_of(program, axes, late=late)
         cut = self._extents(program, extents)
         self._numbers = [self._number(n, program, whole, cut) for n in self.stages.numbers]
@@ -52,28 +57,47 @@ class Staged:
             for own in self.stages.results
         ]
         self._packings = [_packing(own, sizes) for own in self.stages.states]
-        alive = ranks.own in self.some
-        own = self.stages.stages if alive else (*self.stages.idle, self.stages.stages[-1])
-        self._run = [None if stage is None else _FixedFunction.of(stage) for stage in own]
-        self._leaves = alive
+        self._leaves = ranks.own in self.some  # else no rank reads its states
+        programs = [*zip(self.stages.stages, self.stages.taken, strict=True)]
+        own = programs if self._leaves else [*self.stages.idle, programs[-1]]
+        self._run = [p and (_FixedFunction.of(p[0]), p[1]) for p in own]
+        self._like = next((i for i, a in enumerate(arrays) if not a.number), 0)
+        self._all = len(self.some) == ranks.count
+        self._buffers: dict[object, list[Buffers]] = {}
 
     def __call__(self, arrays: Sequence[Any], out: Sequence[Any] = ()) -> Any:
         """The results of this rank, nested as the function of the program nests them; ``out`` has arrays for them."""
         taken, results = [*arrays, *self._numbers], dict(enumerate(out))
-        for k, stage in enumerate(self._run):
-            states: list[Any] = []
-            row = None
-            if k < len(self._packings):
-                row = self._packings[k].row(arrays[0])
-                states = self._packings[k].unpacked(row) if self._leaves else []  # else no rank reads what is there
-            written = self.stages.written[k]
+        buffers = self._buffers_of(arrays[self._like])
+        for k, (stage, written) in enumerate(zip(self._run, self.stages.written, strict=True)):
+            own = buffers[k] if k < len(buffers) else None
             if stage is not None:
-                found = stage(*taken, out=(*states, *(results.get(i) for i in written)), **self.options)
+                states = own.states if own and self._leaves else ()
+                call, places = stage
+                found = call(
+                    *[taken[i] for i in places], out=(*states, *(results.get(i) for i in written)), **self.options
+                )
                 results |= zip(written, found[len(states) :], strict=True)
-            if row is not None:
-                gathered = self._packings[k].unpacked(self.ranks.gathered(row))
-                taken += gathered if len(self.some) == self.ranks.count else [s[self.some] for s in gathered]
+            if own is not None:
+                self.ranks.gather(own.gathered, own.row)
+                taken += own.rows if self._all else [s[self.some] for s in own.rows]
         return nest(self.stages.structure, [results[i] for i in range(len(results))])
+
+    def _buffers_of(self, like: Any) -> list[Buffers]:
+        """Memory for the states of each stage.
+
+        Calls on one stream follow each other there, gathers included, so they share small ones.
+        """
+        if not self._packings:
+            return []
+        stream = torch.cuda.current_stream(like.device).cuda_stream if like.is_cuda else None
+        shared = None if like.is_cuda and is_capturing() else self._buffers.get((like.device, stream))
+        if shared is not None:
+            return shared
+        found = [Buffers.of(p, like, self.ranks.count) for p in self._packings]
+        if sum(b.gathered.numel() for b in found) <= SHARED and not (like.is_cuda and is_capturing()):
+            self._buffers[like.device, stream] = found  # a graph has memory of its own
+        return found
 
     def _extents(self, program: ArrayProgram, extents: Extents) -> dict[int, tuple[int, ...]]:
         """For each cut dim the extents of the shards.

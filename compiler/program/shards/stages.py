@@ -28,6 +28,7 @@ from ..rewrites.online import online
 from ..tracing import Structure
 from .cut_dims import CutDims, Lying
 from .places import Number, Places
+from .pruning import pruned
 
 
 class Kept(NamedTuple):
@@ -47,12 +48,13 @@ class Stages:
     """What a rank runs.
 
     Attributes:
-        stages: the programs, in order. Each takes the arrays, the numbers, and then the gathered states of all stages
-            before, which have the ranks along their first axis.
+        stages: the programs, in order.
+        taken: what each takes of the arrays, the numbers, and the gathered states of all stages before, which have the
+            ranks along their first axis: places in these, one after another.
         states: for each stage but the last one the values of the states that it leaves, before its results.
         written: for each stage the numbers of the results that it writes.
-        idle: for each stage but the last one what a rank without elements runs in its place: the results alone; None
-            where it has none.
+        idle: for each stage but the last one what a rank without elements runs in its place: the results alone, and
+            what that takes; None where it has none.
         structure: how the results nest.
         numbers: the numbers that depend on the rank and on the extents of all shards.
         dims: for each array the dim along which its shards lie; None for an array that every rank has.
@@ -60,9 +62,10 @@ class Stages:
     """
 
     stages: tuple[ArrayProgram, ...]
+    taken: tuple[tuple[int, ...], ...]
     states: tuple[tuple[Kept, ...], ...]
     written: tuple[tuple[int, ...], ...]
-    idle: tuple[ArrayProgram | None, ...]
+    idle: tuple[tuple[ArrayProgram, tuple[int, ...]] | None, ...]
     structure: Structure
     numbers: tuple[Number, ...]
     dims: tuple[int | None, ...]
@@ -96,8 +99,10 @@ def stages_of(program: ArrayProgram, axes: tuple[int | None, ...], *, late: bool
     idle = [made.stage(phases[:k], (), known[k]) if known[k] else None for k in range(last)]
     stages.append(made.stage(phases, (), known[last], whole.checks))
     numbers = made.places.numbers
+    found, taken = zip(*(made.finished(s, numbers) for s in stages), strict=True)
     return Stages(
-        tuple(made.finished(s, numbers) for s in stages),
+        found,
+        taken,
         tuple(tuple(Kept(t, whole.dims_of(f.space)) for f in phase for t in _types(f)) for phase in phases),
         tuple(known),
         tuple(s and made.finished(s, numbers) for s in idle),
@@ -185,8 +190,8 @@ class _Stage:
         old, new = ([Expr("result", (f,), t, fold.space, i) for i, t in enumerate(_types(fold))] for f in (fold, made))
         return {o.digest: n for o, n in zip(old, new, strict=True)}
 
-    def finished(self, draft: _Draft, numbers: Sequence[Number]) -> ArrayProgram:
-        """A stage as a program of the arrays, the numbers, and the states."""
+    def finished(self, draft: _Draft, numbers: Sequence[Number]) -> tuple[ArrayProgram, tuple[int, ...]]:
+        """A stage as a program of arrays, numbers and states, and which of these it takes."""
         whole, n = self.whole, len(self.whole.arrays)
         added = len(numbers) + len(draft.states)
         ranks = len(whole.dims)
@@ -206,7 +211,7 @@ class _Stage:
             views.append(View(array, (ranks, *kept.dims)))
         first = len(whole.views) + len(numbers)
         roots = _numbered([o.expr for o in draft.outputs], first)
-        return replace(
+        found = replace(
             whole,
             name=draft.name,
             arrays=(*whole.arrays, *(x.dtype for x in numbers), *(k.dtype for k in draft.states)),
@@ -220,6 +225,7 @@ class _Stage:
             slices=tuple(s._replace(array=moved(s.array)) for s in whole.slices),
             bits=tuple(b._replace(array=moved(b.array)) for b in whole.bits),
         )
+        return pruned(found)
 
 
 class _StateView(NamedTuple):
