@@ -62,7 +62,7 @@ def test_a_stage_reads_the_states_of_all_before() -> None:
 
 def test_a_stage_takes_what_it_reads_and_what_says_sizes() -> None:
     found = staged(lambda x, w, b: wf.sum(x, axis=1) + wf.sum(w), ROWS, WIDTH, ROWS, axes=(1, 0, 1))  # noqa: ARG005
-    assert found.taken == ((0, 1), (0, 3, 4))
+    assert found.taken == ((0, 1), (0, 1, 3, 4))
     sliced = staged(lambda w, x: wf.sum(x[1:], axis=1), WIDTH, ROWS, axes=(0, 1))  # noqa: ARG005
     assert sliced.taken[0] == (1,)
     assert [s.array for s in sliced.stages[0].slices] == [0]
