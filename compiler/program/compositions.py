@@ -13,7 +13,7 @@ from typing import Any
 from ..dtypes import BOOL, F32, F64
 from .complexes import Complex
 from .functions import divide, exp, maximum, minimum, where
-from .marks import BOUND, marked
+from .marks import BOUND, RIGHT, marked
 from .symbols import Sym, constant, sym
 from .values import cast
 
@@ -71,5 +71,5 @@ def sigmoid(x: Any) -> Sym:
     x = sym(x)
     t = x.dtype if x.dtype.is_float else F64
     wide = cast(x, F32 if t.bits == 16 else t)
-    small = exp(-builtins.abs(wide))
+    small = exp(-marked(builtins.abs(wide), RIGHT))
     return cast(where(wide >= 0, 1.0, small) / (1.0 + small), t)

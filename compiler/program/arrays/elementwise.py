@@ -85,7 +85,8 @@ def asinh(x: Any) -> Any:
     """The number whose hyperbolic sine is ``x``."""
     a = abs(x)
     square = a * a
-    return copysign(where(a > _GREAT, log(a) + math.log(2.0), log1p(a + square / (1.0 + sqrt(square + 1.0)))), x)
+    found = where(a > _GREAT, log(a) + math.log(2.0), log1p(a + square / (1.0 + sqrt(square + 1.0))))
+    return _odd(found, x)
 
 
 def acosh(x: Any) -> Any:
@@ -97,4 +98,9 @@ def acosh(x: Any) -> Any:
 def atanh(x: Any) -> Any:
     """The number whose hyperbolic tangent is ``x``; NaN beyond -1 and 1."""
     a = abs(x)
-    return copysign(0.5 * log1p(2.0 * a / (1.0 - a)), x)
+    return _odd(0.5 * log1p(2.0 * a / (1.0 - a)), x)
+
+
+def _odd(found: Any, x: Any) -> Any:
+    """An odd function, from its value at the magnitude of ``x``; at 0, where that has no derivative, it is ``x``."""
+    return where(x == 0, x, copysign(found, x))

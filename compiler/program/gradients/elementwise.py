@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..functions import cos, cosh, exp, isnan, log, rsqrt, sin, sinh, where
-from ..marks import BOUND, CORRECTION
+from ..marks import BOUND, CORRECTION, RIGHT
 from ..symbols import Sym, constant, node
 
 Parts = Sequence[Any]
@@ -64,6 +64,8 @@ def _of_angle(g: Sym, z: Sym, y: Sym, x: Sym) -> Parts:
 
 
 def _of_absolute(g: Sym, z: Sym, x: Sym) -> Parts:
+    if z.expr.value == RIGHT:
+        return (where(x >= 0.0, g, -g),)
     return (where(x > 0.0, g, where(x < 0.0, -g, _zero(g) * x)),)
 
 

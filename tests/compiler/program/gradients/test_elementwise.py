@@ -44,6 +44,14 @@ def test_every_rule_is_compared_with_differences() -> None:
     assert {*SINGLE, *PAIRS} == {*RULES, *CONSTANT}
 
 
+def test_a_function_of_magnitudes_has_its_derivative_at_both_zeros() -> None:
+    zeros = np.array([0.0, -0.0])
+    derivatives = {"sigmoid": 0.25, "asinh": 1.0, "atanh": 1.0}
+    for name, expected in derivatives.items():
+        found = derived(lambda x, name=name: getattr(x.__array_namespace__(), name)(x), [np.ones(2)], [zeros])[0]
+        assert found.tolist() == [expected, expected], name
+
+
 def test_what_is_taken_where_there_is_no_derivative() -> None:
     one, zero, two = np.ones(1), np.zeros(1), np.full(1, 2.0)
     assert derived(wf.abs, [one], [zero]) == [0.0]
