@@ -142,8 +142,7 @@ def _within_cta(plan: Plan, run: Launch) -> list[Level]:
 
 def lines(ready: Prepared) -> list[tuple[object, ...]]:
     """The table of levels, a line for each stage."""
-    place = next(iter(sources(combine_nodes(ready))), None)
-    python = f"{Path(place.file).name}:{place.line}" if place else ""
+    python = _combines(ready)
     found: list[tuple[object, ...]] = []
     for level in of(ready):
         own = (level.name, f"{level.reduced:,}", f"{level.kept:,}", f"{level.threads:,}")
@@ -152,6 +151,16 @@ def lines(ready: Prepared) -> list[tuple[object, ...]]:
         for i, (stage, step) in enumerate(level.stages):
             found.append((*(own if i == 0 else ("",) * 4), stage, step, python if level.name != "tile" else ""))
     return found
+
+
+def _combines(ready: Prepared) -> str:
+    """Where each combine begins, in the order of the folds."""
+    combines = [[n for n in walk(m.combine) if n.op != "param"] for m in ready.program.monoids]
+    firsts = [found[0] for own in combines if (found := sources(own))] or sources(combine_nodes(ready))[:1]
+    lines: dict[str, list[str]] = {}
+    for place in dict.fromkeys(firsts):
+        lines.setdefault(Path(place.file).name, []).append(str(place.line))
+    return " ".join(f"{file}:{','.join(own)}" for file, own in lines.items())
 
 
 def stage_words(ready: Prepared) -> str:

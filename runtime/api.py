@@ -13,7 +13,7 @@ from ..compiler.errors import error
 from ..compiler.program.dtype_names import dtype as named_dtype
 from ..compiler.program.frames import caller, outermost, shown
 from ..compiler.program.monoid import Monoid
-from ..compiler.program.spelling import irreducible
+from ..compiler.program.spelling import irreducible, wrong_count
 from ..compiler.program.symbols import is_array
 from ..compiler.space.geometry import normalize_axes
 from ..compiler.target import DEFAULT, target
@@ -249,7 +249,7 @@ def plan_for(
     chosen, full = target(arch), checked_shape(shape)
     types = tuple(as_dtype(t) for t in (dtype if isinstance(dtype, tuple) else (dtype,)))
     if not types:
-        raise error("WF124", name="a reduction", expected="at least 1", found=0)
+        raise wrong_count("a reduction", "at least 1", 0)
     types += (BOOL,) if where else ()
     axes, given = normalize_axes(axis, len(full)), params_of(what, params)
     request = Request(what, axes, given, plan_text(plan), where, nan, determinism)  # type: ignore[arg-type]

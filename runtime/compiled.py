@@ -23,6 +23,7 @@ from ..compiler.planner.split import ctas
 from ..compiler.planner.task import Task
 from ..compiler.program.frames import outermost, shown
 from ..compiler.program.graph import ELEMENT, KEPT, Expr, Program
+from ..compiler.program.spelling import wrong_count
 from ..compiler.space.geometry import Geometry, collapse, normalize_axes
 from ..compiler.target import target
 from .arrays.torch_compile import opaque
@@ -130,7 +131,7 @@ class Compiled:
             raise self._mismatch(*(f"calls {'with' if m else 'without'} where=" for m in (a.masked, where is not None)))
         arrays = Operands.of(xs, device, where)
         if len(arrays.types) != len(a.arrays):
-            raise error("WF124", name=a.name, expected=len(a.arrays) - a.masked, found=len(xs))
+            raise wrong_count(a.name, len(a.arrays) - a.masked, len(xs))
         if arrays.types != a.arrays:
             raise self._mismatch("elements of type " + _names(a.arrays), _names(arrays.types))
         axes = normalize_axes(a.axis, len(arrays.shape))

@@ -15,7 +15,7 @@ from ..compiler.program.fold import as_initial, folded, record_use
 from ..compiler.program.library import reductions
 from ..compiler.program.monoid import Monoid
 from ..compiler.program.signatures import defined, keywords, positional, variadic
-from ..compiler.program.spelling import irreducible, reduction, unknown
+from ..compiler.program.spelling import irreducible, reduction, unknown, wrong_count
 from ..compiler.program.tracing import tuple_type
 from ..compiler.program.values import cast
 from .arrays.conversion import view
@@ -120,7 +120,7 @@ def _several(whats: tuple[What, ...]) -> Callable[..., Any]:
     counted = [(f, found) for f in functions if (found := _arrays(f)) is not None]
     for f, found in counted[1:]:
         if len(found) != len(counted[0][1]):
-            raise error("WF124", name=label(f), expected=len(found), found=len(counted[0][1]))
+            raise wrong_count(label(f), len(found), len(counted[0][1]))
 
     def several(*xs: Any, **params: Any) -> Any:
         own = [{k: v for k, v in params.items() if k in names} for names in taken]
@@ -213,7 +213,7 @@ def given(function: Callable[..., Any], params: Params, arrays: int) -> dict[str
             raise error("WF151", name=name, parameter=key, where=defined(function))
     expected = _arrays(function)
     if expected is not None and len(expected) != arrays:
-        raise error("WF124", name=name, expected=len(expected), found=arrays)
+        raise wrong_count(name, len(expected), arrays)
     return found
 
 

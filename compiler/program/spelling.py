@@ -73,6 +73,23 @@ def unknown(name: str, key: str, own: Collection[str], *, array: bool, where: Lo
     return error("WF127", name=name, parameter=key, known=known, remedy=remedy, where=where)
 
 
+def wrong_count(
+    name: str, expected: object, found: int, arrays: Collection[str] = (), parameters: Collection[str] = ()
+) -> WarpfoldError:
+    """The error for a number of arrays that ``name`` does not take.
+
+    A program says which ``arrays`` it takes, and its ``parameters``, which go by name; a reduction neither.
+    """
+    if not arrays:
+        remedy = "pass one array per input; a combine function becomes a reduction by wf.monoid(identity=...)"
+        return error("WF124", name=name, expected=expected, found=found, taken="", remedy=remedy)
+    by_name = f"; what is no array goes by name: {' '.join(f'{p}=' for p in parameters)}" if parameters else ""
+    taken = f": it takes {' '.join(arrays)}"
+    return error(
+        "WF124", name=name, expected=expected, found=found, taken=taken, remedy=f"pass one array each{by_name}"
+    )
+
+
 def reduction(what: Any) -> str:
     """The reduction that a function of Python, NumPy or warpfold stands for; empty if it stands for none.
 

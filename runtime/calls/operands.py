@@ -11,6 +11,7 @@ import numpy as np
 
 from ...compiler.dtypes import BOOL, DType
 from ...compiler.errors import error
+from ...compiler.program.spelling import wrong_count
 from ...compiler.space.geometry import memory_order
 from ..arrays import conversion
 from ..backends.backend import Backend
@@ -54,7 +55,7 @@ class Operands:
         """
         views = tuple(conversion.view(x) for x in xs)
         if not views:
-            raise error("WF124", name="a reduction", expected="at least 1", found=0)
+            raise wrong_count("a reduction", "at least 1", 0)
         shape = views[0].shape
         if any(v.shape != shape for v in views):
             shape = _common_shape(views)

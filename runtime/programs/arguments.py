@@ -8,14 +8,14 @@ number, and a positional one is an array of rank 0.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...compiler.errors import error
 from ...compiler.program.signatures import defined, parameters
-from ...compiler.program.spelling import unknown
+from ...compiler.program.spelling import unknown, wrong_count
 from ..resolve import hashable
 
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -83,7 +83,7 @@ def arguments_of(
     name = str(getattr(function, "__name__", "the program"))
     taken = {p.name: p for p in parameters(function)}
     positional = [p for p in taken.values() if p.kind in POSITIONAL]
-    _check_count(name, positional, xs, how, any(p.kind is p.VAR_POSITIONAL for p in taken.values()))
+    _check_count(name, taken.values(), xs, how)
     _check_names(name, function, taken, {p.name for p in positional[: len(xs)]}, how)
     arrays: list[Any] = []
 
@@ -100,19 +100,20 @@ def arguments_of(
     by_position = {p.name for p in positional}
     named = tuple(sorted((key, slot(key, value, array=key in by_position)) for key, value in how.items()))
     if not arrays:
-        raise error("WF124", name=name, expected="at least 1", found=0)
+        raise wrong_count(name, "at least 1", 0, [p.name for p in positional])
     return Arguments(given, named), arrays
 
 
-def _check_count(
-    name: str, positional: Sequence[inspect.Parameter], xs: Sequence[Any], how: Mapping[str, Any], several: bool
-) -> None:
+def _check_count(name: str, taken: Collection[inspect.Parameter], xs: Sequence[Any], how: Mapping[str, Any]) -> None:
     """Checks the number of arguments by position."""
+    positional = [p for p in taken if p.kind in POSITIONAL]
+    several = any(p.kind is p.VAR_POSITIONAL for p in taken)
+    by_name = [p.name for p in taken if p.kind is p.KEYWORD_ONLY]
     least = sum(p.default is p.empty for p in positional)
     given = len(xs) + sum(p.name in how for p in positional[len(xs) :])
     if given < least or (len(xs) > len(positional) and not several):
         expected = f"{least} to {len(positional)}" if least < len(positional) else least
-        raise error("WF124", name=name, expected=expected, found=max(given, len(xs)))
+        raise wrong_count(name, expected, max(given, len(xs)), [p.name for p in positional], by_name)
 
 
 def _check_names(

@@ -20,6 +20,7 @@ from ...compiler.program.axis_labels import array_labels, axis_labels
 from ...compiler.program.cuts.steps import Operand
 from ...compiler.program.frames import outermost, shown
 from ...compiler.program.rewrites.narrowing import narrowed
+from ...compiler.program.spelling import wrong_count
 from ...compiler.program.tracing import Traced, leaf_names
 from ...compiler.target import target
 from ..arrays.torch_compile import opaque
@@ -123,7 +124,7 @@ class CompiledProgram:
         """A call in full, without a look at earlier calls."""
         a = self._artifact
         if len(xs) != len(a.names):
-            raise error("WF124", name=a.program.name, expected=len(a.names), found=len(xs))
+            raise wrong_count(a.program.name, len(a.names), len(xs), a.names)
         operands = run.operands_of(xs, device)
         if operands.types != a.program.arrays:
             expected, found = (", ".join(t.name for t in own) for own in (a.program.arrays, operands.types))

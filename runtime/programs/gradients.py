@@ -52,8 +52,8 @@ def vjp(
             arguments alone.
 
     Raises:
-        ArgumentError: WF199 for an object that is no function, WF138 for a number of results that is none and for
-            another ``keep``.
+        ArgumentError: WF199 for an object that is no function, WF138 for a number of results that is none, for another
+            ``keep``, and for a ``wrt`` that names nothing.
         TraceError: when the gradient is called: WF901 for a fold or an operation without a gradient, WF902 for a
             monoid's own rule, WF903 for another number of results, WF904 for arguments, and WF905 to WF907 for
             gradients, of other kinds.
@@ -85,7 +85,7 @@ def value_and_grad(function: Callable[..., Any], *, wrt: str | Sequence[str] | N
         wrt: the parameter whose gradient is wanted, or several; None for those of all arrays of floats.
 
     Raises:
-        ArgumentError: WF199 for an object that is no function.
+        ArgumentError: WF199 for an object that is no function, WF138 for a ``wrt`` that names nothing.
         TraceError: as ``vjp``, when the program is called.
     """
     check_function("wf.value_and_grad", function)
@@ -93,7 +93,13 @@ def value_and_grad(function: Callable[..., Any], *, wrt: str | Sequence[str] | N
 
 
 def _names(wrt: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    return (wrt,) if isinstance(wrt, str) else wrt if wrt is None else tuple(wrt)
+    names: Any = (wrt,) if isinstance(wrt, str) else wrt
+    if names is None:
+        return None
+    if not isinstance(names, Sequence) or not all(isinstance(n, str) for n in names):
+        expected, default = "the name of an argument, or several", "all arrays of floats"
+        raise error("WF138", option="wrt", value=wrt, expected=expected, default=default, where=caller())
+    return tuple(names)
 
 
 @lru_cache(maxsize=256)

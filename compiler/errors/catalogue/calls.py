@@ -42,8 +42,8 @@ ENTRIES: Entries = {
             "compile it for arrays of this kind, or let warpfold choose: wf.reduce",
         ),
         "WF124": (
-            "{name} takes {expected} input array(s), got {found}",
-            "pass one array per input; a combine function becomes a reduction by wf.monoid(identity=...)",
+            "{name} takes {expected} input array(s), got {found}{taken}",
+            "{remedy}",
         ),
         "WF125": ("out holds {found} array(s): the reduction has {expected} result(s)", "pass one array per result"),
         "WF126": (

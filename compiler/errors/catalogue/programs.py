@@ -119,7 +119,7 @@ ENTRIES: Entries = {
             "only axes of size 1 stretch, and new axes stand in front",
         ),
         "WF256": (
-            "axis {axis} is not an axis of {value}, which has {rank} of them: expected {expected}",
+            "axis {axis!r} is not an axis of {value}, which has {rank} of them: expected {expected}",
             "count axes from 0, or from -1 backwards; keepdims=True keeps the axes of what was reduced before",
         ),
         "WF257": (
@@ -131,8 +131,8 @@ ENTRIES: Entries = {
             "write the computation on whole arrays, and reduce along an axis: wf.sum(x, axis=0)",
         ),
         "WF259": (
-            "entries of a symbolic array are assigned by {found}: expected a bool array of its shape, one value, and "
-            "an array that the function made",
+            "{found}: expected x[mask] = value, with a bool array of the shape of x, one value, and an x that the "
+            "function made",
             "make a new array: x = wf.where(condition, a, x)",
         ),
         "WF260": (

@@ -20,12 +20,15 @@ def assigned(x: ArrayValue, index: Any, value: Any, *, shared: bool) -> ArrayVal
     """
     mask = index if is_array(index) and index.dtype == BOOL and index.ndim == x.ndim else None
     number = sym(value, x.dtype)
-    if mask is None or shared or (is_array(number) and number.ndim):
-        found = "a view or an argument of the function" if shared else f"index {spelled(index)}"
-        raise error("WF259", found=found, where=caller())
+    if shared:
+        raise error("WF259", found="entries are assigned to a view or an argument of the function", where=caller())
+    if mask is None:
+        raise error("WF259", found=f"entries are assigned by index {spelled(index)}", where=caller())
+    if is_array(number) and number.ndim:
+        raise error("WF259", found="entries get a value each", where=caller())
     made: Any = where(mask, number, x)
     if made.axes != x.axes:
-        raise error("WF259", found="an index of another shape", where=caller())
+        raise error("WF259", found="entries are assigned by an index of another shape", where=caller())
     return made.converted(x.dtype)  # type: ignore[no-any-return]
 
 

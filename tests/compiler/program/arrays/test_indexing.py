@@ -173,15 +173,15 @@ def test_assignment_keeps_the_type() -> None:
 @pytest.mark.parametrize(
     ("assign", "found"),
     [
-        (lambda x: x.__setitem__(x > 0, 1), "a view or an argument"),
-        (lambda x: (-x)[None].__setitem__(x[None] > 0, 1), "a view or an argument"),
-        (lambda x: (-x).__setitem__(0, 1), "index 0"),
-        (lambda x: (-x).__setitem__(x > 0, x), "index"),
-        (lambda x: x.sum(axis=0, keepdims=True).__setitem__(x > 0, 1), "an index of another shape"),
+        (lambda x: x.__setitem__(x > 0, 1), "are assigned to a view or an argument of the function"),
+        (lambda x: (-x)[None].__setitem__(x[None] > 0, 1), "are assigned to a view or an argument of the function"),
+        (lambda x: (-x).__setitem__(0, 1), "are assigned by index 0"),
+        (lambda x: (-x).__setitem__(x > 0, x), "get a value each"),
+        (lambda x: x.sum(axis=0, keepdims=True).__setitem__(x > 0, 1), "are assigned by an index of another shape"),
     ],
 )
 def test_other_assignments_are_refused(assign: Any, found: str) -> None:
-    with pytest.raises(TraceError, match=f"WF259: entries of a symbolic array are assigned by {found}"):
+    with pytest.raises(TraceError, match=rf"WF259: entries {found}: expected x\[mask\] = value"):
         traced(lambda x: assign(x) or x, X)
 
 
