@@ -94,7 +94,13 @@ class _Sliced:
         return bool(self.dims.space(e.space) & bits(self.parts))
 
     def _node(self, e: Expr, args: tuple[Expr, ...]) -> Expr:
-        """A node that varies along the axis, of slices of its operands."""
+        """A node that varies along the axis, of slices of its operands.
+
+        Raises:
+            ValueError: it varies along some of the axis' dims alone, as a fold of each part of it does.
+        """
+        if bits(self.parts) & ~self.dims.space(e.space):
+            raise ValueError
         if e.op == "iota":
             return self._numbers(e)
         value, space = e.value, self._space(e.space)

@@ -110,6 +110,14 @@ def test_a_half_is_a_slice_of_one_size() -> None:
 def test_an_axis_that_cannot_be_sliced() -> None:
     with pytest.raises(TraceError, match="WF286: axis 0 of x has no slice 1:5: a reshape joined it of several"):
         traced(lambda x: x.reshape((-1,))[1:5], X)
+
+    def scaled(x: Any) -> Any:
+        parts = x.reshape(2, -1)
+        return (parts / parts.max(axis=1, keepdims=True)).reshape(x.shape)
+
+    with pytest.raises(TraceError, match=r"WF286: .* has no slice ::-1: a reshape joined it of several"):
+        traced(lambda x: scaled(x)[::-1], X[0, 0])
+    expect_equal(lambda x: scaled(x)[3], lambda x: np.float64(x[3] / x[2:].max()), X[0, 0] + 1)
     with pytest.raises(TraceError, match="WF286: axis 1 of x has no slice 1:: it has size 1, and the slice no element"):
         traced(lambda x: x[:, 1:], X)
 
