@@ -134,10 +134,14 @@ def lead_of(kernel: Kernel, t: Any, base: Any, first: Any, layout: list[Any]) ->
 
     ``base`` is where the array begins, ``layout`` the sizes of its inner dims and the strides of all.
     """
-    item = bytes_of(memory_type(t))
-    attributes = {"lanes": min(kernel.plan.vector, WIDEST // item), "bytes": item}
+    attributes = {"lanes": lanes_of(kernel, t), "bytes": bytes_of(memory_type(t))}
     attributes |= {"kept_rank": (len(layout) + 1) // 2, "reduced_rank": 0}
     return kernel.make("fold.lead", kernel.index, [base, first, *layout], attributes, 1)
+
+
+def lanes_of(kernel: Kernel, t: Any) -> int:
+    """Elements of the type ``t`` between two boundaries of the plan's accesses."""
+    return min(kernel.plan.vector, WIDEST // bytes_of(memory_type(t)))
 
 
 def row_of_cta(kernel: Kernel) -> tuple[Row, Any]:

@@ -32,7 +32,7 @@ from . import (
     tiled,
     transposed,
 )
-from .accesses import elements_of, writes_bits
+from .accesses import elements_of, spaces, writes_bits
 from .facts import facts_of
 
 UNROLL = threshold(4, "accesses in flight", sittings.RESIDENT_ROWS)
@@ -89,8 +89,9 @@ def overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
 def _within_rows(task: Task, plan: Plan, wanted: str) -> Plan:
     """``plan`` with accesses across no more rows than there are: those of the last rows begin before their end.
 
-    Where CTAs leave states of rows in memory, or write values of rows, an access has rows of its own. Single elements
-    along a row are no more than it has.
+    Where CTAs leave states of rows in memory, an access has rows of its own. Where values of rows are read or written,
+    it is within the innermost dim, along which those have one stride. Single elements along a row are no more than it
+    has.
 
     Raises:
         PlanError: WF407 where ``wanted`` asks for wider ones.
@@ -103,8 +104,9 @@ def _within_rows(task: Task, plan: Plan, wanted: str) -> Plan:
     else:
         most, what = g.n_kept, "rows"
         widest = columns.vector_of(task) if plan.is_far else floor2(max(1, most))
-        if any(not o.space & REDUCED for o in task.program.outputs):
-            widest = min(widest, max(1, most) & -max(1, most))
+        if any(not space & REDUCED for space in spaces(task)):
+            inner = g.kept[-1].size if g.kept else 1
+            widest = min(widest, max(1, inner) & -max(1, inner))
     if plan.vector <= widest:
         return plan
     if "vector" in named(wanted):

@@ -9,7 +9,7 @@ from ....compiler.ir.build import address
 from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import arith
 from ..kernel import Kernel
-from ..place import Place, lead_of
+from ..place import Place, lanes_of, lead_of
 from ..walk import Chunk
 from .row_tiles import row_offset
 
@@ -58,10 +58,15 @@ def start_of(kernel: Kernel, place: Place, begin: Any, operand: int, base: Any, 
 
 
 def lead_of_row(kernel: Kernel, place: Place) -> Any:
-    """How many elements the row begins after a boundary, in the first array with shifted rows."""
+    """How many elements the row begins after a boundary of all arrays with shifted rows.
+
+    Of elements so wide that an access of the plan is several of memory, boundaries lie closer: those of the narrowest
+    elements are boundaries of all.
+    """
     names = (*kernel.facts.access, *kernel.facts.stores)
-    operand = names.index("shifted")
     tensors = [*kernel.inputs, *kernel.results]
+    shifted = [i for i, name in enumerate(names) if name == "shifted"]
+    operand = max(shifted, key=lambda i: lanes_of(kernel, element(tensors[i].type)))
     role, number = ("input", operand) if operand < len(kernel.inputs) else ("output", operand - len(kernel.inputs))
     dims = range(kernel.facts.kept_rank)
     layout = kernel.dims("kept_size", 0, dims[1:]) + kernel.dims("kept_stride", operand, dims)

@@ -102,3 +102,34 @@ def test_a_result_takes_the_place_of_a_slice_that_the_caller_made() -> None:
     x = X.copy()
     wf.program(lambda x: x + 1)(x[:, 3:], out=x[:, 3:])
     np.testing.assert_array_equal(x, np.concatenate([X[:, :3], X[:, 3:] + 1], axis=1))
+
+
+@pytest.mark.parametrize("narrow", ["float16", "float8_e5m2"])
+def test_padded_rows_beside_results_of_two_widths(narrow: str) -> None:
+    """The accesses of all begin at a boundary of the narrowest elements, which is one of the others, too."""
+    x = np.random.default_rng(5).standard_normal((5, 260)).astype(np.float16)[:, :257]
+
+    @wf.program
+    def centred(x: Any) -> Any:
+        wide = wf.cast(x, "float32")
+        return wide - wf.mean(wide, axis=1, keepdims=True), wf.cast(wide * 2, narrow)
+
+    found, doubled = centred(x)
+    wide = x.astype(np.float32)
+    np.testing.assert_allclose(found, wide - wide.mean(axis=1, keepdims=True), atol=2e-6)
+    np.testing.assert_array_equal(doubled.view(np.uint8), (wide * 2).astype(doubled.dtype).view(np.uint8))
+
+
+def test_accesses_across_rows_stay_in_the_inner_dim() -> None:
+    """Values of rows have one stride along it: accesses of an odd dim that went on would write beside the result."""
+    x = np.random.default_rng(6).standard_normal((6, 4, 3)).astype(np.float32).transpose(2, 1, 0)
+
+    @wf.program
+    def both(x: Any) -> Any:
+        return wf.max(x, axis=1), x - wf.sum(x, axis=1, keepdims=True)
+
+    with pytest.raises(wf.WarpfoldError, match="WF407: vector=2 along the kept axis does not fit this layout"):
+        both(x, plan="vector=2")
+    greatest, rest = both(x, plan="fast=kept")
+    np.testing.assert_array_equal(greatest, x.max(axis=1))
+    np.testing.assert_allclose(rest, x - x.sum(axis=1, keepdims=True), atol=1e-6)
