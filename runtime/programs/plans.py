@@ -13,6 +13,7 @@ from ...compiler.plan.ladder import expand, menu_of
 from ...compiler.planner import choose as planner
 from ...compiler.planner.resident import maps as planned_maps
 from ...compiler.planner.resident import once
+from ...compiler.planner.resident.accesses import elements_of
 from ...compiler.planner.resident.asked import cuts, names_residency
 from ...compiler.planner.resident.meetings import meets_once
 from ...compiler.planner.resident.residency import is_far, owning
@@ -208,7 +209,9 @@ class StepPlanner:
         are where these say that none does.
         """
         ask, pairs = self._ask, list(zip(steps.steps, tasks, strict=True))
-        owned = [(s, t, owning(t, Notes(), options)) for s, t in pairs if s.program.reduces and s.program.reads_again]
+        waits = [(s, t) for s, t in pairs if s.program.reduces and s.program.reads_again]
+        nowhere = {(s.kept, s.reduced) for s, t in waits if not elements_of(t)}  # rows of numbers alone have no place
+        owned = [(s, t, owning(t, Notes(), options)) for s, t in waits if (s.kept, s.reduced) not in nowhere]
         again = {(s.kept, s.reduced) for s, _, plan in owned if cuts(options) or plan is None}
         again |= {(s.kept, s.reduced) for s, _, plan in owned if ask.folds_once(s, plan, steps, rows)}
         gathers = {(s.kept, s.reduced) for s, t in pairs if once.serves(t)}
@@ -222,7 +225,7 @@ class StepPlanner:
         along = {(s.kept, s.reduced, self._map_dims.along(s, t, fits, options)) for s, t in pairs}
         turned = {own for own in along if own[2] != own[1]}
         return rows._replace(
-            long=rows.long | (again - walked), far=rows.far | away | walked, turned=rows.turned | turned
+            long=rows.long | (again - walked) | nowhere, far=rows.far | away | walked, turned=rows.turned | turned
         )
 
     def _is_served(self, rows: RowCuts, step: Step, along: Dims, serves: Callable[[Task], object]) -> bool:

@@ -128,3 +128,16 @@ def test_a_compiled_program_keeps_its_numberings(tmp_path: Any) -> None:
     x = RNG.standard_normal((20, 20)).astype(np.float32)
     causal_softmax.compile(x).save(tmp_path / "causal.wf")
     np.testing.assert_array_equal(wf.load(tmp_path / "causal.wf")(x), causal_softmax(x))
+
+
+@pytest.mark.parametrize("determinism", ["run", "portable"])
+def test_rows_of_numbers_alone_are_folded_twice(determinism: Any) -> None:
+    """Such rows lie nowhere, so that they cannot wait for the second fold: they are cut at the grid."""
+
+    def spread(x: Any) -> Any:
+        place = x.__array_namespace__().arange(x.shape[-1])
+        return wf.var(wf.cast(place, x.dtype) * wf.sum(x, axis=-1, keepdims=True), axis=-1)
+
+    x = np.ones((3, 40), np.float32)
+    found = wf.program(spread)(x, determinism=determinism)
+    np.testing.assert_allclose(found, np.full(3, np.var(np.arange(40) * 40.0)), rtol=1e-6)
