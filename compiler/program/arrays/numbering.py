@@ -48,7 +48,7 @@ class Numbered:
         )
         members = self._members()
         self.members = tuple(tuple(sorted(members[d])) for d in order)
-        fixed = {p: dims.sizes[d] for p, d in enumerate(order) if all(array < 0 for array, _ in members[d])}
+        fixed = {p: dims.sizes[d] for p, d in enumerate(order) if all(map(self._is_of_bits, members[d]))}
         self.bits = tuple(self._bits(*own, fixed) for own in dims.bits)
         self.looked_at = self._looked_at(members)
         folded = {e.value.over for root in self.exprs for e in walk((root,)) if isinstance(e.value, Fold | Scan)}
@@ -85,9 +85,16 @@ class Numbered:
                     found.setdefault(dims[n], set()).add((view.array, axis))
         for i, (_, own, _) in enumerate(self._dims.bits):
             for axis, p in enumerate(_apart(own, self._dims)):
-                if p is not None and all(array < 0 for array, _ in found.get(p, ())):
+                if p is not None and all(map(self._is_of_bits, found.get(p, ()))):
                     found.setdefault(p, set()).add((-1 - i, axis))
         return found
+
+    def _is_of_bits(self, member: tuple[int, int]) -> bool:
+        """Whether an (array, axis) pair is one of truth values that lie as bits, or of a slice of these."""
+        array, first = member[0], len(self._dims.arrays) - len(self._dims.slices)
+        while array >= first:
+            array = self._dims.slices[array - first].array
+        return array < 0
 
     def _looked_at(self, members: dict[int, set[tuple[int, int]]]) -> tuple[tuple[int, int, int], ...]:
         """One (array, axis) of each dim whose size is a constant, and the size."""

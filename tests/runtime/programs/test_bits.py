@@ -398,6 +398,18 @@ def _sum_of_bits(x: Any) -> Any:
     return wf.sum(wf.pack(x > 0))
 
 
+def test_a_slice_of_bits_alone_has_sizes_of_its_own() -> None:
+    mask = np.random.default_rng(4).random((6, 40)) < 0.5
+
+    def counted(w: Any, bits: Any) -> Any:
+        held = wf.unpack(bits, mask.shape)[::-1]
+        return wf.where(held, w, 0.0), wf.count_nonzero(held[1:], axis=0)
+
+    found, counts = wf.program(counted)(np.float32([[2]]), packed(mask, flat=False))
+    assert np.array_equal(found, np.where(mask[::-1], 2, 0))
+    assert np.array_equal(counts, mask[4::-1].sum(axis=0))
+
+
 def _slice_of_bits(x: Any, bits: Any) -> Any:
     return wf.where(wf.unpack(bits, x.shape), x, 0)[:, 1:]
 
