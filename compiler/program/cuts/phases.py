@@ -54,14 +54,17 @@ def _with_early(group: Group, program: ArrayProgram, early: frozenset[str], belo
 
 
 def _early(program: ArrayProgram, below: dict[str, frozenset[str]], owns: Owns) -> frozenset[str]:
-    """The folds without which the owner of a row cannot write its elements, and which do not need that row's folds."""
-    folds = {f.digest: f for f in program.folds}
+    """The folds without which the owner of a row cannot write its elements, and which do not need that row's folds.
+
+    Scans that these need are among them.
+    """
+    folds, meetings = {f.digest: f for f in program.folds}, {f.digest for f in program.meetings}
     early: frozenset[str] = frozenset()
     for o in program.outputs:
         space, needed = space_of(o.axes), below[o.expr.digest] & folds.keys()
         rows = {d for d in needed if folds[d].space | _fold(folds[d]).over == space and folds[d].space != space}
         if any(owns(*map(program.dims_of, _key(folds[d])[:2])) for d in rows):
-            early |= {d for d in needed - rows if not below[d] & rows}
+            early |= {m for d in needed - rows if not below[d] & rows for m in below[d] & meetings}
     return early
 
 

@@ -483,3 +483,16 @@ def test_what_is_refused(name: str) -> None:
     with pytest.raises(kind, match=code) as caught:
         call()
     assert text in str(caught.value)
+
+
+def test_the_gradient_of_a_slice_beside_a_scan_comes_after_the_scan() -> None:
+    """The fold of the slice's gradient reads what the scan leaves, and is made before the folds of rows."""
+
+    def product(x: Any) -> Any:
+        return wf.cumulative_sum(x, axis=0) * (x[:, ::-1] - wf.mean(x))
+
+    x = np.random.default_rng(3).standard_normal((6, 5))
+    found = wf.vjp(product)(1.0, x)
+    scanned, centred = np.cumsum(x, axis=0), x[:, ::-1] - x.mean()
+    expected = np.cumsum(centred[::-1], axis=0)[::-1] + scanned[:, ::-1] - scanned.mean()
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
