@@ -35,6 +35,7 @@ def turned(group: Group, along: Along, program: ArrayProgram) -> Group:
     """A step without folds whose threads go along the dims that the planner says."""
     reduced = sum(1 << d for d in along(program.dims_of(group.kept), program.dims_of(group.reduced)))
     order = tuple(d for d in group.order if reduced >> d & 1)
+    order = (*(d for d in program.dims_of(reduced) if order and d not in order), *order)
     return replace(group, kept=(group.kept | group.reduced) & ~reduced, reduced=reduced, order=order)
 
 

@@ -496,3 +496,11 @@ def test_bytes_behind_a_row_are_zero() -> None:
 def test_a_portable_plan_has_the_bits_of_any_other() -> None:
     x = RNG.standard_normal((2, 77)).astype(np.float16)
     assert np.array_equal(relu(x, determinism="portable")[1], packed(x > 0))
+
+
+def test_bits_across_arrays_of_three_dims_that_lie_backwards() -> None:
+    """A thread has a byte of a row of bits; along the other dims its rows go on, and none of them is left out."""
+    x = RNG.standard_normal((48, 5, 3)).astype(np.float32).T
+    doubled, bits = wf.program(lambda x: (x * 2, wf.pack(x > 0)))(x)
+    assert np.array_equal(doubled, x * 2)
+    assert np.array_equal(bits, packed(x > 0))
