@@ -82,8 +82,14 @@ def bytes_of(text: str) -> int:
     return found
 
 
+_WORDS = {"inf": float("inf"), "-inf": float("-inf"), "true": True, "false": False}
+"""Values that are no Python literals, as they are written."""
+
+
 def params_of(texts: tuple[str, ...]) -> dict[str, Any]:
-    """Parameters from texts ``key=value``: a value is a Python literal, an element type, or else the text itself.
+    """Parameters from texts ``key=value``.
+
+    A value is a Python literal, ``true`` or ``false``, an element type, or else the text itself.
 
     Raises:
         ArgumentError: WF815 without a key, WF817 for a key given twice.
@@ -96,7 +102,7 @@ def params_of(texts: tuple[str, ...]) -> dict[str, Any]:
         if key in found:
             raise error("WF817", key=key, first=found[key], second=value)
         try:
-            found[key] = float(value) if value in ("inf", "-inf") else ast.literal_eval(value)
+            found[key] = _WORDS[value] if value in _WORDS else ast.literal_eval(value)
         except (ValueError, SyntaxError):
             found[key] = BY_NAME.get(value, value) if key in ("dtype", "accumulate") else value
     return found
