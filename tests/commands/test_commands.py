@@ -37,6 +37,10 @@ def test_a_file_in_foreign_byte_order_is_read(tmp_path: Path) -> None:
     assert found.tolist() == [0, 1, 2, 3, 4, 5]
 
 
+def test_parameters_may_be_true_or_false() -> None:
+    assert inputs.params_of(("reverse=true", "exclusive=False")) == {"reverse": True, "exclusive": False}
+
+
 def test_doctor_names_a_cache_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARPFOLD_CACHE_DIR", "x" * 300)
     name, fine, text, _ = doctor._cache()

@@ -161,7 +161,3 @@ def test_eight_bit_results() -> None:
     x = np.ones(3, ml_dtypes.float8_e5m2)
     assert total(x).dtype == F32
     refused("WF206", "sum", f32(1), dtype="f8e5m2")
-
-
-def test_truth_values_on_the_command_line() -> None:
-    assert inputs.params_of(("reverse=true", "exclusive=False")) == {"reverse": True, "exclusive": False}
