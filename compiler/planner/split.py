@@ -31,6 +31,11 @@ WORD_STATE_BYTES = threshold(4, "bytes of a state", sittings.SIXTEEN_WARPS)
 resident."""
 LONGEST_WALK = threshold(64, "accesses of a thread", sittings.PLAIN_READS)
 """Beyond, more CTAs share a result: they start in order, so that all SMs read one moving front of the array."""
+LONGEST_WALK_WITH_BITS = threshold(4, "accesses of a thread", sittings.SUMS_UNDER_BITS)
+"""Replaces LONGEST_WALK for CTAs of more than 256 threads that read bits, where these are WAVES_WITH_BITS: masks take
+registers, so that fewer CTAs are resident, and the last of few waves would be nearly empty."""
+WAVES_WITH_BITS = threshold(8, "times CTAS_PER_SM", sittings.SUMS_UNDER_BITS)
+"""From here on CTAs that read bits are so many that their last wave does not matter."""
 EVEN_WAVES = threshold(1.05, "times the least time", sittings.WAVES)
 """Waves of CTAs may take this long, so that the number of CTAs stays near the one that was wanted."""
 PART_LENGTHS = threshold(64, "lengths", sittings.WAVES)
@@ -121,10 +126,13 @@ def ctas_of(task: Task, plan: Plan) -> int:
 
 def _ctas(task: Task, plan: Plan, row: int) -> int:
     g = task.geometry
-    return ctas(plan, g.n_kept, shared(plan, g), task.machine, task.state_bytes, task.itemsize, row)
+    sizes = g.n_kept, shared(plan, g), task.machine, task.state_bytes, task.itemsize, row
+    return ctas(plan, *sizes, bits=task.reads_bits)
 
 
-def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, item: int, row: int = 0) -> int:
+def ctas(
+    plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, item: int, row: int = 0, *, bits: bool = False
+) -> int:
     """CTAs along the reduced axis: as many as fill the machine, or one where the results fill it.
 
     A plan that coarsens has so many that no thread makes more accesses than it says.
@@ -137,6 +145,7 @@ def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, it
         state_bytes: bytes of a state, of which the partial ones fit in WORKSPACE.
         item: bytes of an element.
         row: results of a row, as ``tiles_of`` takes them; 0 for all.
+        bits: whether an input is one of bits.
     """
     if plan.walk in ("padded", "whole"):  # a thread has all elements of its results
         return 1
@@ -152,9 +161,12 @@ def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, it
     resident = sms * each * CTA_THREADS // plan.threads
     whole = unrolled(plan, row or n_kept)
     steps = -(-n_reduced // whole)
-    wanted = max(resident // tiles, -(-accesses // longest))
     vector_bytes = plan.vector * item
     interleaved = plan.fast == "reduced" and (plan.walk == "interleaved" or plan.meets_in_steps)
+    many = -(-accesses // LONGEST_WALK_WITH_BITS)
+    if interleaved and bits and plan.threads > CTA_THREADS and many * tiles >= WAVES_WITH_BITS * resident:
+        longest = LONGEST_WALK_WITH_BITS
+    wanted = max(resident // tiles, -(-accesses // longest))
     if interleaved:
         heavy = vector_bytes == WIDEST and item > 1 and state_bytes > WORD_STATE_BYTES
         wanted = _in_full_waves(plan, wanted, tiles, resident, heavy=heavy)

@@ -101,7 +101,8 @@ def least_ctas(kernel: Kernel) -> int:
     (state,) = states
     wide = bytes_of(state) > 4
     if _is_large(plan, facts, item) and (indexed or not wide or not isinstance(state, ir.IntegerType)):
-        return int(threads * (PART if item == 1 and threads < FULL_SM else 1)) // plan.threads
+        masked = not set(OF_BITS).isdisjoint(facts.access)  # their masks take registers
+        return int(threads * (PART if masked or (item == 1 and threads < FULL_SM) else 1)) // plan.threads
     return 0 if wide else _of_registers(plan, facts, threads, state, added)
 
 
@@ -132,8 +133,7 @@ def _of_waiting_rows(kernel: Kernel) -> int:
 def _is_large(plan: Plan, facts: Facts, item: int) -> bool:
     """Whether large CTAs share rows, in whole accesses and with offsets of 32 bits, so that SMs are to be full."""
     shares = plan.threads == LARGE_CTA and plan.finish == "last_block"
-    masked = not set(OF_BITS).isdisjoint(facts.access)  # their masks take registers
-    return shares and facts.index_bits == 32 and plan.vector * item == WIDEST and not masked
+    return shares and facts.index_bits == 32 and plan.vector * item == WIDEST
 
 
 def _of_period(plan: Plan, facts: Facts, states: list[Any], half: int, roomy: int) -> int:

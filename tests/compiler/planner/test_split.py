@@ -19,8 +19,10 @@ from warpfold.compiler.planner.split import (
     EVEN_WAVES,
     FEWEST_CTAS,
     LONGEST_WALK,
+    LONGEST_WALK_WITH_BITS,
     MOST_PARTS,
     RESIDENT_OF_COLUMNS,
+    WAVES_WITH_BITS,
     WORKSPACE,
     _even,
     ctas,
@@ -166,3 +168,13 @@ def test_ctas_of_heavy_states_are_as_many_as_are_resident_or_far_more(rows: int,
         assert resident - rows < heavy <= resident
     else:
         assert heavy in (2 * light, rows * MOST_PARTS)
+
+
+def test_rows_with_bits_have_many_ctas_or_one_wave() -> None:
+    wide = Plan("reduced", vector=8, unroll=4, lanes=WARP, warps=16, finish="last_block")
+    many = WAVES_WITH_BITS * SMS * CTAS_PER_SM * CTA_THREADS // wide.threads
+    long = LONGEST_WALK_WITH_BITS * wide.threads * wide.vector
+    assert ctas(wide, 1, 2 * many * long, SMS, 4, 2, bits=True) >= 2 * many
+    assert ctas(wide, 1, 2 * many * long, SMS, 4, 2) < many
+    for n in (many * long // 2, long):
+        assert ctas(wide, 1, n, SMS, 4, 2, bits=True) == ctas(wide, 1, n, SMS, 4, 2)

@@ -65,6 +65,13 @@ def test_rows_and_columns_that_begin_anywhere(shape: tuple[int, ...], axis: Any,
         assert np.array_equal(wf.max(x, axis=axis, where=bits, initial=-9), x.max(axis, where=mask, initial=-9))
 
 
+def test_large_ctas_that_read_bits_have_registers_for_their_masks() -> None:
+    total = wf.program(lambda x, bits: wf.sum(x, where=bits))
+    for t in (np.float32, np.float16):
+        made = total.compile(np.zeros(1 << 27, t), np.zeros(1 << 22, np.uint32))  # whose memory nothing touches
+        assert ".minnctapersm 3\n" in made.ptx
+
+
 def test_a_mask_of_bits_takes_no_kernel_of_its_own() -> None:
     @wf.program
     def total(x: Any, bits: Any) -> Any:
