@@ -33,7 +33,8 @@ LONGEST_WALK = threshold(64, "accesses of a thread", sittings.PLAIN_READS)
 """Beyond, more CTAs share a result: they start in order, so that all SMs read one moving front of the array."""
 LONGEST_WALK_WITH_BITS = threshold(4, "accesses of a thread", sittings.SUMS_UNDER_BITS)
 """Replaces LONGEST_WALK for CTAs of more than 256 threads that read bits, where these are WAVES_WITH_BITS: masks take
-registers, so that fewer CTAs are resident, and the last of few waves would be nearly empty."""
+registers, so that fewer CTAs are resident, and the last of few waves would be nearly empty. Long combines and states of
+several values keep LONGEST_WALK: threads of a CTA join theirs in nine steps, which so few accesses do not hide."""
 WAVES_WITH_BITS = threshold(8, "times CTAS_PER_SM", sittings.SUMS_UNDER_BITS)
 """From here on CTAs that read bits are so many that their last wave does not matter."""
 EVEN_WAVES = threshold(1.05, "times the least time", sittings.WAVES)
@@ -127,7 +128,8 @@ def ctas_of(task: Task, plan: Plan) -> int:
 def _ctas(task: Task, plan: Plan, row: int) -> int:
     g = task.geometry
     sizes = g.n_kept, shared(plan, g), task.machine, task.state_bytes, task.itemsize, row
-    return ctas(plan, *sizes, bits=task.reads_bits)
+    bits = task.reads_bits and task.has_simple_state and not task.has_long_combine
+    return ctas(plan, *sizes, bits=bits)
 
 
 def ctas(
@@ -145,7 +147,7 @@ def ctas(
         state_bytes: bytes of a state, of which the partial ones fit in WORKSPACE.
         item: bytes of an element.
         row: results of a row, as ``tiles_of`` takes them; 0 for all.
-        bits: whether an input is one of bits.
+        bits: whether an input is one of bits, and states of one value are joined by few instructions.
     """
     if plan.walk in ("padded", "whole"):  # a thread has all elements of its results
         return 1

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from warpfold.compiler.dtypes import BIT
 from warpfold.compiler.plan.launch import launch
 from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.plan.rounds import second_plan
+from warpfold.compiler.planner import choose as planner
 from warpfold.compiler.planner.limits import CTA_THREADS
 from warpfold.compiler.planner.split import (
     CTAS_PER_SM,
@@ -28,6 +31,7 @@ from warpfold.compiler.planner.split import (
     ctas,
 )
 from warpfold.compiler.target import WARP
+from warpfold.runtime.api import plan_for
 
 SMS = 132
 COLUMNS = Plan("kept", vector=4, unroll=4, lanes=4, warps=8, finish="last_block")
@@ -178,3 +182,13 @@ def test_rows_with_bits_have_many_ctas_or_one_wave() -> None:
     assert ctas(wide, 1, 2 * many * long, SMS, 4, 2) < many
     for n in (many * long // 2, long):
         assert ctas(wide, 1, n, SMS, 4, 2, bits=True) == ctas(wide, 1, n, SMS, 4, 2)
+
+
+@pytest.mark.parametrize(("what", "t", "many"), [("sum", "bf16", 16), ("var", "bf16", 1), ("logsumexp", "i8", 1)])
+def test_states_that_take_long_to_join_have_as_few_ctas_with_bits(what: str, t: str, many: int) -> None:
+    bools = plan_for(what, (1 << 27,), t, where=True).task
+    bits = replace(bools, program=replace(bools.program, inputs=(bools.program.inputs[0], BIT)))
+    without, found = planner.choose(bools), planner.choose(bits)
+    assert without.plan == found.plan
+    assert found.plan.threads > CTA_THREADS
+    assert found.run.split == many * without.run.split
