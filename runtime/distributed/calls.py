@@ -121,11 +121,7 @@ class Known:
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """What ``make`` made for this key, now or earlier."""
-        if key not in self._found:
-            self._found[key] = make()
-            if len(self._found) > MOST:
-                self._found.pop(next(iter(self._found)))
-        found: T = self._found[key]
+        found: T = self._found[key] if key in self._found else kept(self._found, key, make(), MOST)
         return found
 
 
@@ -149,22 +145,27 @@ def known(
     Raises:
         ArgumentError: as a call of the program, and WF173 for shards that it has not.
     """
-    key = None if name is None else _key(what, xs, how, name)
+    key = None if name is None else key_of(what, xs, how, name)
     found = None if key is None else _calls.get(key)
-    if found is not None and found.holds:
-        return found
-    found = Known(_kind(what, xs, how, lying()))
-    if key is not None:
-        _calls[key] = found
-        if len(_calls) > KEPT:
-            _calls.pop(next(iter(_calls)))
+    if found is None or not found.holds:
+        found = Known(_kind(what, xs, how, lying()))
+        if key is not None:
+            kept(_calls, key, found, KEPT)
     return found
 
 
 _calls: dict[Hashable, Known] = {}
 
 
-def _key(what: Any, xs: Sequence[Any], how: Mapping[str, Any], name: Hashable) -> Hashable | None:
+def kept(memory: dict[Hashable, T], key: Hashable, found: T, most: int) -> T:
+    """What was found, remembered in place of the oldest where there are more than ``most``."""
+    memory[key] = found
+    if len(memory) > most:
+        memory.pop(next(iter(memory)))
+    return found
+
+
+def key_of(what: Any, xs: Sequence[Any], how: Mapping[str, Any], name: Hashable) -> Hashable | None:
     """What a call is known by; None for one with arrays of other libraries, or with parameters without a hash."""
     given = (*xs, *how.values())
     found = (what, name, len(xs), *how, *map(_said, given))

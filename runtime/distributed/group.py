@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import torch
@@ -92,20 +93,26 @@ class Ranks:
         own = next((x.device for x in xs if isinstance(x, torch.Tensor)), None)
         return own or torch.device("cuda" if dist.get_backend(self.group) == "nccl" else "cpu")
 
-    def extents(self, shard: Shard, device: torch.device) -> list[int]:
+    def extents(self, shard: Shard, device: torch.device) -> tuple[int, ...]:
         """The extent of every rank's shard along the sharded axis; waits for the device.
 
         Raises:
             ArgumentError: on every rank, WF169 where a rank refuses its call, which its own error says, and WF171 where
                 a shard is not like that of rank 0 but for that extent.
         """
-        rows = self.gathered(torch.tensor(shard.words(), dtype=torch.int64, device=device)).tolist()
+        rows = self.gathered(_words(shard, device)).tolist()
         check_taken(rows)
         for rank, row in enumerate(rows[1:], 1):
             problem = _difference(rows[0], row)
             if problem:
                 raise error("WF171", rank=rank, problem=problem, where=caller())
-        return [row[2 + shard.axis] for row in rows]
+        return tuple(row[2 + shard.axis] for row in rows)
+
+
+@lru_cache(maxsize=256)
+def _words(shard: Shard, device: torch.device) -> torch.Tensor:
+    """What a rank says of its shard, which nobody writes, on a device."""
+    return torch.tensor(shard.words(), dtype=torch.int64, device=device)
 
 
 def check_taken(rows: Sequence[Sequence[int]]) -> None:

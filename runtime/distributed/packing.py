@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from math import prod
 
 import torch
+from torch.cuda import is_current_stream_capturing as is_capturing
 
 from ...compiler.dtypes import DType
 from ...compiler.program.states import Cut
@@ -16,6 +17,8 @@ from ..view import contiguous
 
 ALIGN = 16
 """Each value begins at a multiple of so many bytes, so that kernels read it by wide accesses."""
+SHARED = 1 << 24
+"""Up to so many bytes the memory for states is kept for later calls."""
 
 
 @dataclass(frozen=True)
@@ -90,3 +93,27 @@ class Buffers:
         """Those of states of so many ranks, on the device of ``like``."""
         row, rows = packing.row(like), packing.row(like, count)
         return cls(row, tuple(packing.unpacked(row)), rows.reshape(-1), packing.unpacked(rows))
+
+
+class Memory:
+    """Memory for the states of the gathers of a call.
+
+    Calls on one stream follow each other there, gathers included, so they share small ones.
+    """
+
+    def __init__(self, packings: Sequence[Packing], count: int) -> None:
+        self._packings, self._count = packings, count
+        self._kept: dict[object, list[Buffers]] = {}
+
+    def of(self, like: torch.Tensor) -> list[Buffers]:
+        """That of each gather, on the device of ``like``, for a call on its current stream."""
+        if not self._packings:
+            return []
+        place = like.device, torch.cuda.current_stream(like.device).cuda_stream if like.is_cuda else None
+        captured = like.is_cuda and is_capturing()  # a graph has memory of its own
+        if not captured and (kept := self._kept.get(place)) is not None:
+            return kept
+        found = [Buffers.of(p, like, self._count) for p in self._packings]
+        if not captured and sum(b.gathered.numel() for b in found) <= SHARED:
+            self._kept[place] = found
+        return found

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
-
-import numpy as np
-import torch
 
 from ...compiler.errors import WarpfoldError, error
 from ...compiler.program.frames import caller, outermost
@@ -15,13 +12,14 @@ from ...compiler.program.states import Cut
 from ...compiler.space.geometry import normalize_axes
 from ..api import Axis
 from ..api import reduce as reduce_array
+from ..arrays.pytorch import are_tracked
 from ..arrays.torch_compile import opaque
+from ..calls.closure_watch import watch_of
 from ..calls.operands import Operands
-from ..states.folds import finished
-from ..states.parts import cut_of, how_of, partial_of
-from ..states.state import State
+from ..states.parts import cut_of
+from .calls import KEPT, MOST, kept, key_of
 from .group import MOST_DIMS, Ranks, Shard
-from .packing import Packing
+from .reduced import Reduced
 
 OPTIONS = {"determinism": "run", "device": "auto", "plan": ""}
 """The options of ``wf.reduce`` that this one has, too, with their defaults; other keywords are parameters."""
@@ -64,34 +62,63 @@ def reduce(
         *xs, what = xs  # type: ignore[assignment]
     ranks = Ranks.of(group)
     try:
-        shard, cut = _shard_of(xs, what, axis, shards, where, nan, how)
+        call = _known(xs, what, axis, shards, where, nan, how)
     except Exception:
         given = axis if isinstance(axis, tuple | list) else (axis,)
         if check and (axis is None or shards in given):  # else the others do not wait
             with suppress(WarpfoldError):  # what it would say is what the others say of this rank
                 ranks.extents(Shard(), ranks.device(xs))
         raise
-    rank, axes, cut_axis = len(shard.shape), shard.axes, shard.axis
-    if cut is None:
-        return reduce_array(*xs, what=what, axis=axes, keepdims=keepdims, where=where, nan=nan, **how)
-    extents = ranks.extents(shard, xs[0].device) if check else [shard.shape[cut_axis]] * ranks.count
-    others = int(np.prod([shard.shape[a] for a in axes if a != cut_axis], dtype=object))
-    counts = [n * others for n in extents]
-    some = [r for r, n in enumerate(counts) if n] or list(range(ranks.count))
-    packing = Packing.of(cut, tuple(n for a, n in enumerate(shard.shape) if a not in axes))
-    row = packing.row(xs[0])
-    options = how_of(**{name: how.get(name, default) for name, default in OPTIONS.items()})
-    state = State(tuple(packing.unpacked(row)), 0, 0, rank, axes, cut, options)
-    if ranks.own in some:  # else no rank reads what is there
-        before = sum(counts[: ranks.own])
-        state = partial_of(xs, cut, shard.shape, axes, where, nan, before, options, out=state.values)
-    travelled = packing.unpacked(ranks.gathered(row)) if scatter is None else _scattered(ranks, state, scatter)
-    values = [v if len(some) == ranks.count else v[some] for v in travelled]
-    if keepdims:
-        rest = iter(values[0].shape[1:])
-        kept = [1 if a in axes else next(rest) for a in range(rank)]
-        values = [v.reshape((v.shape[0], *kept)) for v in values]
-    return finished(state, values, [sum(counts[:r]) for r in some], sum(counts))
+    shard = call.shard
+    if call.cut is None:
+        return reduce_array(*xs, what=what, axis=shard.axes, keepdims=keepdims, where=where, nan=nan, **how)
+    extents = ranks.extents(shard, xs[0].device) if check else (shard.shape[shard.axis],) * ranks.count
+    return call.reduced(extents, ranks, scatter, keepdims=bool(keepdims))(xs, where, nan)
+
+
+class _Known:
+    """A kind of call on this rank, and what was found out about it, which holds while its functions read the same.
+
+    Attributes:
+        shard: the shard of this rank.
+        cut: the reduction as one that is cut; None where the cut axis is kept.
+    """
+
+    def __init__(self, what: Any, shard: Shard, cut: Cut | None, how: Mapping[str, Any]) -> None:
+        self.shard, self.cut, self._watch = shard, cut, watch_of(what)
+        self._options = {name: how.get(name, default) for name, default in OPTIONS.items()}
+        self._found: dict[Hashable, Reduced] = {}
+
+    @property
+    def holds(self) -> bool:
+        """Whether the functions of the reduction still read the same variables."""
+        return self._watch is not None and (self._watch.empty or self._watch.same())
+
+    def reduced(self, extents: tuple[int, ...], ranks: Ranks, scatter: int | None, *, keepdims: bool) -> Reduced:
+        """What runs it where all ranks have these extents."""
+        assert self.cut is not None
+        key = extents, ranks, ranks.own, scatter, keepdims
+        found = self._found.get(key)
+        if found is None:
+            found = Reduced(self.shard, self.cut, extents, ranks, self._options, scatter, keepdims=keepdims)
+            kept(self._found, key, found, MOST)
+        return found
+
+
+_calls: dict[Hashable, _Known] = {}
+
+
+def _known(
+    xs: Sequence[Any], what: Any, axis: Axis, shards: int, where: Any, nan: str, how: Mapping[str, Any]
+) -> _Known:
+    """What is known of a call; raises as ``_shard_of``."""
+    key = None if are_tracked(xs) else key_of(what, (*xs, where, axis, shards, nan), how, "reduce")
+    found = None if key is None else _calls.get(key)
+    if found is None or not found.holds:
+        found = _Known(what, *_shard_of(xs, what, axis, shards, where, nan, how), how)
+        if key is not None:
+            kept(_calls, key, found, KEPT)
+    return found
 
 
 def _shard_of(
@@ -111,17 +138,3 @@ def _shard_of(
         problem = f"shards lie along axis {cut_axis}, and {cut.name} takes elements in the order of axis {axes[0]}"
         raise error("WF174", problem=problem, where=caller())
     return Shard(cut.digest, arrays.shape, axes, cut_axis), cut
-
-
-def _scattered(ranks: Ranks, state: State, axis: int) -> list[torch.Tensor]:
-    """The same, of the part of the results that is this rank's."""
-    (at,) = normalize_axes(axis, len(state.shape))
-    if state.shape[at] % ranks.count:
-        raise error("WF172", axis=axis, extent=state.shape[at], count=ranks.count, where=caller())
-    parts = [v.chunk(ranks.count, at) for v in state.values]
-    packing = Packing.of(state.cut, tuple(parts[0][0].shape))
-    rows = packing.row(parts[0][0], ranks.count)
-    for r in range(ranks.count):
-        for place, p in zip(packing.unpacked(rows[r]), parts, strict=True):
-            place.copy_(p[r])
-    return packing.unpacked(ranks.exchanged(rows))

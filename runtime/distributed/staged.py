@@ -7,8 +7,6 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import torch
-from torch.cuda import is_current_stream_capturing as is_capturing
 
 from ...compiler.errors import error
 from ...compiler.program.array_program import ArrayProgram
@@ -18,10 +16,8 @@ from ...compiler.program.shards.stages import Kept, stages_of
 from ...compiler.program.tracing import nest
 from ..programs.function import ArrayFunction
 from .group import Ranks
-from .packing import Buffers, Packing
+from .packing import Memory, Packing
 
-SHARED = 1 << 24
-"""Up to so many bytes the memory for states is kept for later calls."""
 LEAST = 2
 """What a cut axis of fewer elements counts as when a program is traced: an axis of one element is no dim."""
 Extents = tuple[tuple[int, ...], ...]
@@ -56,19 +52,18 @@ class Staged:
             (own.axis, tuple(n * prod(sizes[d] for d in own.dims[1:]) for n in cut[own.dims[0]])) if own else (None, ())
             for own in self.stages.results
         ]
-        self._packings = [_packing(own, sizes) for own in self.stages.states]
+        self._memory = Memory([_packing(own, sizes) for own in self.stages.states], ranks.count)
         self._leaves = ranks.own in self.some  # else no rank reads its states
         programs = [*zip(self.stages.stages, self.stages.taken, strict=True)]
         own = programs if self._leaves else [*self.stages.idle, programs[-1]]
         self._run = [p and (_FixedFunction.of(p[0]), p[1]) for p in own]
         self._like = next((i for i, a in enumerate(arrays) if not a.number), 0)
         self._all = len(self.some) == ranks.count
-        self._buffers: dict[object, list[Buffers]] = {}
 
     def __call__(self, arrays: Sequence[Any], out: Sequence[Any] = ()) -> Any:
         """The results of this rank, nested as the function of the program nests them; ``out`` has arrays for them."""
         taken, results = [*arrays, *self._numbers], dict(enumerate(out))
-        buffers = self._buffers_of(arrays[self._like])
+        buffers = self._memory.of(arrays[self._like])
         for k, (stage, written) in enumerate(zip(self._run, self.stages.written, strict=True)):
             own = buffers[k] if k < len(buffers) else None
             if stage is not None:
@@ -82,22 +77,6 @@ class Staged:
                 self.ranks.gather(own.gathered, own.row)
                 taken += own.rows if self._all else [s[self.some] for s in own.rows]
         return nest(self.stages.structure, [results[i] for i in range(len(results))])
-
-    def _buffers_of(self, like: Any) -> list[Buffers]:
-        """Memory for the states of each stage.
-
-        Calls on one stream follow each other there, gathers included, so they share small ones.
-        """
-        if not self._packings:
-            return []
-        stream = torch.cuda.current_stream(like.device).cuda_stream if like.is_cuda else None
-        shared = None if like.is_cuda and is_capturing() else self._buffers.get((like.device, stream))
-        if shared is not None:
-            return shared
-        found = [Buffers.of(p, like, self.ranks.count) for p in self._packings]
-        if sum(b.gathered.numel() for b in found) <= SHARED and not (like.is_cuda and is_capturing()):
-            self._buffers[like.device, stream] = found  # a graph has memory of its own
-        return found
 
     def _extents(self, program: ArrayProgram, extents: Extents) -> dict[int, tuple[int, ...]]:
         """For each cut dim the extents of the shards.

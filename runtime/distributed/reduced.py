@@ -1,0 +1,99 @@
+"""A call of ``reduce`` on shards, without its arrays: what is found out once, and repeated for calls that are alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+import torch
+
+from ...compiler.errors import error
+from ...compiler.program.frames import caller
+from ...compiler.program.states import Cut
+from ...compiler.space.geometry import normalize_axes
+from ..api import reduce as reduce_array
+from ..states.folds import starts
+from ..states.numbers import numbers_beside
+from ..states.parts import programs_of
+from .group import Ranks, Shard
+from .packing import Memory, Packing
+
+
+class Reduced:
+    """A kind of call of ``reduce`` on the ranks of a group, whose shards have certain extents.
+
+    Each rank reduces its shard to a state, one gather brings all states, and each rank folds these in their order.
+    """
+
+    def __init__(
+        self, shard: Shard, cut: Cut, extents: Sequence[int], ranks: Ranks, options: Mapping[str, Any],
+        scatter: int | None, *, keepdims: bool,
+    ) -> None:  # fmt: skip
+        self._ranks, self._cut, self._axes, self._options = ranks, cut, shard.axes, options
+        others = prod(shard.shape[a] for a in shard.axes if a != shard.axis)
+        counts = [n * others for n in extents]
+        some = [r for r, n in enumerate(counts) if n] or [*range(ranks.count)]
+        self._some = None if len(some) == ranks.count else some
+        self._leaves = ranks.own in some  # else no rank reads its state
+        self._before, self._count = sum(counts[: ranks.own]), sum(counts)
+        self._befores = [sum(counts[:r]) for r in some]
+        kept = tuple(n for a, n in enumerate(shard.shape) if a not in shard.axes)
+        self._scatter = None if scatter is None else _axis_of_parts(scatter, kept, ranks.count)
+        self._memory = Memory([Packing.of(cut, kept)], ranks.count)
+        self._part, _, self._finish = programs_of(cut)
+        self._rank = len(shard.shape) if keepdims else 0
+        self._lifted = cut.lifted
+        self._numbers: dict[torch.device, tuple[Any, ...]] = {}
+
+    def __call__(self, xs: Sequence[torch.Tensor], where: Any, nan: str) -> Any:
+        """The results for the shard of this rank."""
+        (memory,) = self._memory.of(xs[0])
+        if self._leaves:
+            before = (numbers_beside(xs[0], (self._before,), ()),) if self._lifted else ()
+            options = self._options
+            reduce_array(
+                *xs, *before, what=self._part, axis=self._axes, where=where, nan=nan, out=memory.states, **options
+            )
+        if self._scatter is None:
+            self._ranks.gather(memory.gathered, memory.row)
+            values = memory.rows
+        else:
+            values = self._exchanged(memory.states, self._scatter)
+        if self._some is not None:
+            values = [v[self._some] for v in values]
+        if self._rank:
+            values = [v.reshape(self._with_ones(v.shape)) for v in values]
+        return reduce_array(*values, *self._numbers_of(values[0]), what=self._finish, axis=0, **self._options)
+
+    def _exchanged(self, states: Sequence[torch.Tensor], axis: int) -> list[torch.Tensor]:
+        """The values of all ranks' states, of the part of the results that is this rank's."""
+        ranks = self._ranks
+        parts = [v.chunk(ranks.count, axis) for v in states]
+        packing = Packing.of(self._cut, tuple(parts[0][0].shape))
+        rows = packing.row(parts[0][0], ranks.count)
+        for r in range(ranks.count):
+            for place, p in zip(packing.unpacked(rows[r]), parts, strict=True):
+                place.copy_(p[r])
+        return packing.unpacked(ranks.exchanged(rows))
+
+    def _with_ones(self, shape: Sequence[int]) -> list[int]:
+        """The shape of the states of all ranks, with the reduced axes."""
+        rest = iter(shape[1:])
+        return [shape[0], *(1 if a in self._axes else next(rest) for a in range(self._rank))]
+
+    def _numbers_of(self, like: torch.Tensor) -> tuple[Any, ...]:
+        """How many elements come before each state, where that is asked for, and how many there are."""
+        found = self._numbers.get(like.device)
+        if found is None:
+            count = numbers_beside(like, (self._count,), ())
+            found = self._numbers[like.device] = *starts(self._cut, like, self._befores), count
+        return found
+
+
+def _axis_of_parts(scatter: int, shape: tuple[int, ...], count: int) -> int:
+    """The axis of the result of which each rank gets a part; WF172 where ranks cannot share it."""
+    (axis,) = normalize_axes(scatter, len(shape))
+    if shape[axis] % count:
+        raise error("WF172", axis=scatter, extent=shape[axis], count=count, where=caller())
+    return axis

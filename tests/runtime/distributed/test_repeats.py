@@ -1,0 +1,61 @@
+"""Calls on shards that repeat an earlier one: what was found out about that serves them, as long as it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+import warpfold as wf  # noqa: E402 - after PyTorch was found
+import warpfold.distributed as wd  # noqa: E402
+from warpfold.runtime.distributed import reductions  # noqa: E402
+from warpfold.runtime.distributed.group import Ranks, Shard  # noqa: E402
+
+HOW = {"device": "emulator"}
+factor = 1.0
+
+
+@pytest.fixture(autouse=True)
+def alone() -> Iterator[None]:
+    """A process group of this process alone."""
+    torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+    yield
+    torch.distributed.destroy_process_group()
+
+
+def scaled(x: Any) -> Any:
+    return wf.fold(wf.SUM, x * factor)
+
+
+def test_a_call_that_is_alike_finds_nothing_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = torch.arange(6.0).reshape(2, 3)
+    for what, axis, wanted in (("argmax", None, 5), ((wf.SUM, wf.MAX), 0, ([3, 5, 7], [3, 4, 5]))):
+        wd.reduce(x, what, axis=axis, **HOW)
+        with monkeypatch.context() as m:
+            m.setattr(reductions, "_shard_of", None)
+            found = wd.reduce(x.clone(), what, axis=axis, **HOW)
+        for own, value in zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]:
+            assert own.tolist() == value
+    assert wd.reduce(x.T, "argmax", **HOW) == 5
+    assert wd.reduce(x[:1], "sum", axis=0, keepdims=True, **HOW).shape == (1, 3)
+
+
+def test_variables_that_functions_read_may_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = torch.ones(4)
+    assert wd.reduce(x, scaled, **HOW) == 4
+    monkeypatch.setitem(globals(), "factor", 3.0)
+    assert wd.reduce(x, scaled, **HOW) == 12
+
+
+def test_tensors_that_require_gradients_are_refused_before_others_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[Shard] = []
+    plain = Ranks.extents
+    monkeypatch.setattr(Ranks, "extents", lambda self, own, device: said.append(own) or plain(self, own, device))
+    x = torch.ones(4)
+    assert wd.reduce(x, "sum", **HOW) == 4
+    with pytest.raises(wf.WarpfoldError, match="WF165"):
+        wd.reduce(x.clone().requires_grad_(), "sum", **HOW)
+    assert said[-1] == Shard()
