@@ -29,6 +29,8 @@ WIDE_CTA_THREADS = threshold(2 * CTA_THREADS, "threads", sittings.SIXTEEN_WARPS)
 then meet."""
 STEP_WITH_BITS = threshold(0.875, "of a step's elements", sittings.BITS_IN_REDUCTIONS)
 """A row with bits of at least these is read in one step."""
+UNROLL_OF_A_WARP = threshold(4, "accesses in flight", sittings.WIDE_CTAS)
+"""From here on the warps of an SM's CTAs of one warp, which are half of those that it can hold, have enough in flight."""
 LIGHT_LIFT = threshold(1, "instructions", Sitting("2026-11-24", "77e3862", "Two in a register, and CTAs of 16 warps"))
 """States are light up to here, where so many make of an element what is combined."""
 
@@ -50,11 +52,21 @@ def plan(task: Task, notes: Notes) -> Plan:
     if positions == CTA_THREADS and not shifted and _are_waited_for(task, step):
         positions, unroll = WIDE_CTA_THREADS, unroll if task.geometry.n_reduced > step else max(1, unroll // 2)
     lanes, warps = min(WARP, positions), max(1, positions // WARP)
-    rows = 1 if warps > 1 else CTA_THREADS // WARP // (2 if lanes == WARP else 1)
+    rows = 1 if warps > 1 or _has_its_cta(task, lanes, unroll, shifted=shifted) else _rows_of_a_cta(lanes)
     threads = f"{positions} thread(s) a result, up to {unroll} access(es) in flight each"
     notes.because(threads, "lanes", "warps", "unroll")
     found = Plan("reduced", vector=vector, unroll=unroll, lanes=lanes, warps=warps, warps_kept=rows)
     return clustered(task, found, notes) if positions > FOUR_WARPS and vector > 1 and not shifted else found
+
+
+def _rows_of_a_cta(lanes: int) -> int:
+    """Warps of a CTA, where each has rows of its own that ``lanes`` read."""
+    return CTA_THREADS // WARP // (2 if lanes == WARP else 1)
+
+
+def _has_its_cta(task: Task, lanes: int, unroll: int, *, shifted: bool) -> bool:
+    """Whether a row of much work that a warp reads has a CTA, so that the next one begins as soon as it has ended."""
+    return lanes == WARP and not shifted and unroll >= UNROLL_OF_A_WARP and task.has_wide_state
 
 
 def _in_one_step(task: Task, positions: int, vector: int) -> int:

@@ -9,42 +9,46 @@ from ..limits import CTA_THREADS
 from ..table import Sitting, Table, threshold
 from ..task import FILLING_WARPS, LONG_COMBINE, Task
 from . import half_accesses
-from .half_accesses import FOUR_WARPS
+from .half_accesses import FOUR_WARPS, SIXTEEN_WARPS
 
 ACCESSES = "16-byte accesses of a row"
+_OF_LONG = ((700, FOUR_WARPS), (1000, CTA_THREADS), (8192, SIXTEEN_WARPS))
+"""Long aligned rows: the wider a row's CTA is, the fewer rows memory serves at once."""
 THREADS_OF_WIDE = Table(
-    ACCESSES, "threads", sittings.SIXTY_THOUSAND, ((3, 1), (6, 2), (32, 4), (128, 16), (224, WARP), (4096, FOUR_WARPS))
+    ACCESSES, "threads", sittings.WIDE_CTAS, ((3, 1), (6, 2), (12, 4), (28, 8), (128, 16), (224, WARP), *_OF_LONG)
 )
 """Rows read by vectors, unless another table decides. Rows of one thread lie side by side, so that a warp reads
 neighbours anyway; four lanes read 64 bytes in a row; up to a warp needs no shared memory."""
 THREADS_OF_PAIRS = Table(
     ACCESSES,
     "threads",
-    sittings.SIXTY_THOUSAND,
-    ((3, 1), (6, 2), (32, 4), (72, 8), (128, 16), (224, WARP), (4096, FOUR_WARPS)),
+    sittings.WIDE_CTAS,
+    ((3, 1), (6, 2), (32, 4), (72, 8), (128, 16), (224, WARP), *_OF_LONG),
 )
 """Rows of 2-byte elements."""
 THREADS_OF_SIMPLE_PAIRS = Table(
     ACCESSES,
     "threads",
-    sittings.LAST_RUN,
-    ((3, 1), (6, 2), (32, 4), (60, 8), (128, 16), (340, WARP), (1600, FOUR_WARPS)),
+    sittings.WIDE_CTAS,
+    ((3, 1), (6, 2), (16, 4), (28, 8), (112, 16), (340, WARP), *_OF_LONG),
 )
 """Rows of 2-byte elements whose states have one value and no number."""
 THREADS_OF_WORDS = Table(
     ACCESSES,
     "threads",
-    sittings.WORDS,
-    ((3, 1), (6, 2), (32, 4), (112, 16), (127, WARP), (128, 16), (224, WARP), (4096, FOUR_WARPS)),
+    sittings.WIDE_CTAS,
+    ((3, 1), (6, 2), (12, 4), (28, 8), (112, 16), (127, WARP), (128, 16), (224, WARP), *_OF_LONG),
 )
 """Rows of 4-byte elements whose states are one register without a number. From 112 to 127 accesses some of 16 threads
 would have a whole step more than others, and a warp would take both ways."""
 WARP_OF_WIDE_STATES = threshold(512, ACCESSES, sittings.SIXTY_THOUSAND)
 """A row of states of several registers, or of numbered elements, gets a warp and no more up to here."""
-THREADS_OF_LONG_ACCESSES = Table(ACCESSES, "threads", sittings.BLOCKS, ((5, 1), (32, 4), (512, 16), (4096, WARP)))
+_OF_LONG_WORK = ((900, WARP), (3000, FOUR_WARPS), (8192, SIXTEEN_WARPS))
+"""Long aligned rows of which each access is much work: a warp meets without a barrier."""
+THREADS_OF_LONG_ACCESSES = Table(ACCESSES, "threads", sittings.WIDE_CTAS, ((5, 1), (32, 4), (230, 16), *_OF_LONG_WORK))
 """Rows of short combines that take LONG_COMBINE instructions for the elements of an access."""
 THREADS_OF_LONG_COMBINES = Table(
-    ACCESSES, "threads", sittings.BLOCKS, ((7, 1), (15, 2), (63, 4), (512, 8), (4096, WARP))
+    ACCESSES, "threads", sittings.WIDE_CTAS, ((7, 1), (15, 2), (63, 4), (230, 8), *_OF_LONG_WORK)
 )
 """Rows of long combines: each thread has more elements then."""
 THREADS_OF_VERY_LONG_PAIRS = Table(
@@ -54,8 +58,8 @@ THREADS_OF_VERY_LONG_PAIRS = Table(
 THREADS_OF_APPROXIMATED_PAIRS = Table(
     ACCESSES,
     "threads",
-    sittings.SHORT_ROWS,
-    ((15, 1), (47, 2), (90, 4), (200, 8), (320, 16), (700, WARP), (4096, FOUR_WARPS)),
+    sittings.WIDE_CTAS,
+    ((11, 1), (14, 2), (28, 4), (200, 8), (700, WARP), (4096, FOUR_WARPS)),
 )
 """Rows of 2-byte elements of combines with approximate exponentials, which take half the instructions."""
 THREADS_OF_VERY_LONG_DOUBLES = Table(
@@ -106,12 +110,19 @@ WARP_OF_SHIFTED = threshold(
 """Up to here a longer row that begins anywhere gets a warp."""
 FOUR_WARPS_OF_SHIFTED = threshold(2048, ACCESSES, sittings.SIXTY_THOUSAND)
 """Up to here a still longer row that begins anywhere gets four warps."""
-THREADS_OF_SHIFTED_PAIRS = Table(ACCESSES, "threads", sittings.ALL_IN_FLIGHT, ((640, WARP), (1600, FOUR_WARPS)))
+THREADS_OF_SHIFTED_PAIRS = Table(
+    ACCESSES, "threads", sittings.WIDE_CTAS, ((640, WARP), (900, FOUR_WARPS), (1800, CTA_THREADS), (16384, SIXTEEN_WARPS))
+)
 """Rows of 2-byte elements that begin anywhere, of states of one value without a number."""
-THREADS_OF_SHIFTED_WORDS = Table(ACCESSES, "threads", sittings.ALL_IN_FLIGHT, ((360, WARP), (2048, FOUR_WARPS)))
+THREADS_OF_SHIFTED_WORDS = Table(
+    ACCESSES, "threads", sittings.WIDE_CTAS, ((180, WARP), (560, FOUR_WARPS), (1400, CTA_THREADS), (16384, SIXTEEN_WARPS))
+)
 """Rows of 4-byte elements that begin anywhere, of states of one register without a number."""
 THREADS_OF_SHIFTED_DOUBLES = Table(
-    ACCESSES, "threads", sittings.ALL_IN_FLIGHT, ((180, 16), (640, WARP), (2200, FOUR_WARPS))
+    ACCESSES,
+    "threads",
+    sittings.WIDE_CTAS,
+    ((180, 16), (640, WARP), (1400, FOUR_WARPS), (1800, CTA_THREADS), (16384, SIXTEEN_WARPS)),
 )
 """Rows of 8-byte elements that begin anywhere, of states of one value without a number."""
 _VERY_LONG = {2: THREADS_OF_VERY_LONG_PAIRS, 8: THREADS_OF_VERY_LONG_DOUBLES}
