@@ -52,7 +52,7 @@ def plan(task: Task, notes: Notes) -> Plan:
     if positions == CTA_THREADS and not shifted and _are_waited_for(task, step):
         positions, unroll = WIDE_CTA_THREADS, unroll if task.geometry.n_reduced > step else max(1, unroll // 2)
     lanes, warps = min(WARP, positions), max(1, positions // WARP)
-    rows = 1 if warps > 1 or _has_its_cta(task, lanes, unroll, shifted=shifted) else _rows_of_a_cta(lanes)
+    rows = 1 if warps > 1 or (not shifted and _has_its_cta(task, lanes, vector, unroll)) else _rows_of_a_cta(lanes)
     threads = f"{positions} thread(s) a result, up to {unroll} access(es) in flight each"
     notes.because(threads, "lanes", "warps", "unroll")
     found = Plan("reduced", vector=vector, unroll=unroll, lanes=lanes, warps=warps, warps_kept=rows)
@@ -64,9 +64,10 @@ def _rows_of_a_cta(lanes: int) -> int:
     return CTA_THREADS // WARP // (2 if lanes == WARP else 1)
 
 
-def _has_its_cta(task: Task, lanes: int, unroll: int, *, shifted: bool) -> bool:
-    """Whether a row of much work that a warp reads has a CTA, so that the next one begins as soon as it has ended."""
-    return lanes == WARP and not shifted and unroll >= UNROLL_OF_A_WARP and task.has_wide_state
+def _has_its_cta(task: Task, lanes: int, vector: int, unroll: int) -> bool:
+    """Whether an aligned row of much work that a warp reads has a CTA: the next row then begins as soon as it ends."""
+    many = lanes == WARP and unroll >= UNROLL_OF_A_WARP and vector > 1
+    return many and task.ranks[1] == 1 and task.has_wide_state
 
 
 def _in_one_step(task: Task, positions: int, vector: int) -> int:
