@@ -16,12 +16,22 @@ from ..task import Task
 FOUR_WARPS = 4 * WARP
 """Threads of a row that one CTA of four warps reads in a few steps."""
 SIXTEEN_WARPS = 16 * WARP
-"""Threads of a long row: four CTAs fill an SM, which then reads four rows at a time."""
+"""Threads of a long row: four such CTAs fill an SM, which then reads four rows at a time."""
 THREADS_OF_ALIGNED = Table(
     "bytes of a row",
     "threads",
     sittings.WIDE_CTAS,
-    ((56, 1), (88, 2), (200, 4), (960, 8), (1500, 16), (5500, WARP), (14000, FOUR_WARPS), (131072, SIXTEEN_WARPS)),
+    (
+        (56, 1),
+        (88, 2),
+        (200, 4),
+        (960, 8),
+        (1500, 16),
+        (5500, WARP),
+        (12000, FOUR_WARPS),
+        (48000, CTA_THREADS),
+        (131072, SIXTEEN_WARPS),
+    ),
 )
 """Aligned rows of bytes that are added, joined or compared; a CTA of 256 threads beyond."""
 THREADS_OF_OTHERS = Table(

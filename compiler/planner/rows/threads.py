@@ -12,20 +12,24 @@ from . import half_accesses
 from .half_accesses import FOUR_WARPS, SIXTEEN_WARPS
 
 ACCESSES = "16-byte accesses of a row"
-_OF_LONG = ((700, FOUR_WARPS), (1000, CTA_THREADS), (8192, SIXTEEN_WARPS))
-"""Long aligned rows: the wider a row's CTA is, the fewer rows memory serves at once."""
 THREADS_OF_WIDE = Table(
-    ACCESSES, "threads", sittings.WIDE_CTAS, ((3, 1), (6, 2), (12, 4), (28, 8), (128, 16), (224, WARP), *_OF_LONG)
+    ACCESSES,
+    "threads",
+    sittings.WIDE_CTAS,
+    ((3, 1), (6, 2), (12, 4), (28, 8), (128, 16), (224, WARP), (2000, FOUR_WARPS), (8192, SIXTEEN_WARPS)),
 )
 """Rows read by vectors, unless another table decides. Rows of one thread lie side by side, so that a warp reads
-neighbours anyway; four lanes read 64 bytes in a row; up to a warp needs no shared memory."""
+neighbours anyway; four lanes read 64 bytes in a row; up to a warp needs no shared memory. A long row gets a wide CTA,
+so that an SM reads few rows at a time."""
 THREADS_OF_PAIRS = Table(
     ACCESSES,
     "threads",
     sittings.WIDE_CTAS,
-    ((3, 1), (6, 2), (32, 4), (72, 8), (128, 16), (224, WARP), *_OF_LONG),
+    ((3, 1), (6, 2), (32, 4), (72, 8), (128, 16), (224, WARP), (2000, FOUR_WARPS), (8192, SIXTEEN_WARPS)),
 )
 """Rows of 2-byte elements."""
+_OF_LONG = ((700, FOUR_WARPS), (1000, CTA_THREADS), (8192, SIXTEEN_WARPS))
+"""Long rows of light states."""
 THREADS_OF_SIMPLE_PAIRS = Table(
     ACCESSES,
     "threads",
@@ -43,12 +47,13 @@ THREADS_OF_WORDS = Table(
 would have a whole step more than others, and a warp would take both ways."""
 WARP_OF_WIDE_STATES = threshold(512, ACCESSES, sittings.SIXTY_THOUSAND)
 """A row of states of several registers, or of numbered elements, gets a warp and no more up to here."""
-_OF_LONG_WORK = ((900, WARP), (3000, FOUR_WARPS), (8192, SIXTEEN_WARPS))
-"""Long aligned rows of which each access is much work: a warp meets without a barrier."""
-THREADS_OF_LONG_ACCESSES = Table(ACCESSES, "threads", sittings.WIDE_CTAS, ((5, 1), (32, 4), (230, 16), *_OF_LONG_WORK))
+WHOLE_STEPS = threshold(((4096, SIXTEEN_WARPS), (1024, FOUR_WARPS)), "(accesses of a row, threads)", sittings.WIDE_CTAS)
+"""A row of a multiple of these accesses gets these threads where its combines are long, and otherwise a warp: no access
+of their steps is masked."""
+THREADS_OF_LONG_ACCESSES = Table(ACCESSES, "threads", sittings.BLOCKS, ((5, 1), (32, 4), (512, 16), (4096, WARP)))
 """Rows of short combines that take LONG_COMBINE instructions for the elements of an access."""
 THREADS_OF_LONG_COMBINES = Table(
-    ACCESSES, "threads", sittings.WIDE_CTAS, ((7, 1), (15, 2), (63, 4), (230, 8), *_OF_LONG_WORK)
+    ACCESSES, "threads", sittings.BLOCKS, ((7, 1), (15, 2), (63, 4), (512, 8), (4096, WARP))
 )
 """Rows of long combines: each thread has more elements then."""
 THREADS_OF_VERY_LONG_PAIRS = Table(
@@ -58,8 +63,8 @@ THREADS_OF_VERY_LONG_PAIRS = Table(
 THREADS_OF_APPROXIMATED_PAIRS = Table(
     ACCESSES,
     "threads",
-    sittings.WIDE_CTAS,
-    ((11, 1), (14, 2), (28, 4), (200, 8), (700, WARP), (4096, FOUR_WARPS)),
+    sittings.SHORT_ROWS,
+    ((15, 1), (47, 2), (90, 4), (200, 8), (320, 16), (700, WARP), (4096, FOUR_WARPS)),
 )
 """Rows of 2-byte elements of combines with approximate exponentials, which take half the instructions."""
 THREADS_OF_VERY_LONG_DOUBLES = Table(
@@ -110,21 +115,16 @@ WARP_OF_SHIFTED = threshold(
 """Up to here a longer row that begins anywhere gets a warp."""
 FOUR_WARPS_OF_SHIFTED = threshold(2048, ACCESSES, sittings.SIXTY_THOUSAND)
 """Up to here a still longer row that begins anywhere gets four warps."""
-THREADS_OF_SHIFTED_PAIRS = Table(
-    ACCESSES, "threads", sittings.WIDE_CTAS, ((640, WARP), (900, FOUR_WARPS), (1800, CTA_THREADS), (16384, SIXTEEN_WARPS))
-)
+THREADS_OF_SHIFTED_PAIRS = Table(ACCESSES, "threads", sittings.ALL_IN_FLIGHT, ((640, WARP), (1600, FOUR_WARPS)))
 """Rows of 2-byte elements that begin anywhere, of states of one value without a number."""
-THREADS_OF_SHIFTED_WORDS = Table(
-    ACCESSES, "threads", sittings.WIDE_CTAS, ((180, WARP), (560, FOUR_WARPS), (1400, CTA_THREADS), (16384, SIXTEEN_WARPS))
-)
+THREADS_OF_SHIFTED_WORDS = Table(ACCESSES, "threads", sittings.WIDE_CTAS, ((180, WARP), (2048, FOUR_WARPS)))
 """Rows of 4-byte elements that begin anywhere, of states of one register without a number."""
 THREADS_OF_SHIFTED_DOUBLES = Table(
-    ACCESSES,
-    "threads",
-    sittings.WIDE_CTAS,
-    ((180, 16), (640, WARP), (1400, FOUR_WARPS), (1800, CTA_THREADS), (16384, SIXTEEN_WARPS)),
+    ACCESSES, "threads", sittings.ALL_IN_FLIGHT, ((180, 16), (640, WARP), (2200, FOUR_WARPS))
 )
 """Rows of 8-byte elements that begin anywhere, of states of one value without a number."""
+STEPS_OF_SHIFTED = threshold(1024, ACCESSES, sittings.WIDE_CTAS)
+"""Rows that begin anywhere, of two or more such steps and at most an access more or less, get 16 warps."""
 _VERY_LONG = {2: THREADS_OF_VERY_LONG_PAIRS, 8: THREADS_OF_VERY_LONG_DOUBLES}
 _SHIFTED = {2: THREADS_OF_SHIFTED_PAIRS, 4: THREADS_OF_SHIFTED_WORDS, 8: THREADS_OF_SHIFTED_DOUBLES}
 
@@ -167,8 +167,14 @@ def _of_vectors(task: Task, vector: int) -> int | None:
     if "shifted" in task.accesses("reduced", vector):
         return _of_shifted(task, vector, accesses)
     threads = _table(task, vector).at(accesses)
-    one_warp = task.has_wide_state and not _is_long(task, vector) and accesses <= WARP_OF_WIDE_STATES
-    return WARP if one_warp and threads == FOUR_WARPS else threads
+    if _is_long(task, vector) or task.has_long_combine:
+        return _in_whole_steps(accesses) if threads == WARP else threads
+    return WARP if task.has_wide_state and accesses <= WARP_OF_WIDE_STATES and threads == FOUR_WARPS else threads
+
+
+def _in_whole_steps(accesses: int) -> int:
+    """The threads of a row of long combines that a warp would read in many steps."""
+    return next((threads for step, threads in WHOLE_STEPS if accesses % step == 0), WARP)
 
 
 def _of_shifted(task: Task, vector: int, accesses: int) -> int | None:
@@ -181,7 +187,8 @@ def _of_shifted(task: Task, vector: int, accesses: int) -> int | None:
     if task.has_long_combine:
         return _table(task, vector).at(accesses)
     if task.has_simple_state and (task.itemsize != 4 or task.has_words) and task.itemsize in _SHIFTED:
-        return _SHIFTED[task.itemsize].at(accesses)
+        whole = accesses >= 2 * STEPS_OF_SHIFTED - 1 and (accesses + 1) % STEPS_OF_SHIFTED <= 2
+        return SIXTEEN_WARPS if whole and accesses <= THREADS_OF_WIDE.last else _SHIFTED[task.itemsize].at(accesses)
     if accesses <= WARP_OF_SHIFTED[task.itemsize]:
         return WARP
     return FOUR_WARPS if accesses <= FOUR_WARPS_OF_SHIFTED else None

@@ -24,11 +24,9 @@ UNROLL_OF_SHIFTED = threshold(
     {1: 2, 2: 1, 4: 2, 8: 4}, "accesses in flight, by bytes of an element", sittings.ALL_IN_FLIGHT
 )
 """A thread of a row that begins anywhere has at most these: all of its first and last ones are masked."""
-UNROLL_OF_SHORT_SHIFTED = threshold(3, "accesses of a thread", sittings.WIDE_CTAS)
-"""A thread of a CTA that makes so few in a row of words that begins anywhere has one in flight."""
 UNROLL_OF_MASKED = threshold(2, "accesses in flight", sittings.ROW_BORDERS)
-"""A thread has at most these in shifted rows that are not simple, are read by half accesses or by CTAs of 16 warps, where
-bytes are compared in CTAs of more than 256 threads, and in rows of wide states that it reads in few accesses."""
+"""A thread has at most these in shifted rows that are not simple, or are read by half accesses or 16 warps, and where
+bytes are compared in CTAs of more than 256 threads."""
 UNROLL_OF_LONG_ROWS = threshold(4, "accesses in flight", sittings.ALL_IN_FLIGHT)
 """A thread has at most these in long shifted rows, where few elements are masked, and in aligned rows that have enough
 elements but do not get UNROLL."""
@@ -55,9 +53,7 @@ def in_flight(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
     if task.folds_lists:
         return min(UNROLL, floor2(each)) if positions < WARP else UNROLL
     if positions >= (WARP // 2 if task.program.uses_index else WARP) and task.has_wide_state and many:
-        if each < UNROLL:
-            return UNROLL_OF_MASKED if each >= UNROLL_OF_LONG_ROWS else 1
-        return UNROLL if task.state_registers > 1 else UNROLL_OF_LONG_ROWS
+        return (UNROLL if task.state_registers > 1 else UNROLL_OF_LONG_ROWS) if each >= UNROLL else 1
     if task.has_long_combine:
         return min(UNROLL, floor2(each)) if positions < WARP else UNROLL
     if task.itemsize == 2 and vector > 1 and positions >= PAIR_ROW_THREADS and task.has_simple_state and many:
@@ -76,11 +72,8 @@ def _of_shifted(task: Task, positions: int, vector: int) -> int:
         return UNROLL_OF_LONG_ROWS
     if positions == 1 and accesses % 2:
         return 1  # of two in flight one would be left over
-    each = -(-accesses // positions)
     if positions == FOUR_WARPS and task.itemsize > 2:
-        return half_accesses.at_once(each, UNROLL_OF_LONG_ROWS) if task.has_words else UNROLL_OF_LONG_ROWS
-    if positions >= CTA_THREADS and task.has_words and each <= UNROLL_OF_SHORT_SHIFTED:
-        return 1
+        return min(UNROLL_OF_LONG_ROWS, ceil2(accesses // positions + 1))
     if positions == WARP and task.has_words:
         return 1
     simple = task.has_simple_state and not half_accesses.serves(task)
