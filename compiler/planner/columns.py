@@ -26,6 +26,8 @@ from .task import FILLING_WARPS, Notes, Task
 # --- lanes and warps ---
 LINE_BYTES = threshold(128, "bytes", Sitting("2026-11-22", "10c0316"))
 """The lanes along the kept axis read these side by side, where warps share the reduced axis."""
+LINES_OF_WHOLE = threshold(8, "LINE_BYTES of a row", sittings.WIDE_CTAS)
+"""Rows of whole lines, at least these, of a large array: two lines side by side, so that fewer rows are read at once."""
 UNALIGNED_LANES = threshold(16, "lanes", Sitting("2026-11-22", "10c0316"))
 """At least these lie along the kept axis in large arrays whose rows do not begin at LINE_BYTES, so that fewer lines are
 read twice."""
@@ -125,6 +127,8 @@ def plan(task: Task, notes: Notes) -> Plan:
         notes.because(words, "vector", "unroll")
     elif few_lanes and g.n_reduced >= 2 * unroll * CTA_THREADS // few_lanes:
         lanes_kept = few_lanes
+    elif vector > 1 and _has_whole_lines(task):
+        lanes_kept = min(WARP, 2 * lanes_kept)
     results = f"{lanes_kept * vector} {'column' if g.after else 'result'}(s) a warp"
     notes.because(f"{results}, {warps} warp(s) share the reduced axis", "fast", "vector", "lanes", "warps")
     warps_kept = _warps_kept(task, vector, lanes_kept, CTA_THREADS // WARP // warps)
@@ -324,6 +328,13 @@ def _lanes_kept(task: Task, vector: int) -> int:
     pitches = [abs(d.strides[0]) * task.itemsize for d in task.geometry.reduced]
     across = task.is_large and any(pitch % LINE_BYTES and pitch > 2 * LINE_BYTES for pitch in pitches)
     return min(WARP, max(UNALIGNED_LANES if across else 1, LINE_BYTES // (vector * task.itemsize)))
+
+
+def _has_whole_lines(task: Task) -> bool:
+    """Whether a large array's rows are whole lines, and so many that a warp reads two of them."""
+    pitches = [abs(d.strides[0]) * task.itemsize for d in task.geometry.reduced]
+    whole = not any(pitch % LINE_BYTES or pitch < LINES_OF_WHOLE * LINE_BYTES for pitch in pitches)
+    return whole and task.is_large and not task.reads_bits
 
 
 def _few_lanes(task: Task, vector: int) -> int | None:

@@ -31,6 +31,8 @@ STEP_WITH_BITS = threshold(0.875, "of a step's elements", sittings.BITS_IN_REDUC
 """A row with bits of at least these is read in one step."""
 UNROLL_OF_A_WARP = threshold(4, "accesses in flight", sittings.WIDE_CTAS)
 """From here on the warps of an SM's CTAs of one warp, which are half of those that it can hold, have enough in flight."""
+WAVES_OF_A_WARP = threshold(4, "waves of CTAs", sittings.WIDE_CTAS)
+"""From here on a last wave of few rows that have a CTA each does not matter."""
 LIGHT_LIFT = threshold(1, "instructions", Sitting("2026-11-24", "77e3862", "Two in a register, and CTAs of 16 warps"))
 """States are light up to here, where so many make of an element what is combined."""
 
@@ -67,7 +69,8 @@ def _rows_of_a_cta(lanes: int) -> int:
 def _has_its_cta(task: Task, lanes: int, vector: int, unroll: int) -> bool:
     """Whether an aligned row of much work that a warp reads has a CTA: the next row then begins as soon as it ends."""
     many = lanes == WARP and unroll >= UNROLL_OF_A_WARP and vector > 1
-    return many and task.ranks[1] == 1 and task.has_wide_state
+    waves = task.geometry.n_kept / (task.machine * task.target.ctas_per_sm)
+    return many and waves >= WAVES_OF_A_WARP and task.ranks[1] == 1 and task.has_wide_state
 
 
 def _in_one_step(task: Task, positions: int, vector: int) -> int:
