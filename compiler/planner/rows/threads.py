@@ -168,7 +168,7 @@ def _of_vectors(task: Task, vector: int) -> int | None:
         return _of_shifted(task, vector, accesses)
     threads = _table(task, vector).at(accesses)
     if _is_long(task, vector) or task.has_long_combine:
-        whole = threads == WARP and task.itemsize >= 4 and not task.has_long_combine
+        whole = threads == WARP and task.itemsize >= 4 and not task.has_very_long_combine
         return _in_whole_steps(accesses) if whole else threads
     return WARP if task.has_wide_state and accesses <= WARP_OF_WIDE_STATES and threads == FOUR_WARPS else threads
 

@@ -152,7 +152,7 @@ def test_the_classic_cases() -> None:
     row = choose(simple("sum", (2**14, 32), (1,)))
     assert (row.plan.fast, row.plan.lanes, row.plan.warps, row.plan.finish) == ("reduced", 4, 1, "cta")
     column = choose(simple("sum", (1024, 2**14), (0,)))
-    assert (column.plan.fast, column.plan.lanes, column.plan.vector) == ("kept", 4, 4)
+    assert (column.plan.fast, column.plan.lanes, column.plan.vector) == ("kept", 2, 4)
     assert column.facts == Facts(1, 1, 32, ("aligned",), False)
 
 

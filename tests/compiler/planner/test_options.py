@@ -50,16 +50,16 @@ def test_an_option_that_was_not_given_gives_way() -> None:
 
 
 def test_fields_that_gave_way_are_reported_apart_from_options() -> None:
-    choice = choose(simple("sum", (2048, 8192), (0,)), "fast=reduced")
-    assert choice.reasons == ["asked for: fast=reduced", "so also: vector=1, finish=cta"]
+    choice = choose(simple("sum", (2048, 8192), (0,)), "fast=reduced,lanes=32")
+    assert choice.reasons == ["asked for: fast=reduced, lanes=32", "so also: vector=1, finish=cta"]
 
 
 def test_one_cta_has_no_grid_stage_unless_it_was_asked_for() -> None:
     task = simple("sum", (2048, 8192), (0,))
     assert choose(task).plan.finish == "last_block"
-    alone = choose(task, "fast=reduced")
+    alone = choose(task, "fast=reduced,lanes=32")
     assert (alone.plan.finish, alone.run.split) == ("cta", 1)
-    assert choose(task, "fast=reduced,finish=last_block").plan.finish == "last_block"
+    assert choose(task, "fast=reduced,lanes=32,finish=last_block").plan.finish == "last_block"
     for rung in RUNGS:
         if "finish" in expand(rung.name):
             assert choose(simple("sum", (64, 64), (1,), "i32"), rung.name).plan.finish == expand(rung.name)["finish"]

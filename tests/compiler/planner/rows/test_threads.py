@@ -13,11 +13,12 @@ from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.planner.alignment import WIDEST
 from warpfold.compiler.planner.choose import choose
 from warpfold.compiler.planner.limits import CTA_THREADS, SHIFTED_ACCESSES
-from warpfold.compiler.planner.rows.half_accesses import FOUR_WARPS
+from warpfold.compiler.planner.rows.half_accesses import FOUR_WARPS, SIXTEEN_WARPS
 from warpfold.compiler.planner.rows.threads import (
     FOUR_THREADS_OF_SHIFTED,
     FOUR_WARPS_OF_SHIFTED,
     ONE_THREAD_OF_SHIFTED,
+    STEPS_OF_SHIFTED,
     THREADS_OF_APPROXIMATED_PAIRS,
     THREADS_OF_LONG_ACCESSES,
     THREADS_OF_LONG_COMBINES,
@@ -28,6 +29,7 @@ from warpfold.compiler.planner.rows.threads import (
     THREADS_OF_VERY_LONG_DOUBLES,
     THREADS_OF_VERY_LONG_PAIRS,
     THREADS_OF_WIDE,
+    THREADS_OF_WORDS,
     WARP_OF_SHIFTED,
     WARP_OF_SINGLE,
     WARP_OF_WIDE_STATES,
@@ -44,10 +46,9 @@ def steps_of(t: str) -> Steps:
     """The thread counts for rows that look for their largest element; one of 64 bits takes two registers."""
     if t == "f16":
         return THREADS_OF_SIMPLE_PAIRS.rows
-    wide = t == "f64"
-    return tuple(
-        (WARP_OF_WIDE_STATES if wide and threads == WARP else most, threads) for most, threads in THREADS_OF_WIDE.rows
-    )
+    if t == "f32":
+        return THREADS_OF_WORDS.rows
+    return tuple((WARP_OF_WIDE_STATES if threads == WARP else most, threads) for most, threads in THREADS_OF_WIDE.rows)
 
 
 def plan(n: int, t: str, what: str = "max") -> Plan:
@@ -89,10 +90,27 @@ def test_rows_of_words_do_not_slightly_exceed_the_resident_ones(rows: int, n: in
     assert plan_for("logsumexp", (rows, n), "f32", axis=1).choice.plan.positions == threads
 
 
-def test_rows_of_a_few_steps_get_four_warps() -> None:
-    for accesses in (225, 1000, 4096):
+def test_long_rows_get_wide_ctas() -> None:
+    for accesses, warps in ((225, 4), (700, 4), (1000, 8), (4096, 16)):
         plan = choose(simple("sum", (MANY, 4 * accesses), (1,))).plan
-        assert (plan.lanes, plan.warps, plan.warps_kept) == (WARP, FOUR_WARPS // WARP, 1)
+        assert (plan.lanes, plan.warps, plan.warps_kept) == (WARP, warps, 1)
+
+
+def test_rows_that_begin_anywhere_get_wide_ctas_where_their_steps_are_whole() -> None:
+    """A step of 16 warps has 1024 accesses, and a row one less, as many, or one more."""
+    for t, n in (("f32", 8191), ("f32", 8193), ("bf16", 16385), ("f64", 4097)):
+        assert choose(simple("sum", (MANY, n), (1,), t)).plan.positions == SIXTEEN_WARPS
+        assert choose(simple("sum", (MANY, n + 200), (1,), t)).plan.positions < SIXTEEN_WARPS
+
+
+def test_long_rows_of_much_work_get_a_cta_where_their_steps_are_whole() -> None:
+    for n, threads in ((4096, FOUR_WARPS), (4100, WARP), (16384, SIXTEEN_WARPS)):
+        assert choose(simple("var", (MANY, n), (1,))).plan.positions == threads
+
+
+def test_a_warp_has_its_cta_only_where_several_waves_of_them_run() -> None:
+    found = [choose(simple("var", (rows, 2100), (1,))).plan for rows in (4300, 40_000)]
+    assert [(plan.positions, plan.warps_kept) for plan in found] == [(WARP, 4), (WARP, 1)]
 
 
 @pytest.mark.parametrize(("most", "threads"), THREADS_OF_SINGLE.rows)
@@ -125,7 +143,7 @@ def test_a_row_that_begins_anywhere_gets_few_threads_where_it_is_short(t: str) -
     ):
         classes = [(ONE_THREAD_OF_SHIFTED * wide, 1), (FOUR_THREADS_OF_SHIFTED * wide, 4), *steps, (0, CTA_THREADS)]
         for (most, threads), (_, above) in pairwise(classes):
-            if most > shortest:
+            if most > shortest and most % STEPS_OF_SHIFTED:
                 accesses = int(most)
                 found = [choose(simple(what, (MANY, n * wide - 1), (1,), t)) for n in (accesses, accesses + 1)]
                 assert [c.plan.positions for c in found] == [threads, above]

@@ -10,7 +10,13 @@ from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.planner.choose import choose
 from warpfold.compiler.planner.rows.half_accesses import FOUR_WARPS
-from warpfold.compiler.planner.rows.unroll import LONG_ROW_BYTES, UNROLL_OF_LONG_ROWS, UNROLL_OF_SHIFTED
+from warpfold.compiler.planner.limits import CTA_THREADS
+from warpfold.compiler.planner.rows.unroll import (
+    LONG_ROW_BYTES,
+    UNROLL_OF_LONG_ROWS,
+    UNROLL_OF_MASKED,
+    UNROLL_OF_SHIFTED,
+)
 from warpfold.compiler.target import DEFAULT, WARP
 from warpfold.runtime.api import plan_for
 
@@ -21,21 +27,21 @@ def plan(n: int, t: str, what: str = "max") -> Plan:
 
 
 def test_short_rows_have_one_access_in_flight_where_more_would_be_masked_off() -> None:
-    for accesses, unroll in ((7, 1), (8, 2), (13, 1), (16, 2), (32, 2)):
-        assert (plan(4 * accesses, "f32").lanes, plan(4 * accesses, "f32").unroll) == (4, unroll)
+    for accesses, lanes, unroll in ((7, 4, 1), (8, 4, 2), (12, 4, 1), (13, 8, 1), (16, 8, 2), (28, 8, 1)):
+        assert (plan(4 * accesses, "f32").lanes, plan(4 * accesses, "f32").unroll) == (lanes, unroll)
 
 
 def test_long_rows_that_begin_anywhere_have_more_in_flight_unless_they_are_bytes() -> None:
     for t in ("f16", "f32", "f64", "i8"):
         n = LONG_ROW_BYTES // dtype(t).itemsize
         found = [plan(k, t).unroll for k in (n - 1, n + 1)]
-        assert found == [UNROLL_OF_SHIFTED[dtype(t).itemsize], 2 if t == "i8" else UNROLL_OF_LONG_ROWS]
+        assert found == [UNROLL_OF_MASKED if t == "f64" else UNROLL_OF_SHIFTED[dtype(t).itemsize], 2 if t == "i8" else UNROLL_OF_LONG_ROWS]
 
 
 @pytest.mark.parametrize(
     ("t", "n", "threads", "unroll"),
-    [("bf16", 264, 8, 2), ("f16", 400, 8, 4), ("bf16", 520, 16, 2), ("bf16", 2048, WARP, 4),
-     ("bf16", 6000, FOUR_WARPS, 4), ("f32", 1024, FOUR_WARPS, 4)],
+    [("bf16", 200, 8, 4), ("bf16", 264, 16, 2), ("f16", 400, 16, 4), ("bf16", 520, 16, 2), ("bf16", 2048, WARP, 4),
+     ("bf16", 5600, FOUR_WARPS, 4), ("bf16", 6000, CTA_THREADS, 4), ("f32", 1024, FOUR_WARPS, 4)],
 )  # fmt: skip
 def test_two_byte_elements_have_few_masked_accesses(t: str, n: int, threads: int, unroll: int) -> None:
     """Unpacking a masked access costs as much as unpacking one with elements."""
@@ -70,6 +76,7 @@ def test_a_step_of_numbered_bytes_has_all_accesses_of_a_thread_or_four(
 
 
 def test_a_warp_of_a_row_that_begins_anywhere_has_as_many_in_flight_as_words_are_wide() -> None:
-    assert choose(simple("sum", (MANY, 1001), (1,))).plan.unroll == 1
+    assert choose(simple("sum", (MANY, 701), (1,))).plan.unroll == 1
+    assert choose(simple("sum", (MANY, 1001), (1,))).plan.unroll == 2
     assert choose(simple("argmax", (MANY, 1001), (1,))).plan.unroll == 2
     assert choose(simple("sum", (MANY, 1001), (1,), "f64")).plan.unroll == UNROLL_OF_SHIFTED[8]
