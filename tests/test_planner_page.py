@@ -15,6 +15,7 @@ FIXED = {
     "WIDEST",
     "HALF",
     "FOUR_WARPS",
+    "SIXTEEN_WARPS",
     "NUMBERS",
     "HUGE",
     "MOST_PARTS",

@@ -30,7 +30,7 @@ then meet."""
 STEP_WITH_BITS = threshold(0.875, "of a step's elements", sittings.BITS_IN_REDUCTIONS)
 """A row with bits of at least these is read in one step."""
 UNROLL_OF_A_WARP = threshold(4, "accesses in flight", sittings.WIDE_CTAS)
-"""From here on the warps of an SM's CTAs of one warp, which are half of those that it can hold, have enough in flight."""
+"""From here on CTAs of one warp have enough in flight, although an SM holds only half as many of these warps."""
 WAVES_OF_A_WARP = threshold(4, "waves of CTAs", sittings.WIDE_CTAS)
 """From here on a last wave of few rows that have a CTA each does not matter."""
 LIGHT_LIFT = threshold(1, "instructions", Sitting("2026-11-24", "77e3862", "Two in a register, and CTAs of 16 warps"))

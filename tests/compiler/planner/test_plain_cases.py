@@ -70,7 +70,8 @@ def test_every_byte_fetched_is_used(case: Case) -> None:
     """Smaller arrays under the same plan: every byte of every sector is used, and each is fetched once.
 
     Warps past the end of a row ask for one sector each, which another warp has already. Rows that begin between
-    boundaries share sectors with their neighbours, and so do the warps of a row; heads are read one by one.
+    boundaries share sectors with their neighbours, and so do the warps of a row; heads and ends are read one by one,
+    which 16 warps do for a whole step.
     """
     choice = plain_plans.planned(case).choice
     shape = smaller(case, choice.plan)
@@ -82,7 +83,7 @@ def test_every_byte_fetched_is_used(case: Case) -> None:
         assert fetched == least
         assert needed <= fetched <= needed + sum(line.warp_instructions for line in loads)
     else:
-        assert needed <= fetched <= 1.2 * needed
+        assert needed <= fetched <= (1.3 if choice.plan.warps == 16 else 1.2) * needed
 
 
 def smaller(case: Case, plan: Plan) -> tuple[int, ...]:
