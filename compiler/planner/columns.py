@@ -27,8 +27,8 @@ from .task import FILLING_WARPS, Notes, Task
 LINE_BYTES = threshold(128, "bytes", Sitting("2026-11-22", "10c0316"))
 """The lanes along the kept axis read these side by side, where warps share the reduced axis."""
 LINES_OF_WHOLE = threshold(8, "LINE_BYTES of a row", sittings.WIDE_CTAS)
-"""Rows of whole lines, at least these, of a large array: a warp reads two lines of a row, so that fewer rows are read at
-once."""
+"""Rows of whole lines, at least these, of a large array: a warp reads two lines of a row, and fewer rows are read
+at once."""
 UNALIGNED_LANES = threshold(16, "lanes", Sitting("2026-11-22", "10c0316"))
 """At least these lie along the kept axis in large arrays whose rows do not begin at LINE_BYTES, so that fewer lines are
 read twice."""

@@ -48,8 +48,8 @@ would have a whole step more than others, and a warp would take both ways."""
 WARP_OF_WIDE_STATES = threshold(512, ACCESSES, sittings.SIXTY_THOUSAND)
 """A row of states of several registers, or of numbered elements, gets a warp and no more up to here."""
 WHOLE_STEPS = threshold(((4096, SIXTEEN_WARPS), (1024, FOUR_WARPS)), "(accesses of a row, threads)", sittings.WIDE_CTAS)
-"""A row of a multiple of these accesses, of 4- or 8-byte elements that are much work, gets these threads, and any other a
-warp: no access of their steps is masked."""
+"""A row of a multiple of these accesses, of 4- or 8-byte elements that are much work, gets these threads, and any other
+a warp: no access of their steps is masked."""
 THREADS_OF_LONG_ACCESSES = Table(ACCESSES, "threads", sittings.BLOCKS, ((5, 1), (32, 4), (512, 16), (4096, WARP)))
 """Rows of short combines that take LONG_COMBINE instructions for the elements of an access."""
 THREADS_OF_LONG_COMBINES = Table(
