@@ -23,7 +23,7 @@ from warpfold.compiler.target import DEFAULT
 def test_every_table_can_be_measured() -> None:
     assert measure_table.tables() == tables()
     listed = CliRunner().invoke(measure_table.main, ["--list"], catch_exceptions=False).stdout
-    assert "threads.THREADS_OF_WORDS: threads by 16-byte accesses of a row; set 2026-11-24, 9b5c4ff: Places" in listed
+    assert "threads.THREADS_OF_WORDS: threads by 16-byte accesses of a row; set 2026-11-27, 590a8bfd: CTAs" in listed
 
 
 def test_a_table_decides_where_its_neighbours_give_another_plan() -> None:
