@@ -32,8 +32,8 @@ these SMs, and 768 threads have enough bytes in flight."""
 FULL_SM = 2048
 """Threads that an SM of sm_80, sm_90 and sm_100 holds; others hold fewer."""
 PART = 3 / 4
-"""The part of an SM's threads to ask for where half of them, or all of an SM that holds fewer than FULL_SM, are just
-too many for their registers."""
+"""The part of an SM's threads to ask for where half of them, or all of an SM that holds fewer than FULL_SM or has CTAs
+of 16 warps whose accesses are masked, are just too many for their registers."""
 LARGE_CTA = 512
 """Threads of a CTA. Without a number ptxas gives larger CTAs half the registers of an SM, and spills. CTAs of this size
 that share long rows in whole accesses get the number of a full SM: the planner chooses them for light states only, and
@@ -183,5 +183,6 @@ def _of_registers(plan: Plan, facts: Facts, threads: int, state: Any, added: str
     if plan.vector * (plan.unroll + 1) not in FIT:
         return 0
     if facts.index_bits == 32:
-        return (threads if threads >= FULL_SM else int(threads * PART)) // plan.threads
+        masked = plan.threads >= LARGE_CTA and "shifted" in facts.access
+        return int(threads * (PART if masked or threads < FULL_SM else 1)) // plan.threads
     return WIDE_OFFSETS // plan.threads if threads < FULL_SM else 0
