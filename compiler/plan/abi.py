@@ -25,7 +25,8 @@ Role = Literal[
     "input", "output", "partial", "counter", "exchange", "n_kept", "n_reduced", "chunk", "count", "lag", "kept_size",
     "reduced_size", "kept_stride", "reduced_stride", "index_stride", "index_base", "number_base", "row_begin",
     "row_end", "row_origin", "row_count", "row_stride", "tile_results", "tile_rows", "tile_pitch", "tile_length",
-    "tile_extent", "period_rows", "times", "copies", "copy_stride", "gap", "gather_size", "gather_stride",
+    "tile_extent", "period_rows", "times", "copies", "copy_stride", "gap", "period", "run", "gather_size",
+    "gather_stride",
 ]  # fmt: skip
 ROWS: tuple[Role, ...] = ("row_begin", "row_end", "row_origin", "row_count")
 """The arrays that describe ragged rows: each row's first element, the one after its last, the one with number 0, and
@@ -281,6 +282,8 @@ def params(
         found += [Param("period_rows")]
     if facts.gapped or plan.abreast:
         found += [Param("gap")]
+    if plan.in_periods:
+        found += [Param("period"), Param("run")]
     if facts.ragged:
         found += [Param("row_stride", 0, d) for d in range(kept_rank)]
     if plan.tile_bytes:
@@ -295,7 +298,7 @@ def params(
 
 def value(param: Param, geometry: Geometry, run: Launch, count: int) -> int:
     """The run-time value of a parameter that is not a pointer. Sizes and strides are in elements."""
-    if param.role in ("n_kept", "n_reduced", "index_base", "times", "gap"):
+    if param.role in ("n_kept", "n_reduced", "index_base", "times", "gap", "period", "run"):
         return getattr(geometry, param.role)  # type: ignore[no-any-return]
     if param.role == "number_base":
         return geometry.offsets[param.operand]

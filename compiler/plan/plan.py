@@ -111,7 +111,9 @@ class Plan:
             wait in shared memory. Empty where a thread reads when it needs.
         abreast: elements of a column that follow each other and lie abreast in one wide row, where the grid shares
             columns: the strips of CTAs are then whole lines of memory, though rows are not. CTAs leave states of the
-            wide row's columns, and those of one column meet with its parts. 0 where rows are read as they are.
+            wide row's columns, and those of one column meet with its parts. 1: as many as CTAs have one access for, so
+            that accesses go on from one row in the next; a CTA leaves a state of each column of the array. 0 where rows
+            are read as they are.
     """
 
     fast: Fast = "reduced"
@@ -260,6 +262,11 @@ class Plan:
     def in_teams(self) -> bool:
         """Whether teams of CTAs take tile after tile of rows that the grid shares."""
         return self.persistent > 0 and self.resident == "grid"
+
+    @property
+    def in_periods(self) -> bool:
+        """Whether any number of rows lie abreast: a wide row is a number of periods, after which columns come again."""
+        return self.abreast == 1
 
     @property
     def waits_in_slots(self) -> bool:

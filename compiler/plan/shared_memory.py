@@ -13,7 +13,7 @@ TICKET = 16
 
 def exchanged(plan: Plan) -> int:
     """States of all its results that the threads of a CTA leave for each other in memory; 0 where none do."""
-    if plan.walk == "period":
+    if plan.walk == "period" or plan.in_periods:
         return plan.threads * plan.vector
     rows = plan.warps if plan.cta == "shuffle" else plan.positions
     beside = 2 * plan.vector if plan.walk == "staggered" else 0
@@ -56,8 +56,8 @@ def shared_bytes(plan: Plan, state_bytes: int) -> int:
         return plan.places * ((first + plan.slots + columns) * state_bytes + 6 * TICKET)
     if plan.is_chain:  # the states of warps, of a chunk, and of those before it; the rows of a tile
         return (first + 2 * plan.slots) * state_bytes + 2 * TICKET + tile
-    if plan.resident == "grid":  # rounds over warps and over parts
-        return 2 * first * state_bytes + TICKET
+    if plan.resident == "grid":  # rounds over warps and over parts, which share the states of a period
+        return (1 if plan.in_periods else 2) * first * state_bytes + TICKET
     if plan.finish != "last_block":
         return first * state_bytes + tile
     again = second_plan(plan)  # both rounds of a period use one buffer

@@ -75,6 +75,8 @@ class Geometry:
         gap: of a plan that reads rows with the gaps between them, the columns at a row's end that nobody asked for; of
             one with rows abreast, the columns that the last wide row lacks.
         gathered: the axes along which indices choose elements, each of an operand.
+        period: of a plan with any number of rows abreast, the elements after which the columns come again; else 0.
+        run: the neighbouring elements of a period that are of one column.
     """
 
     kept: tuple[Dim, ...]
@@ -86,6 +88,8 @@ class Geometry:
     after: Geometry | None = None
     gap: int = 0
     gathered: tuple[Gathered, ...] = ()
+    period: int = 0
+    run: int = 1
 
     @lazy
     def n_kept(self) -> int:

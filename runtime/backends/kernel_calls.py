@@ -89,6 +89,8 @@ def scratch(artifact: Artifact, geometry: Geometry, run: Launch) -> Scratch:
     whole = cells_of(artifact.plan, geometry.n_kept, artifact.main.facts.row(geometry))
     cells = {"cta": 0, "atomic": geometry.n_kept}.get(finish, whole * artifact.plan.parts(run.split))
     cells = whole * run.split if waits else run.chunk * run.ctas if artifact.plan.takes_side else cells
+    if artifact.plan.in_periods:  # each CTA leaves a state of each column
+        cells = geometry.period // geometry.run * run.tiles * run.split
     offsets, nbytes = placed(cells, artifact.state)
     exchange, nbytes = placed(_exchanged(artifact, geometry, run), artifact.state, nbytes)
     counters = run.tiles if finish == "last_block" else 0

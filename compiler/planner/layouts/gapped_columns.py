@@ -22,7 +22,7 @@ DENSE = threshold(3 / 4, "part of a row", sittings.GAPS)
 def as_read(task: Task, plan: Plan) -> Task:
     """``task`` as ``plan`` reads it: with the gaps as columns, where that makes periods, or with rows abreast."""
     if plan.abreast:
-        return rows_abreast.widened(task, plan.abreast) or task
+        return rows_abreast.as_read(task, plan) or task
     return (widened(task) if plan.walk == "period" else None) or task
 
 

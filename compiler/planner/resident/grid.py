@@ -79,7 +79,7 @@ def plan(task: Task, notes: Notes, *, by_columns: bool, cached: bool, asked: boo
         return None
     found = _of_columns(task, 0 if asked else _abreast(task)) if by_columns else _of_rows(task)
     task = as_read(task, found)
-    found = _kept(task, found)
+    found = kept(task, found)
     if not found.held:
         return None
     if not asked and (reason := why_slower(task, found, by_columns=by_columns, cached=cached)):
@@ -137,7 +137,7 @@ def _of_columns(task: Task, abreast: int) -> Plan:
     )  # fmt: skip
 
 
-def _kept(task: Task, plan: Plan) -> Plan:
+def kept(task: Task, plan: Plan) -> Plan:
     """``plan`` with as many accesses in shared memory as there is room for, and of large arrays with more on chip."""
     limit, nbytes = task.target.shared_per_cta, bytes_of(task)
     heavy = instructions(task.program) > LIGHT

@@ -104,6 +104,8 @@ def _within_rows(task: Task, plan: Plan, wanted: str) -> Plan:
     else:
         most, what = g.n_kept, "rows"
         widest = columns.vector_of(task) if plan.is_far else floor2(max(1, most))
+        if plan.in_periods and rows_abreast.serves(task, plan):  # whose accesses go on from one row in the next
+            widest = columns.vector_of(rows_abreast.as_read(task, plan) or task)
         if any(not space & REDUCED for space in spaces(task)):
             inner = g.kept[-1].size if g.kept else 1
             widest = min(widest, max(1, inner) & -max(1, inner))

@@ -10,6 +10,7 @@ from ..task import Notes, Task
 from . import (
     few,
     grid,
+    grid_periods,
     grid_teams,
     kept_columns,
     l2,
@@ -48,7 +49,8 @@ def owning(task: Task, notes: Notes, wanted: str = "") -> Plan | None:
     elif by_columns and not wanted and matrix_tiles.holds(task):
         found = matrix_tiles.plan(task, notes)
     else:
-        found = _tiled(task, notes, wanted, by_columns=by_columns)
+        found = None if wanted else grid_periods.plan(task, notes)
+        found = found or _tiled(task, notes, wanted, by_columns=by_columns)
         if found:
             return found
         found = grid_teams.plan(task, notes, by_columns=True) if by_columns and not wanted else None

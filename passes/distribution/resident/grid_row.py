@@ -25,10 +25,12 @@ from ..place import Place, existing, first_place
 from ..walk import Chunk
 from .grid_teams import distribute_over_teams
 from .held_row import HeldRow, joined
+from .period_states import PeriodStates
 from .row_accesses import RowAccesses, is_cut
 from .row_starts import is_shifted
 from .row_states import RowStates, branched
 from .row_stores import store_rows
+from .row_tail import RowTail
 from .rows_abreast import end_abreast, first_of_column
 from .values import Numbered
 from .walked_row import WalkedRow
@@ -107,12 +109,14 @@ class GridRow:
         walked: those that it makes again in each phase, in the order of a fold: the L2 cache is told to keep the last.
         again: the same, in the last phase.
         slots: those that wait in shared memory.
+        tail: the elements of the last row that none of these has; None where whole accesses have all.
     """
 
     kept: InRegisters
     walked: Sequence[WalkedRow]
     again: Sequence[WalkedRow]
     slots: WalkedRow
+    tail: RowTail | None = None
 
     @classmethod
     def of(cls, kernel: Kernel, place: Place, part: Any) -> GridRow:
@@ -127,12 +131,17 @@ class GridRow:
         kept = InRegisters.of(registers.cached("evict_first"), used)
         policies = ["evict_first"] * (len(walked) - 1) + ["evict_last"]
         first = [WalkedRow.of(row.cached(policy)) for row, policy in zip(walked, policies, strict=True)]
-        return cls(kept, first, [WalkedRow.of(row.cached("evict_first")) for row in walked], held)
+        tail = None
+        if kernel.plan.in_periods:
+            length = kernel.arg("chunk")
+            own = Chunk(arith.muli(part, length), end, length)
+            tail = RowTail.of(replace(slots, chunk=own))
+        return cls(kept, first, [WalkedRow.of(row.cached("evict_first")) for row in walked], held, tail)
 
     def reduced(self, phase: Kernel) -> list[Any]:
         """The state that the thread's elements combine to: what waits is there before the rest is read."""
         rows = [*self.kept.reduced(phase), *(unpack(row.reduced(phase)) for row in (self.slots, *self.walked))]
-        return joined(phase, rows)
+        return joined(phase, [*rows, self.tail.reduced(phase)] if self.tail else rows)
 
     def store(self, owner: Any) -> None:
         """Writes the results: first those of the accesses that are walked, which the cache may lose, then the others.
@@ -147,6 +156,8 @@ class GridRow:
             walked.store_elements()
         self.kept.store(elements)
         self.slots.store_elements()
+        if self.tail:
+            self.tail.store(elements)
 
 
 def distribute_over_grid(kernel: Kernel) -> None:
@@ -159,6 +170,11 @@ def distribute_over_grid(kernel: Kernel) -> None:
     part, parts = (kernel.id(of(gpu.Dimension.y)) for of in (gpu.block_id, gpu.grid_dim))
     number, tiles = (kernel.id(of(gpu.Dimension.x)) for of in (gpu.block_id, gpu.grid_dim))
     row = GridRow.of(kernel, place, part)
+    if kernel.plan.in_periods:
+        member = arith.addi(arith.muli(part, tiles), number)
+        PeriodStates(kernel, tile, place, member, arith.muli(parts, tiles)).fold(row.slots.row.values, row.reduced)
+        row.store(place.owner)
+        return
     states = RowStates(kernel, tiles, parts, number, part, tile, place, together=True)
     states.fold(row.slots.row.values, row.reduced)
     owner = arith.andi(place.owner, kernel.is_first(part))

@@ -194,9 +194,9 @@ class HeldRow(HeldAccesses):
         store_held(self, elements)
 
 
-def joined(phase: Kernel, states: Sequence[list[Any]]) -> list[Any]:
-    """The states of a thread, combined from the left."""
+def joined(phase: Kernel, states: Sequence[list[Any]], width: int = 0) -> list[Any]:
+    """The states of a thread, fragments of ``width`` or of its results, combined from the left."""
     state, *others = states
     for other in others:
-        state = clone_block(phase.combine.blocks[0], [*state, *other], phase.plan.vector_kept)
+        state = clone_block(phase.combine.blocks[0], [*state, *other], width or phase.plan.vector_kept)
     return state

@@ -19,8 +19,13 @@ def columns_of_row(kernel: Kernel) -> Any:
 
 
 def end_abreast(kernel: Kernel, place: Place) -> Any:
-    """Where the columns of a thread end: the last wide row lacks those of rows that do not exist."""
+    """Where the columns of a thread end: the last wide row lacks those of rows that do not exist.
+
+    So it does for an access that goes on from the last row in one that does not exist.
+    """
     whole = arith.subi(kernel.arg("n_kept"), kernel.arg("gap"))
+    if kernel.plan.in_periods:
+        whole = arith.subi(whole, kernel.number(kernel.plan.vector - 1))
     rows = kernel.arg("n_reduced")
     return arith.select(kernel.less(place.start, whole), rows, arith.subi(rows, kernel.number(1)))
 

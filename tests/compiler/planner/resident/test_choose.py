@@ -85,11 +85,11 @@ def test_the_ctas_of_a_cluster_share_a_long_row() -> None:
 
 
 def test_rows_in_runs_that_no_wide_access_divides() -> None:
-    """Channels of images of 7 x 7: in bf16 they are cut at the grid, and in f32 more CTAs share one."""
+    """Channels of gapped images of 7 x 7: in bf16 they are cut at the grid, and in f32 more CTAs share one."""
 
     def owned(t: DType, side: int, wanted: str = "") -> Any:
         item, n = t.itemsize, side * side
-        strides = (256 * n * item, n * item, item)
+        strides = (257 * n * item, n * item, item)
         zeros = np.zeros(8, np.float16 if t == F16 else np.float32)
         x = np.lib.stride_tricks.as_strided(zeros, (1337, 256, n), strides)
         return owning(task_of(softmax(t), [x, x], (1,)), Notes(), wanted)

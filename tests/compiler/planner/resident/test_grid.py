@@ -12,8 +12,10 @@ import pytest
 from warpfold.compiler.dtypes import F16, F32, DType
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.plan.shared_memory import shared_bytes
-from warpfold.compiler.planner.resident import grid
+from warpfold.compiler.planner.layouts import rows_abreast
+from warpfold.compiler.planner.resident import grid, grid_facts, grid_periods
 from warpfold.compiler.planner.resident.choose import choose
+from warpfold.compiler.planner.task import Notes
 from warpfold.compiler.program.graph import Program
 from warpfold.compiler.target import TARGETS
 
@@ -98,7 +100,7 @@ def test_a_cta_keeps_what_its_shared_memory_has_room_for() -> None:
 
 
 def test_columns_are_shared_if_they_are_read_by_whole_accesses() -> None:
-    for columns, waits in ((64, True), (63, False)):
+    for columns, waits in ((64, True), (1001, False)):
         x = _long((8 * M // columns, columns))
         assert _is_shared(_scaled(), [x, x], 1) == waits
         asked = choose(task_of(_scaled(), [x, x], (1,), H100), "resident=grid").plan
@@ -170,3 +172,33 @@ def test_rows_that_are_no_whole_lines_lie_abreast(columns: int, t: DType, abreas
     x = _long((32 * M // columns // t.itemsize + 1, columns), t.numpy)
     found = choose(task_of(softmax(t), [x, x], (1,), H100)).plan
     assert (found.resident, found.abreast) == ("grid", abreast)
+
+
+@pytest.mark.parametrize(
+    ("shape", "t", "tiles"),
+    [
+        ((8 * M // 3, 3), F32, 132),
+        ((12 * M // 3, 3), F16, 132),
+        ((1000, 256, 49), F32, 129),  # channels of images of 7 x 7
+        ((700, 256, 49), F32, 0),  # which are held by clusters where they are short
+        ((8 * M // 1001, 1001), F32, 0),  # a CTA would read 1 MB of states
+        ((170, 256, 196), F32, 0),  # whole accesses lie in the channels
+        ((10, 16000, 49), F32, 0),  # a period is larger than a wide row
+        ((16 * M // 12, 12), F16, 0),  # whole accesses of few bytes
+        ((32 * M // 12, 12), F16, 132),
+    ],
+)
+def test_accesses_go_on_from_one_column_in_the_next(shape: tuple[int, ...], t: DType, tiles: int) -> None:
+    item, strides = t.itemsize, [t.itemsize]
+    for n in reversed(shape[1:]):
+        strides.insert(0, strides[0] * n)
+    x = np.lib.stride_tricks.as_strided(np.zeros(4, t.numpy), shape, strides)
+    assert strides[-1] == item
+    task = task_of(softmax(t), [x, x], (1,), H100)
+    found = grid_periods.plan(task, Notes())
+    assert (found is not None) == (tiles > 0)
+    if found:
+        wide = rows_abreast.as_read(task, found)
+        assert wide is not None
+        assert grid_facts.launch(wide, found).tiles == tiles
+        assert wide.geometry.n_kept % (wide.geometry.period or 1) == 0

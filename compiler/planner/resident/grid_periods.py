@@ -1,0 +1,96 @@
+"""Columns that the grid shares with any number of rows abreast: accesses go on from one column in the next.
+
+They are few columns of long arrays, and channels of small images. A thread reads whole accesses, wherever columns begin
+and end, and a CTA leaves a state of each column.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from ...plan.plan import Plan
+from ...plan.tiles import SECTOR
+from .. import sittings
+from ..alignment import LINE, WIDEST
+from ..layouts import rows_abreast
+from ..layouts.tiled import WORD
+from ..table import threshold
+from ..task import Notes, Task
+from . import grid_bounds, grid_facts
+from .accesses import accesses, elements_of, has_bits
+from .grid import COLUMNS, UNROLL, WARPS, kept
+
+MOST = threshold(128 << 20, "bytes of all rows", sittings.PERIODS)
+"""Of more the L2 cache and the shared memory hold too small a part."""
+LONG = threshold(160 << 10, "bytes of a row", sittings.PERIODS)
+"""Shorter rows that are runs in each image are faster in clusters, unless there are MANY_BYTES."""
+MANY_BYTES = threshold(60 << 20, "bytes of all rows", sittings.PERIODS)
+"""See LONG and FEW."""
+FEW = threshold(28, "columns", sittings.PERIODS)
+"""So few are read so though whole accesses have their rows, if there are MANY_BYTES."""
+STATES = threshold(256 << 10, "bytes of states", sittings.PERIODS)
+"""A CTA reads at most these of its columns, one of each CTA."""
+
+
+def plan(task: Task, notes: Notes) -> Plan | None:
+    """The plan of columns of which a CTA has several in an access of its threads; None where others are faster."""
+    if task.is_portable or has_bits(task) or not task.program.reduces or not grid_facts.waiting_elements(task):
+        return None
+    widest = max(task.operand_type(i).itemsize for i in elements_of(task))
+    vector = min(WIDEST // widest, COLUMNS)
+    unroll = UNROLL * max(1, WIDEST // (widest * vector))
+    found = Plan("kept", "interleaved", vector, unroll, 1, 1, WARPS, resident="grid", abreast=1)
+    wide = rows_abreast.as_read(task, found)
+    if wide is None or _are_whole(wide, vector):
+        return None
+    found = kept(wide, found)
+    if not found.held or (reason := _why_slower(wide, found)):
+        notes.rejected += [("abreast", reason)] if found.held else []
+        return None
+    run = grid_facts.launch(wide, found)
+    notes.because(
+        f"a wide row of {wide.geometry.n_kept} elements has whole periods: accesses go on from one column in the next",
+        "abreast",
+    )
+    notes.because(f"{run.tiles * run.split} CTAs share all rows: what they have no room for is read again", "resident")
+    return found
+
+
+def _are_whole(task: Task, vector: int) -> bool:
+    """Whether a row, or a run of a column, is read by whole accesses, and as fast so: no access need go on in the next.
+
+    Few columns of many bytes are not, but for words whose rows are sectors of a line.
+    """
+    g = task.geometry
+    if g.run > 1 or g.period % vector:
+        return g.run % vector == 0
+    row = g.period * max(task.operand_type(i).itemsize for i in elements_of(task))
+    apart = grid_facts.is_narrow(task) or row < SECTOR or LINE % row > 0
+    return not apart or g.period > FEW or grid_facts.bytes_of(task) < MANY_BYTES
+
+
+def _why_slower(task: Task, plan: Plan) -> str:
+    """Why another plan is faster; empty if none is."""
+    rows, g = elements_of(task), task.geometry
+    narrow = grid_facts.is_narrow(task)
+    if max(task.operand_type(i).itemsize for i in rows) > WORD:
+        return "wider elements were not measured"
+    found = accesses(task, plan.fast, plan.vector)
+    if {found[i] for i in rows} != {"aligned"}:
+        return "arrays that begin anywhere are faster otherwise"
+    heavy = grid_facts.instructions(task.program) > grid_facts.LIGHT
+    if narrow and heavy and not grid_facts.has_few_states(task):
+        return "narrow elements of columns compute for longer than a second read takes"
+    run = grid_facts.launch(task, plan)
+    used = g.n_kept / plan.slots * run.split / grid_facts.ctas(task)
+    if used < grid_bounds.FILLED:
+        return f"{used:.0%} of {grid_facts.ctas(task)} CTAs would have work"
+    own = min(g.period // g.run, ceil(plan.slots / g.run) + 1)
+    states = own * run.tiles * run.split * sum(t.itemsize for t in task.program.states)
+    if states > STATES:
+        return f"each CTA would read {states} bytes of states"
+    nbytes = grid_facts.bytes_of(task)
+    if g.run > 1 and nbytes < min(MANY_BYTES, LONG * (g.period // g.run)):
+        return f"{nbytes} bytes of {g.period // g.run} rows are few: clusters hold them"
+    least = grid_bounds.LEAST_OTHERS if narrow else grid_bounds.LEAST_COMPUTED
+    return "" if least <= nbytes <= MOST else f"{nbytes} bytes of all rows: {least} to {MOST} are faster so"
