@@ -206,6 +206,8 @@ RESIDENCIES = {
     "l2": "resident=l2,lanes=32,warps=1,held=1", "memory": "resident=memory,warps=2", "cut": "resident=none",
 }  # fmt: skip
 """Where rows wait, and the plan that asks for it."""
+ABREAST = "resident=grid,fast=kept,vector=4,lanes=1,warps=1,unroll=1,held=1,in_registers=1,abreast=1"
+"""Accesses that go on from one column in the next."""
 
 
 def residencies() -> Iterator[Case]:
@@ -213,6 +215,8 @@ def residencies() -> Iterator[Case]:
     for case in _waiting():
         for place, plan in RESIDENCIES.items():
             yield replace(case, name=f"{case.name}-in-{place}", plan=plan)
+    for name, shape, axis in (("columns", (1001, 3), 0), ("channels", (5, 16, 49), (0, 2))):
+        yield Case(f"softmax-{name}-abreast", "softmax", {"x": _normal("f32", *shape)}, {"axis": axis}, ABREAST)
 
 
 def _waiting() -> Iterator[Case]:

@@ -22,7 +22,7 @@ from ..alignment import LINE, WIDEST
 from ..table import threshold
 from ..task import Task
 
-IN_LINES = threshold(0.95, "part of the periods", sittings.PERIODS)
+IN_LINES = threshold(0.95, "part of the periods", sittings.PERIODS_ABREAST)
 """Wide rows, and so strips, are whole lines of memory where these have so many of the periods that fit."""
 
 

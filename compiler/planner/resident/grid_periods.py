@@ -20,15 +20,15 @@ from . import grid_bounds, grid_facts
 from .accesses import accesses, elements_of, has_bits
 from .grid import COLUMNS, UNROLL, WARPS, kept
 
-MOST = threshold(128 << 20, "bytes of all rows", sittings.PERIODS)
+MOST = threshold(128 << 20, "bytes of all rows", sittings.PERIODS_ABREAST)
 """Of more the L2 cache and the shared memory hold too small a part."""
-LONG = threshold(160 << 10, "bytes of a row", sittings.PERIODS)
+LONG = threshold(160 << 10, "bytes of a row", sittings.PERIODS_ABREAST)
 """Shorter rows that are runs in each image are faster in clusters, unless there are MANY_BYTES."""
-MANY_BYTES = threshold(60 << 20, "bytes of all rows", sittings.PERIODS)
+MANY_BYTES = threshold(60 << 20, "bytes of all rows", sittings.PERIODS_ABREAST)
 """See LONG and FEW."""
-FEW = threshold(28, "columns", sittings.PERIODS)
+FEW = threshold(28, "columns", sittings.PERIODS_ABREAST)
 """So few are read so though whole accesses have their rows, if there are MANY_BYTES."""
-STATES = threshold(256 << 10, "bytes of states", sittings.PERIODS)
+STATES = threshold(256 << 10, "bytes of states", sittings.PERIODS_ABREAST)
 """A CTA reads at most these of its columns, one of each CTA."""
 
 
