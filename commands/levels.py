@@ -73,6 +73,8 @@ def of(ready: Prepared) -> list[Level]:
     """
     plan, run = ready.choice.plan, ready.choice.run
     each = min(ready.geometry.n_kept, run.units * (1 if plan.resident else tiles.results(ready.geometry)))
+    if plan.in_periods:
+        return _of_periods(ready)
     copy = Level("tile", ready.geometry.n_reduced, each, plan.threads, (("fold.tile_copy", "lower-tile-copy"),))
     if plan.is_chain:
         return [copy] * (plan.tile_bytes > 0) + levels(plan, run)
@@ -85,6 +87,15 @@ def of(ready: Prepared) -> list[Level]:
     if not ready.program.reduces:
         return [replace(level, stages=(), idle=NOTHING) for level in levels(plan, run)]
     return [copy] * (plan.tile_bytes > 0) + levels(plan, run) + _rest(ready)
+
+
+def _of_periods(ready: Prepared) -> list[Level]:
+    """The levels where the elements of an access may be of several columns: warps find those of a column in memory."""
+    plan, g = ready.choice.plan, ready.geometry
+    register, *_, grid = levels(plan, ready.choice.run)
+    columns = min(g.period // g.run, -(-plan.slots // g.run) + 1)
+    cta = Level("cta", -(-plan.slots // columns), columns, plan.threads, (LANES,))
+    return [register, cta, replace(grid, reduced=grid.reduced * grid.kept, kept=columns)]
 
 
 def _rest(ready: Prepared) -> list[Level]:

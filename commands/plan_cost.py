@@ -59,6 +59,8 @@ def finish_words(plan: Plan) -> str:
         return "each result of a row is finished by one CTA, and those of side folds by all, each for some columns"
     if plan.resident == "l2":
         return "the CTA that folds the last chunk of a row combines the states of all"
+    if plan.in_periods:
+        return "each CTA combines the states that all CTAs leave of each of its columns"
     if plan.resident == "grid":
         return "each CTA combines the states of all parts of its row"
     return FINISHES[plan.finish] if plan.cluster == 1 else IN_CLUSTERS[plan.finish]

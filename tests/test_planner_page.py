@@ -43,6 +43,12 @@ def test_each_number_has_a_meaning_and_a_date(path: str, module: str) -> None:
             assert bounds == sorted(set(bounds)), entry.name
 
 
+def test_each_sitting_has_a_name_of_its_own() -> None:
+    body = ast.parse((planner_page.PLANNER / "sittings.py").read_text(encoding="utf-8")).body
+    names = [ast.unparse(node.targets[0]) for node in body if isinstance(node, ast.Assign)]
+    assert sorted(names) == sorted(set(names))
+
+
 @pytest.mark.parametrize(("path", "module"), planner_page.modules(), ids=lambda text: text)
 def test_no_constant_of_the_planner_is_a_bare_number(path: str, module: str) -> None:
     known = {entry.name for entry in planner_page.entries(path, module)} | FIXED

@@ -244,6 +244,13 @@ def test_explain_says_where_a_row_waits() -> None:
     assert "Python behind the step" in text
 
 
+def test_explain_says_that_accesses_go_on_in_the_next_column() -> None:
+    text = call("explain", "softmax", "--shape", "8000000x3", "--axis", "0").stdout
+    assert re.search(r"^cta +683 +3 +512 +fold.warp_reduce", text, re.MULTILINE)
+    assert re.search(r"^grid +132 +3 +67,584 +fold.await", text, re.MULTILINE)
+    assert "each CTA combines the states that all CTAs leave of each of its columns" in text
+
+
 @pytest.mark.parametrize(
     ("determinism", "shape", "text"),
     [
