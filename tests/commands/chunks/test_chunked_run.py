@@ -123,6 +123,34 @@ def test_a_killed_run_goes_on_with_the_same_bits(file: str, tmp_path: Path) -> N
     np.testing.assert_array_equal(np.load(out), straight)
 
 
+BOUNDED = """
+import re, sys
+from pathlib import Path
+from click.testing import CliRunner
+from warpfold.cli import cli
+def peak():
+    return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) >> 10
+def run(file, chunk):
+    done = CliRunner().invoke(cli, ["run", "sum", "--input", file, "--chunk", chunk, "--device", "emulator"])
+    assert done.exit_code == 0, done.output
+small, large = sys.argv[1:]
+run(small, "1MiB")
+before = peak()
+run(large, "8MiB")
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc to read the peak of memory from")
+def test_memory_is_that_of_some_chunks(tmp_path: Path) -> None:
+    """A file of 256 MiB, most of which the disk need not hold, in chunks of 8 MiB: four at a time, and what they need."""
+    for name, n in (("small", 1 << 20), ("large", 1 << 26)):
+        np.lib.format.open_memmap(tmp_path / name, "w+", np.float32, (n,)).flush()
+    files = [str(tmp_path / name) for name in ("small", "large")]
+    done = subprocess.run([sys.executable, "-c", BOUNDED, *files], capture_output=True, text=True, check=False)
+    assert int(done.stdout) < 128, done.stderr
+
+
 def test_a_state_of_another_reduction_is_refused(file: str, tmp_path: Path) -> None:
     kept = tmp_path / "kept.npz"
     wf.partial(X, "max", axis=0, device="emulator").save(kept)
