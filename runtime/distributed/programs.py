@@ -38,7 +38,7 @@ def run(
             may have different extents along it, 0 among them.
         group: the process group, None for the default one.
         check: compare the calls of all ranks first, which waits for the device. Without it ranks that disagree hang,
-            and shards must have one extent.
+            and shards must have one extent, or numbers of elements and positions are wrong.
         out: as in a call of the program, for the results of this rank.
         how: other arguments by name, and ``device``, ``plan`` and ``determinism`` as in a call of the program.
 

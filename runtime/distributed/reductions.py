@@ -49,7 +49,7 @@ def reduce(
         where: as in ``wf.reduce``, for the shard.
         nan: as in ``wf.reduce``.
         check: compare the shards of all ranks first, which waits for the device. Without it ranks that disagree hang,
-            and shards must have one extent.
+            and shards must have one extent, or numbers of elements and positions are wrong.
         how: other keywords of ``wf.reduce``, but for ``out``.
 
     Raises:

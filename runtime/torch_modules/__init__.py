@@ -17,6 +17,7 @@ from .modules import (
     ReLU,
     RMSNorm,
     Softmax,
+    SyncBatchNorm,
 )
 from .replace import Replaced, replace_modules
 
@@ -33,5 +34,6 @@ __all__ = [
     "ReLU",
     "Replaced",
     "Softmax",
+    "SyncBatchNorm",
     "replace_modules",
 ]

@@ -5,9 +5,11 @@ Where the library has no program for a call (a type, a device or an option), the
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from torch import nn
 
 from ...compiler.program import accumulation
@@ -115,11 +117,16 @@ class _BatchNorm:
         affine = () if self.weight is None else (self.weight, self.bias)
         if not (self.training or self.running_mean is None):
             return batch_norm(input, self.running_mean, self.running_var, *affine, eps=self.eps)
+        normed = self._of_batch()
         if not (self.training and self.track_running_stats):
-            return batch_norm(input, None, None, *affine, training=True, eps=self.eps).output
+            return normed(input, None, None, *affine, training=True, eps=self.eps).output
         self.num_batches_tracked.add_(1)
         running = self.running_mean, self.running_var
-        return batch_norm(input, *running, *affine, training=True, momentum=self.momentum, eps=self.eps).output
+        return normed(input, *running, *affine, training=True, momentum=self.momentum, eps=self.eps).output
+
+    def _of_batch(self) -> Any:
+        """What normalises a batch by its own statistics."""
+        return batch_norm
 
 
 class BatchNorm1d(_BatchNorm, nn.BatchNorm1d):  # type: ignore[misc]
@@ -132,6 +139,18 @@ class BatchNorm2d(_BatchNorm, nn.BatchNorm2d):  # type: ignore[misc]
 
 class BatchNorm3d(_BatchNorm, nn.BatchNorm3d):  # type: ignore[misc]
     """``torch.nn.BatchNorm3d`` as one or two kernels."""
+
+
+class SyncBatchNorm(_BatchNorm, nn.SyncBatchNorm):  # type: ignore[misc]
+    """``torch.nn.SyncBatchNorm`` by ``warpfold.distributed.batch_norm``, which takes tensors of the host, too."""
+
+    def _of_batch(self) -> Any:
+        from ..distributed import batch_norm as of_all_ranks  # not imported without this module
+
+        group = self.process_group
+        if not self.training or not dist.is_available() or not dist.is_initialized() or dist.get_world_size(group) == 1:
+            return batch_norm
+        return partial(of_all_ranks, group=group)
 
 
 @program

@@ -15,25 +15,15 @@ SWAPS: dict[type, type] = {
     getattr(nn, name): getattr(modules, name)
     for name in (
         "Softmax", "LogSoftmax", "LayerNorm", "RMSNorm", "GroupNorm", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d",
-        "CrossEntropyLoss", "ReLU", "Dropout",
+        "SyncBatchNorm", "CrossEntropyLoss", "ReLU", "Dropout",
     )
 }  # fmt: skip
 """PyTorch's classes and the ones that take their place."""
+_AVERAGES = lambda m: m.momentum is None, "momentum is None: its running statistics are averages of all calls"
 _OPTIONS: dict[type, tuple[Callable[[Any], bool], str]] = {
     nn.Softmax: (lambda m: m.dim is None, "dim is None, so that it depends on the rank of the argument"),
     nn.LogSoftmax: (lambda m: m.dim is None, "dim is None, so that it depends on the rank of the argument"),
-    nn.BatchNorm1d: (
-        lambda m: m.momentum is None,
-        "momentum is None: its running statistics are averages of all calls",
-    ),
-    nn.BatchNorm2d: (
-        lambda m: m.momentum is None,
-        "momentum is None: its running statistics are averages of all calls",
-    ),
-    nn.BatchNorm3d: (
-        lambda m: m.momentum is None,
-        "momentum is None: its running statistics are averages of all calls",
-    ),
+    **dict.fromkeys((nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm), _AVERAGES),
     nn.ReLU: (lambda m: m.inplace, "inplace is set: it changes its argument"),
     nn.Dropout: (lambda m: m.inplace, "inplace is set: it changes its argument"),
 }

@@ -10,6 +10,7 @@ import torch
 
 import warpfold as wf
 import warpfold.distributed as wd
+import warpfold.torch
 
 HOW = {"device": "emulator"}
 CUTS = (0, 5, 5, 12)
@@ -97,8 +98,17 @@ def cases(rank: int, group: Any) -> dict[str, Callable[[], Any]]:
         wd.batch_norm(part(IMAGES, 0, rank), mean, var, training=True, **HOW)
         return mean, var
 
+    def module() -> Any:
+        """A model whose batch norm is made a synchronised one by PyTorch, and then ours; in training, then in use."""
+        model = torch.nn.Sequential(torch.nn.BatchNorm1d(3))
+        model = torch.nn.SyncBatchNorm.convert_sync_batchnorm(model)
+        assert warpfold.torch.replace_modules(model).swapped == {"0": "SyncBatchNorm"}
+        trained = model(part(IMAGES, 0, rank)).detach()
+        return trained, model[0].running_mean, model[0].running_var, model.eval()(IMAGES).detach()
+
     return {
         **own,
+        "module": module,
         "several": lambda: wd.run(several, x, shards=1, **HOW),
         "scaled": lambda: wd.run(scaled, x, torch.tensor(0.25), shards={"x": 1}, **HOW),
         "running": running,

@@ -66,6 +66,17 @@ def test_running_statistics_are_those_of_all(ranks: Ranks) -> None:
             np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
 
 
+def test_a_synchronised_module_is_a_batch_norm_of_all(ranks: Ranks) -> None:
+    model = torch.nn.BatchNorm1d(3)
+    wanted = model(IMAGES).detach()
+    rest = model.running_mean, model.running_var, model.eval()(IMAGES).detach()
+    for rank, own in enumerate(ranks):
+        found, gathers = own["shards module"]
+        assert gathers == 2
+        for a, b in zip(found, (part(wanted, 0, rank), *rest), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
 def test_portable_bits_depend_on_the_cuts_alone(ranks: Ranks) -> None:
     """Two ranks cut the axis where three do, of which one has nothing."""
     for own in (ranks[0], ranks[2]):
