@@ -157,10 +157,7 @@ def _folding(m: Monoid) -> Callable[..., Any]:
         got = folded(bound, taken, initial, m.location)  # not at the line of a call: other calls share the kernel
         state = got if isinstance(got, tuple) else (got,)
         if bound.finish:
-            takes = _arrays(bound.finish)
-            if takes is not None and len(takes) != len(state):
-                raise error("WF226", name=m.name, found=len(takes), expected=len(state), where=defined(bound.finish))
-            return bound.finish(*state)
+            return bound.finished(state)
         if not selects:
             return got
         results = tuple(cast(r, x.dtype) for r, x in zip(state, xs, strict=True))

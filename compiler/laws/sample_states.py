@@ -59,7 +59,7 @@ class Source:
         """The source for elements of ``types``, which without a lift are the values of the state.
 
         Raises:
-            TraceError: as ``Monoid.typed`` and ``fold`` do.
+            TraceError: as ``Monoid.typed``, ``Monoid.finished`` and ``fold`` do.
         """
         elements = tuple(p for t in types for p in parts(t))
         nodes = iter([Expr("input", (), t, ELEMENT, i) for i, t in enumerate(elements)])
@@ -225,7 +225,7 @@ def _finished(m: Monoid, values: tuple[Any, ...]) -> tuple[Expr, ...]:
     """What the monoid's ``finish`` makes of the final state, as expressions."""
     if m.finish is None:
         return ()
-    got = m.finish(*values)
+    got = m.finished(values)
     leaves = got.values() if isinstance(got, dict) else got if isinstance(got, tuple | list) else (got,)
     return tuple(s.expr for leaf in leaves if isinstance(leaf, Value) for s in split(leaf))
 

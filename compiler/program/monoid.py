@@ -16,7 +16,7 @@ from ..errors import Location, WarpfoldError, error
 from .closures import captured
 from .frames import Tracing, caller
 from .graph import SCALAR, Expr, MonoidGraph, walk
-from .signatures import Bound, defined, keywords, parameters, positional
+from .signatures import Bound, defined, keywords, parameters, positional, variadic
 from .spelling import unknown
 from .storage import parts
 from .symbols import Sym, constant
@@ -103,6 +103,18 @@ class Monoid:
             TraceError: WF201 to WF228, located in the combine function.
         """
         return _typed(self, state, captured(self))
+
+    def finished(self, state: tuple[Any, ...]) -> Any:
+        """What ``finish`` makes of a state.
+
+        Raises:
+            TraceError: WF226 where it takes another number of values.
+        """
+        assert self.finish is not None
+        takes = len(positional(self.finish))
+        if takes != len(state) and not variadic(self.finish):
+            raise error("WF226", name=self.name, found=takes, expected=len(state), where=defined(self.finish))
+        return self.finish(*state)
 
     def __call__(self, *states: Any) -> Any:
         """The combine function itself, so that it stays testable as plain Python."""

@@ -516,6 +516,13 @@ def test_mistakes_have_codes() -> None:
         wf.check_monoid(scaled, "f32")
     assert not wf.check_monoid(scaled.given({"power": 3.0}), "f32").refuted
 
+    @wf.monoid(identity=(0.0, 0.0), lift=lambda x: (x, x * x), finish=lambda s: s[1])
+    def moments(a: Any, b: Any) -> Any:
+        return a[0] + b[0], a[1] + b[1]
+
+    with pytest.raises(TraceError, match=r"WF226: the finish of moments takes 1 value\(s\): expected 2"):
+        wf.check_monoid(moments, "f32")
+
 
 def test_f32_is_the_type_when_none_is_given() -> None:
     assert wf.check_monoid(affine).elements == (F32, F32)
