@@ -13,7 +13,7 @@ import pytest
 import warpfold as wf
 
 da = pytest.importorskip("dask.array", reason="Dask is not installed")
-distributed = pytest.importorskip("distributed", reason="Dask's distributed is not installed")
+distributed = pytest.importorskip("distributed", "2024", reason="Dask's distributed is not installed")
 
 HOW = {"device": "emulator"}
 X = np.random.default_rng(0).standard_normal((40, 30)).astype(np.float32)
