@@ -19,7 +19,7 @@ from ..programs.arguments import Arguments, arguments_of
 from ..programs.function import DEFAULTS, ArrayFunction
 from ..programs.saved import Place, array_arg
 from ..programs.traces import Traces, names_of
-from .group import MOST_DIMS, Ranks
+from .group import MOST_DIMS, Ranks, check_tensors
 from .offers import MOST_ARRAYS, Offer
 from .staged import Extents, Staged, whole_of
 
@@ -148,7 +148,7 @@ def known(
     key = None if name is None else key_of(what, xs, how, name)
     found = None if key is None else _calls.get(key)
     if found is None or not found.holds:
-        found = Known(_kind(what, xs, how, lying()))
+        found = Known(_kind(what, xs, how, lying))
         if key is not None:
             kept(_calls, key, found, KEPT)
     return found
@@ -183,16 +183,17 @@ def _said(x: Any) -> Any:
     return type(x), repr(x) if type(x) is float else x
 
 
-def _kind(what: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, Any], shards: Shards) -> Kind:
+def _kind(what: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, Any], lying: Callable[[], Shards]) -> Kind:
     """The kind of a call, checked."""
     function = what.function if isinstance(what, ArrayFunction) else what
     options = {name: value for name, value in how.items() if name in DEFAULTS}
     check_options(determinism=options.get("determinism", "run"))
     own = {name: value for name, value in how.items() if name not in DEFAULTS}
     arguments, arrays = arguments_of(function, xs, own)
+    check_tensors(str(getattr(function, "__name__", "the program")), arrays)
     with torch.no_grad():
         kinds = tuple(map(array_arg, arrays))
-    return Kind(function, arguments, kinds, _axes(function, arguments, kinds, shards), options)
+    return Kind(function, arguments, kinds, _axes(function, arguments, kinds, lying()), options)
 
 
 @lru_cache(maxsize=1024)
@@ -201,7 +202,7 @@ def _traces(function: Callable[..., Any]) -> Traces:
 
 
 def _axes(
-    function: Callable[..., Any], arguments: Arguments, arrays: Sequence[ArrayArg], shards: Shards
+    function: Callable[..., Any], arguments: Arguments, arrays: Sequence[ArrayArg], shards: Any
 ) -> tuple[int | None, ...]:
     """The axis along which each array is cut."""
     name, n = str(getattr(function, "__name__", "the program")), len(arrays)
@@ -209,7 +210,7 @@ def _axes(
     if n > MOST_ARRAYS or max(ranks) > MOST_DIMS:
         problem = f"it has {n} arrays of up to {max(ranks)} axes: expected at most {MOST_ARRAYS} of {MOST_DIMS}"
         raise error("WF173", name=name, problem=problem, where=caller())
-    given: list[int | None] = [None] * n
+    given: list[Any] = [None] * n
     if isinstance(shards, Mapping):
         names = names_of(function, arguments, n)
         for key, axis in shards.items():
@@ -217,11 +218,18 @@ def _axes(
                 problem = f"shards= names {key!r}, and its arrays are {', '.join(names)}"
                 raise error("WF173", name=name, problem=problem, where=caller())
             given[names.index(key)] = axis
-    elif isinstance(shards, Sequence):
+    elif isinstance(shards, Sequence) and not isinstance(shards, str):
         if len(shards) != n:
             problem = f"shards= has {len(shards)} entries for {n} arrays"
             raise error("WF173", name=name, problem=problem, where=caller())
         given = [*shards]
+    elif shards is None:
+        problem = "shards= is None: expected an axis of the first array, a dict from names of arrays to axes, or a list"
+        raise error("WF173", name=name, problem=problem, where=caller())
     else:
         given[0] = shards
+    for a in given:
+        if isinstance(a, tuple | list):
+            problem = f"shards= names axes {a!r} of one array: expected one axis"
+            raise error("WF173", name=name, problem=problem, where=caller())
     return tuple(None if a is None else normalize_axes(a, r)[0] for a, r in zip(given, ranks, strict=True))

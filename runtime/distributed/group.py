@@ -49,10 +49,19 @@ class Ranks:
 
     @classmethod
     def of(cls, group: Any) -> Ranks:
-        """The ranks of ``group``; WF170 where no process group is there."""
+        """The ranks of ``group``.
+
+        Raises:
+            ArgumentError: WF170 where no process group is there, WF138 for what is none, WF168 for one of others.
+        """
         if not dist.is_available() or not dist.is_initialized():
             raise error("WF170", where=caller())
-        return cls(group)
+        if group is None or isinstance(group, dist.ProcessGroup):
+            return cls(group)
+        if group is dist.GroupMember.NON_GROUP_MEMBER:
+            raise error("WF168", where=caller())
+        expected, default = "a process group of torch.distributed, or None", "the default one, of all processes"
+        raise error("WF138", option="group", value=group, expected=expected, default=default, where=caller())
 
     @property
     def count(self) -> int:
@@ -113,6 +122,18 @@ class Ranks:
 def _words(shard: Shard, device: torch.device) -> torch.Tensor:
     """What a rank says of its shard, which nobody writes, on a device."""
     return torch.tensor(shard.words(), dtype=torch.int64, device=device)
+
+
+def check_tensors(name: str, xs: Sequence[Any]) -> None:
+    """Checks that arrays are tensors of PyTorch; numbers behind the first need not be. WF164."""
+    for i, x in enumerate(xs):
+        if not isinstance(x, torch.Tensor) and (not i or getattr(x, "shape", None) != ()):
+            raise error("WF164", name=name, kind=_kind(x), number=i, where=caller())
+
+
+def _kind(x: object) -> str:
+    own = type(x)
+    return own.__name__ if own.__module__ == "builtins" else f"{own.__module__.partition('.')[0]}.{own.__name__}"
 
 
 def check_taken(rows: Sequence[Sequence[int]]) -> None:

@@ -18,7 +18,7 @@ from ..calls.closure_watch import watch_of
 from ..calls.operands import Operands
 from ..states.parts import cut_of
 from .calls import KEPT, MOST, kept, key_of
-from .group import MOST_DIMS, Ranks, Shard
+from .group import MOST_DIMS, Ranks, Shard, check_tensors
 from .reduced import Reduced
 
 OPTIONS = {"determinism": "run", "device": "auto", "plan": ""}
@@ -122,9 +122,12 @@ def _known(
 
 
 def _shard_of(
-    xs: Sequence[Any], what: Any, axis: Axis, shards: int, where: Any, nan: str, how: Mapping[str, Any]
+    xs: Sequence[Any], what: Any, axis: Axis, shards: Any, where: Any, nan: str, how: Mapping[str, Any]
 ) -> tuple[Shard, Cut | None]:
     """The shard of this rank, and the reduction as one that is cut; None where the cut axis is kept."""
+    check_tensors("warpfold.distributed.reduce", xs)
+    if shards is None or isinstance(shards, tuple | list):
+        raise error("WF174", problem=f"shards= is {shards!r}: expected the one axis that is cut", where=caller())
     arrays = Operands.of(xs, how.get("device", "auto"), None)
     rank = len(arrays.shape)
     axes, (cut_axis,) = normalize_axes(axis, rank), normalize_axes(shards, rank)

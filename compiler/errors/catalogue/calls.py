@@ -98,6 +98,14 @@ ENTRIES: Entries = {
             "there is no process group: expected torch.distributed.init_process_group to have been called",
             "start the processes with torchrun, and call torch.distributed.init_process_group first",
         ),
+        "WF164": (
+            "{name} got a {kind} for array {number}: expected a tensor of PyTorch: ranks exchange no others",
+            "convert it first: torch.as_tensor(x)",
+        ),
+        "WF168": (
+            "this process is not one of the ranks of group=: torch.distributed.new_group gave it no group",
+            "call it on the ranks of the group alone",
+        ),
         "WF171": (
             "the shard of rank {rank} {problem}, as that of rank 0",
             "pass shards of one array: they may differ only in the extent of the axis that is cut",

@@ -143,7 +143,7 @@ print(peak() - before)
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc to read the peak of memory from")
 def test_memory_is_that_of_some_chunks(tmp_path: Path) -> None:
-    """A file of 256 MiB, most of which the disk need not hold, in chunks of 8 MiB: four at a time, and what they need."""
+    """A file of 256 MiB, which the disk need not hold, in chunks of 8 MiB: four at a time, and what they need."""
     for name, n in (("small", 1 << 20), ("large", 1 << 26)):
         np.lib.format.open_memmap(tmp_path / name, "w+", np.float32, (n,)).flush()
     files = [str(tmp_path / name) for name in ("small", "large")]
