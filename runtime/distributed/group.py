@@ -12,6 +12,7 @@ import torch.distributed as dist
 
 from ...compiler.errors import error
 from ...compiler.program.frames import caller
+from .silent import waited_for
 
 T = TypeVar("T")
 MOST_DIMS = 8
@@ -95,7 +96,8 @@ class Ranks:
         try:
             return call()
         except RuntimeError as e:  # also that of a time limit
-            raise error("WF611", own=self.own, count=self.count, reason=str(e).partition("\n")[0]) from e
+            reason = str(e).partition("\n")[0]
+            raise error("WF611", own=self.own, count=self.count, others=waited_for(self.group), reason=reason) from e
 
     def device(self, xs: Iterable[object]) -> torch.device:
         """Where a rank says something of its call: on the device of the first tensor there is."""

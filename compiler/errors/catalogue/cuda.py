@@ -8,7 +8,7 @@ ENTRIES: Entries = {
     BackendError: {
         "WF601": ("{call} failed with {name}: {text}{sticky}", "{remedy}"),
         "WF611": (
-            "rank {own} of {count} waited for the others, of which one does not answer: {reason}",
+            "rank {own} of {count} waited for {others}: {reason}",
             "look at what the other ranks say; every rank must make the same calls in the same order",
         ),
         "WF602": (

@@ -114,6 +114,8 @@ def cases(rank: int, group: Any) -> dict[str, Callable[[], Any]]:
         "running": running,
         "three": lambda: wd.layer_norm(x, **portable),
         "two": lambda: wd.layer_norm(x, group=group, **portable) if rank != 1 else x,
+        "three reduced": lambda: wd.reduce(x, "var", axis=1, shards=1, **portable),
+        "two reduced": lambda: wd.reduce(x, "var", axis=1, shards=1, group=group, **portable) if rank != 1 else x,
         "one extent": lambda: wd.log_softmax(X[:, 4 * rank : 4 * rank + 4], check=False, **HOW),
         "rank": lambda: wd.softmax(X if rank != 1 else W, **HOW, shards=1),
         "shape": lambda: wd.softmax(other.T, **HOW),

@@ -53,6 +53,7 @@ def test_each_rank_may_have_its_part(ranks: list[dict[str, Any]]) -> None:
     [
         ("shapes", "WF171: the shard of rank 2 has shape (4, 7): expected (4, 6) but for axis 0, as that of rank 0"),
         ("reductions", "WF171: the shard of rank 1 is of another reduction, of other parameters or of other element"),
+        ("types", "WF171: the shard of rank 2 is of another reduction, of other parameters or of other element types"),
         ("axes", "WF171: the shard of rank 1 is cut along axis 0 and reduced over (0,): expected axis 0 and reduced"),
         ("order", "WF174: this reduction cannot be cut so: shards lie along axis 1, and argmax takes elements in the"),
         ("uneven", "WF172: 3 ranks cannot share axis 0 of the result, which has extent 4: expected a multiple of 3"),
@@ -77,6 +78,12 @@ def test_without_a_process_group() -> None:
         wd.reduce(torch.zeros(3), "sum")
 
 
+def test_the_error_names_a_rank_that_ended(ranks: list[dict[str, Any]]) -> None:
+    for rank, found in enumerate(ranks):
+        if rank != on_ranks.DEAD:
+            assert f"WF611: rank {rank} of 3 waited for rank 1, which does not answer: " in found["dead"]
+
+
 def test_a_rank_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import warpfold as wf
     import warpfold.distributed as wd
@@ -89,7 +96,7 @@ def test_a_rank_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert wd.reduce(torch.ones(5), "sum", device="emulator") == 5
         for name in ("all_gather_into_tensor", "all_gather_single"):
             monkeypatch.setattr(torch.distributed, name, silent, raising=False)
-        text = r"WF611: rank 0 of 1 waited for the others, of which one does not answer: Connection closed by peer$"
+        text = r"WF611: rank 0 of 1 waited for the others, for whom the call failed, too: Connection closed by peer$"
         with pytest.raises(wf.WarpfoldError, match=f"(?m){text}"):
             wd.reduce(torch.ones(5), "sum", device="emulator")
     finally:

@@ -77,10 +77,11 @@ def test_a_synchronised_module_is_a_batch_norm_of_all(ranks: Ranks) -> None:
             np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
 
 
-def test_portable_bits_depend_on_the_cuts_alone(ranks: Ranks) -> None:
+@pytest.mark.parametrize("call", ["", " reduced"])
+def test_portable_bits_depend_on_the_cuts_alone(ranks: Ranks, call: str) -> None:
     """Two ranks cut the axis where three do, of which one has nothing."""
     for own in (ranks[0], ranks[2]):
-        np.testing.assert_array_equal(own["shards two"][0], own["shards three"][0])
+        np.testing.assert_array_equal(own[f"shards two{call}"][0], own[f"shards three{call}"][0])
 
 
 def test_unchecked_calls_gather_states_alone(ranks: Ranks) -> None:
