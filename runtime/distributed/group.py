@@ -17,6 +17,10 @@ from .silent import waited_for
 T = TypeVar("T")
 MOST_DIMS = 8
 """The greatest rank of a shard."""
+WORDS = 256
+"""Integers that a rank says of a call, whatever it calls: so ranks that call different functions learn of it."""
+CALLS = ("a reduction", "a program")
+NOT_SCATTERED = -1
 
 
 @dataclass(frozen=True)
@@ -28,18 +32,26 @@ class Shard:
         shape: the shape of the shard.
         axes: the reduced axes.
         axis: the sharded axis.
+        scatter: the axis of the result of which each rank gets a part; None where each gets the whole result.
     """
 
     digest: str = ""
     shape: tuple[int, ...] = ()
     axes: tuple[int, ...] = ()
     axis: int = 0
+    scatter: int | None = None
 
     def words(self) -> list[int]:
         """As integers of 64 bits, always as many."""
         digest = [int(self.digest[i : i + 15] or "0", 16) for i in (0, 15)]
         shape = [*self.shape, *[-1] * (MOST_DIMS - len(self.shape))]
-        return [*digest, *shape, sum(1 << a for a in self.axes), self.axis]
+        scatter = NOT_SCATTERED if self.scatter is None else self.scatter
+        return said(0, [*digest, *shape, sum(1 << a for a in self.axes), self.axis, scatter])
+
+
+def said(call: int, words: Sequence[int]) -> list[int]:
+    """What a rank says of a call, by its number in ``CALLS``."""
+    return [*words, *[0] * (WORDS - 1 - len(words)), call]
 
 
 @dataclass(frozen=True)
@@ -139,21 +151,34 @@ def _kind(x: object) -> str:
 
 
 def check_taken(rows: Sequence[Sequence[int]]) -> None:
-    """Checks that no rank refuses its call: the words of such a one begin with no digest; WF169."""
+    """Checks that no rank refuses its call, as one does whose words begin with no digest, and that all call alike.
+
+    Raises:
+        ArgumentError: WF169 for a rank that refuses its call, WF171 for one that calls another function.
+    """
     for rank, row in enumerate(rows):
         if not any(row[:2]):
             raise error("WF169", rank=rank, where=caller())
+    for rank, row in enumerate(rows):
+        if row[-1] != rows[0][-1]:
+            problem = f"is of {CALLS[row[-1]]}: expected {CALLS[rows[0][-1]]}"
+            raise error("WF171", rank=rank, problem=problem, where=caller())
 
 
 def _difference(first: Sequence[int], other: Sequence[int]) -> str:
     """How the words of two shards differ; nothing where only the extent along the sharded axis does."""
-    if first[-2:] != other[-2:]:
-        found, expected = (f"axis {row[-1]} and reduced over {_axes(row[-2])}" for row in (other, first))
+    shapes = [tuple(n for n in row[2 : 2 + MOST_DIMS] if n >= 0) for row in (other, first)]
+    cuts = [row[2 + MOST_DIMS : 5 + MOST_DIMS] for row in (other, first)]
+    axis = cuts[1][1]
+    if cuts[0][:2] != cuts[1][:2]:
+        found, expected = (f"axis {cut} and reduced over {_axes(axes)}" for axes, cut, _ in cuts)
         return f"is cut along {found}: expected {expected}"
-    kept = [[n for a, n in enumerate(row[2:-2]) if n >= 0 and a != first[-1]] for row in (first, other)]
+    kept = [[n for a, n in enumerate(shape) if a != axis] for shape in shapes]
     if kept[0] != kept[1]:
-        shapes = [tuple(n for n in row[2:-2] if n >= 0) for row in (other, first)]
-        return f"has shape {shapes[0]}: expected {shapes[1]} but for axis {first[-1]}"
+        return f"has shape {shapes[0]}: expected {shapes[1]} but for axis {axis}"
+    if cuts[0] != cuts[1]:
+        found, expected = (f"scatter={None if own == NOT_SCATTERED else own}" for _, _, own in cuts)
+        return f"is reduced with {found}: expected {expected}"
     if first[:2] != other[:2]:
         return "is of another reduction, of other parameters or of other element types"
     return ""

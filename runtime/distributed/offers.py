@@ -10,7 +10,7 @@ import torch
 
 from ...compiler.errors import error
 from ...compiler.program.frames import caller
-from .group import MOST_DIMS, Ranks, check_taken
+from .group import MOST_DIMS, Ranks, check_taken, said
 
 MOST_ARRAYS = 24
 """The greatest number of arrays of a program."""
@@ -44,7 +44,7 @@ class Offer:
         found = [*(int(self.digest[i : i + 15] or "0", 16) for i in (0, 15)), len(self.shapes), self.needed]
         for shape, axis in zip(self.shapes, self.axes, strict=True):
             found += [NO_AXIS if axis is None else axis, len(shape), *shape, *[0] * (MOST_DIMS - len(shape))]
-        return found + [0] * (_HEAD + MOST_ARRAYS * _WIDTH - len(found))
+        return said(1, found)
 
 
 @lru_cache(maxsize=256)

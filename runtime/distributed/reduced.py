@@ -38,9 +38,8 @@ class Reduced:
         self._leaves = ranks.own in some  # else no rank reads its state
         self._before, self._count = sum(counts[: ranks.own]), sum(counts)
         self._befores = [sum(counts[:r]) for r in some]
-        kept = tuple(n for a, n in enumerate(shard.shape) if a not in shard.axes)
-        self._scatter = None if scatter is None else _axis_of_parts(scatter, kept, ranks.count)
-        self._memory = Memory([Packing.of(cut, kept)], ranks.count)
+        self._scatter = scatter
+        self._memory = Memory([Packing.of(cut, _results(shard))], ranks.count)
         self._part, _, self._finish = programs_of(cut)
         self._rank = len(shard.shape) if keepdims else 0
         self._lifted = cut.lifted
@@ -91,9 +90,15 @@ class Reduced:
         return found
 
 
-def _axis_of_parts(scatter: int, shape: tuple[int, ...], count: int) -> int:
+def axis_of_parts(scatter: int, shard: Shard, count: int) -> int:
     """The axis of the result of which each rank gets a part; WF172 where ranks cannot share it."""
-    (axis,) = normalize_axes(scatter, len(shape))
+    shape = _results(shard)
+    (axis,) = normalize_axes((scatter,), len(shape))
     if shape[axis] % count:
         raise error("WF172", axis=scatter, extent=shape[axis], count=count, where=caller())
     return axis
+
+
+def _results(shard: Shard) -> tuple[int, ...]:
+    """The shape of the results."""
+    return tuple(n for a, n in enumerate(shard.shape) if a not in shard.axes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from ...compiler.errors import WarpfoldError, error
@@ -19,7 +20,7 @@ from ..calls.operands import Operands
 from ..states.parts import cut_of
 from .calls import KEPT, MOST, kept, key_of
 from .group import MOST_DIMS, Ranks, Shard, check_tensors
-from .reduced import Reduced
+from .reduced import Reduced, axis_of_parts
 
 OPTIONS = {"determinism": "run", "device": "auto", "plan": ""}
 """The options of ``wf.reduce`` that this one has, too, with their defaults; other keywords are parameters."""
@@ -63,6 +64,7 @@ def reduce(
     ranks = Ranks.of(group)
     try:
         call = _known(xs, what, axis, shards, where, nan, how)
+        part = None if scatter is None or call.cut is None else axis_of_parts(scatter, call.shard, ranks.count)
     except Exception:
         given = axis if isinstance(axis, tuple | list) else (axis,)
         if check and (axis is None or shards in given):  # else the others do not wait
@@ -72,8 +74,11 @@ def reduce(
     shard = call.shard
     if call.cut is None:
         return reduce_array(*xs, what=what, axis=shard.axes, keepdims=keepdims, where=where, nan=nan, **how)
-    extents = ranks.extents(shard, xs[0].device) if check else (shard.shape[shard.axis],) * ranks.count
-    return call.reduced(extents, ranks, scatter, keepdims=bool(keepdims))(xs, where, nan)
+    if check:
+        extents = ranks.extents(shard if part is None else replace(shard, scatter=part), xs[0].device)
+    else:
+        extents = (shard.shape[shard.axis],) * ranks.count
+    return call.reduced(extents, ranks, part, keepdims=bool(keepdims))(xs, where, nan)
 
 
 class _Known:

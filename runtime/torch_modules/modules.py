@@ -114,7 +114,7 @@ class _BatchNorm:
         if self.momentum is None or not _fits(input) or input.dim() < 2 or input.shape[1] != self.num_features:
             return super().forward(input)  # type: ignore[misc]
         self._check_input_dim(input)
-        affine = () if self.weight is None else (self.weight, self.bias)
+        affine = self._affine()
         if not (self.training or self.running_mean is None):
             return batch_norm(input, self.running_mean, self.running_var, *affine, eps=self.eps)
         normed = self._of_batch()
@@ -123,6 +123,10 @@ class _BatchNorm:
         self.num_batches_tracked.add_(1)
         running = self.running_mean, self.running_var
         return normed(input, *running, *affine, training=True, momentum=self.momentum, eps=self.eps).output
+
+    def _affine(self: Any) -> tuple[Any, ...]:
+        """The weight and the bias, if there are any."""
+        return () if self.weight is None else (self.weight, self.bias)
 
     def _of_batch(self) -> Any:
         """What normalises a batch by its own statistics."""
@@ -142,15 +146,34 @@ class BatchNorm3d(_BatchNorm, nn.BatchNorm3d):  # type: ignore[misc]
 
 
 class SyncBatchNorm(_BatchNorm, nn.SyncBatchNorm):  # type: ignore[misc]
-    """``torch.nn.SyncBatchNorm`` by ``warpfold.distributed.batch_norm``, which takes tensors of the host, too."""
+    """``torch.nn.SyncBatchNorm`` by ``warpfold.distributed.batch_norm``, which takes tensors of the host, too.
+
+    Gradients of the weight and the bias are sums over all ranks already. Each rank has its share of them, so that
+    processes which then add or average gradients, as ``DistributedDataParallel`` does, get those of PyTorch's module.
+    """
+
+    def _affine(self) -> tuple[Any, ...]:
+        count = self._count()
+        return tuple(_shared(p, count) for p in super()._affine()) if count > 1 else super()._affine()
 
     def _of_batch(self) -> Any:
         from ..distributed import batch_norm as of_all_ranks  # not imported without this module
 
-        group = self.process_group
-        if not self.training or not dist.is_available() or not dist.is_initialized() or dist.get_world_size(group) == 1:
-            return batch_norm
-        return partial(of_all_ranks, group=group)
+        return partial(of_all_ranks, group=self.process_group) if self._count() > 1 else batch_norm
+
+    def _count(self) -> int:
+        """How many ranks meet: those of the group in training, else this one alone."""
+        meets = self.training and dist.is_available() and dist.is_initialized()
+        return int(dist.get_world_size(self.process_group)) if meets else 1
+
+
+def _shared(parameter: Any, count: int) -> Any:
+    """A parameter that gets an equal share of its gradient on each of so many ranks."""
+    if parameter is None or not (parameter.requires_grad and torch.is_grad_enabled()):
+        return parameter
+    own = parameter.view_as(parameter)
+    own.register_hook(lambda gradient: gradient / count)
+    return own
 
 
 @program

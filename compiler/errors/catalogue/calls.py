@@ -108,7 +108,7 @@ ENTRIES: Entries = {
         ),
         "WF171": (
             "the shard of rank {rank} {problem}, as that of rank 0",
-            "pass shards of one array: they may differ only in the extent of the axis that is cut",
+            "make the same call on every rank, of shards that differ only in the extent of the axis that is cut",
         ),
         "WF172": (
             "{count} ranks cannot share axis {axis} of the result, which has extent {extent}: expected a multiple of "

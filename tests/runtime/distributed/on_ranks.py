@@ -59,6 +59,8 @@ def cases(x: np.ndarray[Any, Any], rank: int) -> dict[str, Callable[[], Any]]:
         "shapes": lambda: wd.reduce(other, "sum", axis=0, **HOW),
         "reductions": lambda: wd.reduce(own, "sum" if rank else "max", axis=0, **HOW),
         "types": lambda: wd.reduce(own.double() if rank == 2 else own, "sum", axis=0, **HOW),
+        "scatters": lambda: wd.reduce(own, "sum", axis=0, scatter=None if rank == 1 else 0, **HOW),
+        "functions": lambda: wd.softmax(own, **HOW) if rank == 2 else wd.reduce(own, "sum", axis=0, **HOW),
         "axes": lambda: wd.reduce(own, "sum", axis=0 if rank else (0, 1), **HOW),
         "refused": lambda: wd.reduce(own[0] if rank == 0 else own, "sum", axis=1, shards=1, **HOW),
         "order": lambda: wd.reduce(columns, "argmax", shards=1, **HOW),

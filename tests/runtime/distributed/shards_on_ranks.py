@@ -103,8 +103,10 @@ def cases(rank: int, group: Any) -> dict[str, Callable[[], Any]]:
         model = torch.nn.Sequential(torch.nn.BatchNorm1d(3))
         model = torch.nn.SyncBatchNorm.convert_sync_batchnorm(model)
         assert warpfold.torch.replace_modules(model).swapped == {"0": "SyncBatchNorm"}
-        trained = model(part(IMAGES, 0, rank)).detach()
-        return trained, model[0].running_mean, model[0].running_var, model.eval()(IMAGES).detach()
+        trained = model(part(IMAGES, 0, rank))
+        trained.backward(part(IMAGES, 0, rank).cos())
+        rest = model[0].running_mean, model[0].running_var, model.eval()(IMAGES)
+        return tuple(t.detach() for t in (trained, *rest, model[0].weight.grad, model[0].bias.grad))
 
     return {
         **own,

@@ -54,6 +54,8 @@ def test_each_rank_may_have_its_part(ranks: list[dict[str, Any]]) -> None:
         ("shapes", "WF171: the shard of rank 2 has shape (4, 7): expected (4, 6) but for axis 0, as that of rank 0"),
         ("reductions", "WF171: the shard of rank 1 is of another reduction, of other parameters or of other element"),
         ("types", "WF171: the shard of rank 2 is of another reduction, of other parameters or of other element types"),
+        ("scatters", "WF171: the shard of rank 1 is reduced with scatter=None: expected scatter=0, as that of rank 0"),
+        ("functions", "WF171: the shard of rank 2 is of a program: expected a reduction, as that of rank 0"),
         ("axes", "WF171: the shard of rank 1 is cut along axis 0 and reduced over (0,): expected axis 0 and reduced"),
         ("order", "WF174: this reduction cannot be cut so: shards lie along axis 1, and argmax takes elements in the"),
         ("uneven", "WF172: 3 ranks cannot share axis 0 of the result, which has extent 4: expected a multiple of 3"),

@@ -68,13 +68,17 @@ def test_running_statistics_are_those_of_all(ranks: Ranks) -> None:
 
 def test_a_synchronised_module_is_a_batch_norm_of_all(ranks: Ranks) -> None:
     model = torch.nn.BatchNorm1d(3)
-    wanted = model(IMAGES).detach()
-    rest = model.running_mean, model.running_var, model.eval()(IMAGES).detach()
+    wanted = model(IMAGES)
+    wanted.backward(IMAGES.cos())
+    rest = [t.detach() for t in (model.running_mean, model.running_var, model.eval()(IMAGES))]
     for rank, own in enumerate(ranks):
         found, gathers = own["shards module"]
-        assert gathers == 2
-        for a, b in zip(found, (part(wanted, 0, rank), *rest), strict=True):
+        assert gathers == 3
+        for a, b in zip(found, (part(wanted.detach(), 0, rank), *rest), strict=False):
             np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+    for i, p in ((-2, model.weight), (-1, model.bias)):  # as other gradients are, which are added later
+        total = sum(own["shards module"][0][i] for own in ranks)
+        np.testing.assert_allclose(total, p.grad, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("call", ["", " reduced"])
