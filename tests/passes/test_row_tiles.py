@@ -116,11 +116,15 @@ def test_groups_of_rows(name: str, dtype: Any) -> None:
 
 
 WAITING = "resident=shared,tile_bytes=32768,lanes=2,warps=4,warps_kept=1,unroll=4"
+LANES = "resident=shared,tile_bytes=32768,lanes=8,warps=1,warps_kept=4,unroll=8"
+"""Lanes share a row, of which some have an element more than others, and no warps meet."""
 
 
 @pytest.mark.parametrize("dtype", list(TYPES))
-@pytest.mark.parametrize(("begin", "in_place"), [(3, False), (1, False), (3, True)])
-def test_groups_wait_in_a_tile(dtype: Any, begin: int, in_place: bool) -> None:
+@pytest.mark.parametrize(
+    ("begin", "in_place", "plan"), [(3, False, WAITING), (1, False, WAITING), (3, True, WAITING), (3, False, LANES)]
+)
+def test_groups_wait_in_a_tile(dtype: Any, begin: int, in_place: bool, plan: str) -> None:
     """Results go back through the tile where they lie as the elements do; else threads write them from registers."""
     shape = (3, 70, 11)
     x, memory = placed(3, 770, 770, 3, dtype)
@@ -128,7 +132,7 @@ def test_groups_wait_in_a_tile(dtype: Any, begin: int, in_place: bool) -> None:
     e = np.exp(x.reshape(shape).astype(np.float64) - x.reshape(shape).max(1, keepdims=True))
     y, memory = (x, memory) if in_place else placed(3, 770, 770, begin, dtype)
     tool = Sanitizer()
-    found = run(softmax(TYPES[dtype]), [x.reshape(shape)], [y.reshape(shape)], (0, 2), tool=tool, plan=WAITING)
+    found = run(softmax(TYPES[dtype]), [x.reshape(shape)], [y.reshape(shape)], (0, 2), tool=tool, plan=plan)
     assert not list(tool.findings), list(tool.findings)[:3]
     assert found.plan.waits_in_tile
     assert found.facts.stores == ("tile_strided" if begin == 3 or (dtype == np.float64 and begin % 2) else "strided",)
