@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...compiler import files
 from ...compiler.dtypes import dtype
 from ...compiler.errors import error
 from ...compiler.program.tracing import leaf_names
@@ -72,6 +73,7 @@ def run(
     Raises:
         ArgumentError: WF844 for a program, WF852 without ``chunk``, WF853 without files, WF854 for a file of a state
             whose elements the arrays do not have, WF855 and WF850 where no state goes from chunk to chunk.
+        FileError: WF505 for files that cannot be written.
     """
     if isinstance(request, ProgramRequest):
         raise error("WF844", name=request.name, option="--chunk", remedy="run it on slices of the array, one by one")
@@ -81,6 +83,8 @@ def run(
     if not request.files:
         raise error("WF853", option="--chunk")
     target = Output(output, request.files) if output is not None else None
+    if resume is not None:
+        files.expect_writable(resume)
     pieces = Pieces.of(request.arrays, nbytes)
     axes = normalize_axes(request.axis, request.arrays[0].ndim)
     done = Chunked()

@@ -159,6 +159,14 @@ def test_a_state_of_another_reduction_is_refused(file: str, tmp_path: Path) -> N
     assert f"WF163: {kept} holds a state of max, which is another reduction than sum" in done.output
 
 
+def test_what_cannot_hold_a_state_is_found_before_the_work(file: str, tmp_path: Path) -> None:
+    request = ("sum", "--input", file, "--axis", "0", "--chunk", "1KiB", "--resume")
+    nowhere = str(tmp_path / "none" / "kept.npz")
+    assert f"WF505: cannot write {nowhere}: " in called(*request, nowhere).output
+    text = f"WF512: {file} holds no state of a reduction: it is no archive of arrays, as .npz files are, or is cut"
+    assert text in called(*request, file).output
+
+
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_bar_moves_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
     seen = io.StringIO()
