@@ -102,7 +102,8 @@ def taking(task: Task, plan: Plan, notes: Notes, wanted: str = "") -> Plan | Non
 def are_cut(wanted: str) -> bool:
     """Whether options say that side folds are kernels of their own: CTAs that share rows have none."""
     asked = expand(wanted)
-    return asked.get("persistent") == "0" or asked.get("resident") == "grid"
+    shared = asked.get("resident") == "grid" or asked.get("cluster", "1") != "1"
+    return shared or asked.get("persistent") == "0"
 
 
 def _persistent(task: Task, plan: Plan) -> Plan | str:

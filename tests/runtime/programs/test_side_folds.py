@@ -197,6 +197,7 @@ def test_many_rows_get_persistent_ctas_and_few_do_not() -> None:
         (((263173, 255), "bf16"), {}, "rows of narrow elements begin anywhere"),
         (((131072, 51), "f32"), {}, "rows go through a tile by single elements"),
         (((32768, 4096), "bf16"), {"plan": "persistent=0"}, "asked for"),
+        (((32768, 4096), "bf16"), {"plan": "cluster=2"}, "asked for"),
     ],
 )
 def test_other_rows_are_cut_from_the_folds_over_them(spec: Any, how: dict[str, Any], reason: str) -> None:
