@@ -9,7 +9,7 @@ from ..compiler.plan.abi import waiting_bytes
 from ..compiler.plan.shared_memory import shared_bytes
 from ..runtime.prepare import Prepared
 from . import levels, terminal
-from .plan_cost import finish_words, launch_words, least_time
+from .plan_cost import arrival_words, finish_words, launch_words, least_time
 from .programs.explain import explain as explain_program
 from .programs.explain import fragments
 from .programs.explain_gradient import explain_gradient
@@ -66,11 +66,12 @@ def cost(request: Request, ready: Prepared) -> list[tuple[str, object]]:
         ("must move", f"{terminal.size(read)} in, {terminal.size(written)} out"),
         ("at the least", least_time(read + written, ready.target.arch)),
         ("finish", finish_words(plan)),
+        *arrival_words(plan, program.monoid.state),
         ("launch", launch_words(ready)),
         ("shared memory", f"{terminal.size(shared)} a CTA"),
     ]  # fmt: skip
     if after := ready.geometry.after:
-        found.insert(4, ("", f"then {after.n_kept:,} CTA(s) of {plan.threads} threads, one a result"))
+        found.insert(-1, ("", f"then {after.n_kept:,} CTA(s) of {plan.threads} threads, one a result"))
     if partial:
         found.insert(
             2, ("partials", f"{terminal.size(partial)} written and read again, in the L2 cache where they fit")

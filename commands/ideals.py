@@ -19,6 +19,7 @@ from ..compiler.plan.launch import Launch, launch
 from ..compiler.plan.layout import layout_of
 from ..compiler.plan.plan import ROWS_A_ROUND, Plan
 from ..compiler.plan.rounds import met_plan, second_plan
+from ..compiler.plan.shared_memory import counts_bytes
 from ..compiler.program.analysis.atomic import operation
 from ..compiler.program.graph import Expr, MonoidGraph
 from ..compiler.space.geometry import Geometry
@@ -213,9 +214,10 @@ def _of_rows(task: Task) -> Counts:
 
 
 def _gathered(task: Task) -> Counts:
-    """The warps of each cluster leave their states in its first CTA, between two barriers of the cluster.
+    """The warps of each cluster leave their states in its first CTA, once a barrier of the cluster says that it runs.
 
-    Positions that have combined their states in memory count as one warp. A barrier is an arrival and a wait.
+    Positions that have combined their states in memory count as one warp. A barrier is an arrival and a wait. There is
+    a second one where no mbarrier counts what has come.
     """
     plan = task.plan
     once = _within_warps(task) if plan.cta == "shuffle" else _exchanged(task)
@@ -224,7 +226,8 @@ def _gathered(task: Task) -> Counts:
     again = _joined(task, rows * plan.cluster)
     found += Counter({what: n * (task.ctas // plan.cluster) for what, n in again.items()})
     found["shared store"] += task.ctas * warps * _stores(task)
-    found["barrier"] += 4 * task.ctas * task.warps
+    barriers = 1 if counts_bytes(plan, t.itemsize for t in task.state) else 2
+    found["barrier"] += 2 * barriers * task.ctas * task.warps
     return found
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from ..compiler.dtypes import DType
 from ..compiler.plan.plan import Plan
+from ..compiler.plan.shared_memory import counts_bytes
 from ..runtime.prepare import Prepared
 from . import terminal
 
@@ -29,6 +33,18 @@ IN_CLUSTERS = {
     "two_kernels": "a second kernel combines the states of all clusters",
     "atomic": "the clusters combine their states by atomics",
 }
+
+
+ARRIVALS = (
+    "all threads of a cluster meet: then its states have come",
+    "each CTA has an mbarrier, which counts the bytes of the states that come to it",
+)
+
+
+def arrival_words(plan: Plan, states: Sequence[DType]) -> list[tuple[str, object]]:
+    """How the CTAs of a cluster know that their states have come; nothing without clusters."""
+    counted = counts_bytes(plan, t.itemsize for t in states)
+    return [("arrivals", ARRIVALS[counted])] if plan.cluster > 1 else []
 
 
 def least_time(nbytes: int, arch: str) -> str:

@@ -12,6 +12,8 @@ from .errors import error, near
 
 WARP = 32
 KIB = 1024
+ASYNC_STORES = 81
+"""The PTX ISA version of ``st.async``, times ten."""
 PORTABLE_CLUSTER = 8
 """CTAs of a cluster that every device with clusters can hold."""
 LARGEST_CLUSTER = 16
@@ -44,7 +46,7 @@ class Target(NamedTuple):
     Attributes:
         arch: the name ``ptxas`` knows, ``sm_90a``.
         ptx: the PTX ISA version emitted, times ten (83 is 8.3): the oldest that has what the passes use, so that old
-            drivers can load it.
+            drivers can load it. Kernels of clusters need ASYNC_STORES.
         sms: multiprocessors of the largest common part, used when no device is there to ask.
         threads_per_sm: resident threads one multiprocessor holds.
         ctas_per_sm: resident CTAs one multiprocessor holds.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..compiler.driver.pipeline import Pass, Step
 from ..compiler.plan.plan import Plan
-from ..compiler.target import Target
+from ..compiler.target import ASYNC_STORES, Target
 from . import (
     distribute,
     expand_math,
@@ -78,13 +78,15 @@ PASSES: tuple[Pass, ...] = (
 def steps(target: Target, plan: Plan | None = None) -> list[tuple[str, Step]]:
     """The whole way from a tensor program to PTX for ``target``, as (label, pass or textual upstream pipeline).
 
-    The PTX does not depend on ``plan``, by which rows that are read again are simplified from the bottom up.
+    The PTX does not depend on ``plan``, by which rows that are read again are simplified from the bottom up, but for its
+    version: old drivers can load what has no ``st.async``.
     """
     # Such kernels have values in many branches: those that nothing uses go before what makes them is looked at.
     canonicalize = "canonicalize{top-down=false}" if plan and plan.resident else "canonicalize"
     # O=0: LLVM only selects instructions. The loops are short and canonical by now, ptxas optimises them anyway, the
     # kernels are as fast (docs/log/instructions.md) and LLVM takes half the time.
-    attach = f"nvvm-attach-target{{chip={target.arch} features=+ptx{target.ptx} O=0}}"
+    version = max(target.ptx, ASYNC_STORES) if plan and plan.cluster > 1 else target.ptx
+    attach = f"nvvm-attach-target{{chip={target.arch} features=+ptx{version} O=0}}"
     # Lines are directives in the PTX, and no tables of LLVM's: code and registers stay as they are.
     lines = "ensure-debug-info-scope-on-llvm-func{emission-kind=DebugDirectivesOnly}"
     # No conversion here fails, so none keeps what would undo it.

@@ -10,11 +10,18 @@ l + lanes, and so on. Where the warps of a CTA have ``met`` before, the first of
 combine the states in their own CTA's memory. They do so in the same order, lower states on the left, so the bits of the
 result are the same in all threads.
 
-The kernel passes the cluster barrier once before the first stage and once in each stage. The first pass says that all
-CTAs run, since their memory does not exist before. All threads arrive at it when the kernel begins and wait only before
-they write, when it is long complete. The pass of a stage says that all states have arrived. Each stage has buffers of
-its own: a warp may write the states of the next stage while another still reads. After the last pass nobody accesses
-another CTA's memory, so a CTA may end before the others.
+The kernel passes the cluster barrier once before the first stage. This says that all CTAs run, since their memory does
+not exist before. All threads arrive at it when the kernel begins and wait only before they write, when it is long
+complete. Each stage has buffers of its own: a warp may write the states of the next stage while another still reads.
+
+How a CTA knows that the states have come:
+
+- Stages pass the barrier again. After the last pass nobody accesses another CTA's memory, so a CTA may end before the
+  others.
+- With ``counted`` a stage has an mbarrier in each CTA. States are stored by ``st.async``, which tells the mbarrier of
+  their CTA how many bytes have come, and a CTA waits for as many as come to it. It waits for no other thread, and a CTA
+  to which nothing comes does not wait at all. Nobody accesses the memory of a CTA once all has come, so it may end. The
+  first thread of a CTA makes the mbarriers and says what they await before it arrives at the first barrier.
 
 Two CTAs of two warps each; two lanes take two states each:
 
@@ -101,36 +108,51 @@ from typing import Any
 
 from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.anchored import joined
-from ..compiler.ir.build import before, enclosing, find, i32, integer, replace, shared_buffer, store, word_type
+from ..compiler.ir.build import (
+    address,
+    before,
+    bytes_of,
+    enclosing,
+    find,
+    i32,
+    integer,
+    replace,
+    shared_buffer,
+    store,
+    word_type,
+)
 from ..compiler.ir.combine import pack, unpack
 from ..compiler.ir.constants import constant
 from ..compiler.ir.dialect.base import bool_attr, element, int_attr
 from ..compiler.ir.lane_exchange import butterfly
 from ..compiler.ir.mlir import arith, ir, nvvm, scf
+from .access.arrivals import Arrivals, begin, store_counted
 from .access.state_buffers import StateBuffers
 
 FUNCTIONS = ("gpu.func", "func.func")
 
 
 def _run(module: Any) -> None:
-    begun: set[Any] = set()
+    begun: dict[Any, list[_Cluster]] = {}
     for op in find(module, "fold.cluster_reduce"):
-        kernel = enclosing(op, *FUNCTIONS).regions[0].blocks[0]
+        stages = begun.setdefault(enclosing(op, *FUNCTIONS).regions[0].blocks[0], [])
         with before(op):
             stage = _Cluster(op)
-            if kernel not in begun:
-                with ir.InsertionPoint.at_block_begin(kernel):
-                    nvvm.cluster_arrive_relaxed(aligned=True)
+            if not stages:
                 nvvm.cluster_wait(aligned=True)
-                begun.add(kernel)
             replace(op, [pack(stage.run())])
+        stages.append(stage)
+    for kernel, stages in begun.items():
+        with ir.InsertionPoint.at_block_begin(kernel), stages[0].location:
+            begin([stage.arrivals for stage in stages if stage.arrivals])
+            nvvm.cluster_arrive_relaxed(aligned=True)
 
 
 class _Cluster:
     """The states of a cluster's warps in buffers of one CTA or of each, and the round that combines them."""
 
     def __init__(self, op: Any) -> None:
-        self.region = op.regions[0]
+        self.region, self.location = op.regions[0], op.location
         rank, row, self.lane, slot, self.on, state = op.operands
         slots, self.stride = int_attr(op, "slots"), int_attr(op, "stride")
         self.index, self.own = row.type, unpack(state)
@@ -143,13 +165,20 @@ class _Cluster:
         self.each = warps // self.groups
         buffers = [shared_buffer(op, "gathered", warps * slots, element(v.type)) for v in self.own]
         self.states = StateBuffers(buffers, [v.type for v in self.own], slots, slot)
+        self.arrivals = self._arrivals(op, warps) if "counted" in op.attributes else None
         self.number_of_warp = arith.addi(arith.muli(rank, self.number(int_attr(op, "rows"))), row)
+
+    def _arrivals(self, op: Any, warps: int) -> Arrivals | None:
+        """What counts the bytes of the states that come to a CTA; None where none come."""
+        nbytes = sum(bytes_of(element(v.type)) for v in self.own if constant(v) is None)
+        return Arrivals.of(op, warps * int_attr(op, "counted") * nbytes) if nbytes else None
 
     def run(self) -> list[Any]:
         """The combined state. All threads have it, or the first warps of the first CTA."""
         self.leave()
-        nvvm.cluster_arrive(aligned=True)
-        nvvm.cluster_wait(aligned=True)
+        if not self.arrivals:
+            nvvm.cluster_arrive(aligned=True)
+            nvvm.cluster_wait(aligned=True)
         if self.everywhere:
             return self.gather()
         gathers = arith.cmpi(arith.CmpIPredicate.eq, self.number_of_warp, self.number(0))
@@ -185,17 +214,24 @@ class _Cluster:
         start, remote = self.states.start(row), ir.Type.parse("!llvm.ptr<7>")
         for first in ranks:
             rank = i32(first) if plus is None else arith.addi(plus, i32(first)) if first else plus
+            barrier = nvvm.mapa(remote, self.arrivals.barrier, rank) if self.arrivals else None
             for buffer, v in zip(self.states.buffers, self.own, strict=True):
                 if constant(v) is not None:
                     continue
-                store(v, nvvm.mapa(remote, buffer, rank), start)
+                there = nvvm.mapa(remote, buffer, rank)
+                if barrier is not None:
+                    store_counted(v, address(there, start, element(v.type)), barrier)
+                else:
+                    store(v, there, start)
 
     def rank_of_lane(self) -> Any:
         """The rank of the first CTA that this lane writes to, an i32."""
         return self.lane if self.index == word_type() else arith.trunci(word_type(), self.lane)
 
     def gather(self) -> list[Any]:
-        """Combines all states."""
+        """Combines all states, once they have come."""
+        if self.arrivals:
+            self.arrivals.wait()
         group = arith.andi(self.lane, self.number(self.groups - 1))
 
         def state(i: int) -> list[Any]:

@@ -15,7 +15,7 @@ from ...compiler.program.graph import REDUCED, SECTION, SIDE, Expr
 from ...compiler.target import WARP
 from ...runtime.programs.plans import PreparedStep
 from .. import levels, terminal
-from ..plan_cost import finish_words, launch_words, least_time
+from ..plan_cost import arrival_words, finish_words, launch_words, least_time
 from ..requests.inputs import shape_text
 from ..requests.program_request import ProgramRequest
 from . import traffic
@@ -146,6 +146,7 @@ def step_facts(own: PreparedStep) -> list[tuple[str, object]]:
     return [
         ("residency", residency(own)),
         *([("finish", finish_words(plan))] if own.step.program.reduces else []),
+        *arrival_words(plan, own.step.program.states),
         ("launch", launch_words(own.prepared)),
         ("shared memory", f"{terminal.size(shared_bytes(plan, state) + waiting)} a CTA"),
         *([("words of bits", words_of_bits(plan))] if BIT in (o.dtype for o in own.step.program.outputs) else []),

@@ -66,6 +66,8 @@ def check(plan: Plan, target: Target, state_bytes: int, waiting_bytes: int = 0) 
     if plan.cluster > (most := target.largest_cluster):
         has = f"clusters of up to {most}" if target.has_clusters else "no clusters of"
         raise error("WF414", cluster=plan.cluster, arch=target.arch, has=has, most=most)
+    if plan.arrivals and plan.cluster == 1:
+        raise error("WF444", arrivals=plan.arrivals)
     if plan.tile_bytes and not (plan.resident or plan.lies_in_warps):
         raise error("WF417", tile_bytes=plan.tile_bytes)
     waits = plan.is_chain or (plan.fast == "kept" and plan.waits_in_tile)

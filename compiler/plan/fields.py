@@ -34,6 +34,7 @@ Word = Literal["", "shuffle", "ballot", "redux", "byte"]
 Meet = Literal["", "shuffle", "steps", "mma"]
 Fragments = Literal["", "words", "matrix"]
 Reads = Literal["", "ahead"]
+Arrivals = Literal["", "barrier"]
 WORDS = tuple(filter(None, get_args(Word)))
 """The ways in which lanes make words of bits."""
 MOST_HELD = 64
@@ -52,7 +53,7 @@ _WARPS = {str(n): n for n in range(1, LARGEST["warps"] + 1)}
 _MAY_BE_ZERO = ("coarsening", "tile_bytes", "overlap", "abreast")
 RARE = (
     "resident", "held", "in_registers", "in_cache", "word", "overlap", "meet", "fragments", "accesses", "persistent",
-    "reads", "abreast",
+    "reads", "abreast", "arrivals",
 )  # fmt: skip
 """The fields that are only shown, and only written in IR, where they are set."""
 CHOICES = {
@@ -67,6 +68,7 @@ CHOICES = {
     "fragments": get_args(Fragments),
     "accesses": ("", "single"),
     "reads": get_args(Reads),
+    "arrivals": get_args(Arrivals),
 }
 
 

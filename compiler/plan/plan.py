@@ -13,7 +13,21 @@ from typing import Any, Literal
 
 from ..errors import error, near
 from ..target import WARP
-from .fields import OWN_WALKS, RARE, Fast, Finish, Fragments, Meet, Meeting, Reads, Residency, Walk, Word, extent_of
+from .fields import (
+    OWN_WALKS,
+    RARE,
+    Arrivals,
+    Fast,
+    Finish,
+    Fragments,
+    Meet,
+    Meeting,
+    Reads,
+    Residency,
+    Walk,
+    Word,
+    extent_of,
+)
 from .ladder import expand
 
 QUAD = 4
@@ -114,6 +128,9 @@ class Plan:
             wide row's columns, and those of one column meet with its parts. 1: as many as CTAs have one access for, so
             that accesses go on from one row in the next; a CTA leaves a state of each column of the array. 0 where rows
             are read as they are.
+        arrivals: ``barrier`` where the CTAs of a cluster know that their states have come since all threads meet. Empty
+            where they need not: states come by asynchronous stores, whose bytes an mbarrier of each CTA counts, if
+            their values have 4 or 8 bytes.
     """
 
     fast: Fast = "reduced"
@@ -142,6 +159,7 @@ class Plan:
     persistent: int = 0
     reads: Reads = ""
     abreast: int = 0
+    arrivals: Arrivals = ""
 
     @property
     def lanes_summed(self) -> int:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from .plan import Plan
 from .rounds import second_plan
 
 MOST_LEFT = 32
 """The most states that a lane combines of its columns, those of the warps of a cluster."""
 TICKET = 16
-"""Bytes of the flag that tells a CTA whether it is the last one, with its alignment."""
+"""Bytes of the flag that tells a CTA whether it is the last one, or of its mbarrier, with their alignment."""
+COUNTED = (4, 8)
+"""Bytes of a value that ``st.async`` stores."""
 
 
 def exchanged(plan: Plan) -> int:
@@ -40,6 +44,11 @@ def gathered(plan: Plan) -> int:
     return rows * plan.states_apart if plan.cluster > 1 else 0
 
 
+def counts_bytes(plan: Plan, sizes: Iterable[int]) -> bool:
+    """Whether CTAs of a cluster count the bytes of states that come to them; a value has one of these ``sizes``."""
+    return plan.cluster > 1 and plan.arrivals != "barrier" and set(sizes) <= set(COUNTED)
+
+
 def shared_bytes(plan: Plan, state_bytes: int) -> int:
     """Bytes of shared memory that all stages need, if a state has ``state_bytes``.
 
@@ -49,6 +58,7 @@ def shared_bytes(plan: Plan, state_bytes: int) -> int:
     if plan.cluster == 1 or meets_in_ctas(plan):
         first += exchanged(plan) - global_states(plan)
     tile = 0 if plan.is_large_tile else plan.tile_bytes
+    counter = TICKET if plan.cluster > 1 and plan.arrivals != "barrier" else 0
     if plan.resident == "l2":  # rounds over warps and over chunks, for chunks in a row and at its ends
         return 4 * first * state_bytes + TICKET
     if plan.has_roles:  # the states of segments, of columns, and of what comes before; tickets, and five barriers
@@ -59,7 +69,7 @@ def shared_bytes(plan: Plan, state_bytes: int) -> int:
     if plan.resident == "grid":  # rounds over warps and over parts, which share the states of a period
         return (1 if plan.in_periods else 2) * first * state_bytes + TICKET
     if plan.finish != "last_block":
-        return first * state_bytes + tile
+        return first * state_bytes + tile + counter
     again = second_plan(plan)  # both rounds of a period use one buffer
     second = 0 if plan.walk == "period" else exchanged(again) - global_states(again)
-    return (first + second) * state_bytes + tile + TICKET
+    return (first + second) * state_bytes + tile + TICKET + counter

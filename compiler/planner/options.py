@@ -35,7 +35,7 @@ def overridden(task: Task, plan: Plan, parts: int, options: str, notes: Notes) -
         PlanError: WF402 to WF421, and WF427 for a residency, where that cannot be served.
     """
     for key, value in expand(options).items():
-        if key in RARE and key != "meet" and (key, value) != ("fragments", "words"):
+        if key in RARE and key not in ("meet", "arrivals") and (key, value) != ("fragments", "words"):
             raise error("WF427", name=task.program.name, key=key, value=value)
     later = Notes()
     chosen = _changed(task, plan, options, later)

@@ -53,3 +53,16 @@ func.func @everywhere(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x
     : (i32, i32, i32, i32, i1, f32) -> f32
   return %ours : f32
 }
+
+// CHECK-LABEL: func.func @counted
+func.func @counted(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: f32) -> f32 {
+  // Each row of each CTA leaves the states of eight results.
+  // CHECK: {counted = 8 : i64, ctas = 2 : i64, lanes = 4 : i64
+  %ours = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {ctas = 2, rows = 4, slots = 8, lanes = 4, stride = 8, ordered = false, counted = 8}
+    : (i32, i32, i32, i32, i1, f32) -> f32
+  return %ours : f32
+}

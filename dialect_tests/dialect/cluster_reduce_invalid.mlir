@@ -215,3 +215,27 @@ func.func @met_is_no_truth_value(%rank: i32, %row: i32, %lane: i32, %slot: i32, 
     : (i32, i32, i32, i32, i1, f32) -> f32
   return
 }
+
+// -----
+
+func.func @more_are_counted_than_come(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: f32) {
+  // expected-error @below {{WF310: fold.cluster_reduce expects 1 to 4 states that are counted, got 5}}
+  %made = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+  ^bb0(%a: f32, %b: f32):
+    "fold.yield"(%a) : (f32) -> ()
+  }) {ctas = 2, rows = 1, slots = 4, lanes = 8, stride = 4, ordered = false, counted = 5}
+    : (i32, i32, i32, i32, i1, f32) -> f32
+  return
+}
+
+// -----
+
+func.func @halves_are_not_counted(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: f16) {
+  // expected-error @below {{WF310: fold.cluster_reduce expects counted values of 4 or 8 bytes, got 2}}
+  %made = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+  ^bb0(%a: f16, %b: f16):
+    "fold.yield"(%a) : (f16) -> ()
+  }) {ctas = 2, rows = 1, slots = 1, lanes = 32, stride = 1, ordered = false, counted = 1}
+    : (i32, i32, i32, i32, i1, f16) -> f16
+  return
+}

@@ -714,7 +714,7 @@ func.func @alone(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK:        %[[OURS:.*]] = "fold.warp_reduce"
 // CHECK-NOT:    fold.shared_store
 // CHECK:        %[[ALL:.*]] = "fold.cluster_reduce"(%[[RANK]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[OURS]]) ({
-// CHECK:        }) {ctas = 4 : i64, lanes = 32 : i64, ordered = false, rows = 8 : i64, slots = 1 : i64, stride = 1 : i64}
+// CHECK:        }) {counted = 1 : i64, ctas = 4 : i64, lanes = 32 : i64, ordered = false, rows = 8 : i64, slots = 1 : i64, stride = 1 : i64}
 // CHECK-NOT:    fold.grid_finish
 // CHECK:        "fold.store"(%[[ALL]], %arg1, %{{.*}}, %[[OWNER]],
 func.func @cluster(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
@@ -744,7 +744,7 @@ func.func @cluster(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK-NEXT:   %[[LEADS:.*]] = arith.cmpi eq, %[[RANK]], %c0_i32 : i32
 // CHECK:        %[[OURS:.*]] = "fold.cta_reduce"
 // CHECK:        "fold.cluster_reduce"(%[[RANK]], %c0_i32, %{{.*}}, %{{.*}}, %{{.*}}, %[[OURS]])
-// CHECK:        }) {ctas = 2 : i64, lanes = 32 : i64, ordered = false, rows = 1 : i64, slots = 1 : i64, stride = 1 : i64}
+// CHECK:        }) {counted = 1 : i64, ctas = 2 : i64, lanes = 32 : i64, ordered = false, rows = 1 : i64, slots = 1 : i64, stride = 1 : i64}
 // CHECK-NEXT:   scf.if %[[LEADS]] {
 // CHECK-NEXT:     %[[CLUSTER:.*]] = arith.shrui %[[PART]], %c1_i32 : i32
 // CHECK-NEXT:     %[[SIZE:.*]] = gpu.grid_dim y

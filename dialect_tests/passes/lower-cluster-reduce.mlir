@@ -12,7 +12,9 @@ gpu.module @device {
   // CHECK-DAG: llvm.mlir.global internal @gathered_4() {{.*}} : !llvm.array<8 x f32>
   // CHECK-DAG: llvm.mlir.global internal @gathered_5() {{.*}} : !llvm.array<256 x f32>
   // CHECK-DAG: llvm.mlir.global internal @gathered_6() {{.*}} : !llvm.array<128 x f32>
-  // CHECK-NOT: @gathered_7
+  // CHECK-DAG: llvm.mlir.global internal @gathered_7() {{.*}} : !llvm.array<128 x f32>
+  // CHECK-DAG: llvm.mlir.global internal @gathered_8() {{.*}} : !llvm.array<128 x i64>
+  // CHECK-DAG: llvm.mlir.global internal @arrivals_0() {{.*}} : !llvm.array<1 x i64>
 
   // Eight CTAs of sixteen warps: each of the 32 lanes takes four states.
   // CHECK-LABEL: func.func @one_result
@@ -158,5 +160,66 @@ gpu.module @device {
     }) {ctas = 4, rows = 1, slots = 32, lanes = 1, stride = 1, ordered = false, everywhere = true, met = true}
       : (i32, i32, i32, i32, i1, f32) -> f32
     return %ours : f32
+  }
+  // With counted an mbarrier of each CTA counts the bytes that come to it: here 2 CTAs of 2 rows with 32 results each
+  // leave 4 bytes of an f32 and 8 of an i64 for each result.
+  // CHECK-LABEL: func.func @counted
+  // CHECK-SAME:    %[[LANE:[a-z0-9]*]]: i32, %[[SLOT:[a-z0-9]*]]: i32, %[[ON:[a-z0-9]*]]: i1
+  func.func @counted(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: tuple<f32, i64>) -> tuple<f32, i64> {
+    // CHECK-DAG:  %[[NUMBERS:.*]] = llvm.mlir.addressof @gathered_8
+    // CHECK-DAG:  %[[VALUES:.*]] = llvm.mlir.addressof @gathered_7
+    // CHECK-DAG:  %[[ARRIVALS:.*]] = llvm.mlir.addressof @arrivals_0
+    // The first thread of a CTA says so before it arrives, so that nothing comes before.
+    // CHECK:      %[[OWN:.*]] = llvm.ptrtoint %[[ARRIVALS]]
+    // CHECK-NEXT: llvm.inline_asm
+    // CHECK-SAME:   mov.u32 thread, %tid.x;
+    // CHECK-SAME:   mbarrier.init.shared.b64 [$0], 1;
+    // CHECK-SAME:   fence.mbarrier_init.release.cluster;
+    // CHECK-SAME:   mbarrier.arrive.expect_tx.shared.b64 state, [$0], 1536;
+    // CHECK-SAME:   %[[OWN]]
+    // CHECK-NEXT: nvvm.cluster.arrive.relaxed {aligned}
+    // CHECK:      nvvm.cluster.wait {aligned}
+    // Each store names the mbarrier of the CTA that it goes to.
+    // CHECK:      %[[FIRST:.*]] = nvvm.mapa %[[ARRIVALS]], %[[LANE]]
+    // CHECK:      nvvm.mapa %[[VALUES]], %[[LANE]]
+    // CHECK:      llvm.inline_asm has_side_effects "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [$0], $1, [$2];", "l,r,l,~{memory}" %{{.*}}, %{{.*}}, %[[FIRST]]
+    // CHECK:      nvvm.mapa %[[NUMBERS]], %[[LANE]]
+    // CHECK:      llvm.inline_asm has_side_effects "st.async.shared::cluster.mbarrier::complete_tx::bytes.b64 [$0], $1, [$2];", "l,l,l,~{memory}" %{{.*}}, %{{.*}}, %[[FIRST]]
+    // CHECK:      %[[NEXT:.*]] = arith.addi %[[LANE]], %c1_i32
+    // CHECK:      %[[SECOND:.*]] = nvvm.mapa %[[ARRIVALS]], %[[NEXT]]
+    // CHECK:      st.async{{.*}} %[[SECOND]]
+    // All threads wait for the first phase of their own mbarrier, and for nothing else.
+    // CHECK:      llvm.inline_asm {{.*}}mbarrier.try_wait.parity.shared.b64 all, [$0], 0;{{.*}} %[[OWN]]
+    // CHECK-NOT:  nvvm.cluster
+    // CHECK-COUNT-8: llvm.load
+    // CHECK:      return
+    %ours = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+    ^bb0(%a: f32, %m: i64, %b: f32, %n: i64):
+      %c = arith.addf %a, %b : f32
+      %o = arith.addi %m, %n : i64
+      %both = builtin.unrealized_conversion_cast %c, %o : f32, i64 to tuple<f32, i64>
+      "fold.yield"(%both) : (tuple<f32, i64>) -> ()
+    }) {ctas = 2, rows = 2, slots = 32, lanes = 1, stride = 32, ordered = false, everywhere = true, counted = 32}
+      : (i32, i32, i32, i32, i1, tuple<f32, i64>) -> tuple<f32, i64>
+    return %ours : tuple<f32, i64>
+  }
+  // Only the first CTA waits, and there the first warp; neighbouring results go in one store.
+  // CHECK-LABEL: func.func @counted_in_the_first_cta
+  func.func @counted_in_the_first_cta(
+      %rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: vector<4xf32>) -> vector<4xf32> {
+    // CHECK:      mbarrier.arrive.expect_tx.shared.b64 state, [$0], 512;
+    // CHECK:      scf.if
+    // CHECK:        st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [$0], {$1, $2, $3, $4}, [$5];
+    // CHECK-NOT:  st.async
+    // CHECK:      %{{.*}} = scf.if %{{.*}} -> (vector<4xf32>) {
+    // CHECK-NEXT:   llvm.inline_asm {{.*}}mbarrier.try_wait
+    // CHECK:      return
+    %ours = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.addf %a, %b : f32
+      "fold.yield"(%c) : (f32) -> ()
+    }) {ctas = 2, rows = 2, slots = 32, lanes = 4, stride = 8, ordered = false, counted = 32}
+      : (i32, i32, i32, i32, i1, vector<4xf32>) -> vector<4xf32>
+    return %ours : vector<4xf32>
   }
 }

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...compiler.ir.build import bytes_of
 from ...compiler.ir.combine import with_shape
-from ...compiler.ir.dialect.base import state_type
+from ...compiler.ir.dialect.base import element, state_type
 from ...compiler.ir.mlir import arith, ir, scf
 from ...compiler.plan.layout import layout_of
 from ...compiler.plan.plan import Plan
 from ...compiler.plan.rounds import met_plan
-from ...compiler.plan.shared_memory import global_states, meets_in_ctas
+from ...compiler.plan.shared_memory import counts_bytes, global_states, meets_in_ctas
 from .kernel import Kernel
 from .place import Place, Tile
 
@@ -46,6 +47,8 @@ def meet_in_cluster(tile: Tile, state: Any, place: Place, *, everywhere: bool = 
     attributes = {"ctas": plan.cluster, "rows": warps, "slots": plan.states_apart} | _lanes(plan)
     attributes |= {"everywhere": True} if everywhere else {}
     attributes |= {"met": True} if everywhere and meets_in_ctas(plan) else {}
+    if counts_bytes(plan, bytes_of(element(t)) for t in kernel.states):
+        attributes |= {"counted": plan.slots}
     operands = [place.rank, warp, place.lane, place.slot, first, state]
     return kernel.stage("fold.cluster_reduce", [state.type], operands, attributes).results[0]
 

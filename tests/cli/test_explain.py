@@ -64,6 +64,7 @@ def test_a_cluster_is_a_level_in_place_of_the_warps() -> None:
     assert re.search(r"^cluster +8 +1 +4,096 +fold.cluster_reduce +lower-cluster-reduce ", text, re.MULTILINE)
     assert re.search(r"^grid +1 +1 +4,096 +none: nothing to combine", text, re.MULTILINE)
     assert re.search(r"^finish +each result is finished by the first CTA of a cluster$", text, re.MULTILINE)
+    assert re.search(r"^arrivals +each CTA has an mbarrier, which counts the bytes of the states ", text, re.MULTILINE)
     assert "warps_kept=1,cluster=8,finish=cta" in text
     several = call("explain", "sum", "--shape", "65536", "--plan", "cluster=2,warps=16").stdout
     assert re.search(r"^grid +4 +1 +4,096 +fold.grid_finish ", several, re.MULTILINE)

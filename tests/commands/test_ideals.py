@@ -64,7 +64,7 @@ def test_the_counts_of_a_cluster() -> None:
         "shared load": 1,
         "float": (2**16 - 2**12) // 32 + 128 * 5 + 3 + 5,  # of threads, of lanes, and of four states a lane
         "shuffle": 128 * 5 + 5,
-        "barrier": 4 * 128,
+        "barrier": 2 * 128,  # states have arrived when an mbarrier has counted their bytes
         "control": 128,
         "load": 513,
         "store": 129,

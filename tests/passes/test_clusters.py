@@ -75,18 +75,25 @@ ARRIVES, WAITS = r"barrier\.cluster\.arrive\S*;", r"barrier\.cluster\.wait\S*;"
 
 
 @pytest.mark.parametrize(
-    ("pattern", "by", "kinds"),
+    ("kernel", "pattern", "by", "kinds"),
     [
-        (None, "", set()),
+        ("cluster", None, "", set()),
         # Nobody knows that the first CTA has begun.
-        (rf"{ARRIVES}([\s\S]*?){WAITS}", r"\1", {"cluster-race"}),
+        ("cluster", rf"{ARRIVES}([\s\S]*?){WAITS}", r"\1", {"cluster-race"}),
         # Nor that the states are there, or that they will stay until they are read.
-        (r"(barrier\.cluster\.arrive)(\.aligned;)", r"\1.relaxed\2", {"shared-race", "cluster-race"}),
+        ("cluster", r"(barrier\.cluster\.arrive)(\.aligned;)", r"\1.relaxed\2", {"shared-race", "cluster-race"}),
+        # Nobody knows that the first CTA has begun, or has made its mbarrier.
+        (
+            "state of a cluster",
+            rf"{ARRIVES}([\s\S]*?){WAITS}",
+            r"\1",
+            {"cluster-race", "shared-race", "warp-synchrony"},
+        ),
     ],
-    ids=["as it is", "no barrier at the start", "an arrival that releases nothing"],
+    ids=["as it is", "no barrier at the start", "an arrival that releases nothing", "no barrier before the mbarrier"],
 )
-def test_both_barriers_are_needed(pattern: str | None, by: str, kinds: set[str]) -> None:
-    scene = own.record("cluster", own.CALLS["cluster"])
+def test_all_barriers_are_needed(kernel: str, pattern: str | None, by: str, kinds: set[str]) -> None:
+    scene = own.record(kernel, own.CALLS[kernel])
     launch = scene.launches[0]
     ptx = launch.ptx if pattern is None else re.sub(pattern, by, launch.ptx, count=1)
     assert (ptx == launch.ptx) is (pattern is None)

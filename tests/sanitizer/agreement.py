@@ -18,7 +18,7 @@ import faults
 from fault import STUCK, Fault
 from faults import COMPARED
 from faults_by_hand import LEFT
-from faults_of_ours import BESIDE, CHUNKED, COPIED, COUNTED, SCANNED, SHARED_BY_GRID
+from faults_of_ours import BESIDE, CHUNKED, CLUSTERED, COPIED, COUNTED, SCANNED, SHARED_BY_GRID
 from scene import At, Launch, Scene
 
 TABLE = Path(__file__).parent / "data" / "agreement.json"
@@ -102,6 +102,7 @@ def sections() -> dict[Path, str]:
         chunks=len(CHUNKED),
         beside=len(BESIDE),
         grid=len(SHARED_BY_GRID),
+        clusters=len(CLUSTERED),
         scans=len(SCANNED),
         counts=len(COUNTED),
         left=len(LEFT),
@@ -121,8 +122,8 @@ def _marked(*parts: str) -> str:
 
 _INTRODUCTION = """\
 All planted faults except {later} of copied rows, {chunks} of chunks, {beside} of side folds, sections and exchanged
-blocks, {grid} of rows of the grid, {scans} of scans, {counts} of counts and {left} of warps that lanes
-leave, and {clean} kernels without a fault, were run once on {machine}: a process each,
+blocks, {grid} of rows of the grid, {clusters} of states of clusters, {scans} of scans, {counts} of counts and {left} of
+warps that lanes leave, and {clean} kernels without a fault, were run once on {machine}: a process each,
 under each of its four tools (racecheck with a limit for deadlocks). Neither compute-sanitizer nor the sanitizer
 reports anything on the kernels without a fault. The sanitizer reports all of the faults
 (`tests/sanitizer/test_planted.py`); compute-sanitizer reports these, by kind:"""

@@ -8,13 +8,13 @@ import handmade
 import mutate
 import own
 from faults_by_hand import LAUNCHED, LEFT, WRITTEN
-from faults_of_ours import BESIDE, CHUNKED, COPIED, COUNTED, EDITED, SCANNED, SHARED_BY_GRID
+from faults_of_ours import BESIDE, CHUNKED, CLUSTERED, COPIED, COUNTED, EDITED, SCANNED, SHARED_BY_GRID
 from handmade import FAMILIES
 from scene import Scene
 
 COMPARED = WRITTEN + LAUNCHED + EDITED
 """The faults on which compute-sanitizer has been run, too (``agreement.py``)."""
-FAULTS = COMPARED + COPIED + CHUNKED + BESIDE + SHARED_BY_GRID + SCANNED + COUNTED + LEFT
+FAULTS = COMPARED + COPIED + CHUNKED + BESIDE + SHARED_BY_GRID + CLUSTERED + SCANNED + COUNTED + LEFT
 
 _SOUND_VARIANTS = (
     ("last", "RESET_BY_STORE"),

@@ -8,7 +8,7 @@ import handmade
 import mutate
 import own
 from change import Change, argument, grid, second_alone, shorter
-from fault import DEADLOCK, DIVERGED, GLOBAL, MASK, MISALIGNED, OUT, SHARED, UNWRITTEN, WARP, Fault
+from fault import CLUSTER, DEADLOCK, DIVERGED, GLOBAL, MASK, MISALIGNED, OUT, SHARED, UNWRITTEN, WARP, Fault
 from scene import Scene, nothing
 
 
@@ -223,6 +223,33 @@ SHARED_BY_GRID = (
     _called(_TEAMS, "parts a row longer", OUT, argument(0, 7, 1), r"cp\.async"),
 )  # fmt: skip
 """Mistakes in rows that the grid shares, which compute-sanitizer has not been run on yet."""
+
+_STATES, _STATE = "states of a cluster", "state of a cluster"
+_STORE, _WAITS = r"st\.async", r"mbarrier\.try_wait"
+_AWAITED = r"(mbarrier\.arrive\.expect_tx\S+ state, \[%r\d+\]), \d+"
+_ANY_CLUSTER = r"st\.async|ld\.shared|mbarrier"
+CLUSTERED = (
+    _edited(_STATES, "no mbarrier", UNWRITTEN, mutate.drop(r"mbarrier\.init", 1), r"mbarrier"),
+    _edited(_STATES, "mbarriers that others may not see", CLUSTER, mutate.drop(r"fence\.mbarrier_init"), _STORE),
+    _edited(_STATES, "no wait for the states", SHARED,
+            mutate.edit(rf"{_WAITS}.*", r"setp.eq.s32 all, 0, 0;", 1), r"ld\.shared"),
+    _edited(_STATES, "a wait for the states of the phase before", SHARED,
+            mutate.edit(rf"({_WAITS}\S+ all), \[%r\d+\]", r"\1, [arrivals_0]", 1), r"ld\.shared"),
+    _edited(_STATES, "a wait for the other parity", SHARED,
+            mutate.edit(rf"({_WAITS}.*), 0;", r"\1, 1;", 1), r"ld\.shared"),
+    _edited(_STATES, "fewer bytes are awaited", SHARED, mutate.edit(_AWAITED, r"\1, 8", 1), r"ld\.shared"),
+    _edited(_STATES, "more bytes are awaited", DEADLOCK, mutate.edit(_AWAITED, r"\1, 64"), _WAITS),
+    _edited(_STATES, "a second arrival is awaited", DEADLOCK,
+            mutate.edit(r"(mbarrier\.init.*), 1;", r"\1, 2;"), _WAITS),
+    _edited(_STATES, "a state far away", OUT, mutate.offset(_STORE, 4096), _STORE),
+    _edited(_STATES, "bytes that another CTA counts", (CLUSTER, DEADLOCK),
+            mutate.edit(rf"({_STORE}\S+ \[%rd\d+\], %r\d+), \[%rd\d+\]", r"\1, [arrivals_0]"), _ANY_CLUSTER),
+    _edited(_STATES, "a store that nobody counts", DEADLOCK,
+            mutate.edit(rf"{_STORE}\S+( \[%rd\d+\], %r\d+), \[%rd\d+\]", r"st.shared::cluster.b32\1"), _WAITS),
+    _edited(_STATE, "the first CTA ends before all has come", (SHARED, CLUSTER),
+            mutate.edit(rf"{_WAITS}.*", r"setp.eq.s32 all, 0, 0;"), r"ld\.shared|st\.async"),
+)  # fmt: skip
+"""Mistakes in states that asynchronous stores bring, which compute-sanitizer has not been run on yet."""
 
 COPIED = (
     _edited("copied rows", "no barrier behind the copy", EXPOSED, mutate.barrier(0), _SHARED),

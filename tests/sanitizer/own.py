@@ -78,6 +78,13 @@ def numbers(shape: tuple[int, ...], kind: Any = "float32") -> np.ndarray:
     return out.reshape(shape)
 
 
+@wf.program
+def _twice(x: Any) -> Any:
+    """A program with two folds of a row, the second of what follows from the first."""
+    y = wf.exp(x - wf.max(x, axis=-1, keepdims=True))
+    return y / wf.sum(y * y, axis=-1, keepdims=True)
+
+
 _OFFSETS = [0, 3, 3, 900, 2500, 2501, 4000]
 _SECTIONS = wf.vjp(lambda x, w, b: wf.group_norm(x, 2, w, b))
 _CHUNKS = "resident=l2,vector=1,warps=2,held=2"
@@ -93,8 +100,10 @@ CALLS: dict[str, Callable[[], Any]] = {
     "kept last block": lambda: wf.sum(numbers((600, 40)), axis=0, plan="finish=last_block"),
     "kept columns": lambda: wf.max(numbers((77, 300), "float64"), axis=0, plan="finish=cta"),
     "two kernels": lambda: wf.sum(numbers((40_000,)), plan="cluster=1,warps=4,finish=two_kernels"),
-    "cluster": lambda: wf.sum(numbers((40_000,)), plan="cluster=8,warps=4,finish=cta"),
+    "cluster": lambda: wf.sum(numbers((40_000,)), plan="cluster=8,warps=4,finish=cta,arrivals=barrier"),
     "clusters of columns": lambda: wf.max(numbers((600, 40)), axis=0, plan="cluster=4,warps=4,finish=last_block"),
+    "states of a cluster": lambda: _twice(numbers((2, 600)), plan="resident=shared,cluster=2,warps=2"),
+    "state of a cluster": lambda: wf.sum(numbers((9_000,)), plan="cluster=4,warps=2,finish=cta"),
     "atomic": lambda: wf.sum(numbers((40_000,), "int32"), plan="cluster=1,warps=4,finish=atomic"),
     "argmax": lambda: wf.argmax(numbers((3, 2000), "f8"), axis=1, plan="lanes=32,warps=4,warps_kept=1,finish=cta"),
     "variance": lambda: wf.var(numbers((6, 700), "float64"), axis=1, plan="lanes=32,warps=2,warps_kept=1,finish=cta"),

@@ -146,6 +146,10 @@ ENTRIES: Entries = {
             "{key}={value}, expected {expected}",
             "leave out {key}, or set persistent=0",
         ),
+        "WF444": (
+            "arrivals={arrivals} is for CTAs of a cluster: the plan has cluster=1",
+            "leave out arrivals, or set cluster",
+        ),
         "WF429": (
             "resident={resident}: rows that wait need {needed} bytes of shared memory a CTA: {arch} gives {limit}",
             "{remedy}, or choose resident=memory",

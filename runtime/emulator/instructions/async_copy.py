@@ -202,7 +202,8 @@ class _Bulk:
         if self.barrier is None:
             return
         taken = bulk.take(copy)
-        complete_later(machine, lanes, k, ins, barrier + self.barrier.offset, count, lambda: bulk.write(taken))
+        where = np.array([barrier + self.barrier.offset])
+        complete_later(machine, lanes.numbers[k : k + 1], ins, where, count, lambda _: bulk.write(taken))
 
 
 TABLE: dict[str, Builder] = {"cp": _cp}

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..machine.address_resolution import Access, locate
+from ..machine.address_resolution import Access, locate, pieces_of
 from ..machine.copy_engine import engine, positions
 from ..machine.threads import Threads
 from ..ptx.types import Array, Instruction, Operand, Sink
@@ -49,6 +50,14 @@ class State:
             raise MisuseError("expected an mbarrier that mbarrier.init made, got memory that holds none")
         bytes_ = word >> 41 & _BYTES
         return State(word & 1, word >> 1 & _COUNT, word >> 21 & _COUNT, bytes_ - (bytes_ >> 20 << 21))
+
+    @staticmethod
+    def due(word: int, most: int, count: int) -> int:
+        """How many of ``most`` arrivals of ``count`` bytes it takes to end the phase of the barrier ``word``."""
+        if word >> 62 != _MARK:
+            return most
+        state = State.read(word)
+        return most if state.pending or state.bytes_ <= 0 else min(most, -(-state.bytes_ // count))
 
     @property
     def word(self) -> int:
@@ -209,13 +218,20 @@ def _wait(form: Form, hinted: bool) -> Op:
             return out
         addresses = broadcast(addresses, lanes.n)[chosen]
         if engine(machine).arrivals:
-            for index in np.unique(_indices(access, machine, lanes, chosen, addresses)):
-                engine(machine).settle(int(index))
+            parities = (broadcast(phase, lanes.n)[chosen] & 1).tolist()
+            indices = _indices(access, machine, lanes, chosen, addresses).tolist()
+            for index, parity in dict.fromkeys(zip(indices, parities, strict=True)):
+                engine(machine).settle(index, partial(_is_over, machine.view("shared", access.unit), index, parity))
         words = _change(access, machine, lanes, chosen, addresses, lambda word: State.read(word).word)
         out[chosen] = ((words ^ broadcast(phase, lanes.n)[chosen]) & np.uint64(1)).astype(bool)
         return out
 
     return Op(((base, "addr"), (phase, "u32" if by_parity else "b64")), ((d, "pred"),), run, effect=True)
+
+
+def _is_over(words: Array, index: int, parity: int) -> bool:
+    """Whether the phase of a parity is over for the barrier at ``index``."""
+    return int(words[index]) & 1 != parity
 
 
 def _pending_count(form: Form) -> Op:
@@ -224,19 +240,27 @@ def _pending_count(form: Form) -> Op:
 
 
 def complete_later(
-    machine: Machine, lanes: Threads, k: int, ins: Instruction, address: int, count: int, arrive: Callable[[], None]
+    machine: Machine, threads: Array, ins: Instruction, addresses: Array, count: int, arrive: Callable[[Array], None]
 ) -> None:
-    """Calls ``arrive`` and counts ``count`` bytes as arrived when a thread looks at the barrier at ``address``."""
+    """Counts ``count`` bytes of each thread as arrived when somebody looks at its barrier, one of ``addresses``.
+
+    ``arrive`` writes the bytes of threads, given by their positions. Those that come when the phase is over come later.
+    """
     access = Access(ins, "shared", 0, _SIZE, unit_of(_SIZE), "updated")
-    own = Threads(lanes.numbers[k : k + 1], machine.total, machine.per_cta)
-    one, where = np.zeros(1, np.int64), np.array([address])
+    own, every = Threads(threads, machine.total, machine.per_cta), np.arange(threads.size)
+    (piece,) = pieces_of(access, machine, own, every, addresses)  # nobody has touched them yet
+    indices = np.broadcast_to(piece.index, threads.shape)
 
-    def action() -> None:
-        arrive()
-        _change(access, machine, own, one, where, lambda word: State.read(word).come(count).word)
+    def action(here: Array, index: int) -> None:
+        due = State.due(int(piece.view[index]), here.size, count)
+        arrive(here[:due])
+        _change(access, machine, own, here[:due], addresses[here[:due]], lambda w: State.read(w).come(count).word)
+        if here.size > due:
+            waiting[index].insert(0, partial(action, here[due:], index))
 
-    index = int(_indices(access, machine, own, one, where)[0])
-    engine(machine).arrivals.setdefault(index, []).append(action)
+    waiting = engine(machine).arrivals
+    for index in map(int, np.unique(indices)):
+        waiting.setdefault(index, []).append(partial(action, np.flatnonzero(indices == index), index))
 
 
 def after_copies(form: Form) -> Op:

@@ -116,10 +116,10 @@ class CopyEngine:
         self.single, self.bulk = Copies(machine), Copies(machine)
         self.arrivals: dict[int, list[Callable[[], None]]] = {}
 
-    def settle(self, barrier: int) -> None:
-        """Performs all arrivals on an mbarrier, before a thread looks at it."""
-        for action in self.arrivals.pop(barrier, []):
-            action()
+    def settle(self, barrier: int, is_over: Callable[[], bool]) -> None:
+        """Performs arrivals on an mbarrier that a thread looks at, until its phase is over: others may be late."""
+        while self.arrivals.get(barrier) and not is_over():
+            self.arrivals[barrier].pop(0)()
 
 
 _ENGINES: WeakKeyDictionary[Machine, CopyEngine] = WeakKeyDictionary()

@@ -24,7 +24,7 @@ _BY_OPCODE = {opcode: what for what, opcodes in _OPCODES.items() for opcode in o
 _BY_FORM = {
     "cp": {"tensor maps": "tensor", "multicast copies": "multicast::cluster", "copies that reduce": "reduce",
            "bulk prefetches": "prefetch"},
-    "st": {"asynchronous stores": "async", "bulk stores": "bulk"},
+    "st": {"asynchronous stores to global memory": "async.mmio async.global async.release", "bulk stores": "bulk"},
     "red": {"asynchronous reductions": "async"},
     "mma": {"sparse products": "sp", "ordered sparse products": "sp::ordered_metadata",
             "block-scaled products": "block_scale", "products of 4-bit and 1-bit numbers": "s4 u4 b1",

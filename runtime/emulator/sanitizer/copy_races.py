@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .findings import Findings
-from .memory_model import strength, verb_of
+from .memory_model import is_copy, strength, verb_of
 from .symbolizer import Symbolizer
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class CopyRaces:
         if self.lines is None or piece.home is not None or touch.access.space != "shared":
             return False
         rows = self._rows(self.lines, touch)
-        if touch.access.ins.opcode == "cp":
+        if is_copy(touch.access.ins):
             rows[piece.index] = 0
             return False
         verb = verb_of(touch.access)

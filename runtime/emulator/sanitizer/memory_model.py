@@ -29,12 +29,14 @@ class Strength:
         code: the scope (0: weak), plus ``ATOMIC`` or ``VOLATILE``.
         acquires, releases: the order that it establishes.
         cached: whether it reads through the read-only path (``ld.global.nc``).
+        alone: whether a release is of what its thread has done itself, and of nothing that the thread knows of others.
     """
 
     code: int
     acquires: bool
     releases: bool
     cached: bool
+    alone: bool = False
 
     @property
     def level(self) -> int:
@@ -52,6 +54,11 @@ def verb_of(access: Access) -> str:
     return "written" if access.ins.opcode == "mbarrier" and {"init", "inval"} & set(access.ins.mods) else access.verb
 
 
+def is_copy(ins: Instruction) -> bool:
+    """Whether what an instruction writes arrives later: a copy, or an asynchronous store."""
+    return ins.opcode == "cp" or (ins.opcode == "st" and "async" in ins.mods)
+
+
 @lru_cache(maxsize=4096)
 def strength(ins: Instruction, verb: str) -> Strength:
     """The strength of the access that ``ins`` makes: read, written or updated."""
@@ -59,8 +66,8 @@ def strength(ins: Instruction, verb: str) -> Strength:
     if ins.opcode == "mbarrier" and verb != "written":
         waits = "test_wait" in mods or "try_wait" in mods
         return Strength(ATOMIC + GPU, waits and "relaxed" not in mods, "arrive" in mods or "arrive_drop" in mods, False)
-    if ins.opcode == "cp" and verb == "updated":  # bytes of a copy that arrive at their mbarrier
-        return Strength(ATOMIC + GPU, False, True, False)
+    if is_copy(ins) and verb == "updated":  # bytes of a copy that arrive at their mbarrier
+        return Strength(ATOMIC + (GPU if ins.opcode == "cp" else CLUSTER), False, True, False, alone=True)
     acquires, releases = bool(mods & {"acquire", "acq_rel"}), bool(mods & {"release", "acq_rel"})
     if verb == "updated":
         return Strength(ATOMIC + level_of(ins.mods, GPU), acquires, releases, False)

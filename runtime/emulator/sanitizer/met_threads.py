@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .known_times import KnownTimes
+from .memory_model import CLUSTER
 from .through_memory import ThroughMemory
 
 if TYPE_CHECKING:
@@ -133,9 +134,12 @@ class MetThreads:
                 self.memory.share(np.concatenate(all_), into)
 
     def cluster_arrive(self, block: Block, lanes: Threads) -> None:
-        """Notes threads that arrive at the barrier of their cluster; a relaxed arrival orders nothing."""
+        """Notes threads that arrive at the barrier of their cluster; if relaxed, it orders what is before a fence."""
         if "relaxed" in block.last.ins.mods:
-            self.times.cluster_at[0, lanes.numbers] = self.times.cluster_at[1, lanes.numbers]
+            known = self.times.cluster_at[1, lanes.numbers]
+            for level, fenced in self.memory.fences.items():
+                known = np.maximum(known, fenced.own[lanes.numbers]) if level >= CLUSTER else known
+            self.times.cluster_at[0, lanes.numbers] = known
         else:
             self.times.cluster_at[0, lanes.numbers] = self.times.tick()
 

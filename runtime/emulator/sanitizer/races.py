@@ -12,7 +12,7 @@ from .access_history import AccessHistory, stamp, thread_of, time_of
 from .events import Event, event_of
 from .findings import Findings
 from .happens_before import HappensBefore
-from .memory_model import ATOMIC, GPU, VOLATILE, Strength, strength, verb_of
+from .memory_model import ATOMIC, GPU, VOLATILE, Strength, is_copy, strength, verb_of
 from .shared_lifetime import SharedLifetime
 from .symbolizer import Symbolizer
 
@@ -93,6 +93,8 @@ class Races:
         threads = touch.threads[piece.where]
         event = self._event(touch, piece, threads, self.symbols.numbers(threads), time)
         self._compare_all(event, self.cells_of(home, touch.access.size))
+        if home is None and self.machine.launch.cluster_size > 1:
+            self.lifetime.touch(event, self.cells_of(home, touch.access.size).size)
 
     def _begin(self, home: Allocation) -> None:
         """Begins the history of an allocation at its first write, with the deferred reads."""
@@ -328,7 +330,7 @@ class Races:
 
 
 def _noun(ins: Instruction, verb: str) -> str:
-    return "copy" if ins.opcode == "cp" else _NOUN[verb]
+    return "copy" if is_copy(ins) else _NOUN[verb]
 
 
 _NOUN = {"read": "load", "written": "store", "updated": "atomic"}

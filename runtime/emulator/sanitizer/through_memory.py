@@ -173,8 +173,11 @@ class ThroughMemory:
                 log.add(made)
 
     def _releases(self, thread: int, strength: Strength) -> list[Release]:
-        """The releases by a strong write of a thread: of all that it knows, or of what fences made releasable."""
+        """The releases by a strong write of a thread: of its own deeds, of all it knows, or of what fences released."""
         order = int(self.times.positions[thread // self.times.per_cta])
+        if strength.alone:
+            number = np.array([order * self.times.per_cta + thread % self.times.per_cta])
+            return [Release(order, strength.level, number, np.array([self.times.now]), 0)]
         if strength.releases:  # this includes what fences made releasable
             row = self.times.known[thread >> 5]
             return [self._release(thread, order, strength.level, row, self.times.now, int(self.acquired[thread]))]

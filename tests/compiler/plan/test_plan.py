@@ -61,7 +61,7 @@ def test_options_replace_fields() -> None:
 def test_an_unknown_field_is_refused(option: str) -> None:
     with pytest.raises(
         PlanError,
-        match=r"WF402: a plan has no field '.*'.*: expected one of fast .* persistent reads abreast\n",
+        match=r"WF402: a plan has no field '.*'.*: expected one of fast .* persistent reads abreast arrivals\n",
     ):
         Plan().with_options(option)
 
@@ -184,6 +184,15 @@ def test_a_cluster_needs_a_target_that_has_them(target: Any) -> None:
     return None
 
 
+def test_how_states_arrive_is_for_clusters() -> None:
+    check(Plan(warps=4, cluster=8, arrivals="barrier"), DEFAULT, 8)
+    with pytest.raises(
+        PlanError, match="WF444: arrivals=barrier is for CTAs of a cluster: the plan has cluster=1"
+    ) as e:
+        check(Plan(warps=4, arrivals="barrier"), DEFAULT, 8)
+    assert "leave out arrivals, or set cluster" in str(e.value)
+
+
 def test_large_clusters_need_a_target_that_has_them() -> None:
     plan = Plan(warps=4, cluster=16)
     check(plan, TARGETS["sm_90a"], 8)
@@ -195,12 +204,12 @@ def test_large_clusters_need_a_target_that_has_them() -> None:
 def test_the_first_cta_of_a_cluster_holds_the_states_of_all_its_warps() -> None:
     """Warps do not meet in their own CTA; they meet in the second round of the cluster that finishes last."""
     plan = Plan(warps=4, cluster=8, warps_kept=2)
-    assert (gathered(plan), shared_bytes(plan, 8)) == (8 * 4 * 2, 8 * 64)
-    assert shared_bytes(replace(plan, finish="last_block"), 8) == 8 * (64 + 8) + 16
+    assert (gathered(plan), shared_bytes(plan, 8)) == (8 * 4 * 2, 8 * 64 + 16)
+    assert shared_bytes(replace(plan, finish="last_block"), 8) == 8 * (64 + 8) + 2 * 16
     assert gathered(replace(plan, cluster=1)) == 0
     in_memory = replace(plan, cta="serial")
-    assert (gathered(in_memory), shared_bytes(in_memory, 8)) == (8 * 2, 8 * (16 + 4 * 32 * 2))
-    assert shared_bytes(replace(in_memory, exchange="global"), 8) == 8 * 16
+    assert (gathered(in_memory), shared_bytes(in_memory, 8)) == (8 * 2, 8 * (16 + 4 * 32 * 2) + 16)
+    assert shared_bytes(replace(in_memory, exchange="global", arrivals="barrier"), 8) == 8 * 16
 
 
 def test_threads_that_meet_in_memory_store_a_state_each() -> None:

@@ -145,3 +145,58 @@ def test_half_a_warp_copies_and_waits_by_itself() -> None:
     body += "setp.lt.u32 p1, r0, 16; @p1 cp.async.wait_group 0; ld.shared.u32 r2, [r1]; st.global.u32 [d1], r2;"
     source = np.arange(32, dtype=np.uint32) + 100
     assert (run(body, before=BEFORE, inputs=[source]) == np.where(np.arange(32) < 16, source, 7)).all()
+
+
+STORES = """
+mov.u32 r1, s; mov.u32 r9, %cluster_ctarank; setp.eq.u32 p1, r0, 0;
+@p1 mbarrier.init.shared.b64 [r1], 1;
+fence.mbarrier_init.release.cluster;
+@p1 mbarrier.arrive.expect_tx.shared.b64 _, [r1], 768;
+barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;
+xor.b32 r3, r9, 1; mapa.shared::cluster.u32 r4, r1, r3;
+mad.lo.s32 r5, r0, 16, r4; mad.lo.s32 r6, r9, 100, r0; mul.wide.u32 d4, r6, 65536;
+st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [r5+16], {r6, 7}, [r4];
+st.async.shared::cluster.mbarrier::complete_tx::bytes.u64 [r5+24], d4, [r4];
+@p1 st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [r4+528],
+  {0f3F800000, 0f40000000, 0f40400000, 0f40800000}, [r4];
+setp.lt.u32 p2, r0, 30; setp.ne.u32 p3, r0, 0; and.pred p2, p2, p3;
+@p2 st.async.shared::cluster.mbarrier::complete_tx::bytes.s64 [r5+512], -1, [r4];
+W: mbarrier.try_wait.parity.shared.b64 p4, [r1], 0;
+@!p4 bra W;
+mad.lo.s32 r7, r0, 16, r1; ld.shared.v4.u32 {r10, r11, r12, r13}, [r7+16]; ld.shared.f32 r14, [r1+540];
+add.u32 r10, r10, r11; add.u32 r10, r10, r12; add.u32 r10, r10, r13; cvt.rzi.u32.f32 r14, r14; add.u32 r10, r10, r14;
+mul.lo.u32 r8, r9, 128; cvt.u64.u32 d6, r8; add.u64 d1, d1, d6; st.global.u32 [d1], r10;
+"""
+
+
+def test_asynchronous_stores_come_to_the_mbarrier_of_another_cta() -> None:
+    """32 times 16 bytes, 16, and 29 times 8: 760 bytes."""
+    body = STORES.replace("768", "760")
+    how = {
+        "before": BEFORE,
+        "after": ".explicitcluster .reqnctapercluster 2",
+        "ctas": 2,
+        "size": 64,
+        "cluster": (2, 1, 1),
+    }
+    own = np.arange(32) + 100 * np.array([[1], [0]])
+    np.testing.assert_array_equal(run(body, **how).reshape(2, 32), own + 7 + (own << 16) + 4)
+    with pytest.raises(EmulatorError, match=r"WF730: deadlock: 64 threads .* 'mbarrier\.try_wait"):
+        run(STORES, **how)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("st.async.shared::cluster.b32 [r1], r2, [r1];", r"expected one of .*mbarrier::complete_tx::bytes"),
+        ("st.async.shared::cluster.mbarrier::complete_tx::bytes.b16 [r1], h2, [r1];", "WF70[0-9]"),
+        ("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b64 [r1], {d2, d3, d4, d5}, [r1];",
+         "expected at most 16 bytes per thread"),
+        ("st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [r1], {r2, r3, r4}, [r1];",
+         "expected 2 elements, got 3"),
+        ("st.async.mmio.release.sys.global.u32 [d0], r2;", "WF721.*asynchronous stores to global memory"),
+    ],
+)  # fmt: skip
+def test_forms_of_asynchronous_stores(text: str, message: str) -> None:
+    with pytest.raises(EmulatorError, match=message):
+        run(f"mov.u32 r1, s; {text}", before=BEFORE, threads=1, size=8)

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ....plan.shared_memory import COUNTED
 from ....target import LARGEST_CLUSTER
+from ...build import bytes_of
 from ...mlir import ext
 from ..base import (
     GLOBAL,
@@ -17,6 +19,7 @@ from ..base import (
     check_result,
     check_yield,
     coded,
+    element,
     expect,
     int_attr,
     one_combine,
@@ -32,13 +35,14 @@ class ClusterReduceOp(Fold.Operation, name="cluster_reduce"):  # type: ignore[mi
     """Combines the states of the warps of all CTAs of a cluster, in the shared memory of the first or of each.
 
     ``state = fold.cluster_reduce rank, row, lane, slot, on, state {ctas, rows, slots, lanes, stride, ordered,
-    [everywhere], [met]} ({combine})``: ``rows`` warps in each of ``ctas`` CTAs share a result; this is the warp ``row``
-    of the CTA ``rank``. Threads whose ``on`` is true leave its state for ``slot`` of a CTA's ``slots`` results. In the
-    warps of row 0 of the first CTA the ``lanes`` lanes along the reduced axis, ``stride`` apart, each number ``lane``,
-    share the states and get the result; other threads keep their own. With ``{everywhere = true}`` all threads get the
-    result, and all lanes of a warp must hold its state; with ``{met = true}`` all warps of a CTA hold the same one, and
-    those whose ``on`` is true leave it. All threads of the cluster execute the op, as they do each other one of the
-    kernel.
+    [everywhere], [met], [counted]} ({combine})``: ``rows`` warps in each of ``ctas`` CTAs share a result; this is the
+    warp ``row`` of the CTA ``rank``. Threads whose ``on`` is true leave its state for ``slot`` of a CTA's ``slots``
+    results. In the warps of row 0 of the first CTA the ``lanes`` lanes along the reduced axis, ``stride`` apart, each
+    number ``lane``, share the states and get the result; other threads keep their own. With ``{everywhere = true}`` all
+    threads get the result, and all lanes of a warp must hold its state; with ``{met = true}`` all warps of a CTA hold
+    the same one, and those whose ``on`` is true leave it. With ``counted`` a CTA waits for the bytes of the states that
+    come to it, and not for all threads: so many results' states come from each row of each CTA, and values have 4 or 8
+    bytes. All threads of the cluster execute the op once, as they do each other one of the kernel.
     """
 
     rank: ext.Operand[Any]
@@ -70,6 +74,11 @@ class ClusterReduceOp(Fold.Operation, name="cluster_reduce"):  # type: ignore[mi
         for name in ("everywhere", "met"):
             if name in op.attributes:
                 bool_attr(op, name)
+        if "counted" in op.attributes:
+            slots, counted = int_attr(op, "slots"), int_attr(op, "counted")
+            expect(0 < counted <= slots, op, f"1 to {slots} states that are counted", counted)
+            sizes = {bytes_of(element(t)) for t in values(op.operands[5].type)}
+            expect(sizes <= set(COUNTED), op, "counted values of 4 or 8 bytes", f"{min(sizes)}")
 
     verify_region_invariants = one_combine
 
