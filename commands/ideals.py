@@ -226,7 +226,7 @@ def _gathered(task: Task) -> Counts:
     again = _joined(task, rows * plan.cluster)
     found += Counter({what: n * (task.ctas // plan.cluster) for what, n in again.items()})
     found["shared store"] += task.ctas * warps * _stores(task)
-    barriers = 1 if counts_bytes(plan, t.itemsize for t in task.state) else 2
+    barriers = 1 if counts_bytes(plan, [t.itemsize for t in task.state]) else 2
     found["barrier"] += 2 * barriers * task.ctas * task.warps
     return found
 

@@ -43,7 +43,7 @@ ARRIVALS = (
 
 def arrival_words(plan: Plan, states: Sequence[DType]) -> list[tuple[str, object]]:
     """How the CTAs of a cluster know that their states have come; nothing without clusters."""
-    counted = counts_bytes(plan, t.itemsize for t in states)
+    counted = counts_bytes(plan, [t.itemsize for t in states])
     return [("arrivals", ARRIVALS[counted])] if plan.cluster > 1 else []
 
 

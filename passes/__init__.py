@@ -78,8 +78,8 @@ PASSES: tuple[Pass, ...] = (
 def steps(target: Target, plan: Plan | None = None) -> list[tuple[str, Step]]:
     """The whole way from a tensor program to PTX for ``target``, as (label, pass or textual upstream pipeline).
 
-    The PTX does not depend on ``plan``, by which rows that are read again are simplified from the bottom up, but for its
-    version: old drivers can load what has no ``st.async``.
+    Of the PTX only the version depends on ``plan``: old drivers can load what has no ``st.async``. By the plan rows
+    that are read again are simplified from the bottom up.
     """
     # Such kernels have values in many branches: those that nothing uses go before what makes them is looked at.
     canonicalize = "canonicalize{top-down=false}" if plan and plan.resident else "canonicalize"

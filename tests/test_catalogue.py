@@ -21,7 +21,8 @@ from warpfold.runtime.ptxas import assemble, disassemble
 def ptx(case: Case, arch: str) -> str:
     """The PTX of a case, compiled afresh."""
     ready = api.plan_for(case.what, case.shape, case.dtype, axis=case.axis, arch=arch, plan=case.plan)
-    return compile_program(ready.program, ready.choice.facts, ready.choice.plan, ready.target, steps(ready.target)).ptx
+    plan = ready.choice.plan
+    return compile_program(ready.program, ready.choice.facts, plan, ready.target, steps(ready.target, plan)).ptx
 
 
 @pytest.mark.parametrize("arch", list(TARGETS))
@@ -84,9 +85,21 @@ def test_rounds_within_a_warp_wait_for_that_warp_only() -> None:
     assert "shfl" not in text
 
 
-def test_a_cluster_passes_its_barrier_twice() -> None:
-    """It arrives at the start and waits before it writes to the first CTA; then arrives and waits again."""
+def test_a_cluster_passes_its_barrier_once() -> None:
+    """It arrives at the start and waits before it writes to the first CTA, which waits for the bytes."""
     text = ptx(Case("sum", (65536,), plan="cluster=8,warps=16"), "sm_90a")
+    assert ".version 8.1" in text
+    assert ".reqnctapercluster 1, 8, 1" in text
+    order = [text.index("mbarrier.init"), text.index("barrier.cluster.arrive.relaxed"), text.index("ld.global"),
+             text.index("barrier.cluster.wait"), text.index("mapa.shared::cluster"), text.index("st.async"),
+             text.index("mbarrier.try_wait"), text.index("ld.shared")]  # fmt: skip
+    assert order == sorted(order)
+    assert (text.count("barrier.cluster"), text.count("bar.sync")) == (2, 0)
+
+
+def test_a_cluster_that_counts_nothing_passes_its_barrier_twice() -> None:
+    """It arrives at the start and waits before it writes to the first CTA; then arrives and waits again."""
+    text = ptx(Case("sum", (65536,), plan="cluster=8,warps=16,arrivals=barrier"), "sm_90a")
     assert ".reqnctapercluster 1, 8, 1" in text
     order = [text.index("barrier.cluster.arrive.relaxed"), text.index("ld.global"), text.index("barrier.cluster.wait"),
              text.index("mapa.shared::cluster"), text.index("st.shared::cluster"), text.index("cluster.arrive.aligned"),

@@ -47,7 +47,7 @@ def meet_in_cluster(tile: Tile, state: Any, place: Place, *, everywhere: bool = 
     attributes = {"ctas": plan.cluster, "rows": warps, "slots": plan.states_apart} | _lanes(plan)
     attributes |= {"everywhere": True} if everywhere else {}
     attributes |= {"met": True} if everywhere and meets_in_ctas(plan) else {}
-    if counts_bytes(plan, bytes_of(element(t)) for t in kernel.states):
+    if counts_bytes(plan, [bytes_of(element(t)) for t in kernel.states]):
         attributes |= {"counted": plan.slots}
     operands = [place.rank, warp, place.lane, place.slot, first, state]
     return kernel.stage("fold.cluster_reduce", [state.type], operands, attributes).results[0]
