@@ -163,9 +163,9 @@ class _Cluster:
         warps = self.ctas * int_attr(op, "rows")
         self.groups = min(warps, self.lanes)
         self.each = warps // self.groups
+        self.arrivals = self._arrivals(op, warps) if "counted" in op.attributes else None
         buffers = [shared_buffer(op, "gathered", warps * slots, element(v.type)) for v in self.own]
         self.states = StateBuffers(buffers, [v.type for v in self.own], slots, slot)
-        self.arrivals = self._arrivals(op, warps) if "counted" in op.attributes else None
         self.number_of_warp = arith.addi(arith.muli(rank, self.number(int_attr(op, "rows"))), row)
 
     def _arrivals(self, op: Any, warps: int) -> Arrivals | None:

@@ -127,7 +127,7 @@ def columns() -> Case:
 
 def cluster() -> Case:
     plan, each = "cluster=2,vector=4,lanes=8,warps=1,warps_kept=1", rows(4, 64)
-    phases = [Line(8, 8, "phase 1"), Line(0, 8, "phase 2")]
+    phases = [Line(12, 8, "phase 1"), Line(0, 8, "phase 2")]
     memory = [
         Panel(f"shared memory of CTA {rank}: what both CTAs leave there; a cell holds the row", 4, phases, "shared",
               "written", text=lambda word: str(word % 4), chosen=lambda s, rank=rank: s.thread % 8 == rank)
