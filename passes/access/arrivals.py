@@ -24,6 +24,7 @@ _FIRST = (
     "setp.ne.u32 others, thread, 0;",
     "@others bra made_${:uid};",
 )
+# The wait has the scope of the CTA, in whose own memory the states are: one of the cluster's also drops the L1 cache.
 _WAIT = (
     "{ .reg .pred all;",
     "wait_${:uid}:",

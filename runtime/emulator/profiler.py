@@ -70,6 +70,8 @@ class Profiler(Tool):
     def touch(self, touch: Touch) -> None:
         """Counts requests, sectors, bytes and wavefronts."""
         access, space = touch.access, touch.access.space
+        if access.verb == "updated" and access.ins.opcode in ("cp", "st"):
+            return  # bytes that arrive at an mbarrier: no request of a warp
         if space == "shared":
             self._bank(touch)
         elif space in ("global", "local"):
