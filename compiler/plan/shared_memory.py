@@ -61,9 +61,8 @@ def shared_bytes(plan: Plan, state_bytes: int) -> int:
     counter = TICKET if plan.cluster > 1 and plan.arrivals != "barrier" else 0
     if plan.resident == "l2":  # rounds over warps and over chunks, for chunks in a row and at its ends
         return 4 * first * state_bytes + TICKET
-    if plan.has_roles:  # the states of segments, of columns, and of what comes before; tickets, and five barriers
-        columns = plan.slots if plan.slots > 1 else 0
-        return plan.places * ((first + plan.slots + columns) * state_bytes + 6 * TICKET)
+    if plan.has_roles:  # the states of segments, of a chunk, and of those before it; a ticket, and five barriers
+        return plan.places * ((first + 2 * plan.slots) * state_bytes + 6 * TICKET)
     if plan.is_chain:  # the states of warps, of a chunk, and of those before it; the rows of a tile
         return (first + 2 * plan.slots) * state_bytes + 2 * TICKET + tile
     if plan.resident == "grid":  # rounds over warps and over parts, which share the states of a period

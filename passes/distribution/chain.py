@@ -9,7 +9,8 @@ from ...compiler.ir.mlir import arith, gpu, ir, scf
 from ...compiler.plan.launch import lookers
 from ...compiler.target import WARP
 from .chain_columns import ColumnRoles
-from .chain_roles import LEAVES, LOOKS, Roles
+from .chain_places import LEAVES, LOOKS
+from .chain_roles import Roles
 from .kernel import Kernel
 
 

@@ -14,7 +14,8 @@ from ...compiler.ir.build import i32, word_type
 from ...compiler.ir.lane_exchange import lane_id
 from ...compiler.ir.mlir import arith, gpu, ir, scf
 from ...compiler.target import WARP
-from .chain_roles import LOOKS, Roles
+from .chain_places import LOOKS
+from .chain_roles import Roles
 from .rings import Turn
 from .scan_work import Work, look_back
 

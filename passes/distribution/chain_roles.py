@@ -16,198 +16,35 @@ order, and waits for earlier ones alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import reduce
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
-from ...compiler.ir.build import (
-    address,
-    bytes_of,
-    dynamic_shared,
-    i32,
-    integer,
-    load,
-    memory_type,
-    shared_buffer,
-    word_type,
-)  # fmt: skip
-from ...compiler.ir.combine import backwards, combine, width, with_shape
-from ...compiler.ir.dialect.base import element
+from ...compiler.ir.build import i32, word_type
+from ...compiler.ir.combine import combine
 from ...compiler.ir.lane_exchange import lane_id
 from ...compiler.ir.mlir import arith, gpu, ir, nvvm, scf
-from ...compiler.plan.fields import IN_BULK
 from ...compiler.plan.launch import lookers
 from ...compiler.target import WARP
-from ..access.offsets import coordinates
-from ..access.state_buffers import StateBuffers
-from .kernel import Kernel
+from .chain_places import LOOKS, ChainPlaces
 from .look_back import LookBack
-from .place import Digits, Place, Tile, existing, place_in_tile
-from .resident.row_starts import is_shifted, lead_of_row
-from .rings import Ring, Turn, leave_word, word_of
-from .row import Row
-from .scan import ScanRow
+from .place import Place
+from .rings import Turn, leave_word, word_of
 from .scan_before import Before
 from .scan_work import Work, clear_words, look_back
-
-LEAVES, LOOKS = 1, 2
-"""The first warp copies chunks, the next one leaves their states, the ``lookers`` from the third one on look back, and
-those behind them make states; half of the warps write."""
-
-
-class Staged(NamedTuple):
-    """Where the elements of a chunk wait in shared memory.
-
-    Attributes:
-        first, limit: the index of the first element that has room, and of the one after the chunk's last.
-        places: for each input that waits there the address at which its elements begin.
-        reversed: the inputs whose rows lie in memory from the last element on.
-        columns, slot: of columns that lie side by side how many there are, and the thread's first one.
-    """
-
-    first: Any
-    limit: Any
-    places: Mapping[int, Any]
-    reversed: frozenset[int]
-    columns: int = 1
-    slot: Any = None
-
-    def read(self, operand: int, t: Any, at: Any) -> Any:
-        """The access of an input at ``at``, a fragment of type ``t``."""
-        if operand not in self.reversed:
-            index = arith.subi(at, self.first)
-            if self.columns > 1:
-                index = arith.addi(arith.muli(index, integer(at.type, self.columns)), self.slot)
-            return load(self.places[operand], index, t)
-        behind = arith.addi(at, integer(at.type, width(t)))
-        return backwards(load(self.places[operand], arith.subi(self.limit, behind), t))
+from .staged_chunk import copy_chunk
 
 
 @dataclass(frozen=True, eq=False)
-class Roles:
-    """A kernel whose warps have roles.
-
-    Attributes:
-        kernel: the kernel.
-        digits: the digits of the thread's number.
-        ring: the places, and their barriers: ``full`` with elements, ``made`` states, ``left`` for others, what comes
-            before is ``known``, and all is ``read``.
-        tickets: the ticket of each place.
-        states, totals, before: for each place the states of its segments, that of its chunk, and of what comes before.
-        count: the tickets for which there is work.
-        tiles, parts: the tiles of rows, and the chunks of each.
-    """
-
-    kernel: Kernel
-    digits: Digits
-    ring: Ring
-    tickets: Any
-    states: Sequence[Any]
-    totals: Sequence[Any]
-    before: Sequence[Any]
-    count: Any
-    tiles: Any
-    parts: Any
-
-    @classmethod
-    def of(cls, kernel: Kernel) -> Roles:
-        """The roles of a kernel."""
-        warps, slots, scan, places = kernel.plan.warps, kernel.plan.slots, kernel.of_scan, kernel.plan.places
-        tiles, parts = Work.all(kernel)
-        tickets = shared_buffer(kernel.entry, "tickets", places, word_type())
-        states = [shared_buffer(kernel.entry, "segments", places * warps * slots, t) for t in scan.states]
-        totals = [shared_buffer(kernel.entry, "chunks", places * slots, t) for t in scan.states]
-        before = [shared_buffer(kernel.entry, "before", places * slots, t) for t in scan.states]
-        looks, half = lookers(kernel.plan), warps // 2
-        arrivals = {"full": 1, "made": half - LOOKS - looks, "left": 1, "known": looks, "read": half}
-        ring = Ring.of(kernel.entry, places, arrivals)
-        digits = Digits.of(kernel, kernel.plan)
-        count = arith.muli(tiles, parts)
-        return cls(kernel, digits, ring, tickets, states, totals, before, count, tiles, parts)
-
-    # --- what a place has ---
-    def taken(self, turn: Turn) -> tuple[Any, list[Any]]:
-        """Whether the ticket of a place has work, and the ticket."""
-        ticket = word_of(self.tickets, turn)
-        return self.kernel.less(self._index(ticket), self.count), [ticket]
-
-    def _index(self, word: Any) -> Any:
-        return word if word.type == self.kernel.index else arith.extui(self.kernel.index, word)
-
-    def work(self, ticket: Any) -> Work:
-        """The work of a ticket."""
-        part, tile = self.kernel.divided(self._index(ticket), self.tiles)
-        return Work(tile, part, self.parts, self.tiles)
-
-    def segments(self, turn: Turn) -> StateBuffers:
-        """The states of the segments of a place."""
-        return self._buffers(self.states, turn, self.kernel.plan.warps * self.kernel.plan.slots)
-
-    def earlier(self, turn: Turn) -> StateBuffers:
-        """The state of what comes before the chunk of a place."""
-        return self._buffers(self.before, turn, self.kernel.plan.slots)
-
-    def of_row(self, buffers: StateBuffers, row: Any, *, wide: bool = False) -> StateBuffers:
-        """The states of the rows of a chunk from ``row`` on, as many as an access has where it is ``wide``."""
-        plan = self.kernel.plan
-        if plan.slots == 1:
-            return buffers
-        types = [with_shape(t, plan.vector) for t in buffers.types] if wide else buffers.types
-        return replace(buffers, types=types, slots=plan.slots, slot=row)
-
-    def _buffers(self, buffers: Sequence[Any], turn: Turn, each: int) -> StateBuffers:
-        types = self.kernel.of_scan.states
-        own = [address(b, arith.muli(turn.place, i32(each)), t) for b, t in zip(buffers, types, strict=True)]
-        return StateBuffers(own, types)
-
-    def staged(self, turn: Turn, work: Work, place: Place) -> Staged:
-        """The elements of a chunk in a place of the ring; those of shifted rows begin early."""
-        chunk = work.chunk(self.kernel)
-        first, limit = chunk.first, chunk.limit
-        if is_shifted(self.kernel):
-            first = arith.subi(first, lead_of_row(self.kernel, place))
-            limit = arith.minsi(arith.addi(first, chunk.length), limit)
-        byte, places, start = ir.IntegerType.get_signless(8), dict[int, Any](), 0
-        base, sizes = dynamic_shared(self.kernel.entry), self._sizes()
-        for i, size in sizes.items():
-            at = arith.addi(arith.muli(turn.place, i32(sum(sizes.values()))), i32(start))
-            places[i], start = address(base, at, byte), start + size
-        kinds = self.kernel.facts.access
-        reverse = frozenset(i for i in places if kinds[i] == "reversed")
-        return Staged(first, limit, places, reverse, self.kernel.plan.slots, place.slot)
-
-    def _sizes(self) -> dict[int, int]:
-        """The bytes of a chunk of each input that waits in shared memory."""
-        plan, own = self.kernel.plan, enumerate(self.kernel.inputs)
-        length = plan.threads * plan.vector * plan.held
-        kinds = self.kernel.facts.access
-        return {i: length * bytes_of(memory_type(element(v.type))) for i, v in own if kinds[i] in IN_BULK}
-
-    def of_chunk(self, turn: Turn) -> StateBuffers:
-        """The state of the chunk of a place."""
-        return self._buffers(self.totals, turn, self.kernel.plan.slots)
-
-    def row(self, turn: Turn, work: Work, segment: Any) -> ScanRow:
-        """The accesses of a thread to a segment of the chunk in a place."""
-        kernel = self.kernel
-        position = arith.addi(self.digits.lane, kernel.scaled(segment, kernel.plan.lanes))
-        digits = self.digits._replace(warp=segment, position=position)
-        digits = digits if kernel.plan.slots > 1 else digits._replace(slot=kernel.number(0))
-        tile, place = self._place(work, digits)
-        return ScanRow.of(kernel, work, tile, place, self.staged(turn, work, place))
-
-    def _place(self, work: Work, digits: Digits) -> tuple[Tile, Place]:
-        """The row of a ticket, and the place of a thread with these digits in it."""
-        tile, place = place_in_tile(Row.at(self.kernel, None), work.tile, digits)
-        return tile, replace(place, start=existing(self.kernel, place))
+class Roles(ChainPlaces):
+    """What each kind of warp does with the places of the ring."""
 
     # --- the roles ---
     def copy(self) -> None:
         """One thread takes tickets, and has their chunks copied; the last ticket has no work."""
         kernel, ring = self.kernel, self.ring
         limit = arith.addi(self.count, kernel.id(gpu.grid_dim(gpu.Dimension.x)))
-        word, i1 = word_type(), ir.IntegerType.get_signless(1)
+        word = word_type()
         loop = scf.WhileOp([word, word], list(Turn.first()))
         before = loop.before.blocks.append(word, word)
         with ir.InsertionPoint(before):
@@ -215,53 +52,19 @@ class Roles:
             ticket = kernel.make("fold.ticket", word, [kernel.arg("counter"), limit], {}, 1)
             ring.wait("read", turn.before)
             leave_word(ticket, self.tickets, turn)
-            some = kernel.less(self._index(ticket), self.count)
+            some = kernel.less(self.index(ticket), self.count)
             branch = scf.IfOp(some, has_else=True)
             with ir.InsertionPoint(branch.then_block):
-                self._copy_chunk(turn, self.work(ticket))
+                work = self.work(ticket)
+                copy_chunk(kernel, ring, turn, work, self.place(work, self.digits)[1])
                 scf.YieldOp([])
             with ir.InsertionPoint(branch.else_block):
                 ring.arrive("full", turn)
                 scf.YieldOp([])
-            assert some.type == i1
             scf.ConditionOp(some, list(turn.next(ring.places)))
         body = loop.after.blocks.append(word, word)
         with ir.InsertionPoint(body):
             scf.YieldOp(list(body.arguments))
-
-    def _copy_chunk(self, turn: Turn, work: Work) -> None:
-        """Begins to copy the elements of a chunk to its place: whole accesses of them."""
-        kernel, each, columns = self.kernel, self.kernel.plan.vector_reduced, self.kernel.plan.slots
-        vector = kernel.number(each)
-        staged = self.staged(turn, work, self._place(work, self.digits)[1])
-        early = kernel.less(staged.first, kernel.number(0))
-        begin = arith.select(early, arith.addi(staged.first, vector), staged.first)
-        length = kernel.scaled(arith.divui(arith.subi(staged.limit, staged.first), vector), each)
-        length = arith.maxsi(arith.subi(arith.addi(staged.first, length), begin), kernel.number(0))
-        elements = kernel.scaled(length, columns)
-        word = elements if length.type == word_type() else arith.trunci(word_type(), elements)
-        types = {i: element(kernel.inputs[i].type) for i in staged.places}
-        sizes = {i: arith.muli(word, i32(bytes_of(memory_type(t)))) for i, t in types.items()}
-        total = reduce(arith.addi, sizes.values())
-        self.ring.arrive("full", turn, total)
-        branch = scf.IfOp(kernel.less(kernel.number(0), length))
-        with ir.InsertionPoint(branch.then_block):
-            for i, to in staged.places.items():
-                first = arith.subi(kernel.number(1), staged.limit) if i in staged.reversed else begin
-                first = arith.addi(self._start(i, kernel.scaled(work.tile, columns)), kernel.scaled(first, columns))
-                source = address(kernel.arg("input", i), first, types[i])
-                room = address(to, kernel.scaled(arith.subi(begin, staged.first), columns), types[i])
-                self.ring.copy("full", turn, room, source, sizes[i])
-            scf.YieldOp([])
-
-    def _start(self, operand: int, kept: Any) -> Any:
-        """Where row ``kept`` of an input begins."""
-        kernel, rank = self.kernel, self.kernel.facts.kept_rank
-        places = coordinates(kept, kernel.dims("kept_size", 0, range(1, rank)), rank)
-        total = kernel.number(0)
-        for at, stride in zip(places, kernel.dims("kept_stride", operand, range(rank)), strict=True):
-            total = arith.addi(total, arith.muli(at, stride))
-        return total
 
     def make(self, warp: Any) -> None:
         """Makers combine the elements of segments."""
@@ -383,6 +186,7 @@ class Roles:
             scf.YieldOp([])
 
     def _if_last(self, segment: Any, step: int, do: Callable[[], None]) -> None:
+        """Does ``do`` for the last segment of a warp that has each ``step``th one."""
         last = self.kernel.less(self.kernel.number(self.kernel.plan.warps - step - 1), segment)
         branch = scf.IfOp(last)
         with ir.InsertionPoint(branch.then_block):

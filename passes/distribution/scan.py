@@ -39,6 +39,7 @@ from .resident.row_tiles import row_tiles
 from .row import Row
 from .scan_before import Before, chosen
 from .scan_work import Work, clear_own_words, look_back
+from .staged_chunk import StagedChunk
 
 
 def distribute_scan(kernel: Kernel) -> None:
@@ -94,11 +95,11 @@ class ScanRow:
     starts: tuple[Any, ...]
     fragments: tuple[dict[Any, Any], ...]
     inner: Any
-    staged: Any = None
+    staged: StagedChunk | None = None
 
     @classmethod
     def of(
-        cls, kernel: Kernel, work: Work, tile: Tile, place: Place, staged: Any = None,
+        cls, kernel: Kernel, work: Work, tile: Tile, place: Place, staged: StagedChunk | None = None,
         tiles: Mapping[int, Sequence[Any]] | None = None,
     ) -> ScanRow:  # fmt: skip
         """The accesses of a thread at its place, of which some are ``staged``, or lie in ``tiles`` of the CTA."""
@@ -143,6 +144,7 @@ class ScanRow:
 
     def _read_staged(self, v: Any, j: int, *, whole: bool) -> Any:
         """An access in shared memory, where those that lie in the row are; an end of the row may cut a shifted one."""
+        assert self.staged is not None
         kernel, operand, at = self.kernel, ir.BlockArgument(v).arg_number, self.starts[j]
         t = with_shape(element(v.type), kernel.plan.vector)
         read = partial(self.staged.read, operand, t, at)
