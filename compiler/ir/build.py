@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from ..errors import error
+from ..plan.shared_memory import DYNAMIC
 from .combine import width, with_shape
 from .mlir import arith, gpu, ir, llvm, rewrite
 
@@ -210,7 +211,7 @@ def shared_buffer(op: Any, name: str, elements: int, t: Any) -> Any:
     """The address of a new shared-memory array beside the kernel of ``op``; the insertion point stays."""
     module = kernel_module(op)
     body = module.regions[0].blocks[0]
-    taken = {ir.StringAttr(o.operation.attributes["sym_name"]).value for o in find_globals(body)}
+    taken = _symbols(body)
     symbol = next(n for n in (f"{name}_{i}" for i in range(len(taken) + 1)) if n not in taken)
     m = memory_type(t)
     with ir.InsertionPoint.at_block_begin(body):
@@ -225,18 +226,18 @@ def dynamic_shared(op: Any) -> Any:
 
     It begins at a line. A ``cp.async`` of a warp whose target begins between sectors asks the L2 cache for each twice.
     """
-    body, symbol = kernel_module(op).regions[0].blocks[0], "held_0"
-    names = {ir.StringAttr(o.operation.attributes["sym_name"]).value for o in find_globals(body)}
-    if symbol not in names:
+    body = kernel_module(op).regions[0].blocks[0]
+    if DYNAMIC not in _symbols(body):
         with ir.InsertionPoint.at_block_begin(body):
             linkage = ir.Attribute.parse("#llvm.linkage<external>")
-            llvm.GlobalOp(ir.Type.parse("!llvm.array<0 x i8>"), symbol, linkage, addr_space=3, alignment=128)
-    return llvm.AddressOfOp(ir.Type.parse("!llvm.ptr<3>"), ir.FlatSymbolRefAttr.get(symbol)).result
+            llvm.GlobalOp(ir.Type.parse("!llvm.array<0 x i8>"), DYNAMIC, linkage, addr_space=3, alignment=128)
+    return llvm.AddressOfOp(ir.Type.parse("!llvm.ptr<3>"), ir.FlatSymbolRefAttr.get(DYNAMIC)).result
 
 
-def find_globals(block: Any) -> list[Any]:
-    """The llvm globals of a gpu.module's block."""
-    return [o for o in block.operations if o.operation.name == "llvm.mlir.global"]
+def _symbols(block: Any) -> set[str]:
+    """The names of the kernels and the arrays in a gpu.module's block."""
+    named = (o.operation.attributes for o in block.operations)
+    return {ir.StringAttr(own["sym_name"]).value for own in named if "sym_name" in own}
 
 
 def barrier() -> None:

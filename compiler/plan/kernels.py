@@ -16,6 +16,7 @@ from .abi import Facts, Kernel, partial_program, second_program
 from .fields import Access
 from .plan import Plan
 from .rounds import second_unroll
+from .shared_memory import DYNAMIC
 
 Role = Literal["init", "main", "second"]
 """``main`` reduces the inputs, ``second`` the partial states; ``init`` sets the partial states to the identity."""
@@ -43,7 +44,7 @@ def outlines(name: str, facts: Facts, plan: Plan, states: int) -> Sequence[Outli
     access: tuple[Access, ...] = tuple("strided" for _ in range(states))
     left = 0 if plan.finish == "atomic" else 1 + (plan.fast == "both")
     rest = replace(facts, reduced_rank=left, access=access, store_vector=False, by_row=False, once=False, follows=False)
-    own = Plan("kept", lanes=1, warps=1, warps_kept=4) if plan.finish == "atomic" else _second_plan(plan)
+    own = Plan("kept", lanes=1, warps=1, warps_kept=4) if plan.finish == "atomic" else _plan_of_second(plan)
     second = Outline("second", f"{name}_second", rest, own)
     if plan.finish != "atomic":
         return [main, second]
@@ -66,14 +67,12 @@ def first_of_both(plan: Plan) -> Plan:
 
 
 def _symbol(name: str) -> str:
-    """``name`` as a PTX symbol, in ASCII letters, digits and underscores, and not the name of a shared buffer."""
+    """``name`` as a PTX symbol, in ASCII letters, digits and underscores, and not that of dynamic shared memory."""
     plain = re.sub(r"[^A-Za-z0-9_]", "_", name).strip("_")
-    shared = "counters|partials|gathered|held|states|rows|ticket"
-    own = re.fullmatch(rf"({shared})_\d+", plain)
-    return plain if plain[:1].isalpha() and not own else f"reduction_{plain}".rstrip("_")
+    return plain if plain[:1].isalpha() and plain != DYNAMIC else f"reduction_{plain}".rstrip("_")
 
 
-def _second_plan(plan: Plan) -> Plan:
+def _plan_of_second(plan: Plan) -> Plan:
     """The plan of the second kernel: it walks the partial states [parts][kept] like the elements, without vectors."""
     if plan.fast == "both":
         return second_of_both(plan)

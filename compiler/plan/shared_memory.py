@@ -9,6 +9,8 @@ from .rounds import second_plan
 
 MOST_LEFT = 32
 """The most states that a lane combines of its columns, those of the warps of a cluster."""
+DYNAMIC = "held_0"
+"""The symbol of dynamic shared memory in the module of a kernel."""
 TICKET = 16
 """Bytes of the flag that tells a CTA whether it is the last one, or of its mbarrier, with their alignment."""
 COUNTED = (4, 8)

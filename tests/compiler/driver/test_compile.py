@@ -12,7 +12,7 @@ from warpfold.compiler.errors import WarpfoldError
 @pytest.mark.parametrize(("name", "entry"), [
     ("mine", "mine"), ("<lambda>", "lambda"), ("größe", "gr__e"), ("_private_", "private"),
     ("9lives", "reduction_9lives"),
-    ("partials_0", "reduction_partials_0"), ("ü", "reduction"),
+    ("partials_0", "partials_0"), ("held_0", "reduction_held_0"), ("ü", "reduction"),
 ])  # fmt: skip
 def test_kernel_names_are_valid_in_ptx(name: str, entry: str) -> None:
     def f(x: object) -> object:
