@@ -43,7 +43,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..compiler.driver.pipeline import Pass
-from ..compiler.ir.build import before, find, i32, load, replace, word_type
+from ..compiler.ir.build import as_word, before, find, i32, load, replace, word_type
 from ..compiler.ir.combine import elements, fragment
 from ..compiler.ir.dialect.base import bool_attr, int_attr
 from ..compiler.ir.mlir import arith, ir, llvm, scf
@@ -68,13 +68,13 @@ def _guessed(_: Any, x: Any, lower: Any, upper: Any, first: Any, last: Any, scal
 
     A conversion to an integer goes to the nearest one that there is, and NaN to 0: then no number is that close.
     """
-    t, most = x.type, arith.subi(_word(limit), i32(1))
+    t, most = x.type, arith.subi(as_word(limit), i32(1))
     place = arith.mulf(arith.subf(x, first), scale)
     number = llvm.call_intrinsic(word_type(), TOWARDS_ZERO[str(t)], [place], [], [])
     off = arith.subf(place, arith.sitofp(t, number))
-    margin = arith.mulf(arith.sitofp(t, _word(limit)), _real(t, ROUNDINGS * 2.0 ** -DIGITS[str(t)]))
+    margin = arith.mulf(arith.sitofp(t, as_word(limit)), _real(t, ROUNDINGS * 2.0 ** -DIGITS[str(t)]))
     sure = arith.andi(_compare("ogt", off, margin), _compare("olt", off, arith.subf(_real(t, 1.0), margin)))
-    sure = arith.andi(sure, arith.cmpi(arith.CmpIPredicate.ult, number, _word(limit)))
+    sure = arith.andi(sure, arith.cmpi(arith.CmpIPredicate.ult, number, as_word(limit)))
     branch = scf.IfOp(sure, [word_type()], has_else=True)
     with ir.InsertionPoint(branch.then_block):
         scf.YieldOp([number])
@@ -99,7 +99,7 @@ def _beside_an_edge(x: Any, lower: Any, upper: Any, first: Any, last: Any, numbe
 
 def _searched(op: Any, x: Any, _: Any, upper: Any, first: Any, last: Any, __: Any, limit: Any) -> Any:
     """The bin of an element: how many upper edges but the last are not above it."""
-    t, most, found = x.type, arith.subi(_word(limit), i32(1)), i32(0)
+    t, most, found = x.type, arith.subi(as_word(limit), i32(1)), i32(0)
     for step in reversed(range(int_attr(op, "steps"))):
         there = arith.minsi(arith.addi(found, i32(1 << step)), most)
         edge = load(upper, arith.maxsi(arith.addi(there, i32(-1)), i32(0)), t, invariant=True)
@@ -118,10 +118,6 @@ def _compare(how: str, a: Any, b: Any) -> Any:
 
 def _real(t: Any, value: float) -> Any:
     return arith.constant(t, ir.FloatAttr.get(t, value))
-
-
-def _word(x: Any) -> Any:
-    return x if x.type == word_type() else arith.trunci(word_type(), x)
 
 
 PASS = Pass("lower-bin-search", _run, ("fold.bin_of",), "find the bins of elements")

@@ -37,6 +37,7 @@ from typing import Any
 from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.build import (
     address,
+    as_word,
     barrier,
     before,
     bytes_of,
@@ -79,7 +80,7 @@ def _counters(op: Any) -> list[Any]:
 def _tally(op: Any) -> list[Any]:
     values, indices, lives = (elements(v) for v in list(op.operands)[:3])
     buffer, start, limit = list(op.operands)[3:]
-    start, limit = _word(start), _word(limit)
+    start, limit = as_word(start), as_word(limit)
     for value, index, live in zip(values, indices, lives, strict=True):
         inside = arith.cmpi(arith.CmpIPredicate.ult, index, limit)
         branch = scf.IfOp(arith.andi(live, inside))
@@ -113,7 +114,7 @@ def _spill(op: Any) -> list[Any]:
             scf.YieldOp([])
 
     barrier()
-    _each(_word(limit), add)
+    _each(as_word(limit), add)
     return []
 
 
@@ -137,10 +138,6 @@ def _add(value: Any, base: Any, index: Any) -> None:
 
 def _type(op: Any) -> Any:
     return ir.IntegerType.get_signless(int_attr(op, "bits"))
-
-
-def _word(x: Any) -> Any:
-    return x if x.type == word_type() else arith.trunci(word_type(), x)
 
 
 LOWERED = {"fold.counters": _counters, "fold.tally": _tally, "fold.spill": _spill}

@@ -54,7 +54,19 @@ from collections.abc import Callable
 from typing import Any
 
 from ..compiler.driver.pipeline import Pass
-from ..compiler.ir.build import address, barrier, before, find_each, i32, load, replace, shared_buffer, store, word_type
+from ..compiler.ir.build import (
+    address,
+    as_word,
+    barrier,
+    before,
+    find_each,
+    i32,
+    load,
+    replace,
+    shared_buffer,
+    store,
+    word_type,
+)
 from ..compiler.ir.lane_exchange import lane_id, of_lane
 from ..compiler.ir.mlir import arith, gpu, ir, llvm, nvvm, scf
 
@@ -75,7 +87,7 @@ def _ticket(op: Any) -> list[Any]:
     counter, count = op.operands
     branch = scf.IfOp(_is_first_thread(), [word_type()], has_else=True)
     with ir.InsertionPoint(branch.then_block):
-        last = arith.subi(_word(count), i32(1))
+        last = arith.subi(as_word(count), i32(1))
         scf.YieldOp([_increment(counter, last, llvm.AtomicOrdering.monotonic)])
     with ir.InsertionPoint(branch.else_block):
         scf.YieldOp([i32(0)])
@@ -84,7 +96,7 @@ def _ticket(op: Any) -> list[Any]:
 
 def _share(op: Any) -> list[Any]:
     (number,) = op.operands
-    return [_resized(_shared(op, lambda: _word(number)), op.results[0].type)]
+    return [_resized(_shared(op, lambda: as_word(number)), op.results[0].type)]
 
 
 def _shared(op: Any, make: Callable[[], Any]) -> Any:
@@ -105,13 +117,13 @@ def _arrive(op: Any) -> list[Any]:
 
     barrier()
     before = _shared(op, arrive)
-    return [arith.cmpi(arith.CmpIPredicate.eq, before, arith.subi(_word(count), i32(1)))]
+    return [arith.cmpi(arith.CmpIPredicate.eq, before, arith.subi(as_word(count), i32(1)))]
 
 
 def _arrive_alone(op: Any) -> list[Any]:
     """The first lane of the warp counts, and tells the others whether its CTA is the last one."""
     counters, number, count = op.operands
-    last, lane = arith.subi(_word(count), i32(1)), lane_id()
+    last, lane = arith.subi(as_word(count), i32(1)), lane_id()
     branch = scf.IfOp(arith.cmpi(arith.CmpIPredicate.eq, lane, i32(0)), [word_type()], has_else=True)
     with ir.InsertionPoint(branch.then_block):
         cell = address(counters, number, word_type())
@@ -143,7 +155,7 @@ def _await(op: Any) -> list[Any]:
 
     def wait() -> None:
         cell = address(counters, number, word_type())
-        _spin(cell, arith.subi(_word(count), i32(1)) if all_signal else _word(count))
+        _spin(cell, arith.subi(as_word(count), i32(1)) if all_signal else as_word(count))
         _increment(cell, _last(count, all_signal=all_signal), llvm.AtomicOrdering.monotonic)
 
     _first_thread(wait)
@@ -178,17 +190,13 @@ def _spin(cell: Any, count: Any) -> None:
 
 def _last(count: Any, *, all_signal: bool = False) -> Any:
     """The value after which a counter wraps: ``count`` CTAs arrive, one signals, or ``all_signal``; ``count`` wait."""
-    twice = arith.muli(_word(count), i32(2))
+    twice = arith.muli(as_word(count), i32(2))
     return arith.subi(twice, i32(1)) if all_signal else twice
 
 
 def _increment(cell: Any, last: Any, order: Any) -> Any:
     """Adds one to a counter, which wraps to zero after ``last``; gives what it was."""
     return llvm.atomicrmw(llvm.AtomicBinOp.uinc_wrap, cell, last, order, syncscope=DEVICE, alignment=4)
-
-
-def _word(x: Any) -> Any:
-    return x if x.type == word_type() else arith.trunci(word_type(), x)
 
 
 def _resized(word: Any, t: Any) -> Any:

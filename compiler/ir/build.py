@@ -98,6 +98,11 @@ def word_type() -> Any:
     return ir.IntegerType.get_signless(32)
 
 
+def as_word(x: Any) -> Any:
+    """An integer of 32 or 64 bits as an i32: its lowest bits."""
+    return x if x.type == word_type() else arith.trunci(word_type(), x)
+
+
 def i32(value: int) -> Any:
     """An i32 constant."""
     return integer(word_type(), value)

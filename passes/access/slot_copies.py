@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...compiler.ir.attributes import target_of
-from ...compiler.ir.build import address, i32, integer, kernel_module, store, word_type, zeros
+from ...compiler.ir.build import address, as_word, i32, integer, kernel_module, store, zeros
 from ...compiler.ir.combine import elements, fragment, splat, with_shape
 from ...compiler.ir.dialect.access import ACCESS_BYTES
 from ...compiler.ir.dialect.base import bool_attr, int_attr, str_attr
@@ -160,7 +160,7 @@ class Hold(Slots):
         length = self.vector // self.parts
         left = arith.subi(arith.subi(self.end, r), self.number(part * length))
         count = arith.minsi(arith.maxsi(left, self.number(0)), self.number(length))
-        return arith.muli(_as_word(count), i32(self.item))
+        return arith.muli(as_word(count), i32(self.item))
 
     def copy_loaded(self, k: Any, r: Any, is_first: bool) -> None:  # noqa: ARG002
         """Copies an access by loads and stores."""
@@ -188,8 +188,3 @@ def is_async(op: Any) -> bool:
     vector, nbytes = int_attr(op, "vector"), int_attr(op, "vector") * int_attr(op, "item")
     side_by_side = str_attr(op, "access", HELD_ACCESS) in ("aligned", "shifted") or vector == 1
     return target_of(kernel_module(op)).has_async_copies and side_by_side and nbytes >= LEAST_ASYNC
-
-
-def _as_word(x: Any) -> Any:
-    """An index as an i32."""
-    return x if x.type == word_type() else arith.trunci(word_type(), x)

@@ -11,7 +11,18 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from ...compiler.ir.build import address, bytes_of, from_memory, i32, integer, load, memory_type, to_memory, word_type
+from ...compiler.ir.build import (
+    address,
+    as_word,
+    bytes_of,
+    from_memory,
+    i32,
+    integer,
+    load,
+    memory_type,
+    to_memory,
+    word_type,
+)
 from ...compiler.ir.combine import width, with_shape
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, ir, llvm, vector
@@ -72,8 +83,7 @@ def copied(base: Any, place: Any, t: Any) -> Any:
     The copy begins at a boundary, and one word beyond its last element can be read.
     """
     scalar, wanted = memory_type(element(t)), width(t) * bytes_of(memory_type(element(t))) // 4
-    place = place if place.type.width == 32 else arith.trunci(word_type(), place)
-    first = arith.muli(place, i32(bytes_of(scalar)))
+    first = arith.muli(as_word(place), i32(bytes_of(scalar)))
     word = address(base, arith.andi(first, i32(-4)), ir.IntegerType.get_signless(8))
     words = [load(word, i32(k), word_type()) for k in range(wanted + 1)]
     return fragment_of(_shifted(words, first), scalar, t)

@@ -16,7 +16,8 @@ from ...compiler.ir.dialect.stages.tags import PREFIX
 from ...compiler.ir.lane_exchange import of_lane
 from ...compiler.ir.mlir import arith, ir, llvm, math, scf
 from ...compiler.target import WARP
-from .looks import Looks, ballot, bit, chosen, compared, inverted, is_empty, spin
+from .looks import Looks, ballot, bit, compared, inverted, is_empty, spin
+from .scan_before import chosen
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,7 @@ class EarlierGroups(Looks):
             needed = arith.xori(prefixes, arith.subi(prefixes, i32(1)))
             return arith.andi(compared("ne", arith.andi(empty, needed), i32(0)), inverted(done))
 
-        kind, *states = spin(lambda: self.look_at_group(distance), waits, self.lacks(is_empty), seen)
+        kind, *states = spin(lambda: self.look_at_group(distance), waits, self.again(is_empty), seen)
         return [self._prefixes(kind), *states]
 
     def _seen(self, seen: Sequence[Any]) -> tuple[Any, Any, list[Any]]:

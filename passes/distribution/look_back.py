@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
-from ...compiler.ir.build import i32, word_type
+from ...compiler.ir.build import as_word, i32, word_type
 from ...compiler.ir.combine import pack, unpack
 from ...compiler.ir.dialect.base import state_type
 from ...compiler.ir.dialect.stages.tags import AGGREGATE, PREFIX
@@ -28,7 +28,8 @@ from ...compiler.plan.launch import group_of, look_back_lanes
 from ..access.state_buffers import StateBuffers
 from .earlier_groups import EarlierGroups
 from .kernel import Kernel
-from .looks import chosen, compared, spin
+from .looks import compared, spin
+from .scan_before import chosen
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +44,7 @@ class LookBack(EarlierGroups):
         lanes = look_back_lanes(kernel.plan)
         row, lane = arith.shrui(thread, i32(lanes.bit_length() - 1)), arith.andi(thread, i32(lanes - 1))
         size = group_of(kernel.plan)
-        member = kernel.modulo(chunk, size)
-        member = member if member.type == word_type() else arith.trunci(word_type(), member)
+        member = as_word(kernel.modulo(chunk, size))
         return cls(kernel, here, groups, pitch, rows, lanes, row, lane, kernel.divide(chunk, size), member)
 
     def glanced(self) -> LookBack:
@@ -152,7 +152,7 @@ class LookBack(EarlierGroups):
             empty = [arith.andi(e, compared("eq", found[i * size], i32(0))) for i, e in enumerate(earlier)]
             return reduce(arith.ori, empty)
 
-        found = spin(self._look_before, waits, self.lacks(waits), self.glance)
+        found = spin(self._look_before, waits, self.again(waits), self.glance)
         own, groups = found[1:size], found[self.each * size :]
         for i in range(1, self.each):
             both = self.combine(own, found[i * size + 1 : (i + 1) * size])

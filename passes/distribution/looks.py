@@ -89,7 +89,7 @@ class Looks:
         """A word as an index."""
         return word if word.type == self.pitch.type else arith.extui(self.pitch.type, word)
 
-    def lacks(self, lacks: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any] | None:
+    def again(self, lacks: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any] | None:
         """Which lanes look again, of those that wait together; None for all, where these look for one row.
 
         With many columns the looks of all would take time at the L2 cache that others need.
@@ -140,10 +140,6 @@ def compared(predicate: str, x: Any, y: Any) -> Any:
 
 def ballot(x: Any) -> Any:
     return nvvm.vote_sync(i32(-1), x, nvvm.VoteSyncKind.ballot)
-
-
-def chosen(on: Any, xs: Sequence[Any], ys: Sequence[Any]) -> list[Any]:
-    return [arith.select(on, x, y) for x, y in zip(xs, ys, strict=True)]
 
 
 def bit(value: int) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import reduce
 from typing import Any, NamedTuple
 
-from ...compiler.ir.build import address, bytes_of, dynamic_shared, i32, integer, load, memory_type, word_type
+from ...compiler.ir.build import address, as_word, bytes_of, dynamic_shared, i32, integer, load, memory_type
 from ...compiler.ir.combine import backwards, width
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, ir, scf
@@ -72,8 +72,7 @@ def copy_chunk(kernel: Kernel, ring: Ring, turn: Turn, work: Work, place: Place)
     begin = arith.select(early, arith.addi(staged.first, vector), staged.first)
     length = kernel.scaled(arith.divui(arith.subi(staged.limit, staged.first), vector), each)
     length = arith.maxsi(arith.subi(arith.addi(staged.first, length), begin), kernel.number(0))
-    elements = kernel.scaled(length, columns)
-    word = elements if length.type == word_type() else arith.trunci(word_type(), elements)
+    word = as_word(kernel.scaled(length, columns))
     types = {i: element(kernel.inputs[i].type) for i in staged.places}
     sizes = {i: arith.muli(word, i32(bytes_of(memory_type(t)))) for i, t in types.items()}
     ring.arrive("full", turn, reduce(arith.addi, sizes.values()))

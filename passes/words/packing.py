@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...compiler.ir.build import bytes_of, i32, integer, word_type
+from ...compiler.ir.build import as_word, bytes_of, i32, integer, word_type
 from ...compiler.ir.combine import width, with_shape
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, ir, llvm, vector
@@ -103,5 +103,5 @@ def _below(bound: Any, first: int, each: int) -> Any:
     count = arith.minsi(arith.maxsi(bound, integer(t, first)), integer(t, first + each))
     half = 4 * BYTES // each
     out = arith.subi(integer(t, half * (first + each)), arith.muli(count, integer(t, half)))
-    out = out if t.width == 32 else arith.trunci(word_type(), out)
+    out = as_word(out)
     return arith.shrui(arith.shrui(i32(-1), out), out)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import permutations
 from typing import Any
 
-from ...compiler.ir.build import i32, integer, word_type
+from ...compiler.ir.build import as_word, i32, integer, word_type
 from ...compiler.ir.combine import elements, splat, width, with_shape
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, ir
@@ -107,8 +107,7 @@ def _of_bound(mask: Any) -> Any:
         return None
     ahead = arith.subi(bound, first.owner.operands[0])
     below = arith.minsi(arith.maxsi(ahead, integer(ahead.type, 0)), integer(ahead.type, lanes))
-    below = below if below.type == word_type() else arith.trunci(word_type(), below)
-    from_bound = arith.shli(i32(-1), below)
+    from_bound = arith.shli(i32(-1), as_word(below))
     return arith.andi(from_bound, i32(_ones(lanes))) if at_least else arith.xori(from_bound, i32(-1))
 
 

@@ -22,7 +22,7 @@ from ....compiler.target import WARP
 from ..kernel import Kernel
 from ..place import Place, Tile
 from .held_row import joined
-from .row_states import branched
+from .row_states import branched, partials_of
 from .values import Values, fetched_first
 
 IN_FLIGHT = 5
@@ -124,7 +124,7 @@ class PeriodStates:
         branched(self.place.in_range, [], leave)
         self._leave_others(phase)
         gpu.barrier()
-        partials = self._partials(phase)
+        partials = partials_of(phase)
 
         def each(number: Any, met: list[Any]) -> None:
             self._store(partials, met, self._column(number))
@@ -137,12 +137,12 @@ class PeriodStates:
         thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
         loop = scf.ForOp(arith.addi(self.own, thread), self.columns, kernel.number(kernel.plan.threads))
         with ir.InsertionPoint(loop.body):
-            self._store(self._partials(phase), phase.neutral(1), self._column(loop.induction_variable))
+            self._store(partials_of(phase), phase.neutral(1), self._column(loop.induction_variable))
             scf.YieldOp([])
 
     def _published(self, phase: Kernel, buffers: Sequence[Any]) -> dict[Any, Any]:
         """What the phase reduces the columns of the thread's elements to."""
-        partials = self._partials(phase)
+        partials = partials_of(phase)
 
         def find(number: Any) -> tuple[Any, Find]:
             base = arith.muli(self._column(number), self.members)
@@ -219,11 +219,6 @@ class PeriodStates:
         at = arith.addi(arith.muli(column, self.members), self.member)
         for pointer, value in zip(partials, state, strict=True):
             store(value, pointer, at)
-
-    def _partials(self, phase: Kernel) -> list[Any]:
-        """The arrays of the states of a phase: those of all phases follow each other."""
-        before = sum(len(p.sources) for p in phase.phases[: phase.phase])
-        return [phase.arg("partial", before + i) for i in range(len(phase.states))]
 
     def _count(self, op: str, phase: int) -> None:
         """An op on the counter of a phase, for all CTAs. The first counter is that of tickets."""

@@ -118,7 +118,7 @@ class RowStates:
     def _store(self, phase: Kernel, state: list[Any], part: Any) -> None:
         """Stores a state in the place of that of ``part``."""
         at = arith.muli(part, self._pitch())
-        for pointer, value in zip(self._partials(phase), state, strict=True):
+        for pointer, value in zip(partials_of(phase), state, strict=True):
             begin = address(pointer, at, element(value.type))
             operands = [value, begin, self.place.kept, self.place.owner, phase.number(1)]
             attributes = {"kept_rank": 1, "reduced_rank": 0, "vector": phase.plan.vector_kept > 1}
@@ -142,17 +142,18 @@ class RowStates:
         operands, attributes = [kept, part, phase.number(1), pitch], load_attributes(1, 1, "kept", "coherent")
         return [
             phase.make("fold.load", t, [pointer, *operands], attributes, phase.plan.vector_kept)
-            for pointer, t in zip(self._partials(phase), phase.states, strict=True)
+            for pointer, t in zip(partials_of(phase), phase.states, strict=True)
         ]
-
-    def _partials(self, phase: Kernel) -> list[Any]:
-        """The arrays of the states of a phase: those of all phases follow each other."""
-        before = sum(len(p.sources) for p in phase.phases[: phase.phase])
-        return [phase.arg("partial", before + i) for i in range(len(phase.states))]
 
     def _pitch(self) -> Any:
         """The states of all rows for one part of each."""
         return rows_of_states(self.kernel.plan).places(self.kernel.arg("n_kept"), self.kernel)
+
+
+def partials_of(phase: Kernel) -> list[Any]:
+    """The arrays of the states of a phase: those of all phases follow each other."""
+    before = sum(len(p.sources) for p in phase.phases[: phase.phase])
+    return [phase.arg("partial", before + i) for i in range(len(phase.states))]
 
 
 def branched(condition: Any, types: Sequence[Any], make: Make, otherwise: Make | None = None) -> list[Any]:
