@@ -61,7 +61,7 @@ def in_periods(task: Task, plan: Plan) -> Task | None:
     moves = [max(abs(s) for s in strides) > 0 for strides in _strides(task.geometry)]
     item = min(task.operand_type(i).itemsize for i in range(rank) if moves[i])
     most = min(task.sms * plan.slots, elements) // period
-    lines, accesses = (most // (n := nbytes // item // gcd(nbytes // item, period)) * n for nbytes in (LINE, WIDEST))
+    lines, accesses = (_in_whole_units(most, period, nbytes // item) for nbytes in (LINE, WIDEST))
     abreast = lines if lines >= IN_LINES * accesses else accesses
     if not abreast:
         return None
@@ -73,6 +73,12 @@ def in_periods(task: Task, plan: Plan) -> Task | None:
         task.geometry, kept=(kept,), reduced=(reduced,), gap=count * wide - elements, period=period, run=run
     )
     return replace(task, geometry=geometry)
+
+
+def _in_whole_units(most: int, period: int, unit: int) -> int:
+    """The largest number of periods, ``most`` or fewer, that together are whole units of ``unit`` elements."""
+    each = unit // gcd(unit, period)
+    return most // each * each
 
 
 def period_of(g: Geometry) -> tuple[int, int] | None:

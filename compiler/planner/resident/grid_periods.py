@@ -25,11 +25,11 @@ MOST = threshold(128 << 20, "bytes of all rows", sittings.PERIODS_ABREAST)
 LONG = threshold(160 << 10, "bytes of a row", sittings.PERIODS_ABREAST)
 """Shorter rows that are runs in each image are faster in clusters, unless there are MANY_BYTES."""
 MANY_BYTES = threshold(60 << 20, "bytes of all rows", sittings.PERIODS_ABREAST)
-"""See LONG and FEW."""
+"""From here on shorter rows, and FEW columns of whole accesses, are read so as well."""
 FEW = threshold(28, "columns", sittings.PERIODS_ABREAST)
-"""So few are read so though whole accesses have their rows, if there are MANY_BYTES."""
+"""Up to so many are read so even if each row is whole accesses, where there are MANY_BYTES."""
 STATES = threshold(256 << 10, "bytes of states", sittings.PERIODS_ABREAST)
-"""A CTA reads at most these of its columns, one of each CTA."""
+"""The most that a CTA reads: for each of its columns a state of every CTA."""
 
 
 def plan(task: Task, notes: Notes) -> Plan | None:
@@ -57,9 +57,10 @@ def plan(task: Task, notes: Notes) -> Plan | None:
 
 
 def _are_whole(task: Task, vector: int) -> bool:
-    """Whether a row, or a run of a column, is read by whole accesses, and as fast so: no access need go on in the next.
+    """Whether rows, or runs of a column, are whole accesses, and as fast where no access goes on in the next one.
 
-    Few columns of many bytes are not, but for words whose rows are sectors of a line.
+    FEW columns of MANY_BYTES are not, unless they are words, and a row is one sector or more, of which a line has a
+    whole number.
     """
     g = task.geometry
     if g.run > 1 or g.period % vector:

@@ -42,7 +42,7 @@ THREADS_OF_SHIFTED_TRUTHS = Table(
     "bytes of a row",
     "threads",
     sittings.PAIR_RUNS,
-    ((60, 1), (88, 2), (600, 4), (2300, 8), (5000, 16), (8192, WARP), (40960, WARP)),
+    ((60, 1), (88, 2), (600, 4), (2300, 8), (5000, 16), (40960, WARP)),
 )
 """Rows of truth values that begin anywhere, which take the fewest instructions an element."""
 SHIFTED_PAIRS_BYTES = threshold(3200, "bytes of a row", sittings.PAIR_RUNS)
