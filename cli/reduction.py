@@ -66,7 +66,7 @@ def run(seed: int, keepdims: bool, output: str | None, device: str, launches: tu
     """
     from ..commands import run as command
 
-    request = request_of(**what, seed=seed, counts=not (chunk or resume))
+    request = request_of(**what, seed=seed, counts=True)
     if launches or request.op.endswith(".ptx"):
         from ..commands.emulated import Work, show
 
@@ -142,7 +142,7 @@ def explain(arch: str, gradient: bool, **what: Any) -> None:
     """
     from ..commands.explain import explain as command
 
-    command(request_of(**what, counts=not gradient), arch, gradient=gradient)
+    command(request_of(**what, counts=True), arch, gradient=gradient)
 
 
 @click.command(

@@ -13,6 +13,7 @@ from .plan_cost import arrival_words, finish_words, launch_words, least_time
 from .programs.explain import explain as explain_program
 from .programs.explain import fragments
 from .programs.explain_gradient import explain_gradient
+from .requests.count_request import CountRequest
 from .requests.program_request import ProgramRequest
 from .requests.request import Request
 
@@ -23,9 +24,11 @@ def explain(request: Request | ProgramRequest, arch: str, *, gradient: bool = Fa
     ``programs/explain.py`` does so for the steps of a program, ``programs/explain_gradient.py`` for its gradient.
 
     Raises:
-        ArgumentError: WF899 for the gradient of a reduction, and WF897 for that of a plan.
+        ArgumentError: WF899 for the gradient of a reduction, WF859 for that of a count, and WF897 for that of a plan.
     """
     if gradient:
+        if isinstance(request, CountRequest):
+            raise request.without("--gradient")
         if not isinstance(request, ProgramRequest):
             raise error("WF899", name=request.name)
         if request.plan:

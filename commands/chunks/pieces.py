@@ -20,8 +20,11 @@ T = TypeVar("T")
 Read = tuple[Array, ...]
 
 
-class _Own(threading.local):
-    """Memory of one thread, for a piece of each array by its number: fresh memory costs more than to read into it."""
+class _Memory(threading.local):
+    """Memory of one thread, for a piece of each array by its number.
+
+    It is used again: the first writes to fresh pages take longer than the bytes of a file take to copy.
+    """
 
     def __init__(self) -> None:
         self.memory: dict[int, Array] = {}
@@ -41,7 +44,7 @@ class Pieces:
     arrays: Sequence[Array]
     axis: int
     rows: int
-    own: _Own = field(default_factory=lambda: _Own(), repr=False)
+    own: _Memory = field(default_factory=_Memory, repr=False)
 
     @classmethod
     def of(cls, arrays: Sequence[Array], nbytes: int) -> Pieces:

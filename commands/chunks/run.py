@@ -25,6 +25,7 @@ from ...runtime.states.state import State
 from .. import terminal
 from ..output_file import Output
 from ..requests import inputs
+from ..requests.count_request import CountRequest
 from ..requests.inputs import Array
 from ..requests.program_request import ProgramRequest
 from ..requests.request import Request
@@ -71,12 +72,15 @@ def run(
         json: print one JSON object.
 
     Raises:
-        ArgumentError: WF844 for a program, WF852 without ``chunk``, WF853 without files, WF854 for a file of a state
-            whose elements the arrays do not have, WF855 and WF850 where no state goes from chunk to chunk.
+        ArgumentError: WF844 for a program, WF859 for a count, WF852 without ``chunk``, WF853 without files, WF854 for a
+            file of a state whose elements the arrays do not have, WF855 and WF850 where no state goes from chunk to
+            chunk.
         FileError: WF505 for files that cannot be written.
     """
     if isinstance(request, ProgramRequest):
         raise error("WF844", name=request.name, option="--chunk", remedy="run it on slices of the array, one by one")
+    if isinstance(request, CountRequest):
+        raise request.without("--chunk")
     if chunk is None:
         raise error("WF852", option="--resume", needed="--chunk 256MiB")
     nbytes = inputs.bytes_of(chunk)

@@ -28,11 +28,9 @@ def waited_for(group: Any) -> str:
             time.sleep(_STEP)
     except (AttributeError, RuntimeError, ValueError):  # another PyTorch, or the store has gone
         return "the others, of which one does not answer"
-    names = [str(ranks.index(r)) for r in silent]
-    if not names:
+    if not silent:
         return "the others, for whom the call failed, too"
-    return (
-        f"rank {names[0]}, which does not answer"
-        if len(names) == 1
-        else (f"ranks {', '.join(names[:-1])} and {names[-1]}, which do not answer")
-    )
+    *names, last = (str(ranks.index(r)) for r in silent)
+    if not names:
+        return f"rank {last}, which does not answer"
+    return f"ranks {', '.join(names)} and {last}, which do not answer"

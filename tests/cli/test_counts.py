@@ -55,7 +55,8 @@ REFUSED = {
         ["spread", "bincount"],
         "WF858: bincount counts elements: this command is for reductions and programs",
     ),
-    "chunks": (["run", "bincount", "--chunk", "1MiB"], "WF858"),
+    "chunks": (["run", "bincount", "--chunk", "1MiB"], "it has no --chunk"),
+    "a gradient": (["explain", "histogram", "--gradient"], "it has no --gradient"),
     "files": (["run", "bincount", *["--input", "x.npy"] * 3], "WF819: bincount takes 1 or 2"),
 }
 

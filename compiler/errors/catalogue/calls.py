@@ -106,6 +106,10 @@ ENTRIES: Entries = {
             "this process is not one of the ranks of group=: torch.distributed.new_group gave it no group",
             "call it on the ranks of the group alone",
         ),
+        "WF169": (
+            "rank {rank} refuses its arguments, and its own error says why",
+            "correct the call on that rank; the others waited for it",
+        ),
         "WF171": (
             "the shard of rank {rank} {problem}, as that of rank 0",
             "make the same call on every rank, of shards that differ only in the extent of the axis that is cut",
@@ -114,10 +118,6 @@ ENTRIES: Entries = {
             "{count} ranks cannot share axis {axis} of the result, which has extent {extent}: expected a multiple of "
             "{count}",
             "leave scatter= out, or name another axis of the result",
-        ),
-        "WF169": (
-            "rank {rank} refuses its arguments, and its own error says why",
-            "correct the call on that rank; the others waited for it",
         ),
         "WF173": (
             "{name} does not run on shards that lie so: {problem}",

@@ -139,15 +139,15 @@ ENTRIES: Entries = {
             "leave one out",
         ),
         "WF856": ("a page shows what warpfold compiles, and {op} is PTX already", "use warpfold profile {op} --lines"),
-        "WF858": (
-            "{name} counts elements: this command is for reductions and programs",
-            "counts have run, compile, explain, profile and sanitize",
-        ),
-        "WF859": ("{name} counts the elements of one array: it has no {option}", "leave it out"),
         "WF857": (
             "the arrays have {count} elements together: the emulator runs at most {most} for a page",
             "give a smaller --shape: counts, drawings and the player are then there, too",
         ),
+        "WF858": (
+            "{name} counts elements: this command is for reductions and programs",
+            "use run, compile, explain, profile or sanitize for counts",
+        ),
+        "WF859": ("{name} counts the elements of one array: it has no {option}", "leave it out"),
         "WF897": ("--plan is for one program, and a gradient is two: a forward and a backward", "leave one out"),
         "WF898": (
             "--plan chooses kernels, and --gradient runs none: it evaluates the gradient in NumPy",
