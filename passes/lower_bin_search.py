@@ -52,7 +52,7 @@ ROUNDINGS = 16
 """A product is off by fewer roundings than these."""
 DIGITS = {"f32": 24, "f64": 53}
 TOWARDS_ZERO = {"f32": "llvm.nvvm.f2i.rz", "f64": "llvm.nvvm.d2i.rz"}
-"""The conversions to an integer."""
+"""The conversions to an i32 that round towards zero, by element type."""
 
 
 def _run(module: Any) -> None:
@@ -66,7 +66,8 @@ def _run(module: Any) -> None:
 def _guessed(_: Any, x: Any, lower: Any, upper: Any, first: Any, last: Any, scale: Any, limit: Any) -> Any:
     """The bin of an element among bins that are about as wide.
 
-    A conversion to an integer goes to the nearest one that there is, and NaN to 0: then no number is that close.
+    The conversion to an i32 saturates, and makes 0 of NaN. Such an element is not within one bin of the number that it
+    gets, so the edges decide.
     """
     t, most = x.type, arith.subi(as_word(limit), i32(1))
     place = arith.mulf(arith.subf(x, first), scale)

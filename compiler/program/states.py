@@ -43,7 +43,7 @@ class Cut:
         masked: whether there is a mask.
         nan: whether NaN elements take part or are left out.
         outside: the values of outer variables that the function reads.
-        what: what a user named, of which another process makes the same.
+        what: the reduction as the caller gave it, from which another process makes the same one.
     """
 
     function: Function

@@ -1,9 +1,10 @@
 """Fragments of an array that begins at a boundary, taken at a known distance before one.
 
-Rows that begin anywhere are read and written from the boundary before each of them on. What lies along all rows, as
-weights do, begins at a boundary, and an access to it as many elements before one as the row begins behind one. That
-number is the same for all threads of a CTA, so that a loop has code for each: two aligned accesses, and no more than a
-shift a word, where single elements take a load each, and words that the address selects a dozen instructions.
+Rows that begin anywhere are read and written from the boundary before each of them on. Weights, which lie along all
+rows, begin at a boundary themselves. So if a row begins three elements after a boundary, each access to its weights
+begins three elements before one. That number is the same for all threads of a CTA, and there is a loop for each value
+of it: an access is two aligned ones, and at most a shift a word. Single elements would take a load each, and words that
+are chosen by their address a dozen instructions.
 """
 
 from __future__ import annotations

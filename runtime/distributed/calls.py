@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import torch
 
@@ -13,26 +13,20 @@ from ...compiler.errors import WarpfoldError, error
 from ...compiler.program.arrays.trace import ArrayArg
 from ...compiler.program.frames import caller
 from ...compiler.space.geometry import normalize_axes
-from ..calls.closure_watch import watch_of
 from ..options import check_options
 from ..programs.arguments import Arguments, arguments_of
 from ..programs.function import DEFAULTS, ArrayFunction
 from ..programs.saved import Place, array_arg
 from ..programs.traces import Traces, names_of
 from .group import MOST_DIMS, Ranks, check_tensors
+from .known_calls import KnownCall, KnownCalls, key_of
 from .offers import MOST_ARRAYS, Offer
 from .staged import Extents, Staged, whole_of
 
-T = TypeVar("T")
 Shards = int | Mapping[str, int] | Sequence[int | None]
 """The axis of the first array that is cut; or for each array by its name, or for all in order, its axis or None."""
 USUAL = 1 << 10
 """The extent of a cut axis in the trace that ranks compare."""
-KEPT = 1024
-"""The most calls that are remembered; the oldest is dropped first."""
-MOST = 64
-"""The most things that are remembered of each, such as extents of other ranks' shards."""
-_TENSORS = (torch.Tensor, torch.nn.Parameter)
 
 
 class Kind(NamedTuple):
@@ -86,8 +80,8 @@ class Kind(NamedTuple):
         return Staged(program, self.axes, self.arrays, extents, ranks, self.options, late=late)
 
 
-class Known:
-    """A kind of call, and what was found out about it, which holds while the variables that functions read do.
+class Known(KnownCall):
+    """A kind of call of a program, and what was found out about it.
 
     Attributes:
         kind: the kind of call.
@@ -95,13 +89,8 @@ class Known:
     """
 
     def __init__(self, kind: Kind) -> None:
-        self.kind, self.places, self._watch = kind, kind.places, watch_of(kind.function)
-        self._found: dict[Hashable, Any] = {}
-
-    @property
-    def holds(self) -> bool:
-        """Whether the functions of the program still read the same variables."""
-        return self._watch is not None and (self._watch.empty or self._watch.same())
+        super().__init__(kind.function)
+        self.kind, self.places = kind, kind.places
 
     def arrays(self, xs: Sequence[Any], how: Mapping[str, Any]) -> list[Any]:
         """The arrays of a call that is written alike."""
@@ -118,11 +107,6 @@ class Known:
     def staged(self, extents: Extents, ranks: Ranks, *, late: bool) -> Staged:
         """What runs it where all ranks have these extents."""
         return self.once((extents, ranks, ranks.own, late), lambda: self.kind.staged(extents, ranks, late=late))
-
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What ``make`` made for this key, now or earlier."""
-        found: T = self._found[key] if key in self._found else kept(self._found, key, make(), MOST)
-        return found
 
 
 def needed_of(arrays: Sequence[Any]) -> tuple[bool, ...]:
@@ -146,41 +130,10 @@ def known(
         ArgumentError: as a call of the program, and WF173 for shards that it has not.
     """
     key = None if name is None else key_of(what, xs, how, name)
-    found = None if key is None else _calls.get(key)
-    if found is None or not found.holds:
-        found = Known(_kind(what, xs, how, lying))
-        if key is not None:
-            kept(_calls, key, found, KEPT)
-    return found
+    return _calls.of(key, lambda: Known(_kind(what, xs, how, lying)))
 
 
-_calls: dict[Hashable, Known] = {}
-
-
-def kept(memory: dict[Hashable, T], key: Hashable, found: T, most: int) -> T:
-    """What was found, remembered in place of the oldest where there are more than ``most``."""
-    memory[key] = found
-    if len(memory) > most:
-        memory.pop(next(iter(memory)))
-    return found
-
-
-def key_of(what: Any, xs: Sequence[Any], how: Mapping[str, Any], name: Hashable) -> Hashable | None:
-    """What a call is known by; None for one with arrays of other libraries, or with parameters without a hash."""
-    given = (*xs, *how.values())
-    found = (what, name, len(xs), *how, *map(_said, given))
-    try:
-        hash(found)
-    except TypeError:
-        return None
-    return None if any(type(x) not in _TENSORS and hasattr(x, "shape") for x in given) else found
-
-
-def _said(x: Any) -> Any:
-    """What a key says of an argument."""
-    if type(x) in _TENSORS:
-        return x.shape, x.dtype, x.device
-    return type(x), repr(x) if type(x) is float else x
+_calls: KnownCalls[Known] = KnownCalls()
 
 
 def _kind(what: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, Any], lying: Callable[[], Shards]) -> Kind:

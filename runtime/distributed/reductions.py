@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -15,11 +15,10 @@ from ..api import Axis
 from ..api import reduce as reduce_array
 from ..arrays.pytorch import are_tracked
 from ..arrays.torch_compile import opaque
-from ..calls.closure_watch import watch_of
 from ..calls.operands import Operands
 from ..states.parts import cut_of
-from .calls import KEPT, MOST, kept, key_of
 from .group import MOST_DIMS, Ranks, Shard, check_tensors
+from .known_calls import KnownCall, KnownCalls, key_of
 from .reduced import Reduced, axis_of_parts
 
 OPTIONS = {"determinism": "run", "device": "auto", "plan": ""}
@@ -81,8 +80,8 @@ def reduce(
     return call.reduced(extents, ranks, part, keepdims=bool(keepdims))(xs, where, nan)
 
 
-class _Known:
-    """A kind of call on this rank, and what was found out about it, which holds while its functions read the same.
+class _Known(KnownCall):
+    """A kind of call of ``reduce`` on this rank, and what was found out about it.
 
     Attributes:
         shard: the shard of this rank.
@@ -90,27 +89,21 @@ class _Known:
     """
 
     def __init__(self, what: Any, shard: Shard, cut: Cut | None, how: Mapping[str, Any]) -> None:
-        self.shard, self.cut, self._watch = shard, cut, watch_of(what)
+        super().__init__(what)
+        self.shard, self.cut = shard, cut
         self._options = {name: how.get(name, default) for name, default in OPTIONS.items()}
-        self._found: dict[Hashable, Reduced] = {}
-
-    @property
-    def holds(self) -> bool:
-        """Whether the functions of the reduction still read the same variables."""
-        return self._watch is not None and (self._watch.empty or self._watch.same())
 
     def reduced(self, extents: tuple[int, ...], ranks: Ranks, scatter: int | None, *, keepdims: bool) -> Reduced:
         """What runs it where all ranks have these extents."""
-        assert self.cut is not None
-        key = extents, ranks, ranks.own, scatter, keepdims
-        found = self._found.get(key)
-        if found is None:
-            found = Reduced(self.shard, self.cut, extents, ranks, self._options, scatter, keepdims=keepdims)
-            kept(self._found, key, found, MOST)
-        return found
+        cut = self.cut
+        assert cut is not None
+        return self.once(
+            (extents, ranks, ranks.own, scatter, keepdims),
+            lambda: Reduced(self.shard, cut, extents, ranks, self._options, scatter, keepdims=keepdims),
+        )
 
 
-_calls: dict[Hashable, _Known] = {}
+_calls: KnownCalls[_Known] = KnownCalls()
 
 
 def _known(
@@ -118,12 +111,7 @@ def _known(
 ) -> _Known:
     """What is known of a call; raises as ``_shard_of``."""
     key = None if are_tracked(xs) else key_of(what, (*xs, where, axis, shards, nan), how, "reduce")
-    found = None if key is None else _calls.get(key)
-    if found is None or not found.holds:
-        found = _Known(what, *_shard_of(xs, what, axis, shards, where, nan, how), how)
-        if key is not None:
-            kept(_calls, key, found, KEPT)
-    return found
+    return _calls.of(key, lambda: _Known(what, *_shard_of(xs, what, axis, shards, where, nan, how), how))
 
 
 def _shard_of(

@@ -62,10 +62,17 @@ def _is_made(x: SymArray, parts: Sequence[int]) -> bool:
 
 
 def _dim_of_two(x: SymArray) -> int | None:
-    """A dim of two elements, for an axis of one: as long as an axis of one and one more, or as one element of a dim."""
+    """A dim of two elements, for an axis of size 1, which is no dim.
+
+    It is an axis of size 1 of some array and one element more; if ``x[None]`` made it and no array has it, the
+    first element of another dim and one more.
+
+    Raises:
+        ValueError: there is no other dim.
+    """
     dims: Dims = x.dims
     try:
         return dims.slice_dim((), slice(None), 1)
     except ValueError:
-        own = next((d for d in x.axes if d is not None and dims.sizes[d]), None)
-        return dims.slice_dim(dims.parts(own), slice(0, 1), 1)
+        other = next((d for d in x.axes if d is not None and dims.sizes[d]), None)
+        return dims.slice_dim(dims.parts(other), slice(0, 1), 1)
