@@ -94,8 +94,9 @@ def _is_float(x: Array) -> bool:
 
 def changed(arrays: list[Array], change: Callable[[Array], Array]) -> list[Array]:
     """The arrays, of which the largest ones of floats are changed, in their own types."""
-    most = max(x.size for x in arrays if _is_float(x))
-    return [change(x.astype(np.float64)).astype(x.dtype) if _is_float(x) and x.size == most else x for x in arrays]
+    most = max((x.size for x in arrays if _is_float(x)), default=0)
+    largest = [_is_float(x) and x.size == most > 0 for x in arrays]
+    return [change(x.astype(np.float64)).astype(x.dtype) if own else x for x, own in zip(arrays, largest, strict=True)]
 
 
 def _checked(request: ProgramRequest, outcome: run.Ran, arrays: list[Array], name: str) -> list[Checked]:

@@ -89,6 +89,13 @@ def test_eight_bit_floats_have_no_gradient(file: str) -> None:
     assert {line.split()[2] for line in found.output.splitlines() if line.startswith("as given")} == {"x"}
 
 
+def test_no_floats_and_no_elements() -> None:
+    found = call("softmax", "--shape", "3x4", "--dtype", "i32")
+    assert found.exit_code == 2
+    assert "WF904: no argument is an array of floats" in found.output
+    assert call("softmax", "--shape", "0x4").exit_code == 0
+
+
 def test_a_plan_is_refused() -> None:
     found = call("softmax", "--shape", "3x4", "--plan", "resident=l2")
     assert found.exit_code == 2
