@@ -108,6 +108,7 @@ ALL = (BOOL, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64)
 STORED = (F8E4M3FN, F8E5M2, C64, C128)
 """Types that arrays may have besides: traced as others, see ``program/storage.py``."""
 BY_NAME = {t.name: t for t in (*ALL, *STORED)} | {t.numpy_name: t for t in (*ALL, *STORED)}
+_KNOWN = " ".join(t.name for t in (*ALL, *STORED))
 _FROM_ML_DTYPES = ("bf16", "f8e4m3fn", "f8e5m2")
 
 
@@ -135,7 +136,9 @@ def dtype(spec: object) -> DType:
             name = repr(spec).removeprefix("torch.")
     found = BY_NAME.get(str(name))
     if found is None:
-        raise error("WF105", dtype=f"{name}{_meant(str(name))}", known=" ".join(t.name for t in (*ALL, *STORED)))
+        if getattr(spec, "kind", "") in ("S", "U", "V") and getattr(spec, "isbuiltin", 2) != 2:
+            raise error("WF105", dtype=spec, known=_KNOWN)  # "<U1": NumPy's name of it is "str32"
+        raise error("WF105", dtype=f"{name}{_meant(str(name))}", known=_KNOWN)
     return found
 
 

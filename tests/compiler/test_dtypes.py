@@ -64,8 +64,9 @@ def test_types_of_pytorch_are_read_by_name(t: DType) -> None:
 @pytest.mark.parametrize(
     ("spec", "shown"),
     [
-        (np.clongdouble, "complex256"), (np.dtype(object), "object"), (np.dtype("U4"), "str"), ("f8", "f8"),
-        (np.dtype("datetime64[s]"), "datetime64"), (np.dtype([("a", "i4")]), "void"), (None, "None"), ("", ""),
+        (np.clongdouble, "complex256"), (np.dtype(object), "object"), (np.dtype("U4"), "type <U4: "), ("f8", "f8"),
+        (np.dtype("datetime64[s]"), "datetime64"), (np.dtype([("a", "i4")]), "type [('a', '<i4')]: "), (None, "None"),
+        ("", ""),
         (np.dtype(np.float32).newbyteorder(), "f4"), (object(), "object"), (3, "3"), (np.longdouble, "float128"),
     ],
     ids=lambda v: v if isinstance(v, str) else type(v).__name__,
