@@ -122,6 +122,10 @@ def common_device(inputs: Sequence[View]) -> Device:
     return device
 
 
+_MEMORY = ("__array_interface__", "__cuda_array_interface__", "__dlpack__", "shape")
+"""Attributes of which an array has one."""
+
+
 def check_out(out: object, shape: tuple[int, ...], dtype: DType, inputs: Sequence[View]) -> View:
     """The view of ``out``, the caller's array for a result.
 
@@ -130,6 +134,8 @@ def check_out(out: object, shape: tuple[int, ...], dtype: DType, inputs: Sequenc
             input, WF112 for its device, WF113 when it cannot be written (read-only, immutable, or not an array).
         DTypeError: WF109 for its element type.
     """
+    if not any(hasattr(out, name) for name in _MEMORY):  # a number is read as an array that nobody would see
+        raise error("WF113", reason=_why_read_only(out))
     v = view(out)
     if v.shape != shape:
         raise error("WF108", found=v.shape, expected=shape)

@@ -594,8 +594,9 @@ def test_out_that_cannot_take_the_result() -> None:
     ):
         with expect(code, text):
             arrays.check_out(out, (4,), F32, views)
-    with expect("WF113", "a list"):
-        arrays.check_out([0.0] * 4, (4,), F64, [])
+    for wrong, text in (([0.0] * 4, "a list"), (1, "a int, not a writable array"), ("a", "a str")):
+        with expect("WF113", text):
+            arrays.check_out(wrong, (4,), F64, [])
     with pytest.raises(DTypeError, match=r"^WF109"):
         arrays.check_out(np.zeros(4, np.int32), (4,), F16, [])
 
