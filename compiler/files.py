@@ -199,6 +199,10 @@ def _failing(path: Name, code: str) -> Iterator[None]:
         yield
     except FileError:
         raise
+    except TypeError as e:
+        if isinstance(path, str | os.PathLike):
+            raise
+        raise error(code, path=repr(path), reason=f"it is of type {type(path).__name__}: expected a path") from e
     except OSError as e:
         shown = os.fspath(path)
         raise error(code, path=shown if shown and shown.isprintable() else repr(shown), reason=e.strerror or e) from e

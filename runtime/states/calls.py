@@ -20,6 +20,8 @@ from .folds import as_array, finished, merged
 from .parts import cut_of, how_of, partial_of
 from .state import State
 
+_REMEDY = "reduce the array to a state first: wf.partial(x, what, axis=axis)"
+
 
 @opaque
 @outermost
@@ -85,13 +87,17 @@ def check_states(states: Sequence[Any]) -> None:
     """Whether ``states`` are of one reduction, and follow each other."""
     for s in states:
         if not isinstance(s, State):
-            raise error("WF158", kind=type(s).__name__, where=caller())
+            several = isinstance(s, list | tuple) and s and all(isinstance(m, State) for m in s)
+            remedy = "pass them one by one: wf.merge(*states)" if several else _REMEDY
+            raise error("WF158", kind=type(s).__name__, remedy=remedy, where=caller())
     if not states:
-        raise error("WF158", kind="nothing", where=caller())
+        raise error("WF158", kind="nothing", remedy=_REMEDY, where=caller())
     first = states[0]
     for number, (left, right) in enumerate(pairwise(states), 1):
+        own = first.cut.name
+        other = right.cut.name if right.cut.name != own else f"{own} with other parameters, types or functions"
         facts = [
-            ("a reduction", first.cut.name, right.cut.name, first.cut.digest == right.cut.digest),
+            ("a reduction", own, other, first.cut.digest == right.cut.digest),
             ("axes", first.axes, right.axes, first.axes == right.axes),
             ("results of shape", first.shape, right.shape, first.shape == right.shape),
         ]
@@ -172,16 +178,18 @@ def reduce_stream(chunks: Iterable[Any], what: Any, *, axis: Axis = None, **how:
             of them.
         what: as in ``wf.reduce``.
         axis: as in ``wf.reduce``.
-        how: all keywords of ``wf.partial``, and ``keepdims``.
+        how: all keywords of ``wf.partial``, and ``keepdims``; a ``where`` is broadcast to each array.
 
     Raises:
         ArgumentError: WF162 where no array comes.
     """
-    keepdims = how.pop("keepdims", False)
+    keepdims, where = how.pop("keepdims", False), how.get("where")
     state: State | None = None
+    if not (hasattr(chunks, "__iter__") or hasattr(chunks, "__getitem__")):
+        raise error("WF162", found=f", since chunks is a {type(chunks).__name__}", where=caller())
     for chunk in chunks:
         xs = chunk if isinstance(chunk, tuple) else (chunk,)
-        state = partial(*xs, what=what, axis=axis, **how) if state is None else update(state, *xs)
+        state = partial(*xs, what=what, axis=axis, **how) if state is None else update(state, *xs, where=where)
     if state is None:
-        raise error("WF162", where=caller())
+        raise error("WF162", found="", where=caller())
     return finish(state, keepdims=keepdims)

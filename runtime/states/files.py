@@ -67,7 +67,9 @@ def load_state(path: str | os.PathLike[str], what: Any, **params: Any) -> State:
     types = tuple(map(dtype, about["arrays"]))
     cut = cut_of(what, types[: len(types) - about["masked"]], params, masked=about["masked"], nan=about["nan"])
     if cut.digest != about["digest"]:
-        raise error("WF163", path=path, found=about["name"], expected=cut.name, where=caller())
+        alike = about["name"] == cut.name
+        expected = f"{cut.name} with the parameters, types and functions given here" if alike else cut.name
+        raise error("WF163", path=path, found=about["name"], expected=expected, where=caller())
     own = cut.monoid.state
     if len(own) != len(values) or len({v.shape for v in values}) != 1:
         raise error("WF512", path=path, reason=f"it has {len(values)} values: expected {len(own)} of one shape")
@@ -83,6 +85,8 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[np.ndarray
     if not zipfile.is_zipfile(io.BytesIO(data)):
         raise error("WF512", path=path, reason="it is no archive of arrays, as .npz files are, or is cut short")
     try:
+        if not data.startswith(b"PK"):  # NumPy takes any other file for a pickle
+            raise ValueError("it is no archive of arrays (.npz)")
         with np.load(io.BytesIO(data), allow_pickle=False) as found:
             about = json.loads(str(found["state"]))
             if about["format"] != FORMAT:
@@ -90,4 +94,5 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[np.ndarray
             names = [name for name in found.files if name != "state"]
             return about, [found[f"value{i}"] for i in range(len(names))]
     except (LookupError, TypeError, ValueError, EOFError, OSError, zipfile.BadZipFile) as e:
-        raise error("WF512", path=path, reason=e) from e
+        reason = e.args[0] if isinstance(e, KeyError) else e  # the text of a KeyError is quoted
+        raise error("WF512", path=path, reason=reason) from e

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...compiler.program.frames import outermost
 from ...compiler.program.states import Cut
 
 
@@ -53,6 +54,7 @@ class State:
         """The shape of the results."""
         return tuple(getattr(self.values[0], "shape", ()))
 
+    @outermost
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the state as an ``.npz`` file, which ``wf.load_state`` reads; waits for the device.
 

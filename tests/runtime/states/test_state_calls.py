@@ -136,10 +136,15 @@ X = np.ones((4, 6), np.float32)
     [
         (lambda: wf.partial(X, "sum", start=-1), "WF157: start is -1: expected how many elements come before these"),
         (lambda: wf.merge(3), "WF158: expected states of reductions, which wf.partial makes; found int"),
+        (lambda: wf.merge([wf.partial(X, "sum", **HOW)]), "help: pass them one by one: wf.merge(*states)"),
         (lambda: wf.merge(), "WF158: expected states of reductions, which wf.partial makes; found nothing"),
         (
             lambda: wf.merge(wf.partial(X, "sum", **HOW), wf.partial(X, "max", **HOW)),
             "WF159: state 1 is of a reduction max: expected sum, as the first one",
+        ),
+        (
+            lambda: wf.merge(wf.partial(X, "var", **HOW), wf.partial(X, "var", correction=1, **HOW)),
+            "WF159: state 1 is of a reduction var with other parameters, types or functions: expected var, as the",
         ),
         (
             lambda: wf.merge(wf.partial(X, "sum", axis=0, **HOW), wf.partial(X, "sum", axis=1, **HOW)),
@@ -161,7 +166,11 @@ X = np.ones((4, 6), np.float32)
             lambda: wf.merge(*[wf.partial(X, "argmax", **HOW)] * 2),
             "WF161: state 1 begins at element 0: expected 24, where the one before it ends, since argmax looks at",
         ),
-        (lambda: wf.reduce_stream([], "sum"), "WF162: no array came to be reduced: expected one at least"),
+        (
+            lambda: wf.reduce_stream([], "sum"),
+            "WF162: no array came to be reduced: expected a sequence of one at least",
+        ),
+        (lambda: wf.reduce_stream(3, "sum"), "WF162: no array came to be reduced, since chunks is a int: expected"),
         (lambda: wf.partial(X[:0], "max", axis=0, **HOW), "WF104: max_state of no elements has no value"),
         (lambda: wf.partial(X), "WF130: "),
     ],

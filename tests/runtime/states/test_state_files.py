@@ -39,7 +39,9 @@ def test_the_state_of_another_reduction_is_refused(tmp_path: Path) -> None:
     wf.partial(X, "var", axis=1, **HOW).save(path)
     with pytest.raises(wf.WarpfoldError, match=r"WF163: .*holds a state of var, which is another reduction than sum"):
         wf.load_state(path, "sum")
-    with pytest.raises(wf.WarpfoldError, match="WF163"):
+    with pytest.raises(
+        wf.WarpfoldError, match=r"WF163: .*than var with the parameters, types and functions given here"
+    ):
         wf.load_state(path, "var", correction=1)
 
 
@@ -51,9 +53,18 @@ def test_files_that_are_no_states(tmp_path: Path) -> None:
         path.write_bytes(data)
         with pytest.raises(wf.WarpfoldError, match=r"WF512: .*holds no state of a reduction"):
             wf.load_state(path, "sum")
-    np.savez(path, other=X)
-    with pytest.raises(wf.WarpfoldError, match="WF512"):
+    path.write_bytes(b"x")
+    with pytest.raises(wf.WarpfoldError, match=r"WF512: .*: it is no archive of arrays \(.npz\)"):
         wf.load_state(path, "sum")
+    np.savez(path, other=X)
+    with pytest.raises(wf.WarpfoldError, match=r"WF512: .*: state is not a file in the archive"):
+        wf.load_state(path, "sum")
+    for wrong, text in (
+        (3, "3: it is of type int: expected a path"),
+        (tmp_path, ": it is a folder: expected a regular file"),
+    ):
+        with pytest.raises(wf.WarpfoldError, match=f"WF505: cannot write .*{text}\n  at {__file__}"):
+            wf.partial(X, "sum", axis=1, **HOW).save(wrong)  # type: ignore[arg-type]
     wf.partial(X, "sum", axis=1, **HOW).save(path)
     with np.load(path) as found:
         about = found["state"]
