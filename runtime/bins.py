@@ -94,6 +94,8 @@ def _edges(x: Any, v: View, bins: Any, range: Any, device: str) -> np.ndarray[An
     if isinstance(bins, int | np.integer) and not isinstance(bins, bool):
         if bins < 1:
             raise error("WF155", found=bins)
+        if bins > MOST:  # NumPy would make the edges first
+            raise error("WF119", results=bins, most=MOST)
         stand_in = np.zeros(0, _of_numpy(v.dtype))
         low, high = _range(x, v, range, device)
         try:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..compiler.errors import error
-from ..compiler.program.frames import caller, shown
+from ..compiler.program.frames import shown
 from ..compiler.program.library import reductions
+from ..compiler.program.spelling import too_many
 from ..compiler.program.symbols import is_array
 from .api import Axis, reduce, reduced
 from .arrays.conversion import from_numpy, view
@@ -60,7 +61,7 @@ def _of_one(name: str, memo: Memo) -> Callable[..., Any]:
 
     def call(x: Any, axis: Axis = None, *rest: Any, out: Any = None, where: Any = None, **how: Any) -> Any:
         if rest:
-            raise error("WF176", name=name, expected="the array, axis", found=2 + len(rest), where=caller())
+            raise too_many(name, "the array, axis", 2 + len(rest))
         if where is None and type(out) is not tuple and (axis is None or type(axis) is int):
             # The path of most calls, with ``call_key`` inlined.
             key: Hashable = axis
@@ -93,7 +94,7 @@ def _of_two(name: str, memo: Memo) -> Callable[..., Any]:
 
     def call(x: Any, y: Any, axis: Axis = None, *rest: Any, out: Any = None, where: Any = None, **how: Any) -> Any:
         if rest:
-            raise error("WF176", name=name, expected="two arrays, axis", found=3 + len(rest), where=caller())
+            raise too_many(name, "two arrays, axis", 3 + len(rest))
         try:
             key, given = call_key(axis, out, where, how), arrays_of((x, y), out, where)
             return memo(key, name, given, lambda: reduced((x, y), name, axis, out, where, how))
@@ -127,7 +128,7 @@ def logsumexp(x: Any, axis: Axis = None, *rest: Any, b: Any = None, **how: Any) 
     if b is None:
         return _PLAIN(x, axis, *rest, **how)
     if rest:
-        raise error("WF176", name="logsumexp", expected="the array, axis", found=2 + len(rest), where=caller())
+        raise too_many("logsumexp", "the array, axis", 2 + len(rest))
     return reduce(x, b, what=reductions.scaled_logsumexp, axis=axis, **how)
 
 
@@ -143,7 +144,7 @@ def _compared(slow: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(slow)
     def call(x: Any, y: Any, *rest: Any, out: Any = None, where: Any = None, **how: Any) -> Any:
         if rest:
-            raise error("WF176", name=name, expected="two arrays", found=2 + len(rest), where=caller())
+            raise too_many(name, "two arrays", 2 + len(rest))
         try:
             key, given = call_key(None, out, where, how), arrays_of((x, y), out, where)
             return memo(key, name, given, lambda: slow(x, y, out=out, where=where, **how))

@@ -12,10 +12,11 @@ import numpy as np
 from ..compiler.errors import DTypeError, error, near
 from ..compiler.program.dtype_names import dtype as as_dtype
 from ..compiler.program.fold import as_initial, folded, record_use
+from ..compiler.program.frames import caller
 from ..compiler.program.library import reductions
 from ..compiler.program.monoid import Monoid
 from ..compiler.program.signatures import defined, keywords, positional, variadic
-from ..compiler.program.spelling import irreducible, reduction, unknown, wrong_count
+from ..compiler.program.spelling import SHARED, irreducible, reduction, unknown, wrong_count
 from ..compiler.program.tracing import tuple_type
 from ..compiler.program.values import cast
 from .arrays.conversion import view
@@ -29,13 +30,16 @@ def params_of(what: What, params: Mapping[str, Any]) -> Params:
     """Keyword parameters as a hashable value; a dtype of None keeps its default.
 
     Raises:
-        ArgumentError: WF128 for an unhashable value, WF153 for a wrong ``accumulate``.
+        ArgumentError: WF128 for an unhashable value, or WF127 where it is that of an option of other calls; WF153 for a
+            wrong ``accumulate``.
         DTypeError: WF105 for a ``dtype`` that is no element type.
     """
     found = []
     for name, value in sorted(params.items()):
         value = number_of(value)
         if not hashable(value):
+            if name in SHARED:
+                raise unknown(label(what), name, keywords(function_of(what)), array=False, where=caller())
             raise error("WF128", parameter=name, name=label(what), kind=type(value).__name__)
         if name == "accumulate":
             value = _accumulated_in(value)
@@ -104,6 +108,8 @@ def function_of(what: What) -> Callable[..., Any]:
     if isinstance(what, tuple):
         raise irreducible(what, "an empty tuple")
     function: Any = what
+    if hasattr(function, "explain"):  # an ArrayFunction, whose module imports this one
+        raise irreducible(function, f"the program {label(what)}")
     if not callable(function) or isinstance(function, type) or reduction(function):
         raise irreducible(function)
     return function  # type: ignore[no-any-return]

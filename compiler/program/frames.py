@@ -73,13 +73,18 @@ def shown(e: Exception) -> Exception:
 
 
 def outermost(function: Callable[P, R]) -> Callable[P, R]:
-    """``function``, whose exceptions pass through ``shown``."""
+    """``function``, whose exceptions pass through ``shown``; arguments that it does not take end in a code."""
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)
         except Exception as e:
+            if isinstance(e, TypeError) and e.__traceback__ is not None and e.__traceback__.tb_next is None:
+                from .spelling import misfit  # it imports this module
+
+                if found := misfit(function, args, kwargs):
+                    raise found from None
             raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
 
     return call

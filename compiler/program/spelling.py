@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import inspect
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from ..errors import Location, WarpfoldError, error, near
@@ -73,6 +74,43 @@ def unknown(name: str, key: str, own: Collection[str], *, array: bool, where: Lo
     return error("WF127", name=name, parameter=key, known=known, remedy=remedy, where=where)
 
 
+def misfit(function: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, Any]) -> WarpfoldError | None:
+    """The error for arguments that the signature of a public function does not take; None if it takes them."""
+    name, taken = str(getattr(function, "__name__", "the function")), inspect.signature(function).parameters
+    kinds = {p.kind for p in taken.values()}
+    by_position = [n for n, p in taken.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    by_name = [n for n, p in taken.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    given = by_position[: len(xs)]
+    if len(xs) > len(by_position) and inspect.Parameter.VAR_POSITIONAL not in kinds:
+        rest = [f"{n}=" for n in by_name if n not in by_position]
+        remedy = f"write the others by name: {' '.join(rest)}" if rest else "leave the others out"
+        return too_many(name, " ".join(by_position) or "none", len(xs), remedy)
+    for key in how:
+        if key in given:
+            return twice(name, key, by_position)
+        if key not in by_name and inspect.Parameter.VAR_KEYWORD not in kinds:
+            return unknown(name, key, [n for n in by_name if n not in given], array=False, where=caller())
+    for n, p in taken.items():
+        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and n not in (*given, *how):
+            return error("WF151", name=name, parameter=n, where=caller())
+    return None
+
+
+def too_many(
+    name: str,
+    expected: str,
+    found: int,
+    remedy: str = "write the others by name: axis=, dtype=, out=, keepdims=, where=",
+) -> WarpfoldError:
+    """The error for more arguments by position than a public function has places for."""
+    return error("WF176", name=name, found=found, expected=expected, remedy=remedy, where=caller())
+
+
+def twice(name: str, key: str, by_position: Collection[str]) -> WarpfoldError:
+    """The error for an argument that is given by position and by name."""
+    return error("WF194", name=name, parameter=key, taken=" ".join(by_position), where=caller())
+
+
 def wrong_count(
     name: str, expected: object, found: int, arrays: Collection[str] = (), parameters: Collection[str] = ()
 ) -> WarpfoldError:
@@ -128,6 +166,8 @@ def irreducible(what: object, kind: str = "", *, folds: bool = False, where: Loc
         remedy = "make a monoid of the combine function: @wf.monoid(identity=...)"
     elif name and not folds:
         remedy = f"write {name!r}"
+    elif hasattr(what, "explain"):
+        remedy = f"call it: {getattr(what, '__name__', 'program')}(x); it has .compile and .explain, too"
     elif hasattr(what, "__array__"):
         remedy = "what reduces comes last: wf.reduce(x, wf.SUM)"
     elif isinstance(what, list):

@@ -158,7 +158,7 @@ def normalize_axes(axis: int | Sequence[int] | None, rank: int) -> tuple[int, ..
     axes = axis if isinstance(axis, tuple | list) else (axis,)
     found: list[int] = []
     for a in axes:
-        position = _integer(a)
+        position = _integer(a, axis)
         if not -rank <= position < rank:
             expected = f"{-rank} to {rank - 1}" if rank else "None or ()"
             remedy = "count axes from 0, or from -1 backwards" if rank else "leave axis= out: a number has no axes"
@@ -169,14 +169,14 @@ def normalize_axes(axis: int | Sequence[int] | None, rank: int) -> tuple[int, ..
     return tuple(sorted(found))
 
 
-def _integer(axis: object) -> int:
-    """One axis as an int; bools and arrays of several elements are none."""
+def _integer(axis: object, given: object) -> int:
+    """One of the axes ``given`` as an int; bools and arrays of several elements are none."""
     try:
         found = operator.index(axis)  # type: ignore[arg-type]
     except TypeError:
         found = None
     if found is None or isinstance(axis, bool):
-        raise error("WF103", axis=repr(axis))
+        raise error("WF103", axis=repr(given))
     return found
 
 

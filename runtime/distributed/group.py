@@ -180,7 +180,7 @@ def _difference(first: Sequence[int], other: Sequence[int]) -> str:
         found, expected = (f"scatter={None if own == NOT_SCATTERED else own}" for _, _, own in cuts)
         return f"is reduced with {found}: expected {expected}"
     if first[:2] != other[:2]:
-        return "is of another reduction, of other parameters or of other element types"
+        return "is of another reduction, of other parameters or of other element types: expected the same"
     return ""
 
 

@@ -88,7 +88,7 @@ def _difference(first: Sequence[int], other: Sequence[int]) -> str:
             but = f" but for axis {a[0]}" if a[0] != NO_AXIS else ""
             return f"has array {i} of shape {shapes[0]}: expected {shapes[1]}{but}"
     if first[:2] != other[:2]:
-        return "is of another program, of other parameters or of other element types"
+        return "is of another program, of other parameters or of other element types: expected the same"
     if first[3] != other[3]:
         return f"requires gradients of arrays {_numbers(other[3])}: expected {_numbers(first[3])}"
     return ""

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...compiler.errors import error
 from ...compiler.program.signatures import defined, parameters
-from ...compiler.program.spelling import unknown, wrong_count
+from ...compiler.program.spelling import twice, unknown, wrong_count
 from ..resolve import hashable
 
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -78,7 +78,8 @@ def arguments_of(
 
     Raises:
         ArgumentError: WF124 for a wrong number of arguments by position or without an array, WF127 for an unknown
-            keyword, WF128 for a parameter that cannot be baked in, WF151 for a missing one.
+            keyword, WF128 for a parameter that cannot be baked in, WF151 for a missing one, WF194 for an array that is
+            given twice.
     """
     name = str(getattr(function, "__name__", "the program"))
     taken = {p.name: p for p in parameters(function)}
@@ -127,6 +128,8 @@ def _check_names(
     any_name = any(p.kind is p.VAR_KEYWORD for p in taken.values())
     free = {k: p for k, p in taken.items() if k not in given and p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
     for key in how:
+        if key in given:
+            raise twice(name, key, [p.name for p in taken.values() if p.kind in POSITIONAL])
         if key not in free and not any_name:
             raise unknown(name, key, free, array=False)
     for key, p in free.items():

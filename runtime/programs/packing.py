@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...compiler.program.arrays import packing
+from ...compiler.program.frames import outermost
 from ...compiler.program.symbols import Sym
 from ..arrays.torch_compile import opaque
 from ..options import checked_shape
@@ -18,6 +19,7 @@ _UNPACK: ArrayFunction[..., Any] = ArrayFunction(packing.unpack)
 
 
 @opaque
+@outermost
 def pack(mask: Any, *, flat: bool = False, **how: Any) -> Any:
     if isinstance(mask, Sym) or not (type(mask) is list or is_real_array(mask)):
         return packing.pack(mask, flat=flat)
@@ -25,6 +27,7 @@ def pack(mask: Any, *, flat: bool = False, **how: Any) -> Any:
 
 
 @opaque
+@outermost
 def unpack(bits: Any, shape: Sequence[Any] | Any, *, flat: bool = False, **how: Any) -> Any:
     sizes = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     if isinstance(bits, Sym) or not (type(bits) is list or is_real_array(bits)):

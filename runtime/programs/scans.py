@@ -8,6 +8,7 @@ from typing import Any
 
 from ...compiler.errors import error
 from ...compiler.program.arrays.scanning import check_modes, scanned
+from ...compiler.program.frames import outermost
 from ...compiler.program.symbols import is_array
 from ..resolve import What, function_of, given, hashable, label, params_of
 from .function import OPTIONS, ArrayFunction, program
@@ -18,6 +19,7 @@ Options = tuple[tuple[str, Any, str], ...]
 """Parameters: name, value, and a text that tells 1, 1.0 and True apart."""
 
 
+@outermost
 def scan(
     x: Any,
     monoid: Any,

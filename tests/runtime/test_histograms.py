@@ -140,6 +140,7 @@ NEXT = np.nextafter(np.float32(1), np.float32(2))
 MISTAKES: dict[str, tuple[str, type[WarpfoldError], Any, str]] = {
     "floats": ("WF116", DTypeError, lambda: bincount(X), "got elements of type f32: expected integers"),
     "negative": ("WF118", ArgumentError, lambda: bincount(-WHOLE), "got the element -1: expected integers from 0"),
+    "many bins": ("WF119", ArgumentError, lambda: wf.histogram(X, 10**12), "1000000000000 results were asked for"),
     "great": ("WF119", ArgumentError, lambda: bincount(WHOLE.astype("i8") << 40), "results were asked for"),
     "minlength": ("WF138", ArgumentError, lambda: bincount(WHOLE, minlength=-1), "minlength"),
     "float weights": ("WF117", DTypeError, lambda: bincount(WHOLE, X), "weights are of type f32: expected integers"),

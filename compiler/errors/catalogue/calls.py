@@ -128,8 +128,12 @@ ENTRIES: Entries = {
             "cut the array along the first reduced axis: shards=AXIS",
         ),
         "WF176": (
-            "{name} takes {found} argument(s) by position: expected {expected}",
-            "write the others by name: axis=, dtype=, out=, keepdims=, where=",
+            "{name} got {found} argument(s) by position: expected {expected}",
+            "{remedy}",
+        ),
+        "WF194": (
+            "{name} got {parameter!r} twice: by position and by name",
+            "give it once; the arguments by position are {taken}",
         ),
         "WF177": (
             "segments are given by offsets or by ids, got {found}",
@@ -289,7 +293,7 @@ ENTRIES: Entries = {
         ),
         "WF158": (
             "expected states of reductions, which wf.partial makes; found {kind}",
-            "reduce the array to a state first: wf.partial(x, what, axis=axis)",
+            "{remedy}",
         ),
         "WF159": (
             "state {number} is of {what} {found}: expected {expected}, as the first one",
@@ -301,8 +305,9 @@ ENTRIES: Entries = {
             "pass start= to wf.partial, or use wf.update; and combine the states in the order of their elements",
         ),
         "WF162": (
-            "no array came to be reduced: expected one at least",
-            "test whether there is one; what a reduction makes of no elements depends on their shape and type",
+            "no array came to be reduced{found}: expected a sequence of one at least",
+            "pass a list or a generator of arrays that is not empty; what a reduction makes of no elements depends on "
+            "their shape and type",
         ),
         "WF163": (
             "{path} holds a state of {found}, which is another reduction than {expected}",

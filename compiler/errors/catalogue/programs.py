@@ -120,7 +120,7 @@ ENTRIES: Entries = {
         ),
         "WF256": (
             "axis {axis!r} is not an axis of {value}, which has {rank} of them: expected {expected}",
-            "count axes from 0, or from -1 backwards; keepdims=True keeps the axes of what was reduced before",
+            "{remedy}",
         ),
         "WF257": (
             "{what} of an array with {rank} axes: expected {expected}",
@@ -232,7 +232,7 @@ ENTRIES: Entries = {
         ),
         "WF292": (
             "{name} goes along one axis: got axis={axis} for an array of rank {rank}",
-            "name the axis by an integer, such as axis=-1; to take all elements, pass x.reshape(-1)",
+            "{remedy}",
         ),
         "WF293": (
             "an exclusive scan begins with the identity, which {name} lacks",
@@ -243,7 +243,7 @@ ENTRIES: Entries = {
             "slice the array before the scan, or the result of the call",
         ),
         "WF294": (
-            "a scan does not count elements: it takes another number of them at each",
+            "a scan does not count elements, as mean and var do: each of its results has another number of them",
             "divide by the position: wf.index() + 1 in the reduction that is scanned",
         ),
         "WF280": (

@@ -102,7 +102,20 @@ def no_axis(axis: object, rank: int, value: SymArray, *, one: bool = False) -> W
     """The error for axes, or for the one axis, that ``value``, of so many axes, has not."""
     several = "an integer" if one else "None, or distinct integers"
     expected = f"{several} from {-rank} to {rank - 1}" if rank else "None"
-    return error("WF256", axis=axis, value=value.described(), rank=rank, expected=expected, where=caller())
+    remedy = "count axes from 0, or from -1 backwards; keepdims=True keeps the axes of what was reduced before"
+    if not rank:
+        remedy = "pass axis=None for all elements; a number has no axes, and x.reshape(1) has one"
+    return error(
+        "WF256", axis=axis, value=value.described(), rank=rank, expected=expected, remedy=remedy, where=caller()
+    )
+
+
+def one_axis(name: str, axis: object, rank: int) -> WarpfoldError:
+    """The error for what goes along one axis, and is given none or several, or a number."""
+    remedy = "name the axis by an integer, such as axis=-1; to take all elements, pass x.reshape(-1)"
+    return error(
+        "WF292", name=name, axis=axis, rank=rank, remedy=remedy if rank else "pass x.reshape(1)", where=caller()
+    )
 
 
 def named(name: str) -> Callable[..., Any]:

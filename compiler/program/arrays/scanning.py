@@ -22,7 +22,7 @@ from ..tracing import nest, structure_of
 from ..values import Value
 from .broadcasting import broadcast
 from .dims import bits
-from .folding import positions
+from .folding import one_axis, positions
 from .initial import one_longer, refused
 from .over_axes import MANY, OverAxes
 from .sym_array import SymArray
@@ -112,8 +112,8 @@ def scanned(
     exprs, shape = broadcast(own)
     if axis is None and len(shape) == 1:
         axis = 0
-    if axis is None or isinstance(axis, tuple | list):
-        raise error("WF292", name=name, axis=axis, rank=len(shape), where=caller())
+    if axis is None or isinstance(axis, tuple | list) or not shape:
+        raise one_axis(name, axis, len(shape))
     xs = [SymArray(e, shape, first.dims, s.dtype) for e, s in zip(exprs, own, strict=True)]
     (place,) = positions(axis, shape, first, one=True)
     if include_initial:

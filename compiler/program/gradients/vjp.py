@@ -17,7 +17,6 @@ from ..fold import current_scope
 from ..frames import caller
 from ..graph import Expr, walk
 from ..signatures import defined, parameters
-from ..spelling import unknown
 from ..symbols import Sym, constant, is_array
 from ..tracing import structure_of
 from ..values import Value, cast
@@ -158,7 +157,8 @@ class Given(NamedTuple):
             return found
         for n in wrt:
             if n not in names:
-                raise unknown("wrt", n, names, array=False, where=caller())
+                expected, default = f"one of its arrays, or several: {' '.join(names)}", "all arrays of floats"
+                raise error("WF138", option="wrt", value=n, expected=expected, default=default, where=caller())
             if not _has_gradient(self.arguments[n]):
                 raise error("WF904", what=f"argument {n} is not", where=defined(self.function))
         return list(wrt)

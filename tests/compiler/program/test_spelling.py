@@ -179,10 +179,10 @@ def test_a_mistake_inside_a_built_in_function_is_located_at_its_call(tmp_path: P
 
 
 BY_POSITION: list[tuple[str, Any]] = [
-    ("sum takes 4", lambda: wf.sum(X, 0, None, np.zeros(3, np.float32))), ("max takes 3", lambda: wf.max(X, 0, None)),
-    ("argmax takes 3", lambda: wf.argmax(X, 0, True)), ("allclose takes 4", lambda: wf.allclose(X, X, None, 1e-5)),
-    ("dot takes 3", lambda: wf.dot(X[0], X[0], X[0])), ("array_equal takes 3", lambda: wf.array_equal(X, X, True)),
-    ("reduce takes 3", lambda: wf.reduce(X, "sum", 0)), ("reduce takes 3", lambda: wf.reduce(X, wf.SUM, (0, 1))),
+    ("sum got 4", lambda: wf.sum(X, 0, None, np.zeros(3, np.float32))), ("max got 3", lambda: wf.max(X, 0, None)),
+    ("argmax got 3", lambda: wf.argmax(X, 0, True)), ("allclose got 4", lambda: wf.allclose(X, X, None, 1e-5)),
+    ("dot got 3", lambda: wf.dot(X[0], X[0], X[0])), ("array_equal got 3", lambda: wf.array_equal(X, X, True)),
+    ("reduce got 3", lambda: wf.reduce(X, "sum", 0)), ("reduce got 3", lambda: wf.reduce(X, wf.SUM, (0, 1))),
 ]  # fmt: skip
 
 
@@ -192,6 +192,36 @@ def test_arguments_that_numpy_takes_by_position_are_keywords(text: str, call: An
         call()
     assert "write the others by name: axis=, dtype=, out=, keepdims=, where=" in str(caught.value)
     assert caught.value.location.line == call.__code__.co_firstlineno  # type: ignore[union-attr]
+
+
+MISFITS: list[tuple[str, Any]] = [
+    ("WF127: histogram takes no parameter 'density': it takes range", lambda: wf.histogram(X, 9, density=1)),
+    ("WF127: sum takes no parameter 'where'", lambda: wf.scan(X, "sum", 1, where=X > 0)),
+    ("WF127: sum takes no parameter 'out'", lambda: wf.reduce_stream([X], "sum", out=X)),
+    ("WF151: unpack needs the parameter 'shape'.*shape=value", lambda: wf.unpack(X)),
+    ("WF151: load_state needs the parameter 'what'", lambda: wf.load_state("x")),
+    (r"WF176: vjp got 2 argument\(s\) by position: expected function\n.*results= wrt=", lambda: wf.vjp(wf.sum, 1)),
+    ("WF194: segment_reduce got 'offsets' twice.*are x offsets what", lambda: wf.segment_reduce(X, 0, offsets=1)),
+    ("WF194: dropout got 'seed' twice: by position and by name", lambda: wf.dropout(X, 0.5, seed=1)),
+    (r"WF130: cannot reduce with the program softmax: .*call it: softmax\(x\)", lambda: wf.reduce(X, wf.softmax)),
+    (r"WF103: axis must be an int, a tuple of ints or None, got \(None,\)", lambda: wf.sum(X, axis=(None,))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "call"), MISFITS)
+def test_arguments_that_fit_no_place_have_a_code_and_a_line(text: str, call: Any) -> None:
+    with pytest.raises(wf.WarpfoldError, match=f"(?s)^({text})") as caught:
+        call()
+    assert caught.value.location.line == call.__code__.co_firstlineno  # type: ignore[union-attr]
+
+
+def test_a_type_error_inside_of_a_call_is_not_one_of_its_arguments() -> None:
+    def broken() -> Any:
+        yield X
+        raise TypeError("no more")
+
+    with pytest.raises(TypeError, match="no more"):
+        wf.reduce_stream(broken(), "sum")
 
 
 @pytest.mark.parametrize(

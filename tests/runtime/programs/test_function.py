@@ -222,7 +222,7 @@ def test_empty_arrays() -> None:
             r"WF124: .* takes 2 to 3 input array\(s\), got 4: it takes x w b\n.*\n  help: .* goes by name: axis= eps=",
         ),
         (lambda: layer_norm(X, W, epsi=1), ArgumentError, "WF127: layer_norm takes no parameter 'epsi'.*mean eps"),
-        (lambda: layer_norm(X, W, w=W), ArgumentError, "WF127: layer_norm takes no parameter 'w'"),
+        (lambda: layer_norm(X, W, w=W), ArgumentError, "WF194: layer_norm got 'w' twice: by position .*are x w b"),
         (lambda: layer_norm(X, W, eps=[1]), ArgumentError, "WF128: parameter 'eps' of layer_norm is a list"),
         (lambda: layer_norm(X, W[:3]), TraceError, r"WF254: shapes \(6, 50\) and \(3,\) do not broadcast"),
         (lambda: scaled(1.0, 2.0), ArgumentError, r"WF124: scaled takes at least 1 input array\(s\), got 0"),

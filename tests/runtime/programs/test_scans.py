@@ -453,6 +453,7 @@ WIDE = "vector=16,fast=kept,lanes=1,warps=1,held=1"
 REFUSED = {
     "several axes": ("WF292", TraceError, lambda: wf.cumulative_sum(X), "goes along one axis: got axis=None"),
     "two axes": ("WF292", TraceError, lambda: wf.scan(X, wf.SUM, (0, 1)), "for an array of rank 2"),
+    "a number": ("WF292", TraceError, lambda: wf.cumulative_sum(np.float32(3)), r"(?s)rank 0.*pass x.reshape\(1\)"),
     "both begin": ("WF291", TraceError, lambda: wf.scan(X, wf.SUM, 1, exclusive=True, include_initial=True), "begins"),
     "one flag": ("WF138", ArgumentError, lambda: wf.cumulative_sum(X, axis=1, include_initial=1), "cannot be 1"),
     "no identity before": ("WF293", TraceError, lambda: wf.scan(X, wf.MAX, 1, include_initial=True), "which MAX lacks"),

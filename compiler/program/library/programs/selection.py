@@ -10,7 +10,7 @@ from typing import Any
 
 from ....errors import error
 from ...arrays import namespace as xp
-from ...arrays.folding import AxisArgument, positions, reduced
+from ...arrays.folding import AxisArgument, one_axis, positions, reduced
 from ...arrays.slicing import sliced
 from ...frames import caller
 from ...symbols import is_array
@@ -42,8 +42,8 @@ def topk(x: Array, k: int | None = None, *, axis: AxisArgument = -1, largest: bo
             that is no array.
     """
     expect_array("x", x)
-    if axis is None or isinstance(axis, tuple | list):
-        raise error("WF292", name="topk", axis=axis, rank=x.ndim, where=caller())
+    if axis is None or isinstance(axis, tuple | list) or not x.ndim:
+        raise one_axis("topk", axis, x.ndim)
     (place,) = positions(axis, x.axes, x)
     n = int(x.shape[place])
     if type(k) is not int or not 1 <= k <= min(MOST, n):

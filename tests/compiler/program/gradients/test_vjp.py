@@ -121,7 +121,10 @@ MISTAKES: list[tuple[str, Callable[[], Any]]] = [
         lambda: derived(lambda x: abs(x), [X.astype("i8")], [X]),
     ),
     ("WF907: a gradient is given for result 0 of <lambda>, of type bool", lambda: derived(lambda x: x > 0, [X], [X])),
-    ("WF127: wrt takes no parameter 'y'", lambda: derived(lambda x: x, [X], [X], wrt=["y"])),
+    (
+        "WF138: wrt cannot be 'y': expected one of its arrays, or several: x",
+        lambda: derived(lambda x: x, [X], [X], wrt=["y"]),
+    ),
     (
         "WF901: the operation bitcast has no gradient",
         lambda: derived(lambda x: wf.bitcast(wf.bitcast(x, "i64"), "f64"), [X], [X]),
