@@ -252,19 +252,35 @@ def params(
         indexed: whether its program numbers the elements.
         counted: whether its program uses the count of elements.
     """
-    kept_rank, reduced_rank, finish = facts.kept_rank, facts.reduced_rank, plan.finish
-    finishes = finish in ("cta", "last_block")
-    found = [Param("input", i) for i in range(inputs)]
-    found += [Param("output", i) for i in range(outputs) if finishes]
-    shares, looks_back = plan.is_far or plan.takes_side, plan.is_chain and not facts.once
-    found += [Param("partial", i) for i in range(states) if finish != "cta" or shares]
-    found += [Param("counter")] if finish == "last_block" or shares or looks_back else []
-    found += [Param("exchange", i) for i in range(states) if global_states(plan)]
+    finishes = plan.finish in ("cta", "last_block")
+    found = _pointers(inputs, outputs if finishes else 0, states, facts, plan)
     asked = {"row_origin": indexed, "row_count": counted}
     found += [Param(role) for role in ROWS if facts.ragged and asked.get(role, True)]
     found += [Param(role) for role in SCALARS]
     found += [Param("lag")] if plan.resident == "l2" else []
-    found += [Param("kept_size", 0, d) for d in range(1, kept_rank)]
+    found += _sizes_and_strides(inputs, outputs, facts, finishes=finishes)
+    if indexed:
+        found += [Param("index_stride", 0, d) for d in range(facts.reduced_rank)] + [Param("index_base")]
+    found += _of_layout(facts, plan)
+    if facts.repeats and finishes:
+        found += [Param("times"), Param("copies"), *(Param("copy_stride", inputs + i) for i in range(outputs))]
+    return tuple(found)
+
+
+def _pointers(inputs: int, outputs: int, states: int, facts: Facts, plan: Plan) -> list[Param]:
+    """The arrays: those of the call, partial states, counters, and states that threads exchange."""
+    found = [Param("input", i) for i in range(inputs)]
+    found += [Param("output", i) for i in range(outputs)]
+    shares, looks_back = plan.is_far or plan.takes_side, plan.is_chain and not facts.once
+    found += [Param("partial", i) for i in range(states) if plan.finish != "cta" or shares]
+    found += [Param("counter")] if plan.finish == "last_block" or shares or looks_back else []
+    return found + [Param("exchange", i) for i in range(states) if global_states(plan)]
+
+
+def _sizes_and_strides(inputs: int, outputs: int, facts: Facts, *, finishes: bool) -> list[Param]:
+    """The sizes of inner dims, and the strides of inputs, of outputs if it ``finishes`` these, and of numberings."""
+    kept_rank, reduced_rank = facts.kept_rank, facts.reduced_rank
+    found = [Param("kept_size", 0, d) for d in range(1, kept_rank)]
     found += [Param("reduced_size", 0, d) for d in range(1, reduced_rank)]
     for i in range(inputs):
         found += [Param("kept_stride", i, d) for d in range(kept_rank)]
@@ -276,24 +292,23 @@ def params(
         found += [Param("number_base", operand)]
         found += [Param("kept_stride", operand, d) for d in range(kept_rank) if along in ("kept", "both")]
         found += [Param("reduced_stride", operand, d) for d in range(reduced_rank) if along in ("reduced", "both")]
-    if indexed:
-        found += [Param("index_stride", 0, d) for d in range(reduced_rank)] + [Param("index_base")]
-    if layout_of(plan).chunked == "flat":
-        found += [Param("period_rows")]
+    return found
+
+
+def _of_layout(facts: Facts, plan: Plan) -> list[Param]:
+    """What a walk or a tile asks for."""
+    found = [Param("period_rows")] if layout_of(plan).chunked == "flat" else []
     if facts.gapped or plan.abreast:
         found += [Param("gap")]
     if plan.in_periods:
         found += [Param("period"), Param("run")]
     if facts.ragged:
-        found += [Param("row_stride", 0, d) for d in range(kept_rank)]
+        found += [Param("row_stride", 0, d) for d in range(facts.kept_rank)]
     if plan.tile_bytes:
         found += [Param("tile_rows" if plan.resident else "tile_results")]
     if not plan.resident:
         found += [Param(role, i) for i, access in enumerate(facts.access) if access in IN_TILE for role in TILE]
-    found += [Param(role, i) for i, access in enumerate(facts.access) if access == "gathered" for role in GATHERED]
-    if facts.repeats and finishes:
-        found += [Param("times"), Param("copies"), *(Param("copy_stride", inputs + i) for i in range(outputs))]
-    return tuple(found)
+    return found + [Param(role, i) for i, kind in enumerate(facts.access) if kind == "gathered" for role in GATHERED]
 
 
 def value(param: Param, geometry: Geometry, run: Launch, count: int) -> int:

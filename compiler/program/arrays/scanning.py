@@ -105,6 +105,28 @@ def scanned(
             options that are no bools.
     """
     check_modes(exclusive=exclusive, reverse=reverse, include_initial=include_initial)
+    if exclusive and include_initial:
+        raise refused(name, "an exclusive one begins with it", "leave out exclusive=True or include_initial=True")
+    xs, place = _operands(name, arrays, axis)
+    if include_initial:
+        xs, exclusive = one_longer(name, xs, place, reverse=reverse), True
+    along = AlongAxis(xs[0].dims, broadcast(xs)[1], frozenset((place,)), exclusive, reverse)
+    outer = current_scope()
+    held = Scope(
+        along.elements >= MANY, huge=True, name=name, takes_initial="initial" in keywords(function),
+        checks=outer.checks, used=outer.used, over=along,
+    )  # fmt: skip
+    with scope(held):
+        got = function(*xs, **params)
+    if held.most:
+        along.dims.serve_at_most(bits(along.over), min(held.most))
+    leaves: list[Value] = []
+    structure = structure_of(name, got, leaves, function)
+    return nest(structure, [along.result(v) for v in leaves])
+
+
+def _operands(name: str, arrays: Sequence[Any], axis: Any) -> tuple[list[SymArray], int]:
+    """The arrays of a scan, of one shape, and the position of the axis."""
     first = next(a for a in arrays if isinstance(a, SymArray))
     own = [
         a.operand() if isinstance(a, SymArray) else SymArray(sym(a, first.dtype).expr, (), first.dims) for a in arrays
@@ -114,23 +136,5 @@ def scanned(
         axis = 0
     if axis is None or isinstance(axis, tuple | list) or not shape:
         raise one_axis(name, axis, len(shape))
-    xs = [SymArray(e, shape, first.dims, s.dtype) for e, s in zip(exprs, own, strict=True)]
     (place,) = positions(axis, shape, first, one=True)
-    if include_initial:
-        if exclusive:
-            raise refused(name, "an exclusive one begins with it", "leave out exclusive=True or include_initial=True")
-        xs, exclusive = one_longer(name, xs, place, reverse=reverse), True
-        shape = broadcast(xs)[1]
-    along = AlongAxis(first.dims, shape, frozenset((place,)), exclusive, reverse)
-    outer = current_scope()
-    held = Scope(
-        along.elements >= MANY, huge=True, name=name, takes_initial="initial" in keywords(function),
-        checks=outer.checks, used=outer.used, over=along,
-    )  # fmt: skip
-    with scope(held):
-        got = function(*xs, **params)
-    if held.most:
-        first.dims.serve_at_most(bits(along.over), min(held.most))
-    leaves: list[Value] = []
-    structure = structure_of(name, got, leaves, function)
-    return nest(structure, [along.result(v) for v in leaves])
+    return [SymArray(e, shape, first.dims, s.dtype) for e, s in zip(exprs, own, strict=True)], place

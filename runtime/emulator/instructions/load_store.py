@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..machine.address_resolution import Access, locate
-from ..machine.rows import MANY, Rows, moved, rows_of, seen_at
+from ..machine.rows import LEAST_IN_ROWS, Rows, moved, rows_of, seen_at
 from ..machine.threads import Threads
 from ..ptx.types import DTYPE, STORAGE, WIDTH, Array, Imm, Mem, Operand, Sym, Vec, nbytes
 from .op import Builder, Form, Op, broadcast, spread
@@ -112,7 +112,7 @@ class Load:
                 found = machine.launch.memory.element(addresses.item() + self.access.offset, self.dtype)
                 if found is not None:
                     return found
-            if addresses.size >= MANY and self.rowed and machine.launch.tool is None:
+            if addresses.size >= LEAST_IN_ROWS and self.rowed and machine.launch.tool is None:
                 found = self._seen(machine, self.rows(machine, addresses), 0)
                 if found is not None:
                     return found

@@ -16,7 +16,7 @@ from ....compiler.errors import WarpfoldError, error
 from ..ptx.types import Array, Instruction, Operand
 
 Run = Callable[..., Any]
-MANY = 1 << 10
+LEAST_BY_BITS = 1 << 10
 """From so many threads on, a choice by bits takes less time."""
 
 
@@ -124,7 +124,7 @@ def choose(flags: Array, a: Array, b: Array) -> Array:
 
     Of many words it takes the bits: NumPy's choice branches, and takes ten times as long where flags vary.
     """
-    if flags.size < MANY or a.dtype.kind not in "uif":
+    if flags.size < LEAST_BY_BITS or a.dtype.kind not in "uif":
         return np.where(flags, a, b)
     words = np.dtype(f"u{a.itemsize}")
     other = b.view(words)

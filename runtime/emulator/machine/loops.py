@@ -10,7 +10,7 @@ from .linear_loops import LinearLoopCompiler, steps_of
 from .loop_compiler import LoopCompiler
 from .program import EXIT, Block, Program, successors
 
-MANY = 1 << 10
+LEAST_LINEAR = 1 << 10
 """From so many threads on, arithmetic on arrays costs more than a few calls."""
 _HOT = 32
 """A block that has run this often is tried as a loop."""
@@ -76,4 +76,4 @@ def _written(program: Program, ring: Sequence[Block]) -> Any:
     moved = linear.compile_ring()
     if not linear.loads:
         return plain
-    return lambda machine, lanes, until: (moved if lanes.n >= MANY else plain)(machine, lanes, until)
+    return lambda machine, lanes, until: (moved if lanes.n >= LEAST_LINEAR else plain)(machine, lanes, until)

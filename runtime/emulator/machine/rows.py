@@ -14,7 +14,7 @@ from .threads import WARP
 if TYPE_CHECKING:
     from .machine import Machine
 
-MANY = 1 << 10
+LEAST_IN_ROWS = 1 << 10
 """From so many threads on, a look for rows is worth it."""
 
 
