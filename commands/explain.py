@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from ..compiler.errors import error
-from ..compiler.plan.abi import waiting_bytes
-from ..compiler.plan.shared_memory import shared_bytes
+from ..compiler.plan.shared_memory import shared_bytes, waiting_bytes
 from ..runtime.prepare import Prepared
 from . import levels, terminal
 from .plan_cost import arrival_words, finish_words, launch_words, least_time

@@ -23,7 +23,7 @@ from ..compiler.errors import FileError, WarpfoldWarning, error
 
 if TYPE_CHECKING:
     from ..compiler.driver.artifact import Artifact
-    from ..compiler.plan.abi import Facts
+    from ..compiler.plan.facts import Facts
     from ..compiler.plan.plan import Plan
     from ..compiler.program.graph import Program
     from ..compiler.target import Target

@@ -12,7 +12,7 @@ from ..compiler.driver import artifact_file
 from ..compiler.driver.artifact import Artifact
 from ..compiler.errors import PlanError, error
 from ..compiler.plan import tiles
-from ..compiler.plan.abi import Facts
+from ..compiler.plan.facts import Facts
 from ..compiler.plan.kernels import first_of_both
 from ..compiler.plan.launch import Launch, shared
 from ..compiler.plan.plan import Plan

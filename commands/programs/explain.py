@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from ...compiler.dtypes import BIT
-from ...compiler.plan.abi import waiting_bytes
 from ...compiler.plan.arithmetic import INTEGERS
 from ...compiler.plan.fields import OF_BITS, Determinism
 from ...compiler.plan.layout import layout_of
 from ...compiler.plan.plan import Plan
-from ...compiler.plan.shared_memory import shared_bytes
+from ...compiler.plan.shared_memory import shared_bytes, waiting_bytes
 from ...compiler.postorder import postorder
 from ...compiler.program.bit_arrays import WORD
 from ...compiler.program.graph import REDUCED, SECTION, SIDE, Expr

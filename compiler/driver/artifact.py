@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..dtypes import DType
-from ..plan.abi import Facts, Param
+from ..plan.abi import Param
+from ..plan.facts import Facts
 from ..plan.fields import Determinism
 from ..plan.kernels import Role, kernels
 from ..plan.plan import Plan

@@ -15,11 +15,13 @@ from typing import Any, get_args
 
 from ..dtypes import BOOL, DType
 from ..errors import PlanError
-from ..plan.abi import POINTERS, RARE, Facts, Param, params, waiting_bytes
+from ..plan.abi import POINTERS, Param, params
 from ..plan.checks import check as check_plan
+from ..plan.facts import RARE, Facts
 from ..plan.fields import Access
 from ..plan.kernels import Outline, outlines
 from ..plan.plan import STATIC_SHARED, Plan
+from ..plan.shared_memory import waiting_bytes
 from ..program.storage import parts
 from ..target import TARGETS
 from .artifact import Artifact, CompiledKernel

@@ -14,8 +14,9 @@ from typing import Any
 
 from .. import files
 from ..errors import error
-from ..plan.abi import Facts, Param
+from ..plan.abi import Param
 from ..plan.abi import Role as ParamRole
+from ..plan.facts import Facts
 from ..plan.fields import Determinism
 from ..plan.kernels import Role
 from ..plan.plan import Plan

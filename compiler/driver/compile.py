@@ -14,7 +14,7 @@ from ..ir.dialect import load
 from ..ir.emit import emit
 from ..ir.mlir import BINDINGS_NAME, BINDINGS_VERSION, gpu, ir
 from ..ir.source_lines import Lines, numbered, with_numbers
-from ..plan.abi import Facts
+from ..plan.facts import Facts
 from ..plan.kernels import kernels
 from ..plan.plan import Plan
 from ..program.graph import Program

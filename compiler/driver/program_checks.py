@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..dtypes import I64
-from ..plan.abi import numberings
+from ..plan.facts import numberings
 from ..program.array_layouts import View
 from ..program.array_program import ArrayProgram
 from ..program.cuts.steps import Operand, Step

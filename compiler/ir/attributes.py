@@ -6,7 +6,8 @@ from dataclasses import fields
 from typing import Any, get_args
 
 from ..errors import WarpfoldError, error, near
-from ..plan.abi import RARE, Facts, Kernel
+from ..plan.abi import Kernel
+from ..plan.facts import RARE, Facts
 from ..plan.fields import Access, expected_of, fits
 from ..plan.plan import Plan
 from ..target import DEFAULT, Target, target

@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ..errors import Location
-from ..plan.abi import Facts, Kernel
+from ..plan.abi import Kernel
+from ..plan.facts import Facts
 from ..plan.kernels import kernels
 from ..plan.plan import Plan
 from ..program.graph import Expr, Program, walk

@@ -6,16 +6,14 @@ a ``Launch``. Both read the list that ``params`` makes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from ..dtypes import DType
-from ..program.graph import ELEMENT, KEPT, REDUCED, SCALAR, Expr, MonoidGraph, Program, rewrite
+from ..program.graph import ELEMENT, KEPT, Expr, MonoidGraph, Program, rewrite
 from ..space.geometry import Dim, Geometry
 from . import tiles
-from .fields import IN_BULK, IN_TILE, Access
-from .fields import RARE as RARE_IN_PLANS
+from .facts import Facts
+from .fields import IN_TILE
 from .launch import Launch
 from .layout import layout_of
 from .plan import Plan
@@ -38,118 +36,6 @@ TILE: tuple[Role, ...] = ("tile_pitch", "tile_length", "tile_extent")
 CTA's, the length of a CTA's copy, and the length of the whole input."""
 GATHERED: tuple[Role, ...] = ("gather_size", "gather_stride")
 """The size and the stride of the axis along which indices choose elements of an input."""
-HALF = 2
-"""Bytes of an element of a block that a warp turns."""
-NUMBER_BITS = 24
-"""Bits of a word that an 8-bit element leaves to its number."""
-INDEX_LIMIT = 2**31 - 2**24
-"""Offsets below this fit 32-bit arithmetic with room for one step past the end."""
-
-
-RARE = (
-    "repeats", "flat", "by_row", "gapped", "pieces", "block", "places", "numbers", "once", "stores", "full",
-    "waiting", "lasting", "walked", "leading", "spare", "rows_first", "numberings", "section", "follows",
-    "streams", *RARE_IN_PLANS,
-)  # fmt: skip
-"""The facts, and the fields of a plan, that the IR leaves out where they have their default."""
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What a kernel is compiled for besides its plan.
-
-    Attributes:
-        kept_rank, reduced_rank: dims that the kernel has, at least as many as the collapsed geometry.
-        index_bits: 32 where every offset fits, else 64.
-        access: for each input, how its elements are read. ``aligned``: vectors. ``shifted``: vectors along rows that
-            start anywhere, from the boundary before each row on. ``unaligned``: vectors along the kept axis that start
-            anywhere. ``period``: vectors along narrow rows that follow each other. ``staggered``: vectors of warps that
-            begin their rows at the boundary before. ``strided``: single elements. ``tile``: vectors that start anywhere
-            in the CTA's copy in shared memory. ``tile_strided``: single elements of that copy. ``whole``: all elements
-            of a thread's results, in aligned vectors. ``uniform``: one element that is the same along the access.
-            ``kept``: one element for each result, of an input without reduced dims. ``gathered``: single elements, at
-            indices along one more axis of the array. ``transposed``: vectors along the reduced axis, where a thread
-            has a block of elements and its other accesses are along the kept axis. ``bits_transposed``: a byte of
-            bits along the reduced axis, in such blocks. ``exchanged``: single elements along the reduced axis, which
-            the CTA puts into shared memory, where a thread reads its block of them. ``matrix``: vectors along the
-            reduced axis, of a tile whose rows lie along the kept axis. ``reversed``: vectors of rows that are walked
-            backwards. ``side``: of an output, one element for each of a row, which a side fold leaves; ``section``: one
-            for each section of ``section`` elements of a row, one behind another.
-        store_vector: whether each thread's results are neighbours and aligned in every output.
-        ragged: whether arrays say where each row begins and ends.
-        repeats: whether the launch says how often elements and results are repeated.
-        flat: whether the results of several kept dims follow each other at one stride, as those of a new array do.
-        by_row: whether the results of a CTA are in one row, along the innermost of several kept dims.
-        gapped: whether the columns at the end of each row are read and not written.
-        pieces: whether runs are cut into pieces.
-        block: the elements of a result, and the columns of a block, where a kernel is for blocks of that shape alone;
-            else nothing.
-        places: whether elements have 8 or 16 bits, and their numbers leave room for them in a word.
-        numbers: ``up`` where the numbers of a result's elements rise along the walk, ``down`` where they fall; nothing
-            where they do neither, or the program does not number elements.
-        once: whether no thread makes more accesses in a walk than it has in flight; of a scan, whether a CTA has whole
-            rows.
-        stores: for each output how it is written: ``kept``, one element a result; or one for each element, as an
-            access of that name reads it. Empty where all outputs are ``kept``.
-        full: whether every thread makes all accesses that it keeps, and each lies in the row.
-        waiting: the numbers of the inputs whose elements wait for a later phase, since each row has its own.
-        lasting: the numbers of the inputs whose elements are those of all rows, and wait for all rows of a CTA.
-        walked: whether phases walk the accesses that wait in shared memory in a loop, for rows of any length.
-        leading: the numbers of the inputs that lie along all rows, from a boundary on, where rows that begin anywhere
-            are walked: accesses to them are as far before a boundary as the row begins behind one.
-        spare: whether threads may keep more accesses than their row has, so that a kernel serves shorter rows as well.
-        rows_first: whether CTAs of a map that follow each other have other rows, and not other parts of one.
-        numberings: along which dims the numbers of each numbering of the program rise: ``kept``, ``reduced``,
-            ``both`` or ``none``, for a count of elements.
-        section: the elements of a section of a row of which the kernel leaves a state; 0 where it leaves none.
-        follows: whether the launch before it, of the same call, may still run when the kernel begins: it waits for the
-            end of that launch before it reads or writes memory.
-        streams: whether the L2 cache is told not to keep the elements that it reads and writes.
-    """
-
-    kept_rank: int
-    reduced_rank: int
-    index_bits: int
-    access: tuple[Access, ...]
-    store_vector: bool
-    ragged: bool = False
-    repeats: bool = False
-    flat: bool = False
-    by_row: bool = False
-    gapped: bool = False
-    pieces: bool = False
-    block: tuple[int, ...] = ()
-    places: bool = False
-    numbers: str = ""
-    once: bool = False
-    stores: tuple[str, ...] = ()
-    full: bool = False
-    waiting: tuple[int, ...] = ()
-    lasting: tuple[int, ...] = ()
-    walked: bool = False
-    leading: tuple[int, ...] = ()
-    spare: bool = False
-    rows_first: bool = False
-    numberings: tuple[str, ...] = ()
-    section: int = 0
-    follows: bool = False
-    streams: bool = False
-
-    def row(self, geometry: Geometry) -> int:
-        """The results of a row: those of a CTA are in one row."""
-        return geometry.columns if self.by_row or "period" in self.access else geometry.n_kept
-
-    @property
-    def cut(self) -> str:
-        """``shifted`` or ``unaligned`` where an input is read so, else nothing; staggered counts as unaligned."""
-        if "staggered" in self.access:
-            return "unaligned"
-        return next((kind for kind in ("shifted", "unaligned") if kind in self.access), "")
-
-    @property
-    def bounded(self) -> bool:
-        """Whether the last vector along the kept axis may reach beyond its end."""
-        return self.cut == "unaligned" or bool(self.block)
 
 
 SEVERAL = (
@@ -203,39 +89,6 @@ class Kernel(NamedTuple):
             len(p.inputs), len(p.outputs), len(p.side_states or p.states), self.facts, self.plan,
             indexed=p.uses_index, counted=p.uses_count,
         )  # fmt: skip
-
-
-def waiting_bytes(plan: Plan, facts: Facts, inputs: Sequence[DType], run: Launch | None = None) -> int:
-    """Bytes of dynamic shared memory of a CTA: a large tile, or a slot for each access that a thread keeps of an input.
-
-    Persistent CTAs have the next row there, that which they work on unless it waits in registers, and what lasts.
-
-    Where rows of any length share a kernel, a launch needs slots for its own rows; without ``run`` they are the most.
-    """
-    if plan.is_large_tile:
-        return plan.tile_bytes
-    if plan.resident not in ("shared", "grid") and (plan.tile_bytes or not plan.persistent):
-        return 0
-    if plan.has_roles:
-        staged = (t.itemsize for t, kind in zip(inputs, facts.access, strict=True) if kind in IN_BULK)
-        return plan.places * sum(staged) * plan.held * plan.threads * plan.vector
-    if plan.exchanges:
-        return tiles.exchange_starts(plan, facts.access, facts.stores, [t.itemsize for t in inputs])[1]
-    last = plan.held
-    if run and (facts.walked or plan.resident == "grid"):
-        last = min(last, -(-run.chunk // layout_of(plan).span("reduced")))
-    items = [inputs[i].itemsize for i in facts.waiting]  # the slots of an input begin where those of the one before end
-    own = facts.stores.count("matrix") - facts.access.count("matrix")  # the others lie where an input did
-    items += [HALF] * max(0, own)
-    accesses = plan.held * sum(items[:-1]) + last * sum(items[-1:])
-    lasting = plan.held * sum(inputs[i].itemsize for i in facts.lasting)
-    return (plan.sets * accesses + lasting) * plan.threads * plan.vector
-
-
-def numberings(program: Program) -> tuple[str, ...]:
-    """The fact of this name for a program."""
-    names = {SCALAR: "none", KEPT: "kept", REDUCED: "reduced", ELEMENT: "both"}
-    return tuple(names[space] for space in program.numberings)
 
 
 def params(

@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple
 
 from ..program.graph import Program
 from ..target import WARP
-from .abi import Facts, Kernel, partial_program, second_program
+from .abi import Kernel, partial_program, second_program
+from .facts import Facts
 from .fields import Access
 from .plan import Plan
 from .rounds import second_unroll

@@ -1,9 +1,15 @@
-"""The states that the threads of a CTA leave for each other, and the shared memory that a plan needs for them."""
+"""The states that the threads of a CTA leave for each other, and the shared memory of states and of rows that wait."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from ..dtypes import DType
+from . import tiles
+from .facts import Facts
+from .fields import IN_BULK
+from .launch import Launch
+from .layout import layout_of
 from .plan import Plan
 from .rounds import second_plan
 
@@ -11,6 +17,8 @@ MOST_LEFT = 32
 """The most states that a lane combines of its columns, those of the warps of a cluster."""
 DYNAMIC = "held_0"
 """The symbol of dynamic shared memory in the module of a kernel."""
+HALF = 2
+"""Bytes of an element of a block that a warp turns."""
 TICKET = 16
 """Bytes of the flag that tells a CTA whether it is the last one, or of its mbarrier, with their alignment."""
 COUNTED = (4, 8)
@@ -74,3 +82,30 @@ def shared_bytes(plan: Plan, state_bytes: int) -> int:
     again = second_plan(plan)  # both rounds of a period use one buffer
     second = 0 if plan.walk == "period" else exchanged(again) - global_states(again)
     return (first + second) * state_bytes + tile + TICKET + counter
+
+
+def waiting_bytes(plan: Plan, facts: Facts, inputs: Sequence[DType], run: Launch | None = None) -> int:
+    """Bytes of dynamic shared memory of a CTA: a large tile, or a slot for each access that a thread keeps of an input.
+
+    Persistent CTAs have the next row there, that which they work on unless it waits in registers, and what lasts.
+
+    Where rows of any length share a kernel, a launch needs slots for its own rows; without ``run`` they are the most.
+    """
+    if plan.is_large_tile:
+        return plan.tile_bytes
+    if plan.resident not in ("shared", "grid") and (plan.tile_bytes or not plan.persistent):
+        return 0
+    if plan.has_roles:
+        staged = (t.itemsize for t, kind in zip(inputs, facts.access, strict=True) if kind in IN_BULK)
+        return plan.places * sum(staged) * plan.held * plan.threads * plan.vector
+    if plan.exchanges:
+        return tiles.exchange_starts(plan, facts.access, facts.stores, [t.itemsize for t in inputs])[1]
+    last = plan.held
+    if run and (facts.walked or plan.resident == "grid"):
+        last = min(last, -(-run.chunk // layout_of(plan).span("reduced")))
+    items = [inputs[i].itemsize for i in facts.waiting]  # the slots of an input begin where those of the one before end
+    own = facts.stores.count("matrix") - facts.access.count("matrix")  # the others lie where an input did
+    items += [HALF] * max(0, own)
+    accesses = plan.held * sum(items[:-1]) + last * sum(items[-1:])
+    lasting = plan.held * sum(inputs[i].itemsize for i in facts.lasting)
+    return (plan.sets * accesses + lasting) * plan.threads * plan.vector

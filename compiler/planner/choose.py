@@ -17,8 +17,8 @@ from itertools import pairwise
 
 from ..dtypes import DType
 from ..plan import tiles
-from ..plan.abi import INDEX_LIMIT, NUMBER_BITS, Facts
 from ..plan.checks import check
+from ..plan.facts import INDEX_LIMIT, NUMBER_BITS, Facts
 from ..plan.fields import OWN_WALKS, Access, Axis
 from ..plan.kernels import second_of_both
 from ..plan.ladder import menu_of

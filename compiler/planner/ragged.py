@@ -12,8 +12,8 @@ import numpy as np
 
 from ..errors import error
 from ..lazy import lazy
-from ..plan.abi import INDEX_LIMIT, Facts
 from ..plan.checks import check
+from ..plan.facts import INDEX_LIMIT, Facts
 from ..plan.plan import STATIC_SHARED, Plan
 from ..plan.shared_memory import shared_bytes
 from ..program.numeric import Array

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from ..dtypes import BIT, NUMBER, DType
 from ..lazy import lazy
-from ..plan.abi import Facts
+from ..plan.facts import Facts
 from ..plan.fields import Access, Determinism
 from ..plan.launch import Launch
 from ..plan.plan import Plan

@@ -15,8 +15,9 @@ from ...compiler.ir.combine import clone_block, pack, splat, unpack, with_shape
 from ...compiler.ir.dialect.base import element, is_constant, values
 from ...compiler.ir.locations import named, place_of
 from ...compiler.ir.mlir import arith, gpu, ir, llvm
-from ...compiler.plan.abi import POINTERS, Facts, Param, params
+from ...compiler.plan.abi import POINTERS, Param, params
 from ...compiler.plan.arithmetic import Arithmetic
+from ...compiler.plan.facts import Facts
 from ...compiler.plan.plan import Plan
 from ..math.unbranched import UNBRANCHED
 

@@ -14,7 +14,7 @@ from ...compiler.ir.build import bytes_of, memory_type
 from ...compiler.ir.combine import single_op
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import ir
-from ...compiler.plan.abi import Facts
+from ...compiler.plan.facts import Facts
 from ...compiler.plan.fields import OF_BITS
 from ...compiler.plan.plan import Plan
 from ...compiler.planner.alignment import WIDEST

@@ -17,7 +17,7 @@ import numpy as np
 from ...compiler.ir.combine import constant, splat, width, with_shape
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import ir
-from ...compiler.plan.abi import NUMBER_BITS
+from ...compiler.plan.facts import NUMBER_BITS
 from ...compiler.postorder import postorder
 from .matchers import is_a, is_number
 from .order_keys import BITS, WORD, Key, key_like, tested

@@ -15,7 +15,7 @@ from typing import Any
 
 from ...compiler.driver.artifact import Artifact, CompiledKernel
 from ...compiler.errors import WarpfoldError, error
-from ...compiler.plan.abi import waiting_bytes
+from ...compiler.plan.shared_memory import waiting_bytes
 from ...compiler.target import PORTABLE_CLUSTER
 from ..view import Device
 from . import cuda_driver

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from ...compiler.driver.artifact import Artifact, CompiledKernel
 from ...compiler.dtypes import DType
-from ...compiler.plan.abi import POINTERS, Role, partial_geometry, value, waiting_bytes
+from ...compiler.plan.abi import POINTERS, Role, partial_geometry, value
 from ...compiler.plan.launch import Launch, cells_of, launch, look_back_cells, look_back_counters
 from ...compiler.plan.rounds import second_plan
-from ...compiler.plan.shared_memory import global_states
+from ...compiler.plan.shared_memory import global_states, waiting_bytes
 from ...compiler.space.geometry import Dim, Geometry
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ...compiler.driver.artifact import Artifact, CompiledKernel
-from ...compiler.plan.abi import Facts, Param
+from ...compiler.plan.abi import Param
+from ...compiler.plan.facts import Facts
 from ...compiler.plan.plan import Plan
 from ..backends.kernel_calls import Call
 

@@ -13,7 +13,7 @@ from arrays import laid, numbers, placed, strides_of
 
 import warpfold as wf
 from warpfold.compiler.driver.artifact import Artifact
-from warpfold.compiler.plan.abi import Facts
+from warpfold.compiler.plan.facts import Facts
 from warpfold.runtime.compiled import serves
 from warpfold.runtime.emulator.counters import total
 from warpfold.runtime.emulator.profiler import Profiler

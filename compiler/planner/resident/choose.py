@@ -6,10 +6,10 @@ The residency of a row is where it waits for the next phase: in registers, in sh
 from __future__ import annotations
 
 from ...errors import error
-from ...plan.abi import waiting_bytes
 from ...plan.checks import check
 from ...plan.ladder import expand
 from ...plan.plan import Plan
+from ...plan.shared_memory import waiting_bytes
 from ..layouts.gapped_columns import as_read
 from ..task import Choice, Notes, Task
 from . import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...plan import tiles
-from ...plan.abi import INDEX_LIMIT, Facts, numberings
+from ...plan.facts import INDEX_LIMIT, Facts, numberings
 from ...plan.fields import OF_BITS, Access
 from ...plan.launch import Launch, layers
 from ...plan.layout import layout_of

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil
 
-from ...plan.abi import Facts
+from ...plan.facts import Facts
 from ...plan.fields import MOST_HELD
 from ...plan.plan import Plan
 from ...plan.shared_memory import shared_bytes

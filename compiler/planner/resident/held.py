@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...plan.abi import Facts
+from ...plan.facts import Facts
 from ...plan.fields import MOST_HELD
 from ...plan.plan import Plan
 from ...plan.shared_memory import shared_bytes

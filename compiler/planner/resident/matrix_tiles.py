@@ -13,10 +13,10 @@ from dataclasses import replace
 from math import ceil
 
 from ...errors import error
-from ...plan.abi import HALF
 from ...plan.fields import LARGEST, MOST_HELD, Access
 from ...plan.matrix_tiles import COLUMNS, ROWS
 from ...plan.plan import QUAD, Plan
+from ...plan.shared_memory import HALF
 from ...plan.tiles import SECTOR
 from ...target import WARP
 from .. import sittings

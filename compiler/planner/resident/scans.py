@@ -10,12 +10,13 @@ from dataclasses import replace
 from math import ceil
 
 from ...errors import error
-from ...plan.abi import INDEX_LIMIT, Facts, numberings, waiting_bytes
 from ...plan.checks import check
+from ...plan.facts import INDEX_LIMIT, Facts, numberings
 from ...plan.fields import IN_BULK, OF_BITS, Access
 from ...plan.launch import Launch, look_back_cells, look_back_counters
 from ...plan.layout import layout_of
 from ...plan.plan import Plan
+from ...plan.shared_memory import waiting_bytes
 from ...target import WARP
 from .. import sittings
 from ..alignment import WIDEST

@@ -14,8 +14,8 @@ from typing import Any
 from ....compiler.ir.build import address
 from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import arith, gpu, ir
-from ....compiler.plan.abi import HALF
 from ....compiler.plan.matrix_tiles import COLUMNS, ROWS, moves
+from ....compiler.plan.shared_memory import HALF
 from ....compiler.target import WARP
 from ..kernel import Kernel, load_attributes
 from .row_accesses import RowAccesses, layout_of_operand, wide

@@ -11,7 +11,7 @@ from warpfold.compiler.errors import CompileError
 from warpfold.compiler.ir import attributes
 from warpfold.compiler.ir.dialect import load
 from warpfold.compiler.ir.mlir import ir
-from warpfold.compiler.plan.abi import RARE, Facts
+from warpfold.compiler.plan.facts import RARE, Facts
 from warpfold.compiler.plan.fields import LARGEST, expected_of, fits
 from warpfold.compiler.plan.plan import Plan
 

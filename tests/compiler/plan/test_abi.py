@@ -11,7 +11,8 @@ from layouts import offsets_of
 from tasks import FUNCTIONS, simple, tasks, traced
 
 from warpfold.compiler.dtypes import F32, I32, I64
-from warpfold.compiler.plan.abi import POINTERS, Facts, Kernel, Param, params, partial_geometry, second_program, value
+from warpfold.compiler.plan.abi import POINTERS, Kernel, Param, params, partial_geometry, second_program, value
+from warpfold.compiler.plan.facts import Facts
 from warpfold.compiler.plan.launch import Launch
 from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.planner.choose import choose

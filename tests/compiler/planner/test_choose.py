@@ -24,8 +24,8 @@ from tiling import results_of
 import warpfold as wf
 from warpfold.compiler.dtypes import F32, dtype
 from warpfold.compiler.errors import PlanError
-from warpfold.compiler.plan.abi import Facts
 from warpfold.compiler.plan.checks import check
+from warpfold.compiler.plan.facts import Facts
 from warpfold.compiler.plan.ladder import RUNGS
 from warpfold.compiler.plan.launch import shared
 from warpfold.compiler.plan.plan import Plan

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import warpfold as wf
-from warpfold.compiler.plan.abi import Facts
+from warpfold.compiler.plan.facts import Facts
 from warpfold.compiler.plan.launch import Launch, launch
 from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.plan.rounds import second_plan, second_unroll

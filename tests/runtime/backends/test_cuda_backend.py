@@ -14,8 +14,8 @@ from fake_driver import FakeDriver, Status
 
 import warpfold as wf
 from warpfold.compiler.errors import ArgumentError, BackendError
-from warpfold.compiler.plan.abi import waiting_bytes
 from warpfold.compiler.plan.plan import Plan
+from warpfold.compiler.plan.shared_memory import waiting_bytes
 from warpfold.runtime.arrays import conversion as arrays
 from warpfold.runtime.backends import cuda_backend, cuda_driver
 from warpfold.runtime.backends.cuda_backend import CudaBackend

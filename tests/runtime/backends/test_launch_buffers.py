@@ -9,7 +9,8 @@ from fake_driver import FakeDriver
 
 from warpfold.compiler.driver.artifact import CompiledKernel
 from warpfold.compiler.errors import BackendError
-from warpfold.compiler.plan.abi import Facts, Param
+from warpfold.compiler.plan.abi import Param
+from warpfold.compiler.plan.facts import Facts
 from warpfold.compiler.plan.plan import Plan
 from warpfold.runtime.backends.cuda_backend import CudaBackend
 from warpfold.runtime.backends.kernel_calls import Call

@@ -11,9 +11,8 @@ import pytest
 
 import warpfold as wf
 from warpfold.compiler.dtypes import F16, F32
-from warpfold.compiler.plan.abi import waiting_bytes
 from warpfold.compiler.plan.plan import STATIC_TILE, Plan
-from warpfold.compiler.plan.shared_memory import shared_bytes
+from warpfold.compiler.plan.shared_memory import shared_bytes, waiting_bytes
 from warpfold.compiler.planner.choose import choose
 from warpfold.compiler.planner.resident import banks, tiled
 from warpfold.compiler.planner.task import Choice, Task
