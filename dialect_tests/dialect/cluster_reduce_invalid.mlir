@@ -239,3 +239,20 @@ func.func @halves_are_not_counted(%rank: i32, %row: i32, %lane: i32, %slot: i32,
     : (i32, i32, i32, i32, i1, f16) -> f16
   return
 }
+
+// -----
+
+// An mbarrier counts the bytes of one round.
+func.func @a_loop_counts_again(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: f32, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  scf.for %i = %zero to %n step %one : i32 {
+    // expected-error @below {{WF310: fold.cluster_reduce expects states that are counted once, got a scf.for around it}}
+    %made = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+    ^bb0(%a: f32, %b: f32):
+      "fold.yield"(%a) : (f32) -> ()
+    }) {ctas = 2, rows = 1, slots = 1, lanes = 32, stride = 1, ordered = false, counted = 1}
+      : (i32, i32, i32, i32, i1, f32) -> f32
+  }
+  return
+}

@@ -29,6 +29,7 @@ from ..base import (
 )
 
 GRID_FINISHES = ("last_block", "two_kernels", "atomic")
+LOOPS = ("scf.for", "scf.while")
 
 
 class ClusterReduceOp(Fold.Operation, name="cluster_reduce"):  # type: ignore[misc]
@@ -79,6 +80,8 @@ class ClusterReduceOp(Fold.Operation, name="cluster_reduce"):  # type: ignore[mi
             expect(0 < counted <= slots, op, f"1 to {slots} states that are counted", counted)
             sizes = {bytes_of(element(t)) for t in values(op.operands[5].type)}
             expect(sizes <= set(COUNTED), op, "counted values of 4 or 8 bytes", f"{min(sizes)}")
+            loop = _loop_around(op)
+            expect(not loop, op, "states that are counted once", f"a {loop} around it")
 
     verify_region_invariants = one_combine
 
@@ -119,3 +122,13 @@ class GridFinishOp(Fold.Operation, name="grid_finish"):  # type: ignore[misc]
     def verify_region_invariants(op: Any) -> None:  # noqa: N805
         check_combine(op, op.regions[0], op.operands[5].type)
         check_yield(op, op.regions[1], [])
+
+
+def _loop_around(op: Any) -> str:
+    """The name of the innermost loop around an op; empty without one."""
+    outer = op.operation.parent
+    while outer is not None:
+        if (name := outer.operation.name) in LOOPS:
+            return str(name)
+        outer = outer.operation.parent
+    return ""
