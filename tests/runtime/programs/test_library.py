@@ -96,7 +96,8 @@ def test_arrays_of_bits_and_gradients_have_the_recorded_digests(name: str) -> No
 def test_rows_wait_where_they_are_asked_to() -> None:
     for name, case in WAITING.items():
         plans = getattr(wf, case.function).compile(**case.arrays, **case.params, plan=case.plan).plans
-        place = name.partition("-in-")[2]
+        place = name.partition("-in-")[2] or "grid"  # accesses that go on from column to column wait there
+        assert plans[0].abreast == name.endswith("-abreast"), name
         if place == "cut":
             assert len(plans) > 1, name
         else:
