@@ -62,6 +62,7 @@ class Work:
                 problem = f"{r.op} is a program, and takes no {option}"
                 raise error("WF827", problem=problem, remedy="say it in --launch: kernel<<<...>>>(f32[1024])")
         if not self.launches:
+            files.read(r.op, "WF506")  # no launch helps where there is no file
             remedy = "add --launch 'kernel<<<grid, block>>>(arguments)', as often as kernels shall run"
             raise error("WF827", problem=f"{r.op} is a program, and no --launch says how to run it", remedy=remedy)
 

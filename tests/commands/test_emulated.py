@@ -211,6 +211,7 @@ def test_a_file_of_another_type_or_shape_is_refused(program: str, tmp_path: Path
     ("words", "said"),
     [
         (("profile", "nowhere.ptx", "--launch", "k<<<1, 1>>>()"), "WF506: cannot read nowhere.ptx"),
+        (("profile", "nowhere.ptx"), "WF506: cannot read nowhere.ptx: No such file"),
         (("profile", "PROGRAM"), "WF827: .* is a program, and no --launch says how to run it"),
         (("profile", "PROGRAM", "--shape", "3", "--launch", "k"), "WF827: .* is a program, and takes no --shape"),
         (("profile", "sum", "--launch", "k<<<1, 1>>>()"), "WF827: --launch is for a program, and sum is none"),
