@@ -175,8 +175,23 @@ def test_the_gradient_of_a_built_in_reduction_names_the_users_line() -> None:
     assert f"{__file__}:" in str(e)
 
 
+@pytest.mark.parametrize("way", ["backward", "grad"])
+def test_what_pytorch_calls_in_a_backward_names_the_users_line(way: str) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    x = torch.ones(2, 4, requires_grad=True)
+
+    def call() -> Any:
+        y = wf.topk(x, 2)[0].sum()
+        return y.backward() if way == "backward" else torch.autograd.grad(y, x)
+
+    e = raised(call)
+    assert (e.code, e.location.file, e.location.line) == ("WF901", __file__, call.__code__.co_firstlineno + 2)
+
+
 W, TARGETS = np.ones(7, np.float32), np.zeros(2, np.int64)
 OF_LIBRARY: list[tuple[str, Callable[..., Any]]] = [
+    ("WF138", lambda x, *_: wf.rms_norm(x, eps="a")), ("WF138", lambda x, *_: wf.leaky_relu(x, slope="a")),
+    ("WF138", lambda x, *_: wf.layer_norm(x, eps=None)), ("WF138", lambda x, *_: wf.normalize(x, eps="a")),
     ("WF254", lambda x, w, _: wf.layer_norm(x, w)), ("WF254", lambda x, w, _: wf.rms_norm(x, w)),
     ("WF254", lambda x, w, _: wf.add_layer_norm(x, x, w)), ("WF270", lambda x, w, _: wf.batch_norm(x, w)),
     ("WF276", lambda x, *_: wf.group_norm(x, 2)), ("WF256", lambda x, *_: wf.softmax(x, axis=7)),

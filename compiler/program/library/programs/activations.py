@@ -9,7 +9,7 @@ from __future__ import annotations
 from ...arrays import namespace as xp
 from ...arrays.packing import truths
 from .masks import with_kept
-from .operands import Array
+from .operands import Array, number
 
 
 def relu(x: Array, *, keep: str | None = None) -> Array | dict[str, Array]:
@@ -68,12 +68,12 @@ def leaky_relu(x: Array, *, slope: float = 0.01, keep: str | None = None) -> Arr
     Raises:
         ArgumentError: WF138 for another ``keep``.
     """
-    return with_kept(xp.where(x > 0, x, x * slope), x > 0, keep)
+    return with_kept(xp.where(x > 0, x, x * number("slope", slope, 0.01)), x > 0, keep)
 
 
 def leaky_relu_backward(dy: Array, bits: Array, *, slope: float = 0.01) -> Array:
     """The gradient of ``leaky_relu`` in x: ``dy`` where the bit is set, else ``dy * slope``; see ``relu_backward``."""
-    return xp.where(truths(bits, dy), dy, dy * slope)
+    return xp.where(truths(bits, dy), dy, dy * number("slope", slope, 0.01))
 
 
 def clip_backward(dy: Array, bits: Array) -> Array:

@@ -15,7 +15,7 @@ from ...values import cast
 from .activations import passes, relu
 from .masks import kept
 from .norms import Affine, moments, others, reciprocal_root
-from .operands import Array, along, fraction, like, placed, result_type, wide
+from .operands import Array, along, fraction, like, number, placed, result_type, wide
 
 
 def batch_norm(
@@ -80,7 +80,7 @@ def batch_norm(
     else:
         var = along("running_var", running_var, x, channel_axis)
         centred = x - along("running_mean", running_mean, x, channel_axis)
-    total = affine(centred * reciprocal_root(var + eps))
+    total = affine(centred * reciprocal_root(var + number("eps", eps, 1e-5)))
     total = total if residual is None else total + like(residual, x)
     results = {"output": cast(_activated(total, activation), t), **results, **kept(passes(total), keep)}
     if training and running_mean is not None:
@@ -141,7 +141,7 @@ def batch_norm_backward(
     x = wide(x, t)
     axes = others(x, channel_axis)
     affine = Affine(x, channel_axis, weight, bias)
-    scale = reciprocal_root(_of_channels("var", var, x, channel_axis) + eps)
+    scale = reciprocal_root(_of_channels("var", var, x, channel_axis) + number("eps", eps, 1e-5))
     standard = (x - _of_channels("mean", mean, x, channel_axis)) * scale
     g = like(dy, x)
     if activation is not None:

@@ -16,9 +16,10 @@ from ...arrays.folding import positions, reduced
 from ...fold import current_scope, fold, index
 from ...frames import caller
 from ...functions import tanh
+from ...symbols import is_array
 from ...values import cast
 from ..monoids import SUM
-from .operands import Array, along, expect_array, result_type, wide
+from .operands import Array, along, expect_array, fraction, number, result_type, wide
 
 Reduction = Literal["none", "mean", "sum"]
 
@@ -58,10 +59,11 @@ def cross_entropy(
         Losses in f32; in f64 if ``x`` is f64 or of integers.
 
     Raises:
-        ArgumentError: WF138 for an unknown reduction; with ``check`` WF189 for a target outside of the classes, after
-            the losses were written.
+        ArgumentError: WF138 for an unknown reduction, or an option that is no such number; with ``check`` WF189 for a
+            target outside of the classes, after the losses were written.
         TraceError: WF254 for a weight of another size, WF271 for targets of another rank or that are no integers.
     """
+    label_smoothing, z_loss = fraction("label_smoothing", label_smoothing, 0.0), number("z_loss", z_loss, 0.0)
     place = _class_axis(x, axis)
     x, rows = _logits(x, softcap), _Rows(x, target, weight, place, ignore_index)
     greatest = xp.max(x, place, keepdims=True)
@@ -106,6 +108,8 @@ class _Rows:
 
     def __init__(self, x: Array, target: Array, weight: Array, axis: int, ignore_index: int) -> None:
         expect_array("target", target)
+        if type(ignore_index) is bool or not (is_array(ignore_index) or hasattr(ignore_index, "__index__")):
+            raise error("WF138", option="ignore_index", value=ignore_index, expected="an integer", default=-100)
         if target.ndim != x.ndim - 1 or not target.dtype.is_integer:
             found = f"rank {target.ndim} and type {target.dtype}"
             raise error("WF271", found=found, rank=x.ndim - 1, where=caller())
@@ -157,4 +161,8 @@ def _class_axis(x: Array, axis: int | None) -> int:
 def _logits(x: Array, softcap: float | None) -> Array:
     """Logits in the type of computation, with a soft bound."""
     x = wide(x, result_type(x))
-    return x if softcap is None else tanh(x * (1.0 / softcap)) * softcap
+    if softcap is None:
+        return x
+    if type(number("softcap", softcap, None)) in (int, float) and not softcap > 0:
+        raise error("WF138", option="softcap", value=softcap, expected="a number above 0", default=None)
+    return tanh(x * (1.0 / softcap)) * softcap

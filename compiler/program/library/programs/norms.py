@@ -18,7 +18,7 @@ from ...gradients.detached import stop_gradient
 from ...marks import CORRECTION, marked
 from ...values import cast
 from ..monoids import SUM
-from .operands import Array, along, expect_divisor, like, result_type, wide
+from .operands import Array, along, expect_divisor, like, number, result_type, wide
 
 norm = named("norm")
 
@@ -168,7 +168,8 @@ def normalize(x: Array, *, p: float = 2.0, axis: AxisArgument = 1, eps: float = 
     """
     t = result_type(x)
     x = wide(x, t)
-    return cast(x * (1.0 / maximum(norm(x, axis, ord=p, keepdims=True), eps)), t)
+    least = number("eps", eps, 1e-12)
+    return cast(x * (1.0 / maximum(norm(x, axis, ord=p, keepdims=True), least)), t)
 
 
 def standardize(
@@ -189,7 +190,7 @@ def standardize(
     """
     t = result_type(x)
     centred, _, var = moments(wide(x, t), axis, where, correction)
-    return cast(centred * reciprocal_root(var + eps), t)
+    return cast(centred * reciprocal_root(var + number("eps", eps, 1e-5)), t)
 
 
 def moments(x: Array, axis: AxisArgument, where: Array = None, correction: float = 0.0) -> tuple[Array, Array, Array]:
@@ -220,12 +221,12 @@ def _variance(centred: Array, *, correction: float) -> Array:
 def _standard(x: Array, axis: AxisArgument, eps: float) -> Array:
     """``x`` with a mean of 0 and a variance of almost 1."""
     centred, _, var = moments(x, axis)
-    return centred * reciprocal_root(var + eps)
+    return centred * reciprocal_root(var + number("eps", eps, 1e-5))
 
 
 def _by_root_mean_square(x: Array, axis: AxisArgument, eps: float | None) -> Array:
     """``x`` over the root of the mean of its squares."""
-    least = (2.0**-52 if x.dtype == F64 else 2.0**-23) if eps is None else eps
+    least = (2.0**-52 if x.dtype == F64 else 2.0**-23) if eps is None else number("eps", eps, None)
     return x * reciprocal_root(xp.mean(x * x, axis, keepdims=True) + least)
 
 

@@ -38,6 +38,17 @@ def like(value: Array, x: Array) -> Array:
     return cast(value, x.dtype)
 
 
+def number(option: str, value: Any, default: object) -> Any:
+    """The number that an option gives: Python's, or an array of rank 0.
+
+    Raises:
+        ArgumentError: WF138 for what is no number.
+    """
+    if type(value) is bool or not (isinstance(value, Real | Size) or is_array(value)):
+        raise error("WF138", option=option, value=value, expected="a number", default=default)
+    return value
+
+
 def fraction(option: str, value: Any, default: float) -> float:
     """The number from 0 to 1 that an option gives.
 
@@ -56,12 +67,13 @@ def expect_array(name: str, value: object) -> None:
         raise error("WF285", name=name, kind=type(value).__name__, where=caller())
 
 
-def expect_divisor(option: str, number: object, x: Array, place: int) -> None:
+def expect_divisor(option: str, given: object, x: Array, place: int) -> None:
     """Raises a TraceError (WF276) for a number of groups or a size of blocks that does not divide an axis."""
     size = x.shape[place]
     size = size.value if isinstance(size, Size) else size  # a plain 1 where the axis lies along no dim
-    found = number.value if isinstance(number, Size) else number
+    found = given.value if isinstance(given, Size) else given
     if type(found) is bool or not hasattr(found, "__index__") or index(found) < 1 or size % index(found):
+        found = repr(found) if isinstance(found, str) else found
         raise error("WF276", option=option, found=found, axis=place, value=x.described(), size=size, where=caller())
 
 

@@ -177,5 +177,12 @@ def test_bad_arguments() -> None:
         program(cross_entropy, {"x": X, "target": T[:4]})
     with pytest.raises(TraceError, match=r"WF254: shapes .* do not broadcast"):
         program(cross_entropy, {"x": X, "target": T, "weight": W[:4]})
-    with pytest.raises(ArgumentError, match="WF138: reduction cannot be 'all': expected none, sum or mean"):
-        program(cross_entropy, {"x": X, "target": T}, reduction="all")
+    for option, value, text in (
+        ("reduction", "all", "'all': expected none, sum or mean"),
+        ("label_smoothing", 2.0, "2.0: expected a number from 0 to 1"),
+        ("z_loss", "a", "'a': expected a number"),
+        ("softcap", 0, "0: expected a number above 0"),
+        ("ignore_index", 1.5, "1.5: expected an integer"),
+    ):
+        with pytest.raises(ArgumentError, match=f"WF138: {option} cannot be {text}"):
+            program(cross_entropy, {"x": X, "target": T}, **{option: value})
