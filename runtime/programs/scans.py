@@ -57,7 +57,8 @@ def scan(
 
     Raises:
         ArgumentError, TraceError: WF120 and WF130 for what is no reduction, WF138 for options, WF256 for an axis that
-            the array lacks, WF292 for none of several, WF291 and WF293 for a scan that cannot begin with the identity.
+            the array lacks, WF292 for none of several, WF291 and WF293 for a scan that cannot begin with the identity,
+            WF294 for a reduction that counts its elements, as ``mean`` does.
     """
     xs = x if isinstance(x, tuple) else (x,)
     params = {name: value for name, value in how.items() if name not in OPTIONS}

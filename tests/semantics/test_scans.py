@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pytest
 from meanings import F16, F32, INF, NAN, f32, f64, normal, on_emulator, refused
 
 import warpfold as wf
@@ -17,6 +18,8 @@ def test_scans_of_reductions() -> None:
     assert scan(x, wf.SUM).tolist() == [3, 4, 6]
     assert scan(x, "sum", exclusive=True).tolist() == [0, 3, 4]
     assert scan(x, "min", reverse=True).tolist() == [1, 1, 2]
+    with pytest.raises(wf.WarpfoldError, match=r"WF294: .*as mean and var do: each of its results has another number"):
+        scan(x, "mean")
 
 
 def test_scans_keep_the_order() -> None:
