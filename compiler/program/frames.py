@@ -27,6 +27,8 @@ _MACHINERY = (*(str(_ROOT / part) + os.sep for part in ("compiler", "runtime")),
 _OURS = (*_MACHINERY, *(str(_ROOT / part) + os.sep for part in ("cli", "commands", "passes")))
 _BUILT_IN = str(_ROOT / "compiler" / "program" / "library") + os.sep
 """Built-in reductions and programs: nodes name their lines, as they name a user's; errors name the user's alone."""
+_CALLING = {"concurrent", "dask", "threading", "torch", "xarray"}
+"""Libraries between a user's line and a call of ours."""
 _LIBRARIES = LIBRARIES | {"cuda", "ml_dtypes", "mlir", "numba_cuda_mlir"}
 _REMEDIES: tuple[tuple[type[Exception], str], ...] = (
     (NameError, "define the name before the call, or make it a parameter: def f(x, *, name=1.0)"),
@@ -37,10 +39,18 @@ _REMEDY = "the function runs once, on symbolic values: use operators and warpfol
 
 
 def caller() -> Location | None:
-    """The innermost line of the running stack that defines a reduction: the user's, or that of a built-in function."""
+    """The innermost line of the running stack that defines a reduction: the user's, or that of a built-in function.
+
+    Libraries that call us, as PyTorch does in a backward and Dask in a task, are between: their caller's line is meant,
+    unless another thread runs them.
+    """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _is_machinery(frame.f_code.co_filename):
         frame = frame.f_back
+    outer = frame
+    while outer is not None and _package(outer) in _CALLING:
+        outer = outer.f_back
+    frame = outer or frame
     if frame is None or frame.f_code.co_filename.startswith(_COMMANDS):  # beyond lies the command line, not the user
         return None
     file, line = frame.f_code.co_filename, frame.f_lineno
@@ -121,7 +131,7 @@ def users_line(e: BaseException) -> Location | None:
     for entry in _entries(e):
         if _is_ours(entry):
             below = True
-        elif below and _module(entry) not in _LIBRARIES:
+        elif below and _package(entry.tb_frame) not in _LIBRARIES:
             found = entry
     if found is None:
         return None
@@ -148,5 +158,5 @@ def _is_ours(entry: TracebackType) -> bool:
     return entry.tb_frame.f_code.co_filename.startswith(_OURS)
 
 
-def _module(entry: TracebackType) -> str:
-    return str(entry.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]

@@ -89,7 +89,7 @@ def misfit(function: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, An
         if key in given:
             return twice(name, key, by_position)
         if key not in by_name and inspect.Parameter.VAR_KEYWORD not in kinds:
-            return unknown(name, key, [n for n in by_name if n not in given], array=False, where=caller())
+            return unknown(name, key, by_name, array=False, where=caller())
     for n, p in taken.items():
         if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and n not in (*given, *how):
             return error("WF151", name=name, parameter=n, where=caller())

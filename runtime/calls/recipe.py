@@ -262,5 +262,6 @@ def compiled(text: str, names: tuple[str, ...]) -> Callable[..., Recipe]:
     """A function that makes a recipe with this source from the values of its names."""
     inner = text.replace("\n", "\n    ")
     held: dict[str, Any] = {}
-    exec(f"def make({', '.join(names)}):\n    {inner}\n    return recipe", {}, held)
+    source = f"def make({', '.join(names)}):\n    {inner}\n    return recipe"
+    exec(compile(source, f"{__file__}, generated", "exec"), {}, held)  # errors do not name its lines, as ours
     return held["make"]  # type: ignore[no-any-return]

@@ -131,7 +131,8 @@ def _check_names(
         if key in given:
             raise twice(name, key, [p.name for p in taken.values() if p.kind in POSITIONAL])
         if key not in free and not any_name:
-            raise unknown(name, key, free, array=False)
+            named = [k for k, p in taken.items() if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
+            raise unknown(name, key, named, array=False)
     for key, p in free.items():
         if p.kind is p.KEYWORD_ONLY and p.default is p.empty and key not in how:
             raise error("WF151", name=name, parameter=key, where=defined(function))

@@ -6,7 +6,9 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple
 
+from ...compiler.errors import error
 from ...compiler.program.arrays.trace import ArrayArg, trace_arrays
+from ...compiler.program.frames import caller
 from ...compiler.program.gradients.keeping import Keep
 from ...compiler.program.gradients.pair import keeping, kept_of, reading
 from ...compiler.program.gradients.vjp import Given, backward
@@ -62,7 +64,9 @@ class Gradient(ArrayFunction[..., Any]):
 
     def backward(self, *arguments: Any) -> Any:
         """The gradients, from those of the results and what the forward kept: the last argument."""
-        *gradients, kept = arguments
+        *gradients, kept = arguments or (None,)
+        if not isinstance(kept, Kept):
+            raise error("WF908", kind=type(kept).__name__, where=caller())
         return self.pair.backward(gradients, kept)
 
 

@@ -32,5 +32,9 @@ ENTRIES: Entries = {
             "a gradient is given for {what}, of type {dtype}, which has none",
             "pass None in its place",
         ),
+        "WF908": (
+            "backward got a {kind} as its last argument: expected what forward kept",
+            "write value, kept = gradient.forward(x), and then gradient.backward(dy, kept)",
+        ),
     },
 }

@@ -121,6 +121,7 @@ MISTAKES: list[tuple[str, Callable[[], Any]]] = [
         lambda: derived(lambda x: abs(x), [X.astype("i8")], [X]),
     ),
     ("WF907: a gradient is given for result 0 of <lambda>, of type bool", lambda: derived(lambda x: x > 0, [X], [X])),
+    ("WF908: backward got a int as its last argument: expected what f", lambda: wf.vjp(lambda x: x).backward(X, 3)),
     (
         "WF138: wrt cannot be 'y': expected one of its arrays, or several: x",
         lambda: derived(lambda x: x, [X], [X], wrt=["y"]),
