@@ -15,7 +15,7 @@ from .kernel import Kernel
 from .place import Digits, Place, Tile, existing, place_in_tile
 from .rings import Ring, Turn, word_of
 from .row import Row
-from .scan import ScanRow
+from .scan_row import ScanRow
 from .scan_work import Work
 from .staged_chunk import StagedChunk
 

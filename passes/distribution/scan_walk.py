@@ -9,8 +9,8 @@ from __future__ import annotations
 from ...compiler.ir.mlir import arith, gpu, ir, llvm, scf
 from .kernel import Kernel
 from .resident.row_tiles import fetch_rows, row_tiles
-from .scan import ScanRow
 from .scan_before import Before
+from .scan_row import ScanRow
 from .scan_work import Work
 
 
