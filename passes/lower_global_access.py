@@ -100,7 +100,8 @@ from typing import Any
 from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.build import find, find_each
 from .access.blocks import lower_load as lower_block_load
-from .access.element_accesses import lower_element_load, lower_element_rest, lower_element_store
+from .access.element_loads import lower_element_load, lower_element_rest
+from .access.element_stores import lower_element_store
 from .access.loads import lower_live, lower_load, lower_position
 from .access.peeling import peel
 from .access.row_ends import lower_lead

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import error
 from ..plan.shared_memory import DYNAMIC
 from .combine import width, with_shape
-from .mlir import arith, gpu, ir, llvm, rewrite
+from .mlir import arith, gpu, ir, llvm, rewrite, scf
 
 
 def find(operation: Any, name: str) -> list[Any]:
@@ -243,6 +243,14 @@ def _symbols(block: Any) -> set[str]:
     """The names of the kernels and the arrays in a gpu.module's block."""
     named = (o.operation.attributes for o in block.operations)
     return {ir.StringAttr(own["sym_name"]).value for own in named if "sym_name" in own}
+
+
+def if_then(condition: Any, write: Callable[[], object]) -> None:
+    """What ``write`` emits, in a branch for a condition."""
+    branch = scf.IfOp(condition)
+    with ir.InsertionPoint(branch.then_block):
+        write()
+        scf.YieldOp([])
 
 
 def barrier() -> None:

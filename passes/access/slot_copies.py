@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from ...compiler.ir.attributes import target_of
-from ...compiler.ir.build import address, as_word, i32, integer, kernel_module, store, zeros
+from ...compiler.ir.build import address, as_word, i32, if_then, integer, kernel_module, store, zeros
 from ...compiler.ir.combine import elements, fragment, splat, with_shape
 from ...compiler.ir.dialect.access import ACCESS_BYTES
 from ...compiler.ir.dialect.base import bool_attr, int_attr, str_attr
 from ...compiler.ir.dialect.residency import HELD_ACCESS
 from ...compiler.ir.mlir import arith, ir, nvvm, scf
-from .element_accesses import is_readable, lower_element_load
+from .element_loads import lower_element_load
+from .in_row import is_readable
 from .offsets import offset
 from .peeling import after
 from .slots import Slots, moved
@@ -73,10 +74,7 @@ class Hold(Slots):
 
     def if_some(self, write: Callable[[], None]) -> None:
         """Does ``write`` where the row has elements."""
-        branch = scf.IfOp(arith.cmpi(arith.CmpIPredicate.slt, self.first, self.end))
-        with ir.InsertionPoint(branch.then_block):
-            write()
-            scf.YieldOp([])
+        if_then(arith.cmpi(arith.CmpIPredicate.slt, self.first, self.end), write)
 
     def each_slot(self, write: Callable[[Any, Any, bool], None]) -> None:
         """Calls ``write`` with the number of each slot, the index of its access, and whether that is the first one."""
@@ -97,10 +95,7 @@ class Hold(Slots):
 
     def each_access(self, write: Callable[[Any, Any, bool], None]) -> None:
         """Calls ``write`` as ``each_slot`` does, for the accesses that begin before the end of the row."""
-        branch = scf.IfOp(arith.cmpi(arith.CmpIPredicate.slt, self.begin, self.end))
-        with ir.InsertionPoint(branch.then_block):
-            write(0, self.begin, True)
-            scf.YieldOp([])
+        if_then(arith.cmpi(arith.CmpIPredicate.slt, self.begin, self.end), lambda: write(0, self.begin, True))
         begin = arith.addi(self.begin, self.number(self.step))
         group = AT_A_TIME * self.step
         limit = arith.subi(self.end, self.number(group - self.step))

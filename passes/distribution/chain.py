@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from ...compiler.ir.mlir import arith, gpu, ir, scf
+from ...compiler.ir.build import if_then
+from ...compiler.ir.mlir import arith, gpu
 from ...compiler.plan.launch import lookers
 from ...compiler.target import WARP
 from .chain_columns import ColumnRoles
@@ -20,20 +18,13 @@ def distribute_with_roles(kernel: Kernel) -> None:
     thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
     warp = kernel.divide(thread, WARP)
     half = kernel.plan.warps // 2
-    _if(kernel.is_first(thread), roles.copy)
+    if_then(kernel.is_first(thread), roles.copy)
     makers = LOOKS + lookers(kernel.plan)
-    _if(arith.cmpi(arith.CmpIPredicate.eq, warp, kernel.number(LEAVES)), roles.leave)
+    if_then(arith.cmpi(arith.CmpIPredicate.eq, warp, kernel.number(LEAVES)), roles.leave)
     looks = arith.andi(kernel.less(kernel.number(LOOKS - 1), warp), kernel.less(warp, kernel.number(makers)))
-    _if(looks, roles.look)
+    if_then(looks, roles.look)
     writes = kernel.less(kernel.number(half - 1), warp)
     makes = arith.andi(kernel.less(kernel.number(makers - 1), warp), kernel.less(warp, kernel.number(half)))
-    _if(makes, lambda: roles.make(warp))
-    _if(writes, lambda: roles.write(warp))
+    if_then(makes, lambda: roles.make(warp))
+    if_then(writes, lambda: roles.write(warp))
     roles.clear(thread)
-
-
-def _if(condition: Any, do: Callable[[], None]) -> None:
-    branch = scf.IfOp(condition)
-    with ir.InsertionPoint(branch.then_block):
-        do()
-        scf.YieldOp([])

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ...compiler.ir.build import i32, word_type
+from ...compiler.ir.build import i32, if_then, word_type
 from ...compiler.ir.combine import combine
 from ...compiler.ir.lane_exchange import lane_id
 from ...compiler.ir.mlir import arith, gpu, ir, nvvm, scf
@@ -187,18 +187,11 @@ class Roles(ChainPlaces):
 
     def _if_last(self, segment: Any, step: int, do: Callable[[], None]) -> None:
         """Does ``do`` for the last segment of a warp that has each ``step``th one."""
-        last = self.kernel.less(self.kernel.number(self.kernel.plan.warps - step - 1), segment)
-        branch = scf.IfOp(last)
-        with ir.InsertionPoint(branch.then_block):
-            do()
-            scf.YieldOp([])
+        if_then(self.kernel.less(self.kernel.number(self.kernel.plan.warps - step - 1), segment), do)
 
     def _by_one(self, do: Callable[[], None]) -> None:
         """What the first lane does."""
-        branch = scf.IfOp(arith.cmpi(arith.CmpIPredicate.eq, lane_id(), i32(0)))
-        with ir.InsertionPoint(branch.then_block):
-            do()
-            scf.YieldOp([])
+        if_then(arith.cmpi(arith.CmpIPredicate.eq, lane_id(), i32(0)), do)
 
     def _arrive(self, name: str, turn: Turn) -> None:
         """The warp says that it has happened, once all of its lanes are here."""

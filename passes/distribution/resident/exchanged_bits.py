@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from math import ceil
 from typing import Any
 
-from ....compiler.ir.build import address
+from ....compiler.ir.build import address, if_then
 from ....compiler.ir.combine import width
-from ....compiler.ir.mlir import arith, gpu, ir, llvm, scf
+from ....compiler.ir.mlir import arith, gpu, ir, llvm
 from ....compiler.plan import tiles
 from ....compiler.program.bit_arrays import BYTE, WORD
 from ....compiler.target import WARP
@@ -71,7 +71,7 @@ class ExchangedBits:
         at = kernel.scaled(kernel.divide(slot, own), own // BYTE, kernel.scaled(r, BYTES * self.pitch))
         value = word if own == WORD else arith.trunci(ir.IntegerType.get_signless(own), word)
         first = kernel.is_first(kernel.modulo(slot, own))
-        _if(first, lambda: llvm.store(value, self._at(self.masks, at), alignment=own // BYTE))
+        if_then(first, lambda: llvm.store(value, self._at(self.masks, at), alignment=own // BYTE))
 
     def _turn(self) -> None:
         """Turns the squares of the CTA, one after another by each warp."""
@@ -85,7 +85,7 @@ class ExchangedBits:
             def turn_one(row: Any = row, column: Any = column) -> None:
                 self._turn_square(row, column, lane)
 
-            _if(kernel.less(column, kernel.number(beside)), turn_one)
+            if_then(kernel.less(column, kernel.number(beside)), turn_one)
 
     def _turn_square(self, row: Any, column: Any, lane: Any) -> None:
         """Turns the square in row and column ``row`` and ``column`` of all squares."""
@@ -112,7 +112,7 @@ class ExchangedBits:
         def write(number: Any, column: Any, k: Any) -> None:
             at = kernel.scaled(k, BYTE, arith.addi(arith.muli(column, self.stride), self.row.chunk.first))
             value = llvm.load(self.byte, self._at(self.turned, number), alignment=1)
-            _if(kernel.less(k, left), lambda: llvm.store(value, self._bits(at), alignment=1))
+            if_then(kernel.less(k, left), lambda: llvm.store(value, self._bits(at), alignment=1))
 
         self._each_byte(each, write)
 
@@ -131,10 +131,10 @@ class ExchangedBits:
             inside = kernel.less(at, kernel.scaled(kernel.ceil(end, WORD), WORD))
             zero = arith.constant(self.byte, 0)
             here = arith.andi(arith.ori(apart, last), inside)
-            _if(here, lambda: llvm.store(zero, self._bits(at), alignment=1))
+            if_then(here, lambda: llvm.store(zero, self._bits(at), alignment=1))
 
         ends = arith.cmpi(arith.CmpIPredicate.eq, self.row.chunk.limit, n)
-        _if(ends, lambda: self._each_byte(BYTES, pad))
+        if_then(ends, lambda: self._each_byte(BYTES, pad))
 
     def _each_byte(self, each: int, write: Callable[[Any, Any, Any], None]) -> None:
         """Calls ``write`` with the number of each of so many bytes a column, the column, and its number in there."""
@@ -148,7 +148,7 @@ class ExchangedBits:
             def write_one(number: Any = number, column: Any = column, k: Any = k) -> None:
                 write(number, column, k)
 
-            _if(kernel.less(column, own), write_one)
+            if_then(kernel.less(column, own), write_one)
 
     def _word(self, base: Any, number: Any) -> Any:
         """The word number ``number`` from an address on."""
@@ -161,10 +161,3 @@ class ExchangedBits:
     def _bits(self, at: Any) -> Any:
         """The address of bit ``at``, the first one of a byte."""
         return self._at(self.kernel.arg("output", self.number), self.kernel.divide(at, BYTE))
-
-
-def _if(condition: Any, write: Callable[[], object]) -> None:
-    branch = scf.IfOp(condition)
-    with ir.InsertionPoint(branch.then_block):
-        write()
-        scf.YieldOp([])
