@@ -37,6 +37,8 @@ SCANS: dict[str, tuple[Stage, ...]] = {
     "grid": (("fold.leave", "lower-tagged-states"), ("fold.seen", "lower-tagged-states")),
 }
 """The stages of each level of a scan."""
+ONE_THREAD = "a thread of each row combines the states of warps"
+"""Where warps have roles."""
 TICKETS: Stage = ("fold.await", "lower-tickets")
 NOTHING = "nothing to combine"
 _SELDOM = ("tile_bytes", "cluster", "cta", "exchange", "coarsening", "tree")
@@ -75,7 +77,8 @@ def of(ready: Prepared) -> list[Level]:
     each = min(ready.geometry.n_kept, run.units * (1 if plan.resident else tiles.results(ready.geometry)))
     if plan.in_periods:
         return _of_periods(ready)
-    copy = Level("tile", ready.geometry.n_reduced, each, plan.threads, (("fold.tile_copy", "lower-tile-copy"),))
+    rows = run.chunk if plan.keeps_columns else ready.geometry.n_reduced
+    copy = Level("tile", rows, each, plan.threads, (("fold.tile_copy", "lower-tile-copy"),))
     if plan.is_chain:
         return [copy] * (plan.tile_bytes > 0) + levels(plan, run)
     if ready.program.scatters:
@@ -112,7 +115,8 @@ def levels(plan: Plan, run: Launch) -> list[Level]:
         return found
     several = {"register": plan.vector_reduced > 1, "lane": plan.lanes > 1, "warp": plan.warps > 1}
     several["grid"] = run.split > 1
-    return [replace(own, stages=SCANS[own.name] * several[own.name], idle="nothing before it") for own in found]
+    found = [replace(own, stages=SCANS[own.name] * several[own.name], idle="nothing before it") for own in found]
+    return [replace(own, stages=(), idle=ONE_THREAD) if plan.has_roles and own.name == "warp" else own for own in found]
 
 
 def _levels(plan: Plan, run: Launch) -> list[Level]:

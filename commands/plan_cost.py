@@ -59,10 +59,12 @@ def launch_words(ready: Prepared) -> str:
     if run.teams:
         ctas = f"{run.teams * run.split:,} CTA(s) of {plan.threads} threads"
         return f"{ctas}, {run.teams:,} team(s) of {run.split:,}, which take {run.tiles:,} tile(s) in turn"
+    if plan.keeps_columns:
+        return f"{run.tiles:,} CTA(s) of {plan.threads} threads, which keep {run.units:,} column(s) each"
     if plan.persistent:
         rows = f"{run.tiles:,} row(s)" if plan.slots == 1 else f"{run.tiles:,} group(s) of {plan.slots} rows"
         return f"{run.ctas:,} CTA(s) of {plan.threads} threads, which share {rows} in turn"
-    if run.ctas:
+    if run.ctas and not (plan.is_chain and ready.choice.facts.once):  # whole rows need no tickets
         chunks = f"{run.tiles * run.split:,} chunk(s), {run.split:,} of each row"
         return f"{run.ctas:,} CTA(s) of {plan.threads} threads, which take {chunks}, by tickets"
     along = f"{run.tiles:,} along the kept axis, {run.split:,} along the reduced axis"

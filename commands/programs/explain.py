@@ -192,7 +192,8 @@ def residency(own: PreparedStep) -> str:
             f"a tile of shared memory: {plan.held} access(es) of {_width(own)} bytes of each thread wait to be turned"
         )
     if program.scan:
-        return f"a chunk of a row waits in registers: {plan.held} access(es) of {_width(own)} bytes of each thread"
+        place = "shared memory" if plan.has_roles else "registers"
+        return f"a chunk of a row waits in {place}: {plan.held} access(es) of {_width(own)} bytes of each thread"
     if not program.reduces:
         return "none: the thread that reads an element writes what is computed from it"
     walks = len(traffic.walked(program))

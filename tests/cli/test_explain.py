@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from command_line import MONOIDS, call
 
 from warpfold.commands import levels
@@ -107,3 +108,26 @@ def test_lanes_that_meet_in_steps_read_as_explain_says() -> None:
     counted = call("profile", f"{MONOIDS}:affine", "--shape", "8x4096", "--axis", "1").stdout
     assert re.search(r"^  sectors per request +16 ", counted, re.MULTILINE)
     assert re.search(r"^  bytes used +100.00 %", counted, re.MULTILINE)
+
+
+SCANNED = {
+    "4096x1000": ("2,048 along the kept axis", "a chunk of a row waits in registers", 1),
+    "4194304": ("share 1 row(s) in turn", "a chunk of a row waits in shared memory", 0),
+    "400x1000x12": ("take 600 chunk(s)", "a chunk of a row waits in registers", 1),
+    "400x1000x13": ("400 CTA(s) of 64 threads, which keep 13 column(s) each", "in registers", 1),
+}
+"""The launch, and where elements wait: of whole rows, by warps with roles, of columns in chunks, of columns kept."""
+
+
+@pytest.mark.parametrize("shape", SCANNED)
+def test_the_levels_of_a_scan_name_the_stages_of_its_kernel(shape: str) -> None:
+    launch, waits, axis = SCANNED[shape]
+    how = ("cumulative_sum", "--shape", shape, "--axis", str(axis))
+    text = call("explain", *how).stdout
+    assert launch in text
+    assert waits in text
+    levels_of_it = text.partition("\nlevel ")[2].partition("\narray ")[0]
+    named = {*re.findall(r"fold\.\w+", levels_of_it)}
+    own = {"fold.thread_scan", "fold.warp_scan", "fold.shared_store", "fold.interwarp_scan", "fold.leave", "fold.seen"}
+    emitted = call("compile", *how, "--emit", "stages").stdout
+    assert named - {"fold.tile_copy"} == {op for op in own if f'"{op}"' in emitted}
