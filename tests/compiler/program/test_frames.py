@@ -191,7 +191,8 @@ def test_what_pytorch_calls_in_a_backward_names_the_users_line(way: str) -> None
 W, TARGETS = np.ones(7, np.float32), np.zeros(2, np.int64)
 OF_LIBRARY: list[tuple[str, Callable[..., Any]]] = [
     ("WF138", lambda x, *_: wf.rms_norm(x, eps="a")), ("WF138", lambda x, *_: wf.leaky_relu(x, slope="a")),
-    ("WF138", lambda x, *_: wf.layer_norm(x, eps=None)), ("WF138", lambda x, *_: wf.normalize(x, eps="a")),
+    ("WF138", lambda x, *_: wf.batch_norm(x, training="no")), ("WF138", lambda x, *_: wf.layer_norm(x, eps=None)),
+    ("WF138", lambda x, *_: wf.normalize(x, eps="a")),
     ("WF254", lambda x, w, _: wf.layer_norm(x, w)), ("WF254", lambda x, w, _: wf.rms_norm(x, w)),
     ("WF254", lambda x, w, _: wf.add_layer_norm(x, x, w)), ("WF270", lambda x, w, _: wf.batch_norm(x, w)),
     ("WF276", lambda x, *_: wf.group_norm(x, 2)), ("WF256", lambda x, *_: wf.softmax(x, axis=7)),

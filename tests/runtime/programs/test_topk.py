@@ -125,6 +125,7 @@ MISTAKES: dict[str, tuple[str, type[WarpfoldError], Any, str]] = {
     "an array": ("WF280", TraceError, lambda: wf.topk(X, np.int64(2)), "got k=an array: expected"),
     "no axis": ("WF256", TraceError, lambda: wf.topk(X, 2, axis=2), "axis 2 is not an axis of x"),
     "axes": ("WF292", TraceError, lambda: wf.topk(X, 2, axis=(0, 1)), "topk goes along one axis"),
+    "a flag": ("WF138", ArgumentError, lambda: wf.topk(X, 2, largest="no"), "largest cannot be 'no': expected True or"),
     "a number": ("WF292", TraceError, lambda: wf.topk(np.float32(3), 1), "got axis=-1 for an array of rank 0"),
     "complex": ("WF268", TraceError, lambda: wf.topk(X.astype(complex), 2), "compute with real numbers"),
     "gradient": ("WF901", TraceError, lambda: wf.vjp(lambda x: wf.topk(x, 2)[0])(X[:, :2], X), "bitcast has no"),

@@ -15,7 +15,7 @@ from ...values import cast
 from .activations import passes, relu
 from .masks import kept
 from .norms import Affine, moments, others, reciprocal_root
-from .operands import Array, along, fraction, like, number, placed, result_type, wide
+from .operands import Array, along, flag, fraction, like, number, placed, result_type, wide
 
 
 def batch_norm(
@@ -58,11 +58,12 @@ def batch_norm(
 
     Raises:
         ArgumentError: WF132 for running statistics that share memory with each other, WF186 for ones that share it with
-            another array, WF138 for a momentum out of range, or another activation or ``keep``.
+            another array, WF138 for a momentum out of range, or another activation, ``keep`` or ``training``.
         TraceError: WF254 or WF269 for a weight, a bias or statistics of another shape, WF270 for running statistics
             that are missing, WF296 for one element a channel in training, WF299 for running statistics to be updated
             that are no floats, or of another rank.
     """
+    training = flag("training", training, default=False)
     given = sum(v is not None for v in (running_mean, running_var))
     if given != 2 and (given or not training):
         raise error("WF270", found=given, training=training, expected="0 or 2" if training else 2, where=caller())

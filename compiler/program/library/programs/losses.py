@@ -19,7 +19,7 @@ from ...functions import tanh
 from ...symbols import is_array
 from ...values import cast
 from ..monoids import SUM
-from .operands import Array, along, expect_array, fraction, number, result_type, wide
+from .operands import Array, along, expect_array, flag, fraction, number, result_type, wide
 
 Reduction = Literal["none", "mean", "sum"]
 
@@ -129,7 +129,7 @@ class _Rows:
 
     def result(self, loss: Array, reduction: Reduction, *, check: bool) -> Array:
         """What ``reduction`` makes of the losses of all rows, with a check of the targets if it is asked for."""
-        if check:
+        if flag("check", check, default=False):
             current_scope().checks.append(("WF189", self.counted & ~self.inside))
         loss = xp.where(self.counted, xp.where(self.inside, loss, math.nan), 0.0)
         if reduction == "none":

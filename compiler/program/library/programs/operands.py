@@ -49,6 +49,17 @@ def number(option: str, value: Any, default: object) -> Any:
     return value
 
 
+def flag(option: str, value: Any, *, default: bool) -> bool:
+    """What an option that is on or off says.
+
+    Raises:
+        ArgumentError: WF138 for anything else, such as a text, which would count as on.
+    """
+    if type(value).__name__ not in ("bool", "bool_", "int") or value not in (True, False):  # NumPy's bools, too
+        raise error("WF138", option=option, value=value, expected="True or False", default=default)
+    return bool(value)
+
+
 def fraction(option: str, value: Any, default: float) -> float:
     """The number from 0 to 1 that an option gives.
 

@@ -16,7 +16,7 @@ from ...frames import caller
 from ...symbols import is_array
 from ...tracing import tuple_type
 from ..sorted_lists import best, element, number
-from .operands import Array, expect_array, placed
+from .operands import Array, expect_array, flag, placed
 
 MOST = 16
 """The most elements that a list has: two lists of them take a quarter of a thread's registers."""
@@ -38,6 +38,7 @@ def topk(x: Array, k: int | None = None, *, axis: AxisArgument = -1, largest: bo
         ``values`` and ``indices``, of the shape of ``x`` with ``k`` elements along the axis.
 
     Raises:
+        ArgumentError: WF138 for a ``largest`` that is no bool.
         TraceError: WF280 for another ``k``, WF256 for an axis that ``x`` has not, WF292 for several, WF285 for an ``x``
             that is no array.
     """
@@ -49,13 +50,14 @@ def topk(x: Array, k: int | None = None, *, axis: AxisArgument = -1, largest: bo
     if type(k) is not int or not 1 <= k <= min(MOST, n):
         given = "an array" if is_array(k) else repr(k)
         raise error("WF280", k=given, greatest=min(MOST, n), n=n, most=MOST, remedy=_remedy(k, n), where=caller())
-    how = {"k": k, "largest": bool(largest), "most": n}
+    largest = flag("largest", largest, default=True)
+    how = {"k": k, "largest": largest, "most": n}
     keys = reduced("topk", best, (x,), place, keepdims=True, params=how)
     if k > 1:
         head = sliced(x, place, slice(0, k))
         numbers = placed(xp.arange(head.shape[place]), x.ndim, [place])
         keys = [tuple(_side_by_side(numbers, values) for values in zip(*keys, strict=True))]
-    found = element(keys[0], x.dtype, largest=bool(largest)), number(keys[0])
+    found = element(keys[0], x.dtype, largest=largest), number(keys[0])
     return tuple_type("topk", ("values", "indices"))(*found)
 
 
@@ -71,4 +73,6 @@ def _remedy(k: object, n: int) -> str:
     """What to do in place of a call with this ``k``, along an axis of ``n`` elements."""
     if type(k) is int and MOST < k <= n:
         return "sort for more: torch.topk, cupy.argpartition or numpy.argpartition"
+    if k is None:
+        return "say how many: wf.topk(x, 5), or on the command line --param k=5"
     return "pass a number of Python in this range"

@@ -182,6 +182,7 @@ def test_bad_arguments() -> None:
         ("label_smoothing", 2.0, "2.0: expected a number from 0 to 1"),
         ("z_loss", "a", "'a': expected a number"),
         ("softcap", 0, "0: expected a number above 0"),
+        ("check", "no", "'no': expected True or False"),
         ("ignore_index", 1.5, "1.5: expected an integer"),
     ):
         with pytest.raises(ArgumentError, match=f"WF138: {option} cannot be {text}"):
