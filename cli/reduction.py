@@ -93,7 +93,7 @@ def run(seed: int, keepdims: bool, output: str | None, device: str, launches: tu
 @of_what
 @click.option("--emit", "form", type=click.Choice(FORMS), default="ptx", show_default=True, help="The form to write.")
 @click.option("--arch", default=ARCH, show_default=True, help="The architecture to compile for.")
-@click.option("-o", "--output", "path", metavar="PATH", help="The file to write; standard output by default.")
+@click.option("-o", "--output", "path", metavar="PATH", help="The file to write; standard output by default, or for -.")
 @click.option("--json", is_flag=True, help="With --emit plan: print one JSON object.")
 @click.option("--changes", is_flag=True, help="With --emit stages: show only the lines that each pass changes.")
 @click.option(
@@ -117,6 +117,7 @@ def compile(form: str, arch: str, path: str | None, json: bool, changes: bool, n
     """  # noqa: D301 - click wants the backspace itself
     from ..commands.emit import View, emit
 
+    path = None if path == "-" else path  # the usual name of standard output, and no file that anybody wants
     emit(request_of(**what, counts=True), form, arch, path, View(json, changes, names, locations))
 
 

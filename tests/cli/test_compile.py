@@ -112,6 +112,7 @@ def test_compile_plan_as_json() -> None:
 def test_compile_writes_to_a_path(tmp_path: Path) -> None:
     path = tmp_path / "max.ptx"
     assert call("compile", "max", "--shape", "64", "-o", path).stdout == ""
+    assert call("compile", "max", "--shape", "64", "-o", "-").stdout == path.read_text()
     assert path.read_text().startswith("//")
     assert ".entry max(" in path.read_text()
 

@@ -65,7 +65,7 @@ from warpfold.runtime.backends import cuda_backend
         (("run", "sum", "--input", "no.npy"), "WF506: cannot read no.npy"),
         (("run", "sum", "--input", "no.npy", "--shape", "4"), "WF814: --input and --shape cannot be given together"),
         (("run", "sum", "--output", "/no/such/folder/out.npy"), "WF505: cannot write /no/such/folder/out.npy: No such"),
-        (("run", "unique"), "; unique, bincount, histogram and segment_reduce are there in Python alone"),
+        (("run", "unique"), "; pack, unpack, unique and segment_reduce are there in Python alone"),
         (("run", "sum", "--output", ""), "WF505: cannot write '': it names no file\n  help: give a path"),
         (("run", "sum", "--output", "/dev"), "WF505: cannot write /dev: it is a folder: expected a regular file"),
         (("run", "sum", *SMALL, "--plan", "warp=3"), "WF402: a plan has no field 'warp' (did you mean warps"),
