@@ -10,8 +10,8 @@ from ..runtime.prepare import Prepared
 from . import levels, terminal
 from .plan_cost import arrival_words, finish_words, launch_words, least_time
 from .programs.explain import explain as explain_program
-from .programs.explain import fragments
 from .programs.explain_gradient import explain_gradient
+from .programs.plan_words import fragments
 from .requests.count_request import CountRequest
 from .requests.program_request import ProgramRequest
 from .requests.request import Request

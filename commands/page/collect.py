@@ -12,6 +12,7 @@ from ...runtime.programs.plans import PreparedProgram, PreparedStep
 from .. import explain, levels
 from ..programs import explain as programs
 from ..programs.cut_rows import cut_rows
+from ..programs.plan_words import fragments
 from ..programs.words import Words
 from ..requests.choose import AnyRequest
 from ..requests.program_request import ProgramRequest
@@ -111,5 +112,5 @@ def _part(title: str, ready: Prepared, facts: list[Fact], why: list[str], reject
     table = Table(levels.COLUMNS, rows, ("reduced", "kept", "threads"))
     plan = ready.choice.plan
     named = [*facts, ("combining tree", plan.tree)]
-    lanes = programs.fragments(plan)
+    lanes = fragments(plan)
     return Part(title, table, named, (), None, lanes, why, rejected, levels.plan_words(plan), (), ())

@@ -5,13 +5,13 @@ Chunks go through a ring of places in shared memory, and each kind of warp goes 
 
 1. One thread takes a ticket, and has the chunk copied to its place in bulk.
 2. The *makers* combine the elements of its segments, and leave the states of these.
-3. One warp leaves the state of the chunk for other CTAs, as soon as it is known.
+3. One warp combines these to the state of the chunk, and leaves it for other CTAs.
 4. One warp looks back at the chunks before.
 5. The *writers* scan the segments again, now with what comes before them, and write results. Then the place is free.
 
-So a chunk is read from memory while another one looks back and a third is written. The stages and the order of combines
-are those of a scan without roles, with the same chunks (``scan.py``), but for larger groups. A CTA takes tickets in
-order, and waits for earlier ones alone.
+So a chunk is read from memory while another one looks back and a third is written. The order of combines is that of a
+scan without roles with the same chunks (``scan.py``), but that groups of chunks of a row are larger (``group_of``). A
+CTA takes tickets in order, and waits for earlier ones alone.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import warpfold as wf
-from warpfold.commands.programs.explain import fragments
+from warpfold.commands.programs.plan_words import fragments
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.planner.task import Choice
