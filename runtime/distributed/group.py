@@ -20,7 +20,10 @@ MOST_DIMS = 8
 WORDS = 256
 """Integers that a rank says of a call, whatever it calls: so ranks that call different functions learn of it."""
 CALLS = ("a reduction", "a program")
+"""What a rank may call: the last of the integers is a number of these."""
+REDUCTION, PROGRAM = range(len(CALLS))
 NOT_SCATTERED = -1
+"""In place of the axis of the result where every rank gets the whole result."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Shard:
         digest = [int(self.digest[i : i + 15] or "0", 16) for i in (0, 15)]
         shape = [*self.shape, *[-1] * (MOST_DIMS - len(self.shape))]
         scatter = NOT_SCATTERED if self.scatter is None else self.scatter
-        return said(0, [*digest, *shape, sum(1 << a for a in self.axes), self.axis, scatter])
+        return said(REDUCTION, [*digest, *shape, sum(1 << a for a in self.axes), self.axis, scatter])
 
 
 def said(call: int, words: Sequence[int]) -> list[int]:

@@ -10,13 +10,16 @@ import torch
 
 from ...compiler.errors import error
 from ...compiler.program.frames import caller
-from .group import MOST_DIMS, Ranks, check_taken, said
+from .group import MOST_DIMS, PROGRAM, Ranks, check_taken, said
 
 MOST_ARRAYS = 24
 """The greatest number of arrays of a program."""
 NO_AXIS = -1
+"""In place of the axis of an array that every rank has."""
 _WIDTH = MOST_DIMS + 2
+"""Integers for each array: its axis, its rank and its extents."""
 _HEAD = 4
+"""Integers before those: the digest, the number of arrays, and which require gradients."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Offer:
         found = [*(int(self.digest[i : i + 15] or "0", 16) for i in (0, 15)), len(self.shapes), self.needed]
         for shape, axis in zip(self.shapes, self.axes, strict=True):
             found += [NO_AXIS if axis is None else axis, len(shape), *shape, *[0] * (MOST_DIMS - len(shape))]
-        return said(1, found)
+        return said(PROGRAM, found)
 
 
 @lru_cache(maxsize=256)
