@@ -161,7 +161,7 @@ def reduced(xs: Sequence[Any], what: Any, axis: Axis, out: Any, where: Any, how:
     params = {name: value for name, value in how.items() if name not in DEFAULTS}
     nan, determinism = given["nan"], given["determinism"]
     check_options(nan=nan, determinism=determinism)
-    if any(isinstance(x, str | Monoid) for x in xs):
+    if any(isinstance(x, str | Monoid) for x in xs) and not (len(xs) == 1 and isinstance(what, str)):
         if hasattr(what, "__array__"):
             raise irreducible(what)
         raise too_many("reduce", "arrays, then what to reduce with", len(xs) + 1)

@@ -38,7 +38,8 @@ def weak(value: Any, like: DType | None) -> Expr:
     if type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0 and hasattr(value, "item"):
         value, like = value.item(), dtype(value.dtype)
     if not isinstance(value, bool | int | float):
-        raise error("WF205", kind=type(value).__name__, where=caller())
+        text = f" ({value!r:.40})" if isinstance(value, str) else ""  # it tells which argument it is
+        raise error("WF205", kind=f"{type(value).__name__}{text}", where=caller())
     if like is None:
         like = BOOL if isinstance(value, bool) else I64 if isinstance(value, int) else F64
     if isinstance(value, float) and not like.is_float:

@@ -216,9 +216,12 @@ def _read_other(x: Any) -> View:
     try:
         converted = np.asanyarray(x)  # asarray would drop the mask of a masked array
     except (RuntimeError, TypeError, ValueError) as e:  # RuntimeError for a list of tensors with gradients
+        if isinstance(x, list | tuple) and "inhomogeneous" in str(e):
+            rows = "give all rows of a list one length, or reduce rows of several by wf.segment_reduce"
+            raise refusal(x, "its rows have several lengths or depths", rows) from e
         raise refusal(x, e) from e
-    if converted.dtype.hasobject and not hasattr(x, "dtype"):
-        raise error("WF105", dtype=lossless.odd(x), known="numbers and bools")
+    if converted.dtype.kind in "OSU" and not hasattr(x, "dtype"):
+        raise error("WF105", dtype=lossless.odd(x, converted.dtype), known="numbers and bools")
     lossless.check_digits(x, converted)
     return _copied(converted.view())
 

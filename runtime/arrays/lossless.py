@@ -57,10 +57,14 @@ def check_digits(x: Any, converted: np.ndarray[Any, Any]) -> None:
         raise refusal(x, f"{converted.dtype} does not hold the integers in it", _DIGITS)
 
 
-def odd(x: Any) -> str:
-    """Names the part of ``x`` that makes NumPy build an array of objects."""
+def odd(x: Any, made: np.dtype[Any]) -> str:
+    """Names the part of ``x`` that makes NumPy build an array of objects or of text, of type ``made``."""
+    if type(x) is int:
+        return "int of more than 64 bits"
     found = next((type(m).__name__ for m in _strange(x)), None) if isinstance(x, list | tuple) else None
-    return f"{type(x).__name__} (as an array: object)" if found is None else f"{found} (in a {type(x).__name__})"
+    if found is None and isinstance(x, list | tuple):
+        found = "int of more than 64 bits"  # the only numbers of Python of which NumPy makes objects
+    return f"{type(x).__name__} (as an array: {made})" if found is None else f"{found} (in a {type(x).__name__})"
 
 
 def _strange(x: Sequence[Any]) -> Iterator[Any]:

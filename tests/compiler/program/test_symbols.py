@@ -277,7 +277,7 @@ TABLE = np.arange(3)
     [
         (lambda a: a + TABLE, "ndarray"), (lambda a: TABLE + a, "ndarray"), (lambda a: TABLE * 1.0 < a, "ndarray"),
         (lambda a: a == TABLE, "ndarray"), (lambda a: TABLE == a, "ndarray"), (lambda a: where(TABLE, a, a), "ndarray"),
-        (lambda a: TABLE & a, "ndarray"), (lambda a: a * [1], "list"), (lambda a: a + "x", "str"),
+        (lambda a: TABLE & a, "ndarray"), (lambda a: a * [1], "list"), (lambda a: a + "x", "str ('x')"),
         (lambda a: a + None, "NoneType"), (lambda a: a * 1j, "complex"), (lambda a: np.complex64(1j) + a, "complex"),
         (lambda a: functions.exp(TABLE), "ndarray"),
     ],

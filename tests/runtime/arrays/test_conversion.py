@@ -153,8 +153,12 @@ def test_a_matrix_is_its_array() -> None:
 def test_inputs_that_are_not_dense_arrays() -> None:
     with expect("WF114", "mask"):
         arrays.view(np.ma.masked_array([1, 2], [True, False]))
-    with expect("WF114", "inhomogeneous"):
-        arrays.view([[1, 2], [3]])
+    for ragged in ([[1, 2], [3]], [np.ones(2), np.ones(3)]):
+        with expect("WF114", "its rows have several lengths or depths"):
+            arrays.view(ragged)
+    for great, text in (([2**70, 1], " (in a list)"), (2**70, "")):
+        with expect("WF105", f"of type int of more than 64 bits{text}: expected one of numbers and bools"):
+            arrays.view(great)
 
 
 def test_a_numpy_function_is_not_a_program() -> None:

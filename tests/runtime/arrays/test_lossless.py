@@ -146,6 +146,12 @@ def test_members_that_are_not_numbers_are_named(odd: Any) -> None:
         wf.sum([1, odd])
 
 
+def test_a_text_is_no_array() -> None:
+    for call in (lambda: wf.sum("abc"), lambda: wf.sum([1.0], where="abc"), lambda: wf.reduce("abc", "sum")):
+        with pytest.raises(DTypeError, match=r"^WF105: no rule for elements of type str \(as an array: <U3\)"):
+            call()
+
+
 def test_masked_arrays_are_refused() -> None:
     class Masked:
         def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
