@@ -122,8 +122,8 @@ def common_device(inputs: Sequence[View]) -> Device:
     return device
 
 
-_MEMORY = ("__array_interface__", "__cuda_array_interface__", "__dlpack__", "shape")
-"""Attributes of which an array has one."""
+_MEMORY = ("__dlpack__", "__array_interface__", "__cuda_array_interface__", "shape")
+"""Attributes of which an array has one. All tensors of PyTorch have the first; some fail when they are asked for others."""
 
 
 def check_out(out: object, shape: tuple[int, ...], dtype: DType, inputs: Sequence[View]) -> View:

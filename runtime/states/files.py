@@ -82,11 +82,9 @@ def load_state(path: str | os.PathLike[str], what: Any, **params: Any) -> State:
 def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[np.ndarray[Any, Any]]]:
     """The JSON of a file, and the arrays beside it."""
     data = files.read(path, "WF501", MOST)
-    if not zipfile.is_zipfile(io.BytesIO(data)):
+    if not (data.startswith(b"PK") and zipfile.is_zipfile(io.BytesIO(data))):  # NumPy takes others for a pickle
         raise error("WF512", path=path, reason="it is no archive of arrays, as .npz files are, or is cut short")
     try:
-        if not data.startswith(b"PK"):  # NumPy takes any other file for a pickle
-            raise ValueError("it is no archive of arrays (.npz)")
         with np.load(io.BytesIO(data), allow_pickle=False) as found:
             about = json.loads(str(found["state"]))
             if about["format"] != FORMAT:

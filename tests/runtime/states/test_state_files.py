@@ -49,13 +49,10 @@ def test_files_that_are_no_states(tmp_path: Path) -> None:
     path = tmp_path / "state.npz"
     with pytest.raises(wf.WarpfoldError, match="WF501"):
         wf.load_state(path, "sum")
-    for data in (b"", b"PK\x03\x04 no archive"):
+    for data in (b"", b"PK\x03\x04 no archive", b"x"):
         path.write_bytes(data)
-        with pytest.raises(wf.WarpfoldError, match=r"WF512: .*holds no state of a reduction"):
+        with pytest.raises(wf.WarpfoldError, match=r"WF512: .*: it is no archive of arrays, as \.npz files are"):
             wf.load_state(path, "sum")
-    path.write_bytes(b"x")
-    with pytest.raises(wf.WarpfoldError, match=r"WF512: .*: it is no archive of arrays \(.npz\)"):
-        wf.load_state(path, "sum")
     np.savez(path, other=X)
     with pytest.raises(wf.WarpfoldError, match=r"WF512: .*: state is not a file in the archive"):
         wf.load_state(path, "sum")
