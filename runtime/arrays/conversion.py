@@ -123,7 +123,7 @@ def common_device(inputs: Sequence[View]) -> Device:
 
 
 _MEMORY = ("__dlpack__", "__array_interface__", "__cuda_array_interface__", "shape")
-"""Attributes of which an array has one. All tensors of PyTorch have the first; some fail when they are asked for others."""
+"""Attributes of which an array has one. PyTorch's tensors have the first; some fail when they are asked for others."""
 
 
 def check_out(out: object, shape: tuple[int, ...], dtype: DType, inputs: Sequence[View]) -> View:
