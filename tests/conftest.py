@@ -43,8 +43,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     # Tests make millions of short-lived objects beside modules and tests that stay: searching these for cycles after
-    # every few hundred took a sixth of the time. All are searched after some ten million, about a GB: workers that never
-    # did so had 13 GB at the end. On a GPU, garbage would hold the memory that some tests measure.
+    # every few hundred took a sixth of the time. All are searched after some ten million, about a GB: workers that
+    # never did so had 13 GB at the end. On a GPU, garbage would hold the memory that some tests measure.
     if session.config.getoption("--gpu"):
         return
     gc.collect()
