@@ -63,7 +63,8 @@ def cost(request: Request, ready: Prepared) -> list[tuple[str, object]]:
     written = ready.task.geometry.n_kept * sum(o.dtype.itemsize for o in program.outputs)
     state = sum(t.itemsize for t in program.monoid.state)
     shared = shared_bytes(plan, state) + waiting_bytes(plan, ready.choice.facts, program.inputs, run)
-    partial = ready.geometry.n_kept * plan.parts(run.split) * state if plan.finish != "cta" else 0
+    meet = plan.finish not in ("cta", "atomic")  # atomics combine the states in the results
+    partial = ready.geometry.n_kept * plan.parts(run.split) * state if meet else 0
     found: list[tuple[str, object]] = [
         ("must move", f"{terminal.size(read)} in, {terminal.size(written)} out"),
         ("at the least", least_time(read + written, ready.target.arch)),

@@ -108,7 +108,7 @@ ALL = (BOOL, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64)
 STORED = (F8E4M3FN, F8E5M2, C64, C128)
 """Types that arrays may have besides: traced as others, see ``program/storage.py``."""
 BY_NAME = {t.name: t for t in (*ALL, *STORED)} | {t.numpy_name: t for t in (*ALL, *STORED)}
-_KNOWN = " ".join(t.name for t in (*ALL, *STORED))
+_KNOWN = " ".join(t.numpy_name for t in (*ALL, *STORED))  # "i8" means eight bytes to NumPy
 _FROM_ML_DTYPES = ("bf16", "f8e4m3fn", "f8e5m2")
 
 

@@ -112,4 +112,5 @@ def expected_of(key: str) -> str:
     if key in LARGEST:
         beyond = f", or a multiple of {TILE_UNIT} up to {LARGEST_TILE}" if key == "tile_bytes" else ""
         return "0, or " * (key in _MAY_BE_ZERO) + f"a power of two from 1 to {LARGEST[key]}{beyond}"
-    return "one of " + " ".join(filter(None, CHOICES[key])) if key in CHOICES else "a name"
+    choices = list(filter(None, CHOICES.get(key, ())))
+    return "one of " * (len(choices) > 1) + " ".join(choices) if choices else "a name"

@@ -72,7 +72,7 @@ def test_types_of_pytorch_are_read_by_name(t: DType) -> None:
     ids=lambda v: v if isinstance(v, str) else type(v).__name__,
 )  # fmt: skip
 def test_a_type_without_a_rule_is_refused(spec: object, shown: str) -> None:
-    with pytest.raises(DTypeError, match=r"WF105: no rule for elements of type .*: expected one of bool i8") as caught:
+    with pytest.raises(DTypeError, match=r"WF105: no rule for elements of type .*: expected one of bool int8") as caught:
         dtype(spec)
     assert shown in caught.value.message
 
@@ -103,7 +103,7 @@ def test_complex_types_are_pairs_of_floats_that_accumulate_as_themselves() -> No
 @pytest.mark.parametrize(
     ("spec", "text"),
     [
-        (">f8", "(write float64: results have the machine's byte order): expected one of bool i8"),
+        (">f8", "(write float64: results have the machine's byte order): expected one of bool int8"),
         (">i4", "(write int32: results have the machine's byte order)"), (np.dtype(">f4"), "(write float32: results"),
         ("double", "double (write float64): expected"),
         ("float31", "float31 (did you mean float32 or float16?): expected"),
