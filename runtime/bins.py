@@ -52,7 +52,7 @@ def bins_of(x: Any, v: View, bins: Any, range: Any, device: str) -> Bins:
     if type(bins) is int and range is None:
         range = _range(x, v, range, device)
     of: tuple[Any, ...] = type(x), v.device, stream_of(x), v.dtype
-    key = *of, *_spelled(bins, range)
+    key = *of, *spelled_bins(bins, range)
     found = _tables.get(key)
     if found is None:
         found = _made(x, v.dtype, _edges(x, v, bins, range, device))
@@ -63,7 +63,7 @@ def bins_of(x: Any, v: View, bins: Any, range: Any, device: str) -> Bins:
     return found
 
 
-def _spelled(bins: Any, range: Any) -> tuple[Any, ...]:
+def spelled_bins(bins: Any, range: Any) -> tuple[Any, ...]:
     """What tells bins from others, with the types and the texts of numbers, since 0.0 == -0.0; nothing if unknown."""
     if type(bins) is int and type(range) in (tuple, list) and len(range) == 2:
         low, high = range

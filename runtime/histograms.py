@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -13,12 +15,14 @@ from ..compiler.planner.tally import capacity
 from ..compiler.program.frames import outermost
 from ..compiler.program.library import counting
 from .api import reduce
-from .arrays.conversion import from_numpy, to_numpy, view
+from .arrays.conversion import from_numpy, stream_of, view
+from .arrays.fast_readers import NUMBERS, READERS
 from .arrays.pytorch import are_tracked
 from .arrays.torch_compile import opaque
-from .bins import MOST, Bins, bins_of
+from .bins import LONGEST, MOST, TABLES, Bins, bins_of, spelled_bins
 from .calls.operands import Operands
 from .calls.recall import Memo
+from .calls.recipe import MISS
 from .execute import prepared, run
 from .prepare import Request, artifact
 from .resolve import params_of
@@ -52,13 +56,14 @@ def bincount(x: Any, weights: Any = None, *, minlength: int = 0, device: str = "
 
 def of_bincount(x: Any, weights: Any, minlength: int, device: str) -> Count:
     """What a call of ``bincount`` counts."""
-    v = _integers(x)
+    dtype, shape = _integers(x)
     if type(minlength) is not int or minlength < 0:
         raise error("WF138", option="minlength", value=minlength, expected="an integer from 0 on", default=0)
-    _check_weights(weights, v)
+    if weights is not None:
+        _check_weights(weights, view(x))
     length = minlength
-    if 0 not in v.shape:
-        length = max(length, _greatest(x, v.dtype, device) + 1)
+    if 0 not in shape:
+        length = max(length, _greatest(x, dtype, device) + 1)
     if length > MOST:
         raise error("WF119", results=length, most=MOST)
     return Count.of(counting.bincount if weights is None else counting.weighted_bincount, (x,), weights, length, {})
@@ -66,9 +71,9 @@ def of_bincount(x: Any, weights: Any, minlength: int, device: str) -> Count:
 
 def _greatest(x: Any, t: DType, device: str) -> int:
     """The greatest element; refuses a negative one. One number is copied from the device, since each copy waits."""
-    found = int(to_numpy(reduce(x, what=counting.greatest, device=device)))
+    found = int(reduce(x, what=counting.greatest, device=device))
     if t.kind == "int" and found == t.highest:
-        low = int(to_numpy(reduce(x, what="min", device=device)))
+        low = int(reduce(x, what="min", device=device))
         if low < 0:
             raise error("WF118", value=low)
     return found
@@ -100,8 +105,43 @@ def histogram(
         ArgumentError: WF147 for weights of another shape, WF155 for other bins, WF156 for another range, WF119 for more
             bins than there can be.
     """
-    found, own = of_histogram(x, bins, range, weights, device)
-    return _counted_again(found, device), _copy(own.edges)
+    key = _key_of_bins(x, bins, range, weights, device)
+    if (known := _known.get(key)) is not None and (recipe := _memo.last.get(known.key)) is not None:
+        found = recipe(x, *known.bins, *(() if weights is None else (weights,)))
+        if found is not MISS:
+            return found, _copy(known.edges)
+    count, own = of_histogram(x, bins, range, weights, device)
+    found = _counted_again(count, device)
+    if key is not None and own.count <= LONGEST:
+        _known[key] = _Known(count.key(device), (own.lower, own.upper), own.edges)
+        if len(_known) > TABLES:
+            _known.popitem(last=False)
+    return found, _copy(own.edges)
+
+
+class _Known(NamedTuple):
+    """What a call of ``histogram`` counts that is like an earlier one.
+
+    Attributes:
+        key: of the launches.
+        bins: the edges of each bin.
+        edges: all edges.
+    """
+
+    key: Hashable
+    bins: tuple[Any, Any]
+    edges: Any
+
+
+_known: OrderedDict[Hashable, _Known] = OrderedDict()
+
+
+def _key_of_bins(x: Any, bins: Any, range: Any, weights: Any, device: str) -> Hashable:
+    """What the bins of a call follow from, besides the kind of its arrays; None where that is unknown."""
+    if range is None and type(bins) is int or READERS[type(x)] in (None, NUMBERS):
+        return None
+    spelled = spelled_bins(bins, range)
+    return (*spelled, type(x), x.dtype, stream_of(x), weights is None, device) if spelled else None
 
 
 def of_histogram(x: Any, bins: Any, range: Any, weights: Any, device: str) -> tuple[Count, Bins]:
@@ -140,6 +180,10 @@ class Count(NamedTuple):
         given = arrays if weights is None else (*arrays, weights)
         return cls(what, given, len(arrays) - 1, results, params)
 
+    def key(self, device: str) -> Hashable:
+        """What the launches follow from, besides the arrays."""
+        return (self.what.__name__, self.results, device, *self.params.items())
+
     def request(self, plan: str = "") -> Request:
         """The reduction, over all axes of the elements."""
         rank = max(1, len(view(self.arrays[0]).shape))
@@ -159,8 +203,7 @@ class Count(NamedTuple):
 
 def _counted_again(count: Count, device: str) -> Any:
     """The results; calls with arrays like those of an earlier one repeat its launches."""
-    key = (count.what.__name__, count.results, device, *count.params.items())
-    return _memo(key, count.what, count.arrays, lambda: _counted(count, device))
+    return _memo(count.key(device), count.what, count.arrays, lambda: _counted(count, device))
 
 
 _memo = Memo()
@@ -181,12 +224,20 @@ def _copy(x: Any) -> Any:
     return x.clone() if hasattr(x, "clone") else x.copy()
 
 
-def _integers(x: Any) -> View:
-    """The view of an array of integers or bools."""
+def _integers(x: Any) -> tuple[DType, Sequence[int]]:
+    """The type and the shape of an array of integers or bools; an array of a known kind is not viewed again."""
+    kind = (type(x), x.dtype) if READERS[type(x)] not in (None, NUMBERS) else None
+    if (dtype := _types.get(kind)) is not None:
+        return dtype, x.shape
     v = view(x)
     if v.dtype != BOOL and not v.dtype.is_integer:
         raise error("WF116", dtype=v.dtype)
-    return v
+    if kind:
+        _types[kind] = v.dtype
+    return v.dtype, v.shape
+
+
+_types: dict[Hashable, DType] = {}
 
 
 def _check_weights(weights: Any, like: View) -> None:
