@@ -138,7 +138,7 @@ _known: OrderedDict[Hashable, _Known] = OrderedDict()
 
 def _key_of_bins(x: Any, bins: Any, range: Any, weights: Any, device: str) -> Hashable:
     """What the bins of a call follow from, besides the kind of its arrays; None where that is unknown."""
-    if range is None and type(bins) is int or READERS[type(x)] in (None, NUMBERS):
+    if (range is None and type(bins) is int) or READERS[type(x)] in (None, NUMBERS):
         return None
     spelled = spelled_bins(bins, range)
     return (*spelled, type(x), x.dtype, stream_of(x), weights is None, device) if spelled else None
