@@ -108,8 +108,6 @@ def are_cut(wanted: str) -> bool:
 
 def _persistent(task: Task, plan: Plan) -> Plan | str:
     """The plan of persistent CTAs, or why there is none."""
-    if not any(o.space & REDUCED for o in task.program.outputs):
-        return "reductions of rows and of columns are kernels of their own"
     vector = vector_of(task, "reduced")
     kinds, count, states = accesses(task, "reduced", vector), rows.count_of(task, vector), _registers_of_state(task)
     if not {*kinds}.isdisjoint(OF_BITS):
@@ -217,6 +215,8 @@ def _slow(task: Task, plan: Plan) -> str:
     """Why a kernel of the rows and one of the columns are faster; empty if they are not."""
     if _has_few_rows(task, plan):
         return f"{task.geometry.n_kept} rows are too few for persistent CTAs"
+    if not any(o.space & REDUCED for o in task.program.outputs) and _bytes_read(task) < FROM_MEMORY:
+        return "no elements are written, and reductions of columns find those that they read in the L2 cache"
     least = LEAST_MASKED if _registers_of_state(task) == 1 else LEAST_OF_STATES
     is_slow = _is_narrow(task) and _is_shifted(task, plan) and rows.count_of(task, plan.vector) < least
     return "rows of narrow elements begin anywhere" if is_slow else ""
@@ -232,11 +232,16 @@ def _has_few_rows(task: Task, plan: Plan) -> bool:
     g, states = task.geometry, _registers_of_state(task)
     if _is_shifted(task, plan):
         return g.n_kept < ROWS_ANYWHERE * plan.slots * plan.persistent * task.machine
-    read = [i for i in elements_of(task) if i < len(task.program.inputs)]
-    if g.n_kept * g.n_reduced * sum(task.operand_type(i).itemsize for i in read) >= FROM_MEMORY:
+    if _bytes_read(task) >= FROM_MEMORY:
         return g.n_kept < LEAST_ROWS * plan.slots * task.machine
     rows = LEAST_ROWS * ceil(min(g.n_reduced, MOST_COLUMNS) * states / STATES_OF_ROWS)
     return g.n_kept < max(rows, TURNS * plan.slots * states) * task.machine
+
+
+def _bytes_read(task: Task) -> int:
+    """The bytes of the elements that the rows read."""
+    read = [i for i in elements_of(task) if i < len(task.program.inputs)]
+    return task.geometry.n_kept * task.geometry.n_reduced * sum(task.operand_type(i).itemsize for i in read)
 
 
 def check(task: Task, plan: Plan) -> None:

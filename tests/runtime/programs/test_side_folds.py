@@ -206,6 +206,31 @@ def test_other_rows_are_cut_from_the_folds_over_them(spec: Any, how: dict[str, A
     assert ("persistent", reason) in [note for c in choices for note in c.rejected]
 
 
+@wf.program
+def sums(x: Any, y: Any) -> Any:
+    """Folds of rows and of columns, without elements that are written."""
+    return wf.sum(x * y, axis=1), wf.max(x, axis=1), wf.sum(x * y, axis=0), wf.sum(y, axis=0)
+
+
+def test_rows_of_which_no_element_is_written_are_read_once() -> None:
+    x, y = _made((150, 260), "f32"), _made((150, 260), "f32")
+    (plan,) = sums.compile(x, y, plan=PERSISTENT).plans
+    assert plan.persistent == 1
+    product = x.astype(np.float64) * y
+    wanted = product.sum(1), x.max(1), product.sum(0), y.sum(0)
+    for found, own in zip(sums(x, y, plan=PERSISTENT), wanted, strict=True):
+        np.testing.assert_allclose(found, own, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("rows", "kernels"), [(1536, 2), (6144, 1)])
+def test_columns_that_the_l2_cache_has_are_a_kernel_of_their_own(rows: int, kernels: int) -> None:
+    """Two arrays of 1024 columns of f32: 48 MiB and more are read from memory again."""
+    own = sums._planned((((rows, 1024), "f32"),) * 2, {}, "sm_90a").prepared.steps
+    assert len(own) == kernels
+    reason = "no elements are written, and reductions of columns find those that they read in the L2 cache"
+    assert (("persistent", reason) in own[0].prepared.choice.rejected) is (kernels == 2)
+
+
 def test_portable_bits_of_a_row_do_not_depend_on_other_rows() -> None:
     assert all(not c.plan.persistent for c in _steps(((32768, 4096), "bf16"), determinism="portable"))
 
