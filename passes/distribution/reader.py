@@ -111,8 +111,8 @@ class Reader:
         if op.name == "arith.constant":
             return constant(op.attributes["value"], 1)
         if op.name == "fold.count":
-            t = op.results[0].type
-            return self.count if self.count.type == t else arith.extsi(t, self.count)
+            count, t = self._count(op), op.results[0].type
+            return count if count.type == t else arith.extsi(t, count)
         if op.name == "fold.iota":
             return self._numbers(element(op.results[0].type), r, width)
         if op.name == "fold.broadcast":
@@ -125,6 +125,13 @@ class Reader:
         made = _Elementwise(op.name, t, list(op.operands), dict(op.attributes.items()), op.location)
         self._made[op, width] = made
         return made
+
+    def _count(self, op: Any) -> Any:
+        """How many elements a ``fold.count`` counts: those of a result, or along the dims that a numbering names."""
+        if "numbering" not in op.attributes:
+            return self.count
+        kernel, number = self.kernel, ir.IntegerAttr(op.attributes["numbering"]).value
+        return kernel.arg("number_base", len(kernel.inputs) + len(kernel.results) + number)
 
     def _load(self, operand: int, t: Any, r: Any) -> Any:
         if self.kernel.facts.access[operand] == "number":

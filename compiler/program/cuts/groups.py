@@ -146,7 +146,10 @@ class Group:
         leaves = [x for x in above_results((e,)) if not x.args or x.op in ("result", "gather")]
         if self.sides and e.space == self.reduced:
             own = {f.digest for f in self.sides}
-            return all(x.op == "const" or (x.op == "result" and x.args[0].digest in own) for x in leaves)
+            counted = [x for x in leaves if x.op == "count" and x.value == self.kept]
+            return all(
+                x.op == "const" or x in counted or (x.op == "result" and x.args[0].digest in own) for x in leaves
+            )
         if e.space & ~self.space or (self.scan and any(map(self._is_apart, above_results((e,))))):
             return False
         if not self.is_plain or (self.far and _gathers(e)):

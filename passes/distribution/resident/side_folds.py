@@ -310,7 +310,8 @@ class SideFolds:
     def _write(self, kernel: Kernel, state: Any, place: Place) -> None:
         """Writes the results of the thread's columns."""
         memo = dict(zip(kernel.reduced, unpack(state), strict=True))
-        reader, dims = Reader(kernel, None), range(kernel.facts.reduced_rank)
+        reader = Reader(kernel, kernel.arg("count") if kernel.counted else None)
+        dims = range(kernel.facts.reduced_rank)
         for number in kernel.side_results:
             value = reader.fragment(kernel.results[number], place.plan.vector_kept, memo)
             layout = kernel.dims("reduced_size", 0, dims[1:])

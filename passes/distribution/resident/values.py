@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ....compiler.ir.combine import width
 from ....compiler.ir.dialect.base import element
-from ....compiler.ir.mlir import arith, ir
+from ....compiler.ir.mlir import ir
 from ....compiler.postorder import postorder
 from ..kernel import Kernel, load_attributes
 from ..place import Place
@@ -82,7 +82,7 @@ class Values:
                 value = self.load_kept(number, v) if per_result else load(number, element(v.type))
             elif owner.name == "fold.gather":
                 value = self.gathered(v, known[owner.operands[1]], None if per_result else r)
-            elif "numbering" in owner.attributes:
+            elif owner.name == "fold.iota":
                 value = self.numbers(v, None if per_result else r)
             else:
                 lanes = self.place.plan.vector_kept if per_result else self.place.plan.vector
@@ -130,12 +130,10 @@ class Values:
         return kernel.make("fold.gather_load", element(v.type), operands, attributes, width(indices.type))
 
     def numbers(self, v: Any, r: Any) -> Any:
-        """The numbers of elements: those of the access at ``r``, or one a result; or a count."""
+        """The numbers of elements: those of the access at ``r``, or one a result."""
         kernel, number = self.kernel, ir.IntegerAttr(v.owner.attributes["numbering"]).value
         operand, along = len(kernel.inputs) + len(kernel.results) + number, kernel.facts.numberings[number]
         base = kernel.arg("number_base", operand)
-        if along == "none":
-            return base if base.type == v.type else arith.extsi(v.type, base)
         kept = range(kernel.facts.kept_rank if along in ("kept", "both") else 0)
         reduced = range(kernel.facts.reduced_rank if along in ("reduced", "both") else 0)
         layout = kernel.dims("kept_size", 0, kept[1:]) + kernel.dims("reduced_size", 0, reduced[1:])
