@@ -23,6 +23,7 @@ from .fold import current_scope, fold, scope
 from .functions import where
 from .graph import KEPT, Expr, MonoidGraph, rewrite, walk
 from .library.monoids import MAX
+from .rewrites.ranked_states import Ranked, ranked
 from .symbols import Sym
 from .tracing import Nan, Traced, nest, structure_of, trace
 from .values import Value, cast, join, split
@@ -117,23 +118,32 @@ class Partial:
     def __call__(self, *values: Value) -> tuple[Sym, ...]:
         cut = self.cut
         xs, start = (values[:-1], values[-1]) if cut.lifted else (values, None)
-        own = replace(current_scope(), wide=True, checks=[])  # what is checked is the whole, in the end
+        held = current_scope()
+        own = replace(held, wide=True, checks=[])  # what is checked is the whole, in the end
         with scope(own):
             leaves: list[Value] = []
             structure_of(cut.name, cut.function(*xs, **cut.given), leaves, cut.function)
-        found = (*(s.expr for leaf in leaves for s in split(leaf)), *(c.expr for _, c in own.checks))
-        return tuple(s for e in walk(found) if e.op == "reduce" for s in _state_from(e, start))
+        results = tuple(s.expr for leaf in leaves for s in split(leaf))
+        roots = (*results, *(c.expr for _, c in own.checks))
+        folds = [e for e in walk(roots) if e.op == "reduce"]
+        return tuple(s for e in folds for s in _state_from(e, start, results, wide=held.wide))
 
 
-def _state_from(fold_: Expr, start: Value | None) -> list[Sym]:
-    """The values of the state of a fold whose first element has the position ``start``, None for 0."""
+def _state_from(fold_: Expr, start: Value | None, results: tuple[Expr, ...], *, wide: bool) -> list[Sym]:
+    """The values of the state of a fold whose first element has the position ``start``, None for 0.
+
+    Unless elements of the part are numbered in ``wide`` integers, an extreme and its number are folded as one.
+    """
+    shown = [e.value for e in walk(results) if e.op == "result" and e.args[0].digest == fold_.digest]
+    made = Ranked(fold_, _graph(fold_), {}) if wide else ranked(fold_, shown)  # type: ignore[arg-type]
+    found = made.fold
     if start is None:
-        return [Sym(e) for e in _states(fold_)]
-    graph, chosen = _graph(fold_), _chosen_positions(fold_)
-    others = tuple(a for i, a in enumerate(fold_.args) if i not in chosen)
+        return made.values(found)
+    chosen = {*_chosen_positions(found), *made.pairs}
+    others = tuple(a for i, a in enumerate(found.args) if i not in chosen)
     later = {e.digest: _later(e, start) for e in walk(others) if e.op == "iota"}
-    args = tuple(a if i in chosen else rewrite((a,), later)[0] for i, a in enumerate(fold_.args))
-    return [Sym(e) for e in _states(Expr("reduce", args, fold_.dtype, fold_.space, graph, fold_.where))]
+    args = tuple(a if i in chosen else rewrite((a,), later)[0] for i, a in enumerate(found.args))
+    return made.values(replace(found, args=args))
 
 
 def _graph(fold_: Expr) -> MonoidGraph:
@@ -147,9 +157,19 @@ def _later(number: Expr, start: Value) -> Expr:
 
 
 def _chosen_positions(fold_: Expr) -> list[int]:
-    """Which operands of a fold are positions, of which its combine chooses one and computes nothing else."""
-    combine, n = _graph(fold_).combine, len(fold_.args)
-    return [k for k, arg in enumerate(fold_.args) if arg.op == "iota" and _chooses(combine, k, n)]
+    """Which operands of a fold are positions, of which its combine chooses one and computes nothing else.
+
+    Under a mask they are, too: the identity is no position.
+    """
+    graph, n = _graph(fold_), len(fold_.args)
+    return [
+        k for k, arg in enumerate(fold_.args) if _is_position(arg, graph.identity[k]) and _chooses(graph.combine, k, n)
+    ]
+
+
+def _is_position(e: Expr, identity: object) -> bool:
+    masked = e.op == "where" and e.args[2].op == "const" and e.args[2].value == identity
+    return (e.args[1] if masked else e).op == "iota"
 
 
 def _chooses(combine: tuple[Expr, ...], k: int, n: int) -> bool:

@@ -23,7 +23,7 @@ from ..arrays.torch_compile import opaque
 from .parts import cut_of, how_of
 from .state import State
 
-FORMAT = "warpfold state 1"
+FORMAT = "warpfold state 2"
 MOST = 1 << 40
 """The most bytes of a file: states are as large as results, which no bound of ours holds."""
 

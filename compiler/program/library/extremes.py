@@ -38,8 +38,18 @@ def extreme(x: Any, m: Monoid) -> tuple[Sym, Sym]:
         best, at = fold(m, value, number)
         return cast(best, x.dtype), cast(at, I64)
     falls = m is ARGMAX
-    best = fold(RANKED, cast(_rank(value, falls), I64) << 32 | cast(bitcast(number, U32), I64))
-    return cast(_element(cast(best >> 32, I32), value.dtype, falls), x.dtype), cast(cast(best, U32), I64)
+    best, at = of_word(fold(RANKED, word(value, number, falls)), value.dtype, falls)
+    return cast(best, x.dtype), at
+
+
+def word(value: Sym, number: Sym, falls: bool) -> Sym:
+    """The rank of an element of 32 bits or fewer above its number."""
+    return cast(_rank(value, falls), I64) << 32 | cast(bitcast(number, U32), I64)
+
+
+def of_word(best: Sym, t: DType, falls: bool) -> tuple[Sym, Sym]:
+    """The element of type ``t``, and its number in 64 bits."""
+    return _element(cast(best >> 32, I32), t, falls), cast(cast(best, U32), I64)
 
 
 def _rank(x: Sym, falls: bool) -> Sym:

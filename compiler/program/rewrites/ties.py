@@ -85,7 +85,18 @@ def _is_apart(monoid: MonoidGraph, group: tuple[int, ...]) -> bool:
 
 def takes_the_first(combine: list[str], state: tuple[DType, ...]) -> bool:
     """Whether these digests are those of ``argmin`` or ``argmax``, which prefer the lowest number among equals."""
-    return len(state) == 2 and any(combine == _digests(m, state) for m in (ARGMIN, ARGMAX))
+    return _extreme(combine, state) is not None
+
+
+def extreme_at(monoid: MonoidGraph, first: int) -> Monoid | None:
+    """ARGMIN or ARGMAX, if it combines values ``first`` and ``first + 1`` of the state, which no other depends on."""
+    found = _extreme(*_pair(monoid, first))
+    return found if found and _is_apart(monoid, (first, first + 1)) else None
+
+
+def _extreme(combine: list[str], state: tuple[DType, ...]) -> Monoid | None:
+    """ARGMIN or ARGMAX, if these digests are those of its combine."""
+    return next((m for m in (ARGMIN, ARGMAX) if len(state) == 2 and combine == _digests(m, state)), None)
 
 
 @lru_cache(maxsize=64)

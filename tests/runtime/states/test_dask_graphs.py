@@ -73,6 +73,8 @@ def test_chunks_of_any_shape_keep_positions() -> None:
     x = np.random.default_rng(1).integers(0, 4, (5, 12, 9)).astype(np.float32)
     chunked = da.from_array(x, chunks=(2, 5, 4))
     assert wf.argmax(chunked, **HOW).compute() == x.argmax()
+    holes = np.where(np.arange(5)[:, None, None] < 2, np.nan, x)
+    assert wf.nanargmax(da.from_array(holes, chunks=(2, 5, 4)), **HOW).compute() == np.nanargmax(holes)
     found = wf.reduce(chunked, (wf.MIN, wf.ARGMIN), axis=(0, 2), **HOW)
     turned = np.moveaxis(x, 1, 0).reshape(12, -1)
     np.testing.assert_array_equal(dask.compute(*found), (turned.min(1), turned.argmin(1)))
@@ -155,5 +157,10 @@ def test_mistakes() -> None:
         wf.sum(CHUNKED[CHUNKED > 0], **HOW)
     with pytest.raises(wf.WarpfoldError, match=r"WF190: .*where= has elements of uint32, and chunks have no words"):
         wf.sum(CHUNKED, where=wf.pack(X > 0), **HOW)
-    with pytest.raises(wf.WarpfoldError, match=r"WF191: nanargmax takes elements in the order of axis 0, and chunks"):
-        wf.nanargmax(CHUNKED, **HOW)
+    with pytest.raises(wf.WarpfoldError, match=r"WF191: weighted takes elements in the order of axis 0, and chunks"):
+        wf.reduce(CHUNKED, weighted, **HOW)
+
+
+def weighted(x: Any) -> Any:
+    """It computes with positions."""
+    return wf.fold(wf.SUM, x * wf.cast(wf.index(), x.dtype))

@@ -75,8 +75,8 @@ def test_states_of_another_version(tmp_path: Path) -> None:
     wf.partial(X, "sum", axis=1, **HOW).save(path)
     with np.load(path) as found:
         about, value = json.loads(str(found["state"])), found["value0"]
-    np.savez(path, state=np.array(json.dumps(about | {"format": "warpfold state 2"})), value0=value)
-    text = r"WF512: .*: its format is 'warpfold state 2', of another version: expected 'warpfold state 1'"
+    np.savez(path, state=np.array(json.dumps(about | {"format": "warpfold state 3"})), value0=value)
+    text = r"WF512: .*: its format is 'warpfold state 3', of another version: expected 'warpfold state 2'"
     with pytest.raises(wf.WarpfoldError, match=text):
         wf.load_state(path, "sum")
 

@@ -1,0 +1,134 @@
+"""The states of ``argmin`` and ``argmax`` from folds of words, which have an element's rank above its number.
+
+A state has the element and its position in 64 bits, as two values. A part of fewer than 2^31 elements need not fold
+both: the word of ``library/extremes.py`` gives both when the fold is over. Of floats it has one zero and one NaN, so
+that no result may show the element; the combine compares it with others alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from ...dtypes import F32, I32, I64, DType
+from ..functions import where
+from ..graph import KEPT, SCALAR, Expr, MonoidGraph, rewrite
+from ..library.extremes import RANKED, of_word, word
+from ..library.monoids import ARGMAX
+from ..symbols import Sym
+from ..values import cast
+from .ties import extreme_at
+
+_NONE = I64.highest
+"""The word of no element."""
+
+
+class _Pair(NamedTuple):
+    """An element and its number, the values ``first`` and ``first + 1`` of a state.
+
+    Attributes:
+        first: the place of the element.
+        falls: whether ranks fall with elements.
+        element, number: what is folded of them, where ``mask``.
+        mask: which elements take part; None for all.
+    """
+
+    first: int
+    falls: bool
+    element: Expr
+    number: Expr
+    mask: Expr | None
+
+    @property
+    def word(self) -> Expr:
+        """What takes their place."""
+        found = word(Sym(self.element), Sym(replace(self.number, dtype=I32)), self.falls)
+        return (found if self.mask is None else where(Sym(self.mask), found, _NONE)).expr
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A fold with words in place of pairs.
+
+    Attributes:
+        fold: the fold.
+        before: the monoid before that.
+        pairs: the pairs, by the places of their words in the new state.
+    """
+
+    fold: Expr
+    before: MonoidGraph
+    pairs: Mapping[int, _Pair]
+
+    def values(self, fold: Expr) -> list[Sym]:
+        """The values of the state before, which ``fold`` leaves: this one, whose other values may be numbered anew."""
+        found: list[Sym] = []
+        for place, arg in enumerate(fold.args):
+            value = Sym(Expr("result", (fold,), arg.dtype, KEPT, place))
+            pair = self.pairs.get(place)
+            found += [value] if pair is None else self._pair(pair, value)
+        return found
+
+    def _pair(self, pair: _Pair, best: Sym) -> list[Sym]:
+        t = self.before.state[pair.first]
+        element, number = of_word(best, t, pair.falls)
+        found = [cast(element, t), number]
+        if pair.mask is None:
+            return found
+        identity = self.before.identity[pair.first : pair.first + 2]
+        return [where(best == _NONE, e, v) for e, v in zip(identity, found, strict=True)]
+
+
+def ranked(fold: Expr, shown: Collection[int]) -> Ranked:
+    """``fold``, whose results show the values ``shown`` of its state, with words where it has pairs."""
+    graph = fold.value
+    assert isinstance(graph, MonoidGraph)
+    pairs = {i: pair for i in range(len(fold.args) - 1) if (pair := _pair_at(fold, graph, i, shown))}
+    own = [i for i in range(len(fold.args)) if i - 1 not in pairs]
+    made = replace(
+        graph,
+        state=tuple(I64 if i in pairs else graph.state[i] for i in own),
+        identity=tuple(_NONE if i in pairs else graph.identity[i] for i in own),
+        combine=_combine(graph, own, pairs),
+    )
+    args = tuple(pairs[i].word if i in pairs else fold.args[i] for i in own)
+    taken = replace(fold, args=args, dtype=args[0].dtype, value=made) if pairs else fold
+    return Ranked(taken, graph, {own.index(i): pair for i, pair in pairs.items()})
+
+
+def _pair_at(fold: Expr, graph: MonoidGraph, first: int, shown: Collection[int]) -> _Pair | None:
+    """The pair that begins at a place of the state; None where none does, or results show its floats."""
+    t, found = graph.state[first], extreme_at(graph, first)
+    fits = (
+        t.bits <= F32.bits and graph.state[first + 1] == I64 and (not t.is_float or (t == F32 and first not in shown))
+    )
+    if found is None or not fits:
+        return None
+    (element, number), mask = fold.args[first : first + 2], None
+    if number.op == "where" and element.op == "where" and number.args[0].digest == element.args[0].digest:
+        identity = [a.args[2].value for a in (element, number)]
+        if identity != [*graph.identity[first : first + 2]]:
+            return None
+        mask, element, number = number.args[0], element.args[1], number.args[1]
+    return _Pair(first, found is ARGMAX, element, number, mask) if number.op == "iota" else None
+
+
+def _combine(graph: MonoidGraph, own: list[int], pairs: Collection[int]) -> tuple[Expr, ...]:
+    """The combine of the values ``own`` of a state, in which those of ``pairs`` are words."""
+    n, m = len(graph.state), len(own)
+    moved = {
+        _param(graph.state[i], side * n + i).digest: _param(graph.state[i], side * m + place)
+        for place, i in enumerate(own)
+        for side in (0, 1)
+    }
+    (least,) = RANKED.typed(I64).combine
+    words = [{_param(I64, side).digest: _param(I64, side * m + place) for side in (0, 1)} for place in range(m)]
+    return tuple(
+        rewrite((least,), words[place])[0] if i in pairs else rewrite((graph.combine[i],), moved)[0]
+        for place, i in enumerate(own)
+    )
+
+
+def _param(t: DType, number: int) -> Expr:
+    return Expr("param", (), t, SCALAR, number)
