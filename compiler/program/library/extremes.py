@@ -27,15 +27,16 @@ def _ordered(x: Any) -> Sym:
     return cast(x, U8 if expect_real(x).dtype == BOOL else compute(x.dtype))
 
 
-def extreme(x: Any, m: Monoid) -> tuple[Sym, Sym]:
+def extreme(x: Any, m: Monoid, *, shown: bool = True) -> tuple[Sym, Sym]:
     """The element that ``m``, ARGMIN or ARGMAX, finds, and its number.
 
     Where both fit in 32 bits, they are one integer, the least of which is the answer: above the number a rank, which
-    falls with the element for ARGMAX and grows with it for ARGMIN. So a combine is one operation.
+    falls with the element for ARGMAX and grows with it for ARGMIN. So a combine is one operation. Where elements are
+    ``shown``, a float of 32 bits that is folded beside its number is made the one that a rank gives.
     """
     value, number = _ordered(x), index()
     if compute(value.dtype).bits > 32 or number.dtype.bits > 32:
-        best, at = fold(m, value, number)
+        best, at = fold(m, value + 0.0 if shown and value.dtype == F32 else value, number)
         return cast(best, x.dtype), cast(at, I64)
     falls = m is ARGMAX
     best, at = of_word(fold(RANKED, word(value, number, falls)), value.dtype, falls)

@@ -130,12 +130,12 @@ def ptp(x: Any) -> Sym:
 
 def argmin(x: Any) -> Sym:
     """Where the least element is: the first of equals, the first NaN if there is any."""
-    return extreme(x, ARGMIN)[1]
+    return extreme(x, ARGMIN, shown=False)[1]
 
 
 def argmax(x: Any) -> Sym:
     """Where the greatest element is: the first of equals, the first NaN if there is any."""
-    return extreme(x, ARGMAX)[1]
+    return extreme(x, ARGMAX, shown=False)[1]
 
 
 def any(x: Any) -> Sym:

@@ -1,8 +1,8 @@
 """The states of ``argmin`` and ``argmax`` from folds of words, which have an element's rank above its number.
 
 A state has the element and its position in 64 bits, as two values. A part of fewer than 2^31 elements need not fold
-both: the word of ``library/extremes.py`` gives both when the fold is over. Of floats it has one zero and one NaN, so
-that no result may show the element; the combine compares it with others alone.
+both: the word of ``library/extremes.py`` gives both when the fold is over. Of floats it has one zero and one NaN, as
+sums with zero have. So results may show such sums; other floats are only compared with each other.
 """
 
 from __future__ import annotations
@@ -98,12 +98,9 @@ def ranked(fold: Expr, shown: Collection[int]) -> Ranked:
 
 
 def _pair_at(fold: Expr, graph: MonoidGraph, first: int, shown: Collection[int]) -> _Pair | None:
-    """The pair that begins at a place of the state; None where none does, or results show its floats."""
+    """The pair that begins at a place of the state; None where none does, or results show floats that words change."""
     t, found = graph.state[first], extreme_at(graph, first)
-    fits = (
-        t.bits <= F32.bits and graph.state[first + 1] == I64 and (not t.is_float or (t == F32 and first not in shown))
-    )
-    if found is None or not fits:
+    if found is None or t.bits > F32.bits or graph.state[first + 1] != I64 or (t.is_float and t != F32):
         return None
     (element, number), mask = fold.args[first : first + 2], None
     if number.op == "where" and element.op == "where" and number.args[0].digest == element.args[0].digest:
@@ -111,7 +108,10 @@ def _pair_at(fold: Expr, graph: MonoidGraph, first: int, shown: Collection[int])
         if identity != [*graph.identity[first : first + 2]]:
             return None
         mask, element, number = number.args[0], element.args[1], number.args[1]
-    return _Pair(first, found is ARGMAX, element, number, mask) if number.op == "iota" else None
+    alike = element.op == "add" and element.args[1].op == "const" and element.args[1].value == 0
+    if number.op != "iota" or (t.is_float and first in shown and not alike):
+        return None
+    return _Pair(first, found is ARGMAX, element.args[0] if t.is_float and alike else element, number, mask)
 
 
 def _combine(graph: MonoidGraph, own: list[int], pairs: Collection[int]) -> tuple[Expr, ...]:

@@ -10,6 +10,7 @@ import pytest
 import warpfold as wf
 from warpfold.compiler.dtypes import BF16, F32, F64, I8, I32, I64, DType
 from warpfold.compiler.program.library import reductions
+from warpfold.compiler.program.library.extremes import extreme
 from warpfold.compiler.program.states import Cut, Partial
 from warpfold.compiler.program.tracing import trace
 
@@ -17,6 +18,11 @@ from warpfold.compiler.program.tracing import trace
 def shown(x: Any) -> Any:
     """Results show the elements, of which those of words may have other bits."""
     return wf.fold(wf.ARGMAX, x, wf.index())
+
+
+def least(x: Any) -> Any:
+    """Sums with zero have the bits that words have."""
+    return extreme(x, wf.ARGMIN)
 
 
 def several(x: Any) -> Any:
@@ -28,7 +34,7 @@ def several(x: Any) -> Any:
     [
         (reductions.argmax, F32, (I64,)), (reductions.argmin, BF16, (I64,)), (reductions.argmin, I8, (I64,)),
         (reductions.argmax, F64, (F64, I64)), (reductions.nanargmin, F32, (I64, I64)), (shown, F32, (F32, I64)),
-        (shown, I32, (I64,)), (several, F32, (I64, F32, I64)),
+        (shown, I32, (I64,)), (least, F32, (I64,)), (several, F32, (I64, F32, I64)),
     ],
 )  # fmt: skip
 def test_pairs_are_words_unless_results_show_their_floats(function: Any, t: DType, state: tuple[DType, ...]) -> None:
@@ -40,7 +46,7 @@ def test_pairs_are_words_unless_results_show_their_floats(function: Any, t: DTyp
 X = np.array([[np.nan, -0.0, 0.0, 3.0, 3.0, -1.0], [np.nan, np.nan, -np.inf, -np.inf, -np.inf, -np.inf]], np.float32)
 
 
-@pytest.mark.parametrize("what", ["nanargmax", "nanargmin", "argmin", several])
+@pytest.mark.parametrize("what", ["nanargmax", "nanargmin", "argmin", several, least])
 def test_states_of_words_meet_others(what: Any) -> None:
     how = {"what": what, "axis": 1, "device": "emulator"}
     left, right = wf.partial(X[:, :2], **how), wf.partial(X[:, 2:], start=2, **how)  # of one row all are left out
