@@ -26,6 +26,7 @@ from .grid_facts import (
     access_bytes,
     bytes_of,
     ctas,
+    filled,
     instructions,
     is_narrow,
     launch,
@@ -38,7 +39,7 @@ WARPS = threshold(16, "warps of a CTA", sittings.GRID_ROWS)
 """An SM has one CTA, which needs many bytes in flight."""
 MANY_WARPS = threshold(32, "warps of a CTA", sittings.LONG_IN_GRID)
 """Replaces WARPS for MANY_BYTES of aligned rows whose elements take many instructions: these overlap better so."""
-MANY_BYTES = threshold(64 << 20, "bytes of all rows", sittings.LONG_IN_GRID)
+MANY_BYTES = threshold(36 << 20, "bytes of all rows", sittings.GRID_FILLED)
 """Fewer are slower so."""
 KEPT_FROM = threshold(96 << 20, "bytes of all rows", sittings.LONG_IN_GRID)
 """Of so many of these rows the L2 cache is told to keep KEPT_BYTES, since it cannot hold all that is walked again."""
@@ -51,6 +52,11 @@ PAIRED_FROM = threshold(48 << 20, "bytes of all rows", sittings.ROWS_IN_PAIRS)
 """Fewer are as fast alone."""
 LEAST_ODD = threshold(7, "rows", sittings.ROWS_IN_PAIRS)
 """An odd number of rows has pairs from here on: the last one lacks a row."""
+ROWS = threshold((2, 4), "rows of a CTA", sittings.GRID_FILLED)
+"""Warps of as many rows share a CTA where that gives FULLER times as many CTAs work: of 24 rows each has 5 of 132 CTAs,
+which leaves 12 idle, and two of them have 11."""
+FULLER = threshold(1.05, "times the CTAs with work", sittings.GRID_FILLED)
+"""A gain of less is lost in the meeting of more CTAs."""
 UNROLL = threshold(4, "accesses in flight", sittings.GRID_ROWS)
 """Of a thread that walks what does not wait in shared memory."""
 CACHED = threshold(24 << 20, "bytes", sittings.GRID_ROWS)
@@ -112,9 +118,14 @@ def _abreast(task: Task) -> int:
 
 
 def _of_rows(task: Task) -> Plan:
-    """The plan of rows whose elements follow each other."""
-    vector, kept = vector_of(task, "reduced"), PAIR if _are_paired(task) else 1
-    return Plan("reduced", "interleaved", vector, UNROLL, WARP, WARPS // kept, kept, resident="grid")
+    """The plan of rows whose elements follow each other: with so many of a CTA that most CTAs have work."""
+    least = PAIR if _are_paired(task) else 1
+    vector, numbers = vector_of(task, "reduced"), (least, *(rows for rows in ROWS if rows > least))
+    plans = [Plan("reduced", "interleaved", vector, UNROLL, WARP, WARPS // n, n, resident="grid") for n in numbers]
+    found = plans[0]
+    for plan in plans[1:]:
+        found = plan if filled(task, plan) >= FULLER * filled(task, found) else found
+    return found
 
 
 def _are_paired(task: Task) -> bool:

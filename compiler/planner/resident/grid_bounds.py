@@ -15,6 +15,7 @@ from .grid_facts import (
     are_whole,
     bytes_of,
     ctas,
+    filled,
     has_few_states,
     instructions,
     is_narrow,
@@ -46,6 +47,8 @@ LEAST_COMPUTED = threshold(24 << 20, "bytes of all rows", sittings.GRID_ROWS)
 """Of other rows of narrow elements without weights, and of columns of wider elements."""
 FILLED = threshold(0.9, "CTAs per SM", sittings.GRID_ROWS)
 """The least that have work, whole CTAs counted."""
+FILLED_ANYWHERE = threshold(0.95, "CTAs per SM", sittings.GRID_FILLED)
+"""The same of rows that begin anywhere: chunks in the L2 cache leave no CTA without work."""
 
 
 def why_slower(task: Task, plan: Plan, *, by_columns: bool, cached: bool) -> str:
@@ -62,15 +65,22 @@ def why_slower(task: Task, plan: Plan, *, by_columns: bool, cached: bool) -> str
         return "rows that begin anywhere are faster otherwise"
     if by_columns and is_narrow(task) and not has_few_states(task) and instructions(task.program) > LIGHT:
         return "narrow elements of columns compute for longer than a second read takes"
-    run = launch(task, plan)
-    filled = task.geometry.n_kept / (run.tiles * plan.slots) if by_columns else 1  # a CTA may lack a row of two
-    used = run.tiles * run.split * filled / ctas(task)
-    if used < FILLED:
+    used = _used(task, plan, weighted=weighted, by_columns=by_columns)
+    if used < (FILLED_ANYWHERE if anywhere else FILLED):
         return f"{used:.0%} of {ctas(task)} CTAs would have work"
     nbytes = bytes_of(task)
     least = max(_least(task, by_columns=by_columns), LEAST_ANYWHERE if anywhere and not weighted else 0)
     most = _most(task, by_columns=by_columns, cached=cached)
     return "" if least <= nbytes <= most else f"{nbytes} bytes of all rows: {least} to {most} are faster so"
+
+
+def _used(task: Task, plan: Plan, *, weighted: bool, by_columns: bool) -> float:
+    """The part of the CTAs that have work. Where rows share weights, one of which a row is lacking counts as well."""
+    if not (weighted or by_columns):
+        return filled(task, plan)
+    run = launch(task, plan)
+    whole = task.geometry.n_kept / (run.tiles * plan.slots) if by_columns else 1
+    return run.tiles * run.split * whole / ctas(task)
 
 
 def _least(task: Task, *, by_columns: bool) -> int:

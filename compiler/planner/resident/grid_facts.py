@@ -108,3 +108,8 @@ def launch(task: Task, plan: Plan) -> Launch:
     parts = max(1, ctas(task) // max(1, tiles))
     chunk = ceil(ceil(length / parts) / span) * span
     return Launch(tiles, ceil(length / chunk), chunk)
+
+
+def filled(task: Task, plan: Plan) -> float:
+    """The part of all CTAs that have work, whole CTAs counted: each row has equally many, and one may lack a row."""
+    return task.geometry.n_kept / plan.slots * launch(task, plan).split / ctas(task)

@@ -65,11 +65,11 @@ def _scaled(t: DType = F32) -> Program:
         (16, 64, True),
         (16, 66, False),
         (22, 40, True),
-        (27, 46, False),
+        (29, 50, False),
     ],
 )
 def test_rows_of_a_few_megabytes_are_shared_by_the_grid(rows: int, megabytes: int, waits: bool, t: DType) -> None:
-    """With more in all, 16 rows wait in the L2 cache; 27 rows would leave 24 of 132 CTAs without a part."""
+    """With more in all, 16 rows wait in the L2 cache; 29 rows would leave 16 of 132 CTAs without a part."""
     x = _long((rows, megabytes * M // t.itemsize // rows // 8 * 8), t.numpy)
     assert _is_shared(softmax(t), [x, x]) == waits
     if waits:
@@ -81,6 +81,7 @@ def test_large_arrays_wait_in_registers_too_if_an_element_needs_few_instructions
     """Others have more warps; of the largest a part waits in the L2 cache, and the rest is read again."""
     for megabytes, heavy, light in (
         (32, (16, 0, 0), (16, 0, 0)),
+        (40, (32, 0, 0), (16, 0, 0)),
         (64, (32, 0, 0), (16, 16, 0)),
         (96, (32, 0, 15), (16, 16, 0)),
     ):
@@ -145,6 +146,29 @@ def test_pairs_of_rows_share_a_cta_and_their_weights(rows: int, columns: int, ke
     assert (plan.resident, plan.warps_kept, plan.warps * kept) == ("grid", kept, grid.WARPS)
     alone = choose(task_of(_scaled(), [x, x], (0,), H100), "resident=grid").plan
     assert alone.warps_kept == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "kept", "ctas"),
+    [
+        (22, 1, 132),
+        (23, 2, 132),  # alone 115, and a row lacks: 126.5 of work
+        (24, 2, 132),
+        (28, 2, 126),
+        (30, 1, 120),  # 8 of a CTA would be 3 % better
+        (40, 4, 130),  # alone and in pairs 120
+    ],
+)
+def test_several_rows_share_a_cta_where_more_ctas_have_work_then(rows: int, kept: int, ctas: int) -> None:
+    found = _choice(softmax(), (rows, 16 * M // rows // 4 * 4))
+    assert (found.plan.resident, found.plan.warps_kept, found.plan.warps * kept) == ("grid", kept, grid.MANY_WARPS)
+    assert found.run.tiles * found.run.split == ctas
+
+
+@pytest.mark.parametrize(("rows", "waits"), [(7, True), (17, False), (19, False), (24, True), (36, True), (38, False)])
+def test_rows_that_begin_anywhere_have_nearly_all_ctas(rows: int, waits: bool) -> None:
+    x = _long((rows, 16 * M // rows // 4 * 4 - 1))
+    assert _is_shared(softmax(), [x, x]) == waits
 
 
 def _thrice(t: DType = F32) -> Program:
