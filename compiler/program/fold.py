@@ -181,7 +181,7 @@ def folded(m: Monoid, values: Sequence[Any], initial: Any, at: Location | None) 
     if initial is not None:
         state = _begun(m, initial, state, some)
     elif held.mask is not None and not m.has_identity:
-        state = _or_nothing(state, held, some)
+        state = _or_nothing(m, state, held, some)
     if held.over is not None:
         state = [cast(s, v.dtype) for s, v in zip(state, typed, strict=True)]
     return state[0] if len(state) == 1 else tuple(state)
@@ -256,9 +256,14 @@ def _reduced(graph: MonoidGraph, flat: Sequence[Sym], held: Scope, at: Location 
     return [Sym(Expr("result", (made,), e.dtype, KEPT, i)) for i, e in enumerate(exprs)]
 
 
-def _or_nothing(state: list[Value], held: Scope, some: Sym | None) -> list[Value]:
+def _or_nothing(m: Monoid, state: list[Value], held: Scope, some: Sym | None) -> list[Value]:
     """The state of a monoid without identity whose mask may leave nothing: NaN for floats, else a check."""
-    nothing = count(I64) == 0 if some is None else ~some
+    if some is not None:
+        nothing = ~some
+    elif m.apart:
+        nothing = state[0] == m.typed(*(v.dtype for v in state)).identity[0]
+    else:
+        nothing = count(I64) == 0
     if all(isinstance(v, Sym) and v.dtype.is_float for v in state):
         return [where(nothing, math.nan, v) for v in state]
     held.checks.append(("WF134", nothing))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import os
 import sys
@@ -22,8 +23,8 @@ R = TypeVar("R")
 _ROOT = Path(__file__).parents[2]
 _INIT = str(_ROOT / "__init__.py")
 _COMMANDS = str(_ROOT / "commands") + os.sep
-_MACHINERY = (*(str(_ROOT / part) + os.sep for part in ("compiler", "runtime")), _INIT)
-"""Files whose frames are between the user's line and ``caller``."""
+_MACHINERY = (*(str(_ROOT / part) + os.sep for part in ("compiler", "runtime")), _INIT, contextlib.__file__)
+"""Files whose frames are between the user's line and ``caller``; a context ends in one of Python's."""
 _OURS = (*_MACHINERY, *(str(_ROOT / part) + os.sep for part in ("cli", "commands", "passes")))
 _BUILT_IN = str(_ROOT / "compiler" / "program" / "library") + os.sep
 """Built-in reductions and programs: nodes name their lines, as they name a user's; errors name the user's alone."""

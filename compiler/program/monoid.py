@@ -43,6 +43,7 @@ class Monoid:
         lift: what an element, or one of each input array, contributes to the state; None when it is the state.
         finish: what becomes of the final state; None for the state itself.
         vjp: what each folded value gains from the gradient of the final state; None where it is derived.
+        apart: whether no element contributes the constant that pads, so that a final state of it holds no element.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Monoid:
     lift: Callable[..., Any] | None = None
     finish: Callable[..., Any] | None = None
     vjp: Callable[..., Any] | None = None
+    apart: bool = False
     spelled: str = field(init=False, repr=False)
     """The identity's text: 0.0 and -0.0 are equal and hash alike, but are different monoids."""
 

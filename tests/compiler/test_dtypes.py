@@ -72,7 +72,9 @@ def test_types_of_pytorch_are_read_by_name(t: DType) -> None:
     ids=lambda v: v if isinstance(v, str) else type(v).__name__,
 )  # fmt: skip
 def test_a_type_without_a_rule_is_refused(spec: object, shown: str) -> None:
-    with pytest.raises(DTypeError, match=r"WF105: no rule for elements of type .*: expected one of bool int8") as caught:
+    with pytest.raises(
+        DTypeError, match=r"WF105: no rule for elements of type .*: expected one of bool int8"
+    ) as caught:
         dtype(spec)
     assert shown in caught.value.message
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ...dtypes import BOOL, F32, I32, I64, U8, U32, DType, compute
@@ -20,6 +21,9 @@ _SIGN = -(1 << 31)
 def RANKED(a: Any, b: Any) -> Any:
     """A rank and an element's number as one integer: the least is the answer."""
     return minimum(a, b)
+
+
+RANKED = replace(RANKED, apart=True)  # a number has fewer than 32 bits: no word is the greatest integer
 
 
 def _ordered(x: Any) -> Sym:

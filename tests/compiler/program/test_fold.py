@@ -16,6 +16,7 @@ from warpfold.compiler.dtypes import BOOL, C64, F8E5M2, F32, F64, I8, I32, I64, 
 from warpfold.compiler.errors import ArgumentError, TraceError
 from warpfold.compiler.program.fold import Scope, count, fold, index, leaving_out, not_a_number, scope
 from warpfold.compiler.program.functions import where
+from warpfold.compiler.program.graph import walk
 from warpfold.compiler.program.library import monoids, reductions
 from warpfold.compiler.program.monoid import monoid
 from warpfold.compiler.program.symbols import Sym
@@ -108,6 +109,17 @@ def test_an_extremum_of_ignored_elements_alone() -> None:
     assert np.isnan(low)
     assert np.isnan(high)
     assert trace(reductions.argmax, (F64,), {}, nan="ignore").checks == ("WF134",)
+
+
+def test_a_word_of_no_element_needs_no_count_beside_it() -> None:
+    alone = trace(reductions.argmax, (F32,), {}, wide=False).program
+    ignoring = trace(reductions.argmax, (F32,), {}, wide=False, nan="ignore").program
+    assert ignoring.monoid.state == alone.monoid.state == (I64,)
+
+
+def test_a_mask_that_a_context_ends_is_located_in_our_line_not_in_pythons() -> None:
+    args = trace(reductions.FUNCTIONS["nanargmax"], (F32,), {}).program.reduces[0].args
+    assert all("contextlib" not in e.where.file for e in walk(args) if e.where)
 
 
 # --- initial values ---
