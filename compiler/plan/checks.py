@@ -72,6 +72,7 @@ def check(plan: Plan, target: Target, state_bytes: int, waiting_bytes: int = 0) 
         raise error("WF417", tile_bytes=plan.tile_bytes)
     waits = plan.is_chain or (plan.fast == "kept" and plan.waits_in_tile)
     wanted = THROUGH_A_TILE | ({"resident": plan.resident} if waits else {})
+    wanted |= {"cluster": plan.cluster} if plan.fast == "kept" and plan.waits_in_tile else {}
     if plan.tile_bytes and plan.resident and any(getattr(plan, k) != v for k, v in wanted.items()):
         change = ",".join(f"{key}={value}" for key, value in THROUGH_A_TILE.items())
         raise error("WF428", tile_bytes=plan.tile_bytes, change=change)

@@ -92,8 +92,8 @@ def fits(key: str, value: object) -> bool:
         return type(value) is int and 0 <= value <= COUNTS[key]
     if key == "warps":
         return type(value) is int and 1 <= value <= LARGEST[key]
-    if key == "tile_bytes" and type(value) is int and LARGEST[key] < value <= LARGEST_TILE:
-        return value % TILE_UNIT == 0
+    if key == "tile_bytes" and type(value) is int and TILE_UNIT <= value <= LARGEST_TILE and value % TILE_UNIT == 0:
+        return True
     if key in LARGEST:
         least = 0 if key in _MAY_BE_ZERO else 1
         return type(value) is int and least <= value <= LARGEST[key] and not value & (value - 1)

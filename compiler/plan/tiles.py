@@ -235,10 +235,17 @@ class RowBuffers:
         """Where the buffer of an operand with its own one begins, in bytes from the first buffer."""
         return sum(self.nbytes(i) for i in self.own[: self.own.index(operand)])
 
-    def groups(self, units: Mapping[int, Unit]) -> int:
-        """How many groups of rows fit the buffers, with these ``units`` of operands; 0 where not one does."""
+    def groups(self, units: Mapping[int, Unit], length: int) -> int:
+        """How many groups of rows of ``length`` fit the buffers, with ``units`` of operands; 0 where not one does.
+
+        The CTAs of a cluster hold one, each an equal part of its rows.
+        """
         fits = []
         for i in (*self.own, *self.reused):
+            if self.plan.cluster > 1:
+                part = -(-length // self.plan.cluster) * -(-units[i].span // length) * self.items[i]
+                fits.append(int(part + EDGE <= self.share(self.reused.get(i, i))))
+                continue
             room = (self.share(self.reused.get(i, i)) - EDGE) // self.items[i]
             fits.append((room - units[i].span) // units[i].stride + 1 if room >= units[i].span else 0)
         return min(fits)

@@ -59,7 +59,8 @@ class LoopChain:
         reach: elements of the accesses that are made together: of those of all lanes that join what they read, which
             make the same steps; else of one.
         step, unroll: elements between a thread's accesses, and accesses in flight.
-        together: whether the combine is short enough to unroll the accesses that are left after the full groups.
+        together: whether the accesses that are left after the full groups are one more: of a short combine, or of an
+            anchored one, whose states move to one anchor together, where all elements can be read again.
         single_group: whether no thread makes more than ``unroll`` accesses.
     """
 
@@ -69,7 +70,8 @@ class LoopChain:
         self.lanes = width(live.results[0].type) if live else 1
         self.step, self.unroll = int_attr(op, "step"), int_attr(op, "unroll")
         self.reach = self.step if "joined" in op.attributes else self.lanes
-        self.together = short(op.regions[1])
+        known = "together" in op.attributes and anchored(Combine.of(op.regions[1])) is not None
+        self.together = short(op.regions[1]) or known
         self.rolled = "rolled" in op.attributes and anchored(Combine.of(op.regions[1])) is None
         self.single_group = "once" in op.attributes and self.together and live is not None
 

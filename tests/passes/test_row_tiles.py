@@ -118,11 +118,14 @@ def test_groups_of_rows(name: str, dtype: Any) -> None:
 WAITING = "resident=shared,tile_bytes=32768,lanes=2,warps=4,warps_kept=1,unroll=4"
 LANES = "resident=shared,tile_bytes=32768,lanes=8,warps=1,warps_kept=4,unroll=8"
 """Lanes share a row, of which some have an element more than others, and no warps meet."""
+PARTS = "resident=shared,tile_bytes=3072,lanes=4,warps=1,warps_kept=2,unroll=4,cluster=4"
+"""CTAs hold 18 elements of each row, and the last one 16."""
 
 
 @pytest.mark.parametrize("dtype", list(TYPES))
 @pytest.mark.parametrize(
-    ("begin", "in_place", "plan"), [(3, False, WAITING), (1, False, WAITING), (3, True, WAITING), (3, False, LANES)]
+    ("begin", "in_place", "plan"),
+    [(3, False, WAITING), (1, False, WAITING), (3, True, WAITING), (3, True, PARTS), (3, False, LANES)],
 )
 def test_groups_wait_in_a_tile(dtype: Any, begin: int, in_place: bool, plan: str) -> None:
     """Results go back through the tile where they lie as the elements do; else threads write them from registers."""

@@ -22,6 +22,7 @@ from . import (
     rows,
     sections,
     sides,
+    tile_groups,
     tiled,
     transposed,
 )
@@ -42,7 +43,7 @@ def facts_of(task: Task, plan: Plan) -> Facts:
     if plan.accesses == "single":
         found = tuple("strided" if kind in AT_ONCE else kind for kind in found)
     if plan.tile_bytes:
-        found = tiled.tiled(task, plan, found)
+        found = tile_groups.tiled(task, plan, found)
     if plan.walk == "blocked":
         found = transposed.transposed(task, plan, found)
     if turns:

@@ -20,7 +20,7 @@ from ..alignment import WIDEST
 from ..few import PAIR
 from ..table import Table, threshold
 from ..task import Notes, Task
-from . import columns, l2, maps, once, tiled
+from . import columns, l2, maps, once, tile_groups, tiled
 from .accesses import elements_of, is_by_columns, spaces, vector_of
 from .rows import CTA_THREADS, count_of
 from .shared_rows import CTA_BYTES
@@ -92,7 +92,7 @@ def _place(plan: Plan) -> str:
 
 def _of_tile(task: Task) -> Plan | None:
     """The plan of rows that go through a tile; None where no groups of them are dense, or they are too long."""
-    own, shape = tiled.groups(task), TILES.at(task.geometry.n_reduced)
+    own, shape = tile_groups.groups(task), TILES.at(task.geometry.n_reduced)
     if not own or not shape:
         return None
     lanes, held = shape

@@ -31,6 +31,7 @@ from . import (
     sides,
     tiled,
     transposed,
+    waiting_groups,
 )
 from .accesses import elements_of, spaces, writes_bits
 from .facts import facts_of
@@ -68,7 +69,7 @@ def overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
     if chosen.is_far:
         return _far_overridden(task, chosen, wanted)
     if chosen.waits_in_tile:
-        return replace(chosen, held=0, unroll=chosen.unroll if "unroll" in named(wanted) else tiled.UNROLL)
+        return replace(chosen, held=0, unroll=chosen.unroll if "unroll" in named(wanted) else waiting_groups.UNROLL)
     if chosen.resident == "memory":
         each = floor2(accesses_of_row // (chosen.positions * chosen.cluster))
         return replace(chosen, held=0, unroll=chosen.unroll if "unroll" in named(wanted) else min(UNROLL, each))

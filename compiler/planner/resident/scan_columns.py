@@ -17,7 +17,7 @@ from .. import sittings
 from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Notes, Task
-from . import columns, tiled
+from . import columns, tile_groups
 from .accesses import elements_of
 
 ARRAYS = threshold(2, "arrays of columns for each SM", sittings.KEPT_COLUMNS)
@@ -40,7 +40,7 @@ THREADS = threshold(1024, "threads of an SM", sittings.KEPT_COLUMNS)
 
 def plan(task: Task, notes: Notes) -> Plan | None:
     """The plan of columns that a CTA keeps; None where they are faster without, few, or not dense."""
-    g, own = task.geometry, tiled.groups(task)
+    g, own = task.geometry, tile_groups.groups(task)
     wide = max(task.operand_type(i).itemsize for i in elements_of(task))
     arrays = g.n_kept // max(1, g.columns)
     if own is None or columns.vector_of(task) > 1 or arrays < ARRAYS * task.machine:
@@ -68,12 +68,12 @@ def plan(task: Task, notes: Notes) -> Plan | None:
 
 def serves(task: Task, plan: Plan) -> bool:
     """Whether CTAs can keep columns, and walk along them: they are dense, side by side, and a tile has some rows."""
-    own, g = tiled.groups(task), task.geometry
+    own, g = tile_groups.groups(task), task.geometry
     if own is None or len(g.reduced) != 1 or not 1 < own.rows == g.columns <= plan.slots:
         return False
     inputs, rows = len(task.program.inputs), plan.held * plan.lanes
     items, copied = _items(task), [i for i in own.units if i < inputs]
-    buffers = tiles.RowBuffers(plan, items, copied, tiled.written(task, own, plan))
+    buffers = tiles.RowBuffers(plan, items, copied, tile_groups.written(task, own, plan))
     room = [(buffers.share(buffers.reused.get(i, i)) - tiles.EDGE) // items[i] for i in own.units]
     beside = all(abs(g.reduced[0].strides[i]) == own.rows for i in own.units)
     return beside and plan.fast == "kept" and plan.vector == plan.warps == 1 and rows * own.rows <= min(room)

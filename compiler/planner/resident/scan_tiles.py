@@ -16,7 +16,7 @@ from ..layouts.tiled import WORD
 from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Notes, Task
-from . import columns, tiled
+from . import columns, tile_groups, tiled
 from .accesses import SHIFTED, accesses, elements_of
 
 HELD = threshold(40, "registers of a thread", sittings.SHORT_SCANS)
@@ -38,7 +38,7 @@ def plan(task: Task, registers: int, notes: Notes, *, by_columns: bool) -> Plan 
     """
     if task.is_portable or not _pays(task, by_columns=by_columns):
         return None
-    own, n = tiled.groups(task), task.geometry.n_reduced
+    own, n = tile_groups.groups(task), task.geometry.n_reduced
     if own is None:
         return None
     most = max(1, HELD // registers)
@@ -47,7 +47,7 @@ def plan(task: Task, registers: int, notes: Notes, *, by_columns: bool) -> Plan 
         held = n if lanes == 1 else min(most, ceil(n / lanes) | 1)  # neighbours then begin at different banks
         shapes = (Plan("kept", lanes=lanes, warps_kept=k, resident="chain", held=held) for k in WARPS_KEPT)
         plans = [p for shape in shapes if held * lanes >= n and (p := tiled.least_tile(task, own, shape))]
-        waits = [tiled.most_waits(task, own, p) for p in plans]
+        waits = [tile_groups.most_waits(task, own, p) for p in plans]
         if plans and min(waits) <= MOST_WAITS:
             found = plans[waits.index(min(waits))]
             words = f"a CTA copies rows into {found.tile_bytes} bytes of shared memory, where it does not matter"

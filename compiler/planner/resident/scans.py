@@ -23,7 +23,7 @@ from ..alignment import WIDEST
 from ..powers_of_two import ceil2, floor2
 from ..table import threshold
 from ..task import Choice, Notes, Task
-from . import columns, scan_columns, scan_tiles, tiled
+from . import columns, scan_columns, scan_tiles, tile_groups, tiled
 from .accesses import SHIFTED, accesses, elements_of, is_by_columns
 
 REGISTERS = threshold(32, "registers of a thread", sittings.SCANS)
@@ -303,7 +303,7 @@ def _facts(task: Task, plan: Plan) -> Facts:
         kind if kind in ROWS_OF_ACCESSES else "strided" for kind in accesses(task, plan.fast, plan.vector)
     )
     if plan.tile_bytes:
-        found = tiled.tiled(task, plan, found)
+        found = tile_groups.tiled(task, plan, found)
     reach = max((abs(bound) for i in range(len(g.offsets)) for bound in g.span(i)), default=0)
     words = look_back_counters(run.tiles) + look_back_cells(plan, run) * _registers(task)
     numbers = max(reach, g.n_kept + plan.slots, run.split * run.chunk, words)

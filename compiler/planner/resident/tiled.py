@@ -13,12 +13,10 @@ from dataclasses import replace
 from math import ceil
 
 from ...plan import tiles
-from ...plan.fields import LARGEST, Access, Axis
+from ...plan.fields import LARGEST, Axis
 from ...plan.launch import Launch
 from ...plan.plan import STATIC_TILE, Plan
-from ...plan.shared_memory import shared_bytes
 from ...program.graph import REDUCED
-from ...space.geometry import Geometry
 from ...target import WARP
 from .. import sittings
 from ..alignment import WIDEST
@@ -26,9 +24,10 @@ from ..layouts.tiled import WORD
 from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Notes, Task
-from . import banks, columns, held
+from . import columns, held, waiting_groups
 from . import rows as rows_in_place
-from .accesses import accesses, across_rows, elements_of
+from .accesses import accesses, elements_of
+from .tile_groups import LARGE_GROUP, MOST_WAITS, arrays_across, groups, most_waits, rows_that_fit
 
 HELD = threshold(40, "elements of a row that a thread keeps", sittings.TILED_ROWS)
 """A row gets as few threads, a power of two, as keep it in this many elements each."""
@@ -48,9 +47,6 @@ LEAST_TILE = threshold(4 << 10, "bytes of a tile", sittings.SHORT_ROWS)
 """The least: an SM holds 32 CTAs."""
 READ_TILES = threshold((8 << 10, 16 << 10), "bytes of a tile", sittings.SHORT_ROWS)
 """The sizes where nothing is written for elements of rows: a thread works on one row, and more CTAs read at a time."""
-MOST_WAITS = threshold(3, "words of one bank that a warp asks for at a time", sittings.TILED_ROWS)
-"""Rows of narrow elements, those that do not lie alike in all arrays, and those whose elements lie apart have no more
-lanes than this asks for: more lanes would cost more than they wait."""
 WORK = threshold(64, "elements of a thread", sittings.TILED_ROWS)
 """A thread works on as many rows, one after another, as have so many elements of its own, if a tile holds them."""
 WORK_APART = threshold(32, "elements of a thread", sittings.GROUPED_ROWS)
@@ -69,50 +65,12 @@ LONG_ROW_BYTES = threshold(6000, "bytes of a row", sittings.TILED_ROWS)
 """From here on rows of words, or of wider elements, have no tile if nothing else lies along them."""
 LONG_WITH_GAPS = threshold(4000, "bytes of a row", sittings.GROUPED_ROWS)
 """The same where there are gaps between rows."""
-LARGE_GROUP = threshold(20_000, "bytes of a group", sittings.GROUPED_ROWS)
-"""Groups of narrow elements go through a large tile from here on: an SM holds two CTAs, which read that much."""
-WAITING_TILES = threshold((32 << 10, 64 << 10, 104 << 10, 208 << 10), "bytes of a tile", sittings.WAITING_GROUPS)
-"""The tiles in which groups of narrow elements wait: an SM holds seven CTAs, three, two, or one."""
-WAITING = threshold(64, "elements of a row", sittings.WAITING_GROUPS)
-"""A lane has about so many of a row that waits in a tile,"""
-WAITING_LANES = threshold(8, "lanes of a row", sittings.WAITING_GROUPS)
-"""unless these are too few for that."""
-UNROLL = threshold(8, "accesses in flight", sittings.WAITING_GROUPS)
-"""Of a thread that walks a tile."""
 FILLED = threshold(0.75, "part of the groups that fit", sittings.GROUPED_ROWS)
 """A CTA takes all groups that fit a tile rather than fewer than this, though fewer threads work in its last turn."""
-WORKING = threshold(0.5, "part of the threads of a CTA", sittings.GROUPED_ROWS)
-"""So many have a row of one large group, or the tile is too small for it."""
 FILLING_THREADS = threshold(256, "threads per SM", sittings.TILED_ROWS)
 """Fewer rows are shared by more threads each, without a tile."""
 FILLING = threshold(8, "CTAs per SM", sittings.TILED_ROWS)
 """A CTA takes fewer rows one after another where these are not reached."""
-
-
-def groups(task: Task) -> tiles.Groups | None:
-    """The groups of rows that a CTA copies, with the operands that it copies; None where these are not dense.
-
-    They are those with elements of rows. An input that is the same along the outermost dim is read where it is, and so
-    is an array that lies across, if nothing is folded.
-    """
-    g = task.geometry
-    own = [i for i in elements_of(task) if g.kept and g.kept[0].strides[i] and i not in _across(task)]
-    results = range(len(task.program.inputs), len(g.offsets))
-    items = {i: task.operand_type(i).itemsize for i in own}
-    if not own or any(task.start(i) % item for i, item in items.items()):
-        return None
-    return tiles.groups(_upright(g) if task.program.scan else g, items, results)
-
-
-def _upright(geometry: Geometry) -> Geometry:
-    """``geometry`` with the reduced dims from the first element in memory on: scans go along them in reverse, too."""
-    reduced = (d._replace(strides=tuple(map(abs, d.strides))) for d in geometry.reduced)
-    return replace(geometry, reduced=tuple(reduced))
-
-
-def _across(task: Task) -> list[int]:
-    """The arrays of a program without a fold that lie across the rows of others."""
-    return [] if task.program.reduces else across_rows(task)
 
 
 def pays(task: Task, *, by_columns: bool = False) -> bool:
@@ -131,7 +89,7 @@ def pays(task: Task, *, by_columns: bool = False) -> bool:
     if rows_in_place.is_read_alone(task):
         return False
     found = accesses(task, "reduced", WIDEST // wide)
-    across = _across(task)
+    across = arrays_across(task)
     aligned = all(found[i] == "aligned" for i in rows if i not in across)
     beside = any(d.strides[i] for i in range(len(found)) if i not in rows for d in g.reduced)
     gaps = any(g.kept and g.kept[-1].strides[i] > g.n_reduced for i in rows)
@@ -165,13 +123,13 @@ def _plan(task: Task, own: tiles.Groups) -> Plan | None:
     """
     n, apart = task.geometry.n_reduced, own.rows > 1
     threads = _threads(task, n, apart=apart)
-    across = bool(_across(task))
+    across = bool(arrays_across(task))
     if across and threads > ACROSS:
         return None
     fast: Axis = "kept" if apart or across or _has_values_of_rows(task) else "reduced"
     if ceil2(ceil(n / HELD)) > WARP:
         shape = _shape(n, fast, WARP, threads // WARP, 1)
-        return (_waiting(task, own) if apart else None) or least_tile(task, own, shape)
+        return (waiting_groups.plan(task, own) if apart else None) or least_tile(task, own, shape)
     threads = max(threads, min(WARP, ceil2(ceil(n / HELD_APART)))) if apart else threads
     sizes = {(u.stride, task.operand_type(i).itemsize) for i, u in own.units.items()}
     free = fast == "reduced" and len(sizes) == 1 and max(item for _, item in sizes) > columns.NARROW
@@ -186,7 +144,14 @@ def _plan(task: Task, own: tiles.Groups) -> Plan | None:
         waiting = [most_waits(task, own, plan) for plan in plans]
         if plans and min(waiting) <= (1 if free else MOST_WAITS):
             return plans[waiting.index(min(waiting))]
-    return (_waiting(task, own) or _large(task, own)) if apart else None
+    if not apart:
+        return None
+    makes = (
+        (_large, waiting_groups.plan)
+        if max(item for _, item in sizes) > columns.NARROW
+        else (waiting_groups.plan, _large)
+    )
+    return next((found for make in makes if (found := make(task, own))), None)
 
 
 def _threads(task: Task, n: int, *, apart: bool) -> int:
@@ -211,35 +176,10 @@ def _large(task: Task, own: tiles.Groups) -> Plan | None:
     for lanes in (least << k for k in range((WARP // least).bit_length())):
         kept = ceil2(ceil(own.rows * lanes / WARP))
         plan = replace(_shape(n, "kept", lanes, 1, kept), tile_bytes=LARGEST["tile_bytes"])
-        fits = kept <= max(WARPS_KEPT) and _rows_that_fit(task, own, plan)
+        fits = kept <= max(WARPS_KEPT) and rows_that_fit(task, own, plan)
         if fits and most_waits(task, own, plan) <= MOST_WAITS:
             return plan
     return None
-
-
-def _waiting(task: Task, own: tiles.Groups) -> Plan | None:
-    """A plan of groups of narrow elements that wait in a tile, in which each phase reads them; None for others.
-
-    A warp has some rows, and its lanes share each of them, so no warps meet.
-    """
-    g, wide = task.geometry, max(task.operand_type(i).itemsize for i in own.units)
-    small = g.n_reduced * own.rows * wide < LARGE_GROUP
-    if not task.program.reduces or small or wide > columns.NARROW or columns.vector_of(task) * wide >= WIDEST // 2:
-        return None
-    most = min(WAITING_LANES, ceil2(ceil(g.n_reduced / WAITING)))
-    for lanes in (most >> k for k in range(most.bit_length())):
-        kept = ceil2(ceil(own.rows * lanes / WARP))
-        shape = Plan("kept", lanes=lanes, warps_kept=kept, unroll=UNROLL, resident="shared")
-        plans = (replace(shape, tile_bytes=size) for size in WAITING_TILES if size <= _room(task, shape))
-        plan = next((p for p in plans if _rows_that_fit(task, own, p)), None)
-        if plan and kept <= max(WARPS_KEPT) and most_waits(task, own, plan) <= MOST_WAITS:
-            return plan
-    return None
-
-
-def _room(task: Task, plan: Plan) -> int:
-    """The bytes of shared memory that a tile of ``plan`` may have."""
-    return task.target.shared_per_cta - shared_bytes(plan, sum(t.itemsize for t in task.program.states))
 
 
 def _only_reads(task: Task) -> bool:
@@ -250,11 +190,6 @@ def _only_reads(task: Task) -> bool:
 def _has_values_of_rows(task: Task) -> bool:
     """Whether a result has one value a row: lanes of neighbouring rows write these at once."""
     return any(o.space & REDUCED == 0 for o in task.program.outputs)
-
-
-def most_waits(task: Task, own: tiles.Groups, plan: Plan) -> int:
-    """The most words of one bank that the lanes of a warp ask for at a time, over all arrays in tiles."""
-    return max(banks.waits(plan, task.geometry, i, task.operand_type(i).itemsize) for i in own.units)
 
 
 def _shape(n: int, fast: Axis, lanes: int, warps: int, kept: int) -> Plan:
@@ -278,9 +213,7 @@ def least_tile(task: Task, own: tiles.Groups, plan: Plan) -> Plan | None:
         return None
     least, *more = (p for p, each in zip(plans, rounds, strict=True) if each >= wanted)
     half_empty = own.rows > 1 and plan.lanes < WARP and more
-    return (
-        more[0] if half_empty and _rows_that_fit(task, own, more[0]) >= 3 * _rows_that_fit(task, own, least) else least
-    )
+    return more[0] if half_empty and rows_that_fit(task, own, more[0]) >= 3 * rows_that_fit(task, own, least) else least
 
 
 def _wanted(task: Task, plan: Plan, *, apart: bool) -> int:
@@ -302,9 +235,9 @@ def rows_of_a_cta(task: Task, plan: Plan) -> int:
     They are fewer than fit the tile if CTAs would not fill the machine, and 0 where no group fits it.
     """
     own = groups(task)
-    fitting = _rows_that_fit(task, own, plan) if own else 0
-    if not own or not fitting:
-        return 0
+    fitting = rows_that_fit(task, own, plan) if own else 0
+    if not own or not fitting or plan.cluster > 1:
+        return own.rows if own and fitting else 0
     filling = task.geometry.n_kept // (plan.slots * FILLING * task.machine)
     turns = max(1, min(_turns(own, plan, fitting), filling))
     rows = max(1, plan.slots * turns // own.rows) * own.rows
@@ -315,7 +248,7 @@ def rows_of_a_cta(task: Task, plan: Plan) -> int:
 
 def _rounds(task: Task, own: tiles.Groups, plan: Plan) -> int:
     """How many rows a thread can work on, one after another, so that those of a CTA fit its tile; 0 where none do."""
-    return _turns(own, plan, _rows_that_fit(task, own, plan))
+    return _turns(own, plan, rows_that_fit(task, own, plan))
 
 
 def _turns(own: tiles.Groups, plan: Plan, rows: int) -> int:
@@ -323,75 +256,15 @@ def _turns(own: tiles.Groups, plan: Plan, rows: int) -> int:
     return max(min(1, rows), (rows + (plan.slots // 2 if own.rows > 1 else 0)) // plan.slots)
 
 
-def _rows_that_fit(task: Task, own: tiles.Groups, plan: Plan) -> int:
-    """How many rows fit the tile, in whole groups; 0 where too few threads had one.
-
-    Warps that share a row work on one alone, whose elements are side by side.
-    """
-    inputs, count = len(task.program.inputs), len(task.program.inputs) + len(task.program.outputs)
-    items = [task.operand_type(i).itemsize for i in range(count)]
-    copied = [i for i in own.units if i < inputs]
-    buffers = tiles.RowBuffers(plan, items, copied, written(task, own, plan))
-    rows = buffers.groups(own.units) * own.rows
-    if plan.warps > 1 and not plan.waits_in_tile:
-        alone = own.rows == 1 and all(_is_side_by_side(task, i) for i in own.units)
-        return min(1, rows) if alone else 0
-    if plan.is_large_tile:
-        rows = min(rows, plan.slots // own.rows * own.rows)
-    return rows if rows >= plan.slots * (WORKING if own.rows > 1 else 1) else 0
-
-
-def written(task: Task, own: tiles.Groups, plan: Plan) -> list[int]:
-    """The results that go back through the tile.
-
-    Where rows wait in the tile, a thread writes an element to where it read one, while others read theirs. So a result
-    must lie as every input with elements of its size does; others are written where they are.
-    """
-    g, inputs = task.geometry, len(task.program.inputs)
-    dims, results = (*g.kept, *g.reduced), [i for i in own.units if i >= inputs]
-    if not plan.waits_in_tile:
-        return results
-
-    def place(operand: int) -> tuple[int, ...]:
-        return (task.start(operand) % WIDEST, *(d.strides[operand] for d in dims))
-
-    found: list[int] = []
-    for result in results:
-        size = task.operand_type(result).itemsize
-        same = [i for i in own.units if task.operand_type(i).itemsize == size and (i < inputs or i in found)]
-        free = sum(i < inputs for i in same) > sum(i >= inputs for i in same)
-        if free and all(place(i) == place(result) for i in same):
-            found.append(result)
-    return found
-
-
-def tiled(task: Task, plan: Plan, found: Sequence[Access]) -> tuple[Access, ...]:
-    """How operands are accessed where rows go through a tile, if ``found`` says how they are without one."""
-    own, inputs = groups(task), len(task.program.inputs)
-    assert own is not None  # or the plan would have no tile
-    in_tile = {*(i for i in own.units if i < inputs), *written(task, own, plan)}
-
-    def access(operand: int, without: Access) -> Access:
-        dense = _is_side_by_side(task, operand)
-        if operand in in_tile:
-            return "tile" if dense else "tile_strided"
-        return "aligned" if without == "strided" and dense and operand < inputs else without
-
-    return tuple(access(i, without) for i, without in enumerate(found))
-
-
-def _is_side_by_side(task: Task, operand: int) -> bool:
-    """Whether the elements of a row of an operand lie side by side."""
-    expected = 1
-    for d in reversed(task.geometry.reduced):
-        if d.strides[operand] != expected:
-            return False
-        expected *= d.size
-    return task.start(operand) % task.operand_type(operand).itemsize == 0
+def part_of(task: Task, plan: Plan) -> int:
+    """The elements of a row that a CTA of a cluster has: equal parts, of which the last one may lack some."""
+    return ceil(task.geometry.n_reduced / plan.cluster)
 
 
 def launch(task: Task, plan: Plan) -> Launch:
     """The grid: each CTA has the rows that fit its tile."""
     rows = rows_of_a_cta(task, plan)
+    if plan.cluster > 1:
+        return Launch(ceil(task.geometry.n_kept / rows), plan.cluster, part_of(task, plan), units=rows)
     each = plan.held or held.needed(task, plan)
     return Launch(ceil(task.geometry.n_kept / rows), 1, each * plan.positions, units=rows)

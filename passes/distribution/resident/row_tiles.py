@@ -26,7 +26,7 @@ from ....compiler.planner.alignment import WIDEST
 from ...access.offsets import coordinates
 from ..kernel import Kernel
 from ..place import Place, Tile, first_place
-from ..walk import Chunk
+from ..walk import Chunk, chunk_of
 
 LINE = 128
 """Bytes of a line of the cache."""
@@ -38,8 +38,11 @@ def row_tiles(kernel: Kernel, chunk: Chunk | None = None) -> Iterator[tuple[Tile
 
     It gives the results of the CTA, the place of the thread, and for each operand with a tile where this is, and its
     origin. Warps that share a row have one each, as all threads have in a large tile or where rows are kept, and no
-    loop. Tiles have the elements of a ``chunk`` of rows, by default all of them.
+    loop. Tiles have the elements of a ``chunk`` of rows, by default all of them, or the equal part that a CTA of a
+    cluster has.
     """
+    if kernel.plan.cluster > 1:
+        chunk = chunk_of(kernel, kernel.arg("n_reduced"), kernel.arg("chunk"))
     tile, place = first_place(kernel)
     rows, end = kernel.arg("tile_rows"), kernel.arg("n_kept")
     first = arith.muli(kernel.id(gpu.block_id(gpu.Dimension.x)), rows)
@@ -75,7 +78,10 @@ def fetch_rows(kernel: Kernel, chunk: Chunk) -> None:
 def _placed(kernel: Kernel, place: Place, kept: Any, end: Any) -> Place:
     """The place of a thread with row ``kept``, if that lies before ``end``; else it reads the last row."""
     last = arith.subi(end, kernel.number(1))
-    return replace(Place.of(kernel, place.digits, kept, end), start=arith.minsi(kept, last))
+    found = replace(Place.of(kernel, place.digits, kept, end), start=arith.minsi(kept, last))
+    if place.rank is None:
+        return found
+    return replace(found, rank=place.rank, owner=arith.andi(found.owner, kernel.is_first(place.rank)))
 
 
 def buffers_of(kernel: Kernel) -> tiles.RowBuffers:
@@ -121,6 +127,10 @@ class _Runs:
         one = kernel.number(1)
         if self.chunk is not None:
             (stride,) = kernel.dims("reduced_stride", operand, reduced)
+            if kernel.plan.cluster > 1:  # the last CTA may have no elements
+                begin = arith.addi(begin, arith.muli(self.chunk.first, stride))
+                last = arith.addi(last, arith.muli(arith.subi(self.chunk.limit, one), stride))
+                return _Run(begin, kernel.at_least(arith.addi(arith.subi(last, begin), one), 0))
             ends = [arith.muli(at, stride) for at in (self.chunk.first, arith.subi(self.chunk.limit, one))]
             begin, last = arith.addi(begin, arith.minsi(*ends)), arith.addi(last, arith.maxsi(*ends))
             return _Run(begin, arith.addi(arith.subi(last, begin), one))

@@ -63,6 +63,7 @@ class WalkedRow:
 
         kernel = self.row.kernel
         known = {"early": is_shifted(kernel), "uncut": not is_cut(kernel), "rolled": kernel.plan.resident == "grid"}
+        known["together"] = kernel.plan.waits_in_tile
         names = [name for name, is_so in known.items() if is_so]
         return reduce_span(phase, plan, self.span, self.unroll, plan.vector, read, names)
 

@@ -89,19 +89,29 @@ def test_larger_groups_have_a_large_tile(n: int, inner: int, dtype: Any) -> None
 
 
 @pytest.mark.parametrize(
-    ("n", "inner", "tile", "lanes"), [(256, 49, 32, 4), (512, 33, 64, 8), (1000, 49, 104, 8), (3000, 7, 64, 8)]
+    ("n", "inner", "dtype", "tile", "lanes", "cluster"),
+    [
+        (256, 49, np.float16, 25, 4, 1),
+        (512, 33, np.float16, 34, 4, 1),
+        (1000, 49, np.float16, 24, 4, 4),
+        (3000, 7, np.float16, 42, 32, 1),
+        (1000, 49, np.float32, 48, 4, 4),
+    ],
 )
-def test_groups_of_halves_wait_in_a_tile(n: int, inner: int, tile: int, lanes: int) -> None:
-    found = choose(_middle(n, inner, np.float16))
+def test_groups_wait_in_tiles_of_a_cta_or_of_a_cluster(
+    n: int, inner: int, dtype: Any, tile: int, lanes: int, cluster: int
+) -> None:
+    found = choose(_middle(n, inner, dtype))
     assert found.plan.waits_in_tile
     assert (found.plan.tile_bytes, found.plan.lanes, found.plan.warps) == (tile << 10, lanes, 1)
+    assert (found.plan.cluster, found.run.split) == (cluster, cluster)
     assert (found.facts.access, found.facts.stores, found.run.units) == (("tile_strided",), ("tile_strided",), inner)
     assert waiting_bytes(found.plan, found.facts, ()) == tile << 10
 
 
 def test_groups_that_have_no_tile() -> None:
     assert not choose(_middle(21, 8, np.float16)).plan.tile_bytes  # whole accesses
-    assert not choose(_middle(1000, 49, np.float32)).plan.tile_bytes  # too large
+    assert not choose(_middle(3000, 49, np.float32)).plan.tile_bytes  # too large
     assert not choose(_middle(64, 196, np.float16)).plan.tile_bytes  # columns have accesses of 8 bytes
     assert not choose(_middle(256, 33, np.float16)).plan.tile_bytes  # most of a large tile would be empty
     assert not choose(_middle(21, 3, np.float16, groups=30)).plan.tile_bytes  # too few
