@@ -105,10 +105,12 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     if found is None or own is None:
         return None
     one = f"groups of {own.rows} rows" if own.rows > 1 else "rows"
-    words = f"a CTA copies {one} into {found.tile_bytes} bytes of shared memory, where it does not matter"
+    who = "a CTA copies" if found.cluster == 1 else f"{found.cluster} CTAs copy parts of"
+    words = f"{who} {one} into {found.tile_bytes} bytes of shared memory, where it does not matter"
     notes.because(f"{words} where they begin", "tile_bytes", "vector")
     if found.waits_in_tile:
-        notes.because(f"rows wait there, where {found.positions} thread(s) read one in each phase", "resident", "warps")
+        readers = found.positions * found.cluster
+        notes.because(f"rows wait there, where {readers} thread(s) read one in each phase", "resident", "warps")
     else:
         notes.because(
             f"{found.held} element(s) in each of {found.positions} thread(s) of a row", "held", "lanes", "warps"
