@@ -120,6 +120,8 @@ LANES = "resident=shared,tile_bytes=32768,lanes=8,warps=1,warps_kept=4,unroll=8"
 """Lanes share a row, of which some have an element more than others, and no warps meet."""
 PARTS = "resident=shared,tile_bytes=3072,lanes=4,warps=1,warps_kept=2,unroll=4,cluster=4"
 """CTAs hold 18 elements of each row, and the last one 16."""
+LANES = "resident=shared,tile_bytes=24576,lanes=8,warps=1,warps_kept=4,unroll=8"
+"""Lanes share a row, of which some have an element more than others, and no warps meet."""
 
 
 @pytest.mark.parametrize("dtype", list(TYPES))

@@ -105,6 +105,7 @@ def test_groups_wait_in_tiles_of_a_cta_or_of_a_cluster(
     assert found.plan.waits_in_tile
     assert (found.plan.tile_bytes, found.plan.lanes, found.plan.warps) == (tile << 10, lanes, 1)
     assert (found.plan.cluster, found.run.split) == (cluster, cluster)
+    assert any(f"{cluster} CTAs copy parts of groups" in reason for reason in found.reasons) == (cluster > 1)
     assert (found.facts.access, found.facts.stores, found.run.units) == (("tile_strided",), ("tile_strided",), inner)
     assert waiting_bytes(found.plan, found.facts, ()) == tile << 10
 
