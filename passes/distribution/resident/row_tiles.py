@@ -41,8 +41,6 @@ def row_tiles(kernel: Kernel, chunk: Chunk | None = None) -> Iterator[tuple[Tile
     loop. Tiles have the elements of a ``chunk`` of rows, by default all of them, or the equal part that a CTA of a
     cluster has.
     """
-    if kernel.plan.cluster > 1:
-        chunk = chunk_of(kernel, kernel.arg("n_reduced"), kernel.arg("chunk"))
     tile, place = first_place(kernel)
     rows, end = kernel.arg("tile_rows"), kernel.arg("n_kept")
     first = arith.muli(kernel.id(gpu.block_id(gpu.Dimension.x)), rows)
@@ -125,12 +123,14 @@ class _Runs:
         kernel, reduced = self.kernel, range(self.kernel.facts.reduced_rank)
         begin, last = (row_offset(kernel, row, operand) for row in self.rows)
         one = kernel.number(1)
+        if kernel.plan.cluster > 1:  # whose CTAs have equal parts of each row: the last ones may have no elements
+            (stride,) = kernel.dims("reduced_stride", operand, reduced)
+            chunk = chunk_of(kernel, kernel.arg("n_reduced"), kernel.arg("chunk"))
+            last = arith.addi(last, arith.muli(arith.subi(chunk.limit, one), stride))
+            begin = arith.addi(begin, arith.muli(chunk.first, stride))
+            return _Run(begin, kernel.at_least(arith.addi(arith.subi(last, begin), one), 0))
         if self.chunk is not None:
             (stride,) = kernel.dims("reduced_stride", operand, reduced)
-            if kernel.plan.cluster > 1:  # the last CTA may have no elements
-                begin = arith.addi(begin, arith.muli(self.chunk.first, stride))
-                last = arith.addi(last, arith.muli(arith.subi(self.chunk.limit, one), stride))
-                return _Run(begin, kernel.at_least(arith.addi(arith.subi(last, begin), one), 0))
             ends = [arith.muli(at, stride) for at in (self.chunk.first, arith.subi(self.chunk.limit, one))]
             begin, last = arith.addi(begin, arith.minsi(*ends)), arith.addi(last, arith.maxsi(*ends))
             return _Run(begin, arith.addi(arith.subi(last, begin), one))
