@@ -120,8 +120,6 @@ LANES = "resident=shared,tile_bytes=32768,lanes=8,warps=1,warps_kept=4,unroll=8"
 """Lanes share a row, of which some have an element more than others, and no warps meet."""
 PARTS = "resident=shared,tile_bytes=3072,lanes=4,warps=1,warps_kept=2,unroll=4,cluster=4"
 """CTAs hold 18 elements of each row, and the last one 16."""
-LANES = "resident=shared,tile_bytes=24576,lanes=8,warps=1,warps_kept=4,unroll=8"
-"""Lanes share a row, of which some have an element more than others, and no warps meet."""
 
 
 @pytest.mark.parametrize("dtype", list(TYPES))
@@ -144,6 +142,29 @@ def test_groups_wait_in_a_tile(dtype: Any, begin: int, in_place: bool, plan: str
     tolerance = 12 * max(np.finfo(dtype).eps, np.finfo(np.float32).eps)
     np.testing.assert_allclose(y.reshape(shape), e / e.sum(1, keepdims=True), rtol=tolerance)
     assert untouched_around(y, memory)
+
+
+@pytest.mark.parametrize("cluster", [1, 4])
+def test_results_that_no_input_leaves_a_place_have_buffers_of_their_own(cluster: int) -> None:
+    """x over its sum, in f32 and twice in f16: one of these takes the place of x."""
+    x, around, shape = operand(0, F16), [], (3, 70, 11)
+    y = cast(x, F32) / total(cast(x, F32))
+    program = Program("parts", (F16,), (y.expr, cast(y, F16).expr, cast(-y, F16).expr))
+    arrays = []
+    for dtype, begin in ((np.float16, 3), (np.float32, 1), (np.float16, 3), (np.float16, 2)):
+        flat, memory = placed(3, 770, 770, begin, dtype)
+        arrays.append(flat.reshape(shape))
+        around.append((flat, memory))
+    arrays[0][:] = np.random.default_rng(0).random(shape) + 1
+    want = arrays[0] / arrays[0].sum(1, keepdims=True, dtype=np.float64)
+    tool, tile = Sanitizer(), 24576 // cluster
+    plan = f"resident=shared,tile_bytes={tile},lanes=4,warps=1,warps_kept=2,unroll=4,cluster={cluster}"
+    found = run(program, arrays[:1], arrays[1:], (0, 2), tool=tool, plan=plan)
+    assert not list(tool.findings), list(tool.findings)[:3]
+    assert found.facts.stores == ("tile_strided",) * 3
+    for y, sign, rtol in zip(arrays[1:], (1, 1, -1), (1e-6, 1e-3, 1e-3), strict=True):
+        np.testing.assert_allclose(y, sign * want, rtol=rtol)
+    assert all(untouched_around(*each) for each in around)
 
 
 @pytest.mark.parametrize("dtype", list(TYPES))

@@ -63,10 +63,7 @@ def rows_that_fit(task: Task, own: tiles.Groups, plan: Plan) -> int:
     """
     if plan.cluster > 1 and len(task.geometry.reduced) != 1:  # whose CTAs have parts of one dim
         return 0
-    inputs, count = len(task.program.inputs), len(task.program.inputs) + len(task.program.outputs)
-    items = [task.operand_type(i).itemsize for i in range(count)]
-    copied = [i for i in own.units if i < inputs]
-    buffers = tiles.RowBuffers(plan, items, copied, written(task, own, plan))
+    buffers = buffers_of(task, own, plan)
     rows = buffers.groups(own.units, task.geometry.n_reduced) * own.rows
     if plan.warps > 1 and not plan.waits_in_tile:
         alone = own.rows == 1 and all(is_side_by_side(task, i) for i in own.units)
@@ -76,11 +73,19 @@ def rows_that_fit(task: Task, own: tiles.Groups, plan: Plan) -> int:
     return rows if rows >= plan.slots * (WORKING if own.rows > 1 else 1) else 0
 
 
+def buffers_of(task: Task, own: tiles.Groups, plan: Plan) -> tiles.RowBuffers:
+    """The buffers of a tile of ``plan``."""
+    inputs, count = len(task.program.inputs), len(task.program.inputs) + len(task.program.outputs)
+    items = [task.operand_type(i).itemsize for i in range(count)]
+    return tiles.RowBuffers(plan, items, [i for i in own.units if i < inputs], written(task, own, plan))
+
+
 def written(task: Task, own: tiles.Groups, plan: Plan) -> list[int]:
     """The results that go back through the tile.
 
     Where rows wait in the tile, a thread writes an element to where it read one, while others read theirs. So a result
-    must lie as every input with elements of its size does; others are written where they are.
+    that takes the place of an input must lie as every input with elements of its size does, or it is written where it
+    is. Results that no input leaves a place have buffers of their own.
     """
     g, inputs = task.geometry, len(task.program.inputs)
     dims, results = (*g.kept, *g.reduced), [i for i in own.units if i >= inputs]
@@ -93,9 +98,9 @@ def written(task: Task, own: tiles.Groups, plan: Plan) -> list[int]:
     found: list[int] = []
     for result in results:
         size = task.operand_type(result).itemsize
-        same = [i for i in own.units if task.operand_type(i).itemsize == size and (i < inputs or i in found)]
-        free = sum(i < inputs for i in same) > sum(i >= inputs for i in same)
-        if free and all(place(i) == place(result) for i in same):
+        read, made = ([i for i in among if task.operand_type(i).itemsize == size] for among in (own.units, found))
+        read = [i for i in read if i < inputs]
+        if len(made) >= len(read) or all(place(i) == place(result) for i in read):
             found.append(result)
     return found
 

@@ -15,12 +15,12 @@ from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Task
 from . import columns
-from .tile_groups import LARGE_GROUP, most_waits, rows_that_fit
+from .tile_groups import LARGE_GROUP, buffers_of, most_waits, rows_that_fit
 
 TILE = threshold(52 << 10, "bytes of a tile", sittings.CLUSTERED_GROUPS)
 """The largest: an SM holds four CTAs. A larger group is shared by as few CTAs as need no larger tile."""
 NARROW_PART = threshold(28 << 10, "bytes of a tile", sittings.CLUSTERED_GROUPS)
-"""The same for the CTAs of a cluster, of narrow elements: an SM holds seven."""
+"""The same of what a CTA of a cluster reads, of narrow elements: an SM holds seven."""
 CLUSTERS = threshold((1, 2, 4, 8), "CTAs of a group", sittings.CLUSTERED_GROUPS)
 """In the order of choice."""
 THREADS = threshold(256, "threads of a CTA", sittings.CLUSTERED_GROUPS)
@@ -52,11 +52,19 @@ def plan(task: Task, own: tiles.Groups) -> Plan | None:
 
 
 def _with_tile(task: Task, own: tiles.Groups, shape: Plan) -> Plan | None:
-    """``shape`` with the least tile that holds a group, or the part of a CTA; None where that is too large."""
+    """``shape`` with the least tile that holds a group, or the part of a CTA; None where that is too large.
+
+    All results go back through it: lanes that share rows would write a few columns at a time to memory.
+    """
     inputs, n = len(task.program.inputs), task.geometry.n_reduced
-    each = sum(ceil(u.span / n) * task.operand_type(i).itemsize for i, u in own.units.items() if i < inputs)
-    wide = max(task.operand_type(i).itemsize for i in own.units)
-    most = NARROW_PART if shape.cluster > 1 and wide <= columns.NARROW else TILE
-    least = (ceil(n / shape.cluster) * each + len(own.units) * tiles.EDGE) // TILE_UNIT
-    plans = (shape.with_options(f"tile_bytes={size * TILE_UNIT}") for size in range(least, most // TILE_UNIT + 1))
+    buffers = buffers_of(task, own, shape.with_options(f"tile_bytes={TILE}"))
+    if any(i not in buffers.own and i not in buffers.reused for i in own.units):
+        return None
+    nbytes = {i: ceil(n / shape.cluster) * ceil(own.units[i].span / n) * buffers.items[i] for i in buffers.own}
+    read = sum(nbytes[i] + tiles.EDGE for i in buffers.own if i < inputs)
+    wide = max(buffers.items[i] for i in own.units)
+    if shape.cluster > 1 and wide <= columns.NARROW and read > NARROW_PART:
+        return None
+    least = sum(nbytes.values()) // TILE_UNIT
+    plans = (shape.with_options(f"tile_bytes={size * TILE_UNIT}") for size in range(least, TILE // TILE_UNIT + 1))
     return next((p for p in plans if p.tile_bytes and rows_that_fit(task, own, p)), None)

@@ -69,7 +69,7 @@ def fold_phases(kernel: Kernel, tile: Tile, place: Place, row: Any, *, again: bo
             state = _met(replace(tile, row=replace(tile.row, kernel=phase)), state, place)
         values.kept.update(zip(phase.reduced, state, strict=True))
     written = fetched or kernel.plan.waits_in_tile  # where results go, other lanes have read
-    if written and kernel.plan.warps == kernel.plan.cluster == 1:
+    if written and kernel.plan.warps == 1:
         nvvm.bar_warp_sync(i32(-1))  # between the warps of a row the stages have barriers
 
 

@@ -110,6 +110,17 @@ def test_groups_wait_in_tiles_of_a_cta_or_of_a_cluster(
     assert waiting_bytes(found.plan, found.facts, ()) == tile << 10
 
 
+def test_results_of_groups_that_wait_go_back_through_the_tile() -> None:
+    """A cluster holds a group and its wider results; where these lie otherwise than the elements, registers do."""
+    x, y = (_group(300, 33, dtype) for dtype in (np.float16, np.float32))
+    wide = operand(0, F16)
+    program = Program("widened", (F16,), ((cast(wide, F32) / total(cast(wide, F32))).expr,))
+    found = choose(task_of(program, [x, y], (0, 2)))
+    assert (found.plan.waits_in_tile, found.plan.cluster, found.facts.stores) == (True, 2, ("tile_strided",))
+    across = np.lib.stride_tricks.as_strided(x, x.shape, (x.strides[0], 2, 600))
+    assert not choose(task_of(softmax(F16), [x, across], (0, 2))).plan.waits_in_tile
+
+
 def test_groups_that_have_no_tile() -> None:
     assert not choose(_middle(21, 8, np.float16)).plan.tile_bytes  # whole accesses
     assert not choose(_middle(3000, 49, np.float32)).plan.tile_bytes  # too large
@@ -121,10 +132,15 @@ def test_groups_that_have_no_tile() -> None:
 
 def _middle(n: int, inner: int, dtype: Any, groups: int = MANY, **how: Any) -> Task:
     """A softmax along a middle axis."""
+    x = _group(n, inner, dtype, groups)
+    return task_of(softmax(F16 if dtype == np.float16 else F32), [x, x], (0, 2), **how)
+
+
+def _group(n: int, inner: int, dtype: Any, groups: int = MANY) -> Any:
+    """Groups of ``inner`` rows of ``n`` elements, of one piece of memory."""
     item = np.dtype(dtype).itemsize
     strides = (n * inner * item, inner * item, item)
-    x = np.lib.stride_tricks.as_strided(np.zeros(16, dtype), (groups, n, inner), strides)
-    return task_of(softmax(F16 if dtype == np.float16 else F32), [x, x], (0, 2), **how)
+    return np.lib.stride_tricks.as_strided(np.zeros(16, dtype), (groups, n, inner), strides)
 
 
 def test_rows_with_small_gaps_are_copied_with_these() -> None:
