@@ -23,7 +23,7 @@ from . import (
     sections,
     sides,
     tile_groups,
-    tiled,
+    tile_sizes,
     transposed,
 )
 from .accesses import accesses, elements_of
@@ -89,7 +89,7 @@ def _waiting(task: Task, plan: Plan, found: Sequence[Access]) -> tuple[int, ...]
 def launch_of(task: Task, plan: Plan) -> Launch:
     """The grid: as many CTAs as the rows need, and along a row those of a cluster; or of a map, as many as it needs."""
     if plan.tile_bytes:
-        return tiled.launch(task, plan)
+        return tile_sizes.launch(task, plan)
     g, span = task.geometry, layout_of(plan).span("reduced")
     if plan.resident == "l2":
         return l2.launch(task, plan)

@@ -20,7 +20,7 @@ from ..alignment import WIDEST
 from ..few import PAIR
 from ..table import Table, threshold
 from ..task import Notes, Task
-from . import columns, l2, maps, once, tile_groups, tiled
+from . import columns, l2, maps, once, tile_groups, tile_sizes, tiled
 from .accesses import elements_of, is_by_columns, spaces, vector_of
 from .rows import CTA_THREADS, count_of
 from .shared_rows import CTA_BYTES
@@ -97,7 +97,7 @@ def _of_tile(task: Task) -> Plan | None:
         return None
     lanes, held = shape
     found = Plan("kept", lanes=lanes, warps_kept=TILE_WARPS, resident="registers", held=held, tile_bytes=TILE)
-    return found if tiled.rows_of_a_cta(task, found) else None
+    return found if tile_sizes.rows_of_a_cta(task, found) else None
 
 
 def _of_rows(task: Task) -> Plan | None:

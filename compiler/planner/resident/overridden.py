@@ -29,6 +29,7 @@ from . import (
     overlapping_columns,
     rows,
     sides,
+    tile_sizes,
     tiled,
     transposed,
     waiting_groups,
@@ -206,5 +207,5 @@ def _check_words(task: Task, plan: Plan) -> None:
 
 def _check_tile(task: Task, plan: Plan) -> None:
     """Refuses (WF418) a tile that cannot hold rows, or no rows of ``task``."""
-    if tiled.plan(task, Notes()) is None or not tiled.rows_of_a_cta(task, plan):
+    if tiled.plan(task, Notes()) is None or not tile_sizes.rows_of_a_cta(task, plan):
         raise error("WF418", tile_bytes=plan.tile_bytes, remedy="0")

@@ -16,7 +16,7 @@ from ..layouts.tiled import WORD
 from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Notes, Task
-from . import columns, tile_groups, tiled
+from . import columns, tile_groups, tile_sizes, tiled
 from .accesses import SHIFTED, accesses, elements_of
 
 HELD = threshold(40, "registers of a thread", sittings.SHORT_SCANS)
@@ -46,7 +46,7 @@ def plan(task: Task, registers: int, notes: Notes, *, by_columns: bool) -> Plan 
     for lanes in (least << k for k in range((WARP // least).bit_length())):
         held = n if lanes == 1 else min(most, ceil(n / lanes) | 1)  # neighbours then begin at different banks
         shapes = (Plan("kept", lanes=lanes, warps_kept=k, resident="chain", held=held) for k in WARPS_KEPT)
-        plans = [p for shape in shapes if held * lanes >= n and (p := tiled.least_tile(task, own, shape))]
+        plans = [p for shape in shapes if held * lanes >= n and (p := tile_sizes.least_tile(task, own, shape))]
         waits = [tile_groups.most_waits(task, own, p) for p in plans]
         if plans and min(waits) <= MOST_WAITS:
             found = plans[waits.index(min(waits))]
@@ -60,7 +60,7 @@ def serves(task: Task, plan: Plan) -> bool:
     """Whether rows can be scanned in the tile of ``plan``: a warp has whole ones of them, and some fit the tile."""
     if not task.geometry.n_reduced or plan.fast != "kept" or not plan.vector == plan.warps == 1:
         return False
-    return plan.lanes * plan.held >= task.geometry.n_reduced and tiled.rows_of_a_cta(task, plan) > 0
+    return plan.lanes * plan.held >= task.geometry.n_reduced and tile_sizes.rows_of_a_cta(task, plan) > 0
 
 
 def _pays(task: Task, *, by_columns: bool) -> bool:

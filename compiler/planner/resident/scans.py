@@ -23,7 +23,7 @@ from ..alignment import WIDEST
 from ..powers_of_two import ceil2, floor2
 from ..table import threshold
 from ..task import Choice, Notes, Task
-from . import columns, scan_columns, scan_tiles, tile_groups, tiled
+from . import columns, scan_columns, scan_tiles, tile_groups, tile_sizes
 from .accesses import SHIFTED, accesses, elements_of, is_by_columns
 
 REGISTERS = threshold(32, "registers of a thread", sittings.SCANS)
@@ -288,7 +288,7 @@ def _length(task: Task, plan: Plan) -> int:
 def _launch(task: Task, plan: Plan) -> Launch:
     """The grid: a CTA for each tile of rows, or for each chunk of it."""
     if plan.tile_bytes:
-        return scan_columns.launch(task, plan) if plan.keeps_columns else tiled.launch(task, plan)
+        return scan_columns.launch(task, plan) if plan.keeps_columns else tile_sizes.launch(task, plan)
     chunk = plan.held * layout_of(plan).span("reduced")
     tiles, parts = -(-task.geometry.n_kept // plan.slots), max(1, -(-_length(task, plan) // chunk))
     ctas = tiles * parts

@@ -8,15 +8,12 @@ In shared memory an element costs the same wherever it lies. Results go back in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
 
 from ...plan import tiles
 from ...plan.fields import LARGEST, Axis
-from ...plan.launch import Launch
-from ...plan.plan import STATIC_TILE, Plan
-from ...program.graph import REDUCED
+from ...plan.plan import Plan
 from ...target import WARP
 from .. import sittings
 from ..alignment import WIDEST
@@ -24,7 +21,7 @@ from ..layouts.tiled import WORD
 from ..powers_of_two import ceil2
 from ..table import threshold
 from ..task import Notes, Task
-from . import columns, held, waiting_groups
+from . import columns, tile_sizes, waiting_groups
 from . import rows as rows_in_place
 from .accesses import accesses, elements_of
 from .tile_groups import LARGE_GROUP, MOST_WAITS, arrays_across, groups, most_waits, rows_that_fit
@@ -43,34 +40,14 @@ WARPS_KEPT = threshold((4, 2, 8, 1, 16), "warps of a CTA, in the order of choice
 """Warps with rows of their own: the first number by which lanes wait least."""
 WARPS_READING = threshold((2, 4, 8, 1, 16), "warps of a CTA, in the order of choice", sittings.SHORT_ROWS)
 """The same where nothing is written for elements of rows, of which a warp has several."""
-LEAST_TILE = threshold(4 << 10, "bytes of a tile", sittings.SHORT_ROWS)
-"""The least: an SM holds 32 CTAs."""
-READ_TILES = threshold((8 << 10, 16 << 10), "bytes of a tile", sittings.SHORT_ROWS)
-"""The sizes where nothing is written for elements of rows: a thread works on one row, and more CTAs read at a time."""
-WORK = threshold(64, "elements of a thread", sittings.TILED_ROWS)
-"""A thread works on as many rows, one after another, as have so many elements of its own, if a tile holds them."""
-WORK_APART = threshold(32, "elements of a thread", sittings.GROUPED_ROWS)
-"""The same where rows are in groups."""
-WORK_OF_MAPS = threshold(24, "elements of a thread", sittings.TRANSPOSED)
-"""The same where nothing is folded, and rows are not in groups."""
-WORK_WITH_VALUES = threshold(20, "elements of a thread", sittings.GROUPED_ROWS)
-"""The same where a result has a value for each row, such as a scale; a thread then works on two rows at least."""
-MOST_ROUNDS = threshold(6, "rows of a thread", sittings.TILED_ROWS)
-"""No tile is larger than for so many."""
-WHOLE_WARP = threshold(32, "elements of a row that a thread keeps", sittings.TILED_ROWS)
-"""A warp that keeps so many of one row in each thread works on one row."""
 ACROSS = threshold(4, "threads of a row", sittings.TRANSPOSED)
 """Where an array lies across the rows, as in ``x + y.T``, so many lanes beside each other read it where it is."""
 LONG_ROW_BYTES = threshold(6000, "bytes of a row", sittings.TILED_ROWS)
 """From here on rows of words, or of wider elements, have no tile if nothing else lies along them."""
 LONG_WITH_GAPS = threshold(4000, "bytes of a row", sittings.GROUPED_ROWS)
 """The same where there are gaps between rows."""
-FILLED = threshold(0.75, "part of the groups that fit", sittings.GROUPED_ROWS)
-"""A CTA takes all groups that fit a tile rather than fewer than this, though fewer threads work in its last turn."""
 FILLING_THREADS = threshold(256, "threads per SM", sittings.TILED_ROWS)
 """Fewer rows are shared by more threads each, without a tile."""
-FILLING = threshold(8, "CTAs per SM", sittings.TILED_ROWS)
-"""A CTA takes fewer rows one after another where these are not reached."""
 
 
 def pays(task: Task, *, by_columns: bool = False) -> bool:
@@ -128,21 +105,21 @@ def _plan(task: Task, own: tiles.Groups) -> Plan | None:
     across = bool(arrays_across(task))
     if across and threads > ACROSS:
         return None
-    fast: Axis = "kept" if apart or across or _has_values_of_rows(task) else "reduced"
+    fast: Axis = "kept" if apart or across or tile_sizes.has_values_of_rows(task) else "reduced"
     if ceil2(ceil(n / HELD)) > WARP:
         shape = _shape(n, fast, WARP, threads // WARP, 1)
-        return (waiting_groups.plan(task, own) if apart else None) or least_tile(task, own, shape)
+        return (waiting_groups.plan(task, own) if apart else None) or tile_sizes.least_tile(task, own, shape)
     threads = max(threads, min(WARP, ceil2(ceil(n / HELD_APART)))) if apart else threads
     sizes = {(u.stride, task.operand_type(i).itemsize) for i, u in own.units.items()}
     free = fast == "reduced" and len(sizes) == 1 and max(item for _, item in sizes) > columns.NARROW
-    reads = _only_reads(task) and not apart
+    reads = tile_sizes.only_reads(task) and not apart
     fasts: tuple[Axis, ...] = (fast, "reduced") if reads else (fast,)
     for lanes in (threads << k for k in range((WARP // threads).bit_length())):
         order = WARPS_READING if reads and lanes < WARP else WARPS_KEPT
         in_turn = apart and lanes == WARP  # warps take the rows of a group in turn
         most_kept = max(1, own.rows // 2) if in_turn else max(WARPS_KEPT)
         shapes = (_shape(n, f, lanes, 1, kept) for f in fasts for kept in order if kept <= most_kept)
-        plans = [plan for shape in shapes if (plan := least_tile(task, own, shape))]
+        plans = [plan for shape in shapes if (plan := tile_sizes.least_tile(task, own, shape))]
         waiting = [most_waits(task, own, plan) for plan in plans]
         if plans and min(waiting) <= (1 if free else MOST_WAITS):
             return plans[waiting.index(min(waiting))]
@@ -161,7 +138,7 @@ def _threads(task: Task, n: int, *, apart: bool) -> int:
     threads = ceil2(ceil(n / HELD))
     if threads > MANY:
         return ceil2(ceil(n / HELD_OF_MANY))
-    scaled = threads > WARP and _has_values_of_rows(task) and not apart
+    scaled = threads > WARP and tile_sizes.has_values_of_rows(task) and not apart
     return ceil2(ceil(n / HELD_OF_SCALED)) if scaled else threads
 
 
@@ -184,89 +161,7 @@ def _large(task: Task, own: tiles.Groups) -> Plan | None:
     return None
 
 
-def _only_reads(task: Task) -> bool:
-    """Whether no result has elements of rows."""
-    return not any(o.space & REDUCED for o in task.program.outputs)
-
-
-def _has_values_of_rows(task: Task) -> bool:
-    """Whether a result has one value a row: lanes of neighbouring rows write these at once."""
-    return any(o.space & REDUCED == 0 for o in task.program.outputs)
-
-
 def _shape(n: int, fast: Axis, lanes: int, warps: int, kept: int) -> Plan:
     """A plan of these extents for rows of ``n`` elements, without a tile."""
     held = ceil(n / (lanes * warps))
     return Plan(fast, lanes=lanes, warps=warps, warps_kept=kept, resident="registers", held=held)
-
-
-def least_tile(task: Task, own: tiles.Groups, plan: Plan) -> Plan | None:
-    """``plan`` with the least tile for the rows that a thread works on; None where not even one fits the largest.
-
-    It has twice the bytes where three groups fit these, and but one the least.
-    """
-    sizes: Sequence[int] = [LEAST_TILE << k for k in range((STATIC_TILE // LEAST_TILE).bit_length())]
-    if _only_reads(task) and own.rows == 1 and plan.warps == 1:
-        sizes = READ_TILES
-    plans = [replace(plan, tile_bytes=size) for size in sizes]
-    rounds = [_rounds(task, own, p) for p in plans]
-    wanted = min(_wanted(task, plan, apart=own.rows > 1), rounds[-1])
-    if not wanted:
-        return None
-    least, *more = (p for p, each in zip(plans, rounds, strict=True) if each >= wanted)
-    half_empty = own.rows > 1 and plan.lanes < WARP and more
-    return more[0] if half_empty and rows_that_fit(task, own, more[0]) >= 3 * rows_that_fit(task, own, least) else least
-
-
-def _wanted(task: Task, plan: Plan, *, apart: bool) -> int:
-    """The rows on which a thread works, one after another, if a tile holds them; ``apart`` if they are in groups."""
-    if plan.lanes == WARP and plan.held >= WHOLE_WARP:
-        return 1
-    if _only_reads(task) and not apart:
-        return 1
-    if _has_values_of_rows(task):
-        return max(2, min(WORK_WITH_VALUES // plan.held, MOST_ROUNDS))
-    of_folds, of_maps = WORK_APART if plan.fast == "kept" else WORK, WORK if apart else WORK_OF_MAPS
-    work = of_folds if task.program.reduces else of_maps
-    return min(max(1, work // plan.held), MOST_ROUNDS)
-
-
-def rows_of_a_cta(task: Task, plan: Plan) -> int:
-    """The rows that a CTA takes, whole groups: about as many as its threads work on at a time, or a multiple of that.
-
-    They are fewer than fit the tile if CTAs would not fill the machine, and 0 where no group fits it.
-    """
-    own = groups(task)
-    fitting = rows_that_fit(task, own, plan) if own else 0
-    if not own or not fitting or plan.cluster > 1:
-        return own.rows if own and fitting else 0
-    filling = task.geometry.n_kept // (plan.slots * FILLING * task.machine)
-    turns = max(1, min(_turns(own, plan, fitting), filling))
-    rows = max(1, plan.slots * turns // own.rows) * own.rows
-    if own.rows > 1 and filling > turns and rows <= FILLED * fitting:
-        return fitting
-    return min(fitting, rows)
-
-
-def _rounds(task: Task, own: tiles.Groups, plan: Plan) -> int:
-    """How many rows a thread can work on, one after another, so that those of a CTA fit its tile; 0 where none do."""
-    return _turns(own, plan, rows_that_fit(task, own, plan))
-
-
-def _turns(own: tiles.Groups, plan: Plan, rows: int) -> int:
-    """The rows of a thread, of so many of a CTA: in groups the threads of the last turn may be half as many."""
-    return max(min(1, rows), (rows + (plan.slots // 2 if own.rows > 1 else 0)) // plan.slots)
-
-
-def part_of(task: Task, plan: Plan) -> int:
-    """The elements of a row that a CTA of a cluster has: equal parts, of which the last one may lack some."""
-    return ceil(task.geometry.n_reduced / plan.cluster)
-
-
-def launch(task: Task, plan: Plan) -> Launch:
-    """The grid: each CTA has the rows that fit its tile."""
-    rows = rows_of_a_cta(task, plan)
-    if plan.cluster > 1:
-        return Launch(ceil(task.geometry.n_kept / rows), plan.cluster, part_of(task, plan), units=rows)
-    each = plan.held or held.needed(task, plan)
-    return Launch(ceil(task.geometry.n_kept / rows), 1, each * plan.positions, units=rows)

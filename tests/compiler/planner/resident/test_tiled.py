@@ -14,7 +14,7 @@ from warpfold.compiler.dtypes import F16, F32
 from warpfold.compiler.plan.plan import STATIC_TILE, Plan
 from warpfold.compiler.plan.shared_memory import shared_bytes, waiting_bytes
 from warpfold.compiler.planner.choose import choose
-from warpfold.compiler.planner.resident import banks, tiled
+from warpfold.compiler.planner.resident import banks, tile_sizes, tiled
 from warpfold.compiler.planner.task import Choice, Task
 from warpfold.compiler.program.graph import SCALAR, Program
 from warpfold.compiler.program.values import cast
@@ -204,7 +204,7 @@ def test_rows_of_which_nothing_is_written(n: int, dtype: Any, tile: int, fast: s
 
 
 def test_a_tile_holds_enough_rows_of_two_elements() -> None:
-    assert _choice(MANY, 2).plan.tile_bytes == tiled.LEAST_TILE
+    assert _choice(MANY, 2).plan.tile_bytes == tile_sizes.LEAST_TILE
 
 
 def test_lanes_wait_where_rows_lie_a_multiple_of_all_banks_apart() -> None:
