@@ -16,7 +16,7 @@ from ..layouts import rows_abreast
 from ..layouts.tiled import WORD
 from ..table import threshold
 from ..task import Notes, Task
-from . import grid_bounds, grid_facts
+from . import columns, grid, grid_bounds, grid_facts
 from .accesses import accesses, elements_of, has_bits
 from .grid import COLUMNS, UNROLL, WARPS, kept
 
@@ -28,8 +28,20 @@ MANY_BYTES = threshold(60 << 20, "bytes of all rows", sittings.PERIODS_ABREAST)
 """From here on shorter rows, and FEW columns of whole accesses, are read so as well."""
 FEW = threshold(28, "columns", sittings.PERIODS_ABREAST)
 """Up to so many are read so even if each row is whole accesses, where there are MANY_BYTES."""
+FEW_HALVES = threshold(16, "columns", sittings.CLUSTERED_GROUPS)
+"""More of words, in rows of half accesses, lie abreast in these, but for MANY_HALVES."""
+MANY_HALVES = threshold(48 << 20, "bytes of all rows", sittings.CLUSTERED_GROUPS)
+"""From here on accesses of half the width take longer."""
+LEAST_ACCESS = threshold(8, "bytes of an access", sittings.CLUSTERED_GROUPS)
+"""Of the widest elements: arrays of bytes alone would have smaller ones, and take longer to compute."""
+WAITING = threshold(0.25, "part of the bytes of all rows", sittings.CLUSTERED_GROUPS)
+"""So many wait on chip at least."""
 STATES = threshold(256 << 10, "bytes of states", sittings.PERIODS_ABREAST)
 """The most that a CTA reads: for each of its columns a state of every CTA."""
+IN_CLUSTERS = threshold(400 << 10, "bytes of a row", sittings.CLUSTERED_GROUPS)
+"""Shorter rows of runs are as fast in clusters, if a CTA reads more states than PART of the bytes of its elements."""
+PART = threshold(1 / 6, "bytes of states for each byte of elements", sittings.CLUSTERED_GROUPS)
+"""See IN_CLUSTERS."""
 
 
 def plan(task: Task, notes: Notes) -> Plan | None:
@@ -44,7 +56,7 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     if wide is None or _are_whole(wide, vector):
         return None
     found = kept(wide, found)
-    if not found.held or (reason := _why_slower(wide, found)):
+    if not found.held or (reason := _why_halves(task) or _why_slower(wide, found)):
         notes.rejected += [("abreast", reason)] if found.held else []
         return None
     run = grid_facts.launch(wide, found)
@@ -70,28 +82,55 @@ def _are_whole(task: Task, vector: int) -> bool:
     return not apart or g.period > FEW or grid_facts.bytes_of(task) < MANY_BYTES
 
 
+def _why_halves(task: Task) -> str:
+    """Why rows that lie abreast in half accesses are faster; empty if they are not."""
+    g, waiting = task.geometry, grid_facts.waiting_elements(task)
+    words = max(task.operand_type(i).itemsize for i in waiting) == WORD
+    if not words or columns.vector_of(task) * WORD != WIDEST // 2 or g.columns <= FEW_HALVES:
+        return ""
+    abreast = grid_facts.bytes_of(task) < MANY_HALVES and grid.plan(task, Notes(), by_columns=True, cached=True)
+    return f"rows of {g.columns} columns lie abreast in half accesses" if abreast else ""
+
+
 def _why_slower(task: Task, plan: Plan) -> str:
     """Why another plan is faster; empty if none is."""
-    rows, g = elements_of(task), task.geometry
+    rows = elements_of(task)
     narrow = grid_facts.is_narrow(task)
     if max(task.operand_type(i).itemsize for i in rows) > WORD:
         return "wider elements were not measured"
     found = accesses(task, plan.fast, plan.vector)
     if {found[i] for i in rows} != {"aligned"}:
         return "arrays that begin anywhere are faster otherwise"
+    access = plan.vector * max(task.operand_type(i).itemsize for i in rows)
+    if access < LEAST_ACCESS:
+        return f"accesses of {access} bytes take longer to compute than a second read takes"
     heavy = grid_facts.instructions(task.program) > grid_facts.LIGHT
     if narrow and heavy and not grid_facts.has_few_states(task):
         return "narrow elements of columns compute for longer than a second read takes"
-    run = grid_facts.launch(task, plan)
-    used = g.n_kept / plan.slots * run.split / grid_facts.ctas(task)
+    nbytes, least = grid_facts.bytes_of(task), grid_bounds.LEAST_OTHERS if narrow else grid_bounds.LEAST_COMPUTED
+    if not least <= nbytes <= MOST:
+        return f"{nbytes} bytes of all rows: {least} to {MOST} are faster so"
+    waiting = (plan.held + plan.in_registers) * plan.threads * grid_facts.ctas(task)
+    waiting *= grid_facts.access_bytes(task, plan)
+    if waiting < WAITING * nbytes:
+        return f"{waiting} of {nbytes} bytes would wait on chip"
+    return _why_few(task, plan, nbytes)
+
+
+def _why_few(task: Task, plan: Plan, nbytes: int) -> str:
+    """Why others are faster than few CTAs, many states and short rows; empty if none are."""
+    g, run, ctas = task.geometry, grid_facts.launch(task, plan), grid_facts.ctas(task)
+    used = g.n_kept / plan.slots * run.split / ctas
     if used < grid_bounds.FILLED:
-        return f"{used:.0%} of {grid_facts.ctas(task)} CTAs would have work"
+        return f"{used:.0%} of {ctas} CTAs would have work"
     own = min(g.period // g.run, ceil(plan.slots / g.run) + 1)
     states = own * run.tiles * run.split * sum(t.itemsize for t in task.program.states)
     if states > STATES:
         return f"each CTA would read {states} bytes of states"
-    nbytes = grid_facts.bytes_of(task)
-    if g.run > 1 and nbytes < min(MANY_BYTES, LONG * (g.period // g.run)):
-        return f"{nbytes} bytes of {g.period // g.run} rows are few: clusters hold them"
-    least = grid_bounds.LEAST_OTHERS if narrow else grid_bounds.LEAST_COMPUTED
-    return "" if least <= nbytes <= MOST else f"{nbytes} bytes of all rows: {least} to {MOST} are faster so"
+    if g.run == 1 or nbytes >= MANY_BYTES:
+        return ""
+    rows = g.period // g.run
+    if nbytes < LONG * rows:
+        return f"{nbytes} bytes of {rows} rows are few: clusters hold them"
+    slower = nbytes < IN_CLUSTERS * rows and states * ctas > PART * nbytes
+    return f"each CTA would read {states} bytes of states, and clusters hold a row" if slower else ""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from warpfold.compiler.dtypes import F16, F32, DType
+from warpfold.compiler.dtypes import F16, F32, I8, DType
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.plan.shared_memory import shared_bytes
 from warpfold.compiler.planner.layouts import rows_abreast
@@ -17,6 +17,7 @@ from warpfold.compiler.planner.resident import grid, grid_facts, grid_periods
 from warpfold.compiler.planner.resident.choose import choose
 from warpfold.compiler.planner.task import Notes
 from warpfold.compiler.program.graph import Program
+from warpfold.compiler.program.values import cast
 from warpfold.compiler.target import TARGETS
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "passes"))
@@ -210,6 +211,11 @@ def test_rows_that_are_no_whole_lines_lie_abreast(columns: int, t: DType, abreas
         ((10, 16000, 49), F32, 0),  # a period is larger than a wide row
         ((16 * M // 12, 12), F16, 0),  # whole accesses of few bytes
         ((32 * M // 12, 12), F16, 132),
+        ((8 * M // 18, 18), F32, 0),  # rows of half accesses lie abreast
+        ((16 * M // 18, 18), F32, 132),
+        ((8 * M // 14, 14), F32, 132),
+        ((3360, 100, 25), F32, 0),  # each CTA would read 82 KB of states, and clusters hold the channels
+        ((4500, 100, 25), F32, 127),
     ],
 )
 def test_accesses_go_on_from_one_column_in_the_next(shape: tuple[int, ...], t: DType, tiles: int) -> None:
@@ -226,3 +232,23 @@ def test_accesses_go_on_from_one_column_in_the_next(shape: tuple[int, ...], t: D
         assert wide is not None
         assert grid_facts.launch(wide, found).tiles == tiles
         assert wide.geometry.n_kept % (wide.geometry.period or 1) == 0
+
+
+@pytest.mark.parametrize(
+    ("count", "result", "reason"),
+    [
+        (30 * M, I8, "accesses of 4 bytes take longer to compute than a second read takes"),
+        (30 * M, F32, ""),
+        (90 * M, F32, "19464192 of 94371840 bytes would wait on chip"),
+    ],
+)
+def test_why_bytes_do_not_go_on_in_the_next_column(count: int, result: DType, reason: str) -> None:
+    shape = (count // 3, 3)
+    x, y = (
+        np.lib.stride_tricks.as_strided(np.zeros(4, t.numpy), shape, (3 * t.itemsize, t.itemsize)) for t in (I8, result)
+    )
+    wide = cast(operand(0, I8), F32)
+    centred = Program("centred", (I8,), (cast(wide - total(wide), result).expr,))
+    notes = Notes()
+    found = grid_periods.plan(task_of(centred, [x, y], (1,), H100), notes)
+    assert (found is None, notes.rejected) == (bool(reason), [("abreast", reason)] if reason else [])
