@@ -28,19 +28,19 @@ MANY_BYTES = threshold(60 << 20, "bytes of all rows", sittings.PERIODS_ABREAST)
 """From here on shorter rows, and FEW columns of whole accesses, are read so as well."""
 FEW = threshold(28, "columns", sittings.PERIODS_ABREAST)
 """Up to so many are read so even if each row is whole accesses, where there are MANY_BYTES."""
-FEW_HALVES = threshold(16, "columns", sittings.CLUSTERED_GROUPS)
+FEW_HALVES = threshold(16, "columns", sittings.PERIODS_ABREAST)
 """More of words, in rows of half accesses, lie abreast in these, but for MANY_HALVES."""
-MANY_HALVES = threshold(48 << 20, "bytes of all rows", sittings.CLUSTERED_GROUPS)
+MANY_HALVES = threshold(48 << 20, "bytes of all rows", sittings.PERIODS_ABREAST)
 """From here on accesses of half the width take longer."""
-LEAST_ACCESS = threshold(8, "bytes of an access", sittings.CLUSTERED_GROUPS)
+LEAST_ACCESS = threshold(8, "bytes of an access", sittings.PERIODS_ABREAST)
 """Of the widest elements: arrays of bytes alone would have smaller ones, and take longer to compute."""
-WAITING = threshold(0.25, "part of the bytes of all rows", sittings.CLUSTERED_GROUPS)
+WAITING = threshold(0.25, "part of the bytes of all rows", sittings.PERIODS_ABREAST)
 """So many wait on chip at least."""
 STATES = threshold(256 << 10, "bytes of states", sittings.PERIODS_ABREAST)
 """The most that a CTA reads: for each of its columns a state of every CTA."""
-IN_CLUSTERS = threshold(400 << 10, "bytes of a row", sittings.CLUSTERED_GROUPS)
+IN_CLUSTERS = threshold(400 << 10, "bytes of a row", sittings.PERIODS_ABREAST)
 """Shorter rows of runs are as fast in clusters, if a CTA reads more states than PART of the bytes of its elements."""
-PART = threshold(1 / 6, "bytes of states for each byte of elements", sittings.CLUSTERED_GROUPS)
+PART = threshold(1 / 6, "bytes of states for each byte of elements", sittings.PERIODS_ABREAST)
 """See IN_CLUSTERS."""
 
 
