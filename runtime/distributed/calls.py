@@ -106,7 +106,7 @@ class Known(KnownCall):
 
     def staged(self, extents: Extents, ranks: Ranks, *, late: bool) -> Staged:
         """What runs it where all ranks have these extents."""
-        return self.once((extents, ranks, ranks.own, late), lambda: self.kind.staged(extents, ranks, late=late))
+        return self.once((extents, ranks, late), lambda: self.kind.staged(extents, ranks, late=late))
 
 
 def needed_of(arrays: Sequence[Any]) -> tuple[bool, ...]:

@@ -15,8 +15,8 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from ...compiler.program.arrays.trace import ArrayArg
+from ...compiler.program.tracing import nest
 from ..programs.arguments import arguments_of
-from ..programs.pairs import leaves_of
 from ..programs.saved import array_arg, saved_of
 from .calls import Kind, Known, needed_of
 from .group import Ranks
@@ -31,12 +31,13 @@ def recorded(call: Known, extents: Extents, ranks: Ranks, arrays: Sequence[Any],
     needed = needed_of(arrays)
     given = tuple(o is not None for o in out)
     own: Recorded = call.once(
-        (extents, ranks, ranks.own, needed, given), lambda: Recorded(call.kind, extents, ranks, needed, given)
+        (extents, ranks, needed, given), lambda: Recorded(call.kind, extents, ranks, needed, given)
     )
     found: list[Any] = []
-    new = _Record.apply(own, out, found, *arrays)
-    members = iter(new)
-    return nested(found[0], lambda r: next(members) if r is None else r)
+    new = own.record(out, found, *arrays)
+    for i, r in zip(own.new, new, strict=True):
+        found[i] = r
+    return own.nested(found)
 
 
 @dataclass(eq=False)
@@ -95,53 +96,52 @@ class Recorded:
         self.results = len(self.staged.results) - beside
         behind = iter(range(self.results, len(self.staged.results)))
         self.kept = [next(behind) if i is None else i for i in self.saved.kept]
-        self.new = [not any(given[i : i + 1]) for i in range(self.results)]
+        self.new = [i for i in range(self.results) if not any(given[i : i + 1])]
+        structure: Any = self.staged.stages.structure
+        self._structure = structure if forward is None else structure[2][0]
+        self._numbers = [i for i, a in enumerate(kind.arrays) if a.number]
+        self._read = [i for i in self.saved.arrays if i not in self._numbers]
+        self._constant: list[int] | None = None
+        self._alike: list[Any] = []
         self._pulls: dict[tuple[bool, ...], Pull] = {}
-        self._alike: dict[int, Any] = {}
+        self.record = _recorder(self)
 
-    def forward(self, ctx: Any, out: Sequence[Any], members: list[Any], arrays: Sequence[Any]) -> tuple[Any, ...]:
-        """The results that are new tensors; ``members`` gets the results with None in place of these."""
-        saved = self.saved
-        found = self.staged(arrays, out)
-        leaves = [*leaves_of(found)]
-        if saved.forward is not None:
-            found = found[0]
-        marks = iter([None if new else r for r, new in zip(leaves, self.new, strict=False)])
-        members.append(nested(found, lambda _: next(marks)))
-        tensors = [i for i in saved.arrays if isinstance(arrays[i], torch.Tensor)]
-        ctx.others = {i: x for i, x in enumerate(arrays) if i not in tensors and not isinstance(x, torch.Tensor)}
-        self._alike = self._alike or {
-            i: x.new_empty(()).expand(x.shape) for i, x in enumerate(arrays) if i not in tensors and i not in ctx.others
-        }
-        ctx.own, ctx.read = self, tensors
-        ctx.save_for_backward(*(arrays[i] for i in tensors), *(leaves[i] for i in self.kept))
+    def nested(self, results: Sequence[Any]) -> Any:
+        """Results as the caller gets them."""
+        return nest(self._structure, results)
+
+    def forward(self, ctx: Any, out: Sequence[Any], found: list[Any], arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """The results that are new tensors; ``found`` gets all of them."""
+        results = self.staged.flat(arrays, out)
+        found += results[: self.results]
+        new = tuple([results[i] for i in self.new])
+        if self._constant is None:
+            self._constant = [i for i, r in enumerate(new) if not r.is_floating_point() or r.element_size() == 1]
+            own = [*self._read, *self._numbers]
+            self._alike = [None if i in own else x.new_empty(()).expand(x.shape) for i, x in enumerate(arrays)]
+        ctx.others = [arrays[i] for i in self._numbers]
+        ctx.save_for_backward(*[arrays[i] for i in self._read], *[results[i] for i in self.kept])
         ctx.set_materialize_grads(False)
-        new = tuple(compress(leaves, self.new))
-        ctx.mark_non_differentiable(*(r for r in new if not r.is_floating_point() or r.element_size() == 1))
+        if self._constant:
+            ctx.mark_non_differentiable(*[new[i] for i in self._constant])
         return new
 
     def backward(self, ctx: Any, gradients: Sequence[Any]) -> list[Any]:
         """The gradient of each array; None for one that needs none."""
-        if all(g is None for g in gradients):
+        key = tuple([g is not None for g in gradients])
+        if True not in key:
             return [None] * len(self.needed)
-        own, rest = iter(gradients), iter(ctx.saved_tensors)
-        results = [next(own) if new else None for new in self.new]
-        read = {i: next(rest) for i in ctx.read} | ctx.others
-        xs = [read[i] if i in read else self._alike[i] for i in range(len(self.needed))]
-        arrays = [*results, *xs, *rest]
-        pull = self._pull(arrays)
-        found = pull.staged([arrays[i] for i in pull.numbers])
-        each = iter(found if isinstance(found, tuple) else (found,))
+        results, xs, saved = [None] * self.results, [*self._alike], ctx.saved_tensors
+        _put(results, self.new, gradients)
+        _put(xs, self._read, saved)  # behind them is what was kept
+        _put(xs, self._numbers, ctx.others)
+        arrays = [*results, *xs, *saved[len(self._read) :]]
+        pull = self._pulls.get(key) or self._pulls.setdefault(key, self._made(arrays))
+        each = iter(pull.staged.flat([arrays[i] for i in pull.numbers]))
         return [next(each) if needed else None for needed in self.needed]
 
-    def _pull(self, arrays: Sequence[Any]) -> Pull:
-        """The backward of gradients, arrays and kept values like these; None stands for a gradient that vanishes."""
-        key = tuple(g is not None for g in arrays[: self.results])
-        if key not in self._pulls:
-            self._pulls[key] = self._made(arrays)
-        return self._pulls[key]
-
     def _made(self, arrays: Sequence[Any]) -> Pull:
+        """The backward of gradients, arrays and kept values like these; None stands for a gradient that vanishes."""
         kind, backward = self.kind, self.saved.backward
         lying = [
             *self.staged.results[: self.results], *zip(kind.axes, self._extents, strict=True),
@@ -163,22 +163,25 @@ class Recorded:
         return Pull(staged, tuple(p.number for p in taken))
 
 
-class _Record(torch.autograd.Function):  # type: ignore[misc]
-    """What PyTorch records of a call."""
+def _put(own: list[Any], places: Sequence[int], values: Sequence[Any]) -> None:
+    for i, value in zip(places, values, strict=False):
+        own[i] = value
 
-    @staticmethod
-    def forward(ctx: Any, own: Recorded, out: Sequence[Any], members: list[Any], *arrays: Any) -> Any:
-        return own.forward(ctx, out, members, arrays)
 
-    @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+def _recorder(own: Recorded) -> Callable[..., tuple[Any, ...]]:
+    """What makes PyTorch record a call: it takes arrays for results, a list that gets the results, and the arrays."""
+
+    def forward(ctx: Any, out: Sequence[Any], found: list[Any], *arrays: Any) -> Any:
+        return own.forward(ctx, out, found, arrays)
+
+    def once(ctx: Any, *gradients: Any) -> Any:
+        return None, None, *own.backward(ctx, gradients)
+
+    refused = once_differentiable(once)
+
     def backward(ctx: Any, *gradients: Any) -> Any:
-        return None, None, None, *ctx.own.backward(ctx, gradients)
+        return (refused if torch.is_grad_enabled() else once)(ctx, *gradients)
 
-
-def nested(structure: Any, value: Callable[[Any], Any]) -> Any:
-    """Tuples that nest as ``structure`` does, with a value for each of its members."""
-    if not isinstance(structure, tuple):
-        return value(structure)
-    found = [nested(s, value) for s in structure]
-    return type(structure)(*found) if hasattr(structure, "_fields") else tuple(found)
+    functions = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    made: Any = type(own.staged.name, (torch.autograd.Function,), functions)
+    return made.apply  # type: ignore[no-any-return]

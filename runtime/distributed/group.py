@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 import torch.distributed as dist
 
-from ...compiler.errors import error
+from ...compiler.errors import WarpfoldError, error
 from ...compiler.program.frames import caller
 from .silent import waited_for
 
-T = TypeVar("T")
 MOST_DIMS = 8
 """The greatest rank of a shard."""
 WORDS = 256
@@ -57,11 +57,21 @@ def said(call: int, words: Sequence[int]) -> list[int]:
     return [*words, *[0] * (WORDS - 1 - len(words)), call]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ranks:
-    """A process group; None is the default one."""
+    """A process group, always as the same object.
+
+    Attributes:
+        group: the group; None for the default one.
+        count: how many ranks there are.
+        own: the rank of this process.
+        bring: the name of PyTorch's function that gathers tensors, in which versions differ.
+    """
 
     group: Any
+    count: int
+    own: int
+    bring: str
 
     @classmethod
     def of(cls, group: Any) -> Ranks:
@@ -72,22 +82,18 @@ class Ranks:
         """
         if not dist.is_available() or not dist.is_initialized():
             raise error("WF170", where=caller())
-        if group is None or isinstance(group, dist.ProcessGroup):
-            return cls(group)
+        default = dist.group.WORLD
+        own = default if group is None else group
+        if isinstance(own, dist.ProcessGroup):
+            found = _known.get(own)
+            if found is None:
+                bring = "all_gather_single" if hasattr(dist, "all_gather_single") else "all_gather_into_tensor"
+                found = _known[own] = cls(None if own is default else own, own.size(), own.rank(), bring)
+            return found
         if group is dist.GroupMember.NON_GROUP_MEMBER:
             raise error("WF168", where=caller())
-        expected, default = "a process group of torch.distributed, or None", "the default one, of all processes"
-        raise error("WF138", option="group", value=group, expected=expected, default=default, where=caller())
-
-    @property
-    def count(self) -> int:
-        """How many ranks there are."""
-        return int(dist.get_world_size(self.group))
-
-    @property
-    def own(self) -> int:
-        """The rank of this process."""
-        return int(dist.get_rank(self.group))
+        expected, usual = "a process group of torch.distributed, or None", "the default one, of all processes"
+        raise error("WF138", option="group", value=group, expected=expected, default=usual, where=caller())
 
     def gathered(self, x: torch.Tensor) -> torch.Tensor:
         """The tensors ``x`` of all ranks, in their order along a new first axis."""
@@ -97,22 +103,24 @@ class Ranks:
 
     def gather(self, found: torch.Tensor, own: torch.Tensor) -> None:
         """Writes the tensors ``own`` of all ranks, of rank 1, one after another to ``found``."""
-        gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor  # by the version of PyTorch
-        self._said(lambda: gather(found, own, group=self.group))
+        try:
+            getattr(dist, self.bring)(found, own, group=self.group)
+        except RuntimeError as e:  # also that of a time limit
+            raise self._lost(e) from e
 
     def exchanged(self, x: torch.Tensor) -> torch.Tensor:
         """Row r of every rank's ``x`` for rank r, in the order of the ranks."""
         found = torch.empty_like(x)
-        self._said(lambda: dist.all_to_all_single(found, x.contiguous(), group=self.group))
+        try:
+            dist.all_to_all_single(found, x.contiguous(), group=self.group)
+        except RuntimeError as e:
+            raise self._lost(e) from e
         return found
 
-    def _said(self, call: Callable[[], T]) -> T:
-        """What ``call`` gives; WF611 where a rank did not come, or has gone."""
-        try:
-            return call()
-        except RuntimeError as e:  # also that of a time limit
-            reason = str(e).partition("\n")[0]
-            raise error("WF611", own=self.own, count=self.count, others=waited_for(self.group), reason=reason) from e
+    def _lost(self, e: RuntimeError) -> WarpfoldError:
+        """What to raise where a rank did not come, or has gone."""
+        reason = str(e).partition("\n")[0]
+        return error("WF611", own=self.own, count=self.count, others=waited_for(self.group), reason=reason)
 
     def device(self, xs: Iterable[object]) -> torch.device:
         """Where a rank says something of its call: on the device of the first tensor there is."""
@@ -133,6 +141,9 @@ class Ranks:
             if problem:
                 raise error("WF171", rank=rank, problem=problem, where=caller())
         return tuple(row[2 + shard.axis] for row in rows)
+
+
+_known: WeakKeyDictionary[Any, Ranks] = WeakKeyDictionary()
 
 
 @lru_cache(maxsize=256)

@@ -98,7 +98,7 @@ class _Known(KnownCall):
         cut = self.cut
         assert cut is not None
         return self.once(
-            (extents, ranks, ranks.own, scatter, keepdims),
+            (extents, ranks, scatter, keepdims),
             lambda: Reduced(self.shard, cut, extents, ranks, self._options, scatter, keepdims=keepdims),
         )
 

@@ -29,6 +29,7 @@ class Staged:
 
     Attributes:
         ranks: the ranks.
+        name: of the program.
         options: the options of the calls.
         stages: the stages.
         some: the ranks whose shards have elements, or all where none has.
@@ -40,7 +41,7 @@ class Staged:
         self, program: ArrayProgram, axes: tuple[int | None, ...], arrays: Sequence[ArrayArg], extents: Extents,
         ranks: Ranks, options: Mapping[str, Any], *, late: bool = False,
     ) -> None:  # fmt: skip
-        self.ranks, self.options = ranks, options
+        self.ranks, self.options, self.name = ranks, options, program.name
         whole = [whole_of(a, axis, own) for a, axis, own in zip(arrays, axes, extents, strict=True)]
         self.stages = stages_of(program, axes, late=late)
         cut = self._extents(program, extents)
@@ -56,27 +57,29 @@ class Staged:
         self._leaves = ranks.own in self.some  # else no rank reads its states
         programs = [*zip(self.stages.stages, self.stages.taken, strict=True)]
         own = programs if self._leaves else [*self.stages.idle, programs[-1]]
-        self._run = [p and (_FixedFunction.of(p[0]), p[1]) for p in own]
+        self._run = [p and _Step(p[0], p[1], options) for p in own]
         self._like = next((i for i, a in enumerate(arrays) if not a.number), 0)
         self._all = len(self.some) == ranks.count
 
     def __call__(self, arrays: Sequence[Any], out: Sequence[Any] = ()) -> Any:
         """The results of this rank, nested as the function of the program nests them; ``out`` has arrays for them."""
-        taken, results = [*arrays, *self._numbers], dict(enumerate(out))
+        return nest(self.stages.structure, self.flat(arrays, out))
+
+    def flat(self, arrays: Sequence[Any], out: Sequence[Any] = ()) -> list[Any]:
+        """The results in a flat list."""
+        taken, results = [*arrays, *self._numbers], [*out, *[None] * (len(self.results) - len(out))]
         buffers = self._memory.of(arrays[self._like])
-        for k, (stage, written) in enumerate(zip(self._run, self.stages.written, strict=True)):
+        for k, (step, written) in enumerate(zip(self._run, self.stages.written, strict=True)):
             own = buffers[k] if k < len(buffers) else None
-            if stage is not None:
+            if step is not None:
                 states = own.states if own and self._leaves else ()
-                call, places = stage
-                found = call(
-                    *[taken[i] for i in places], out=(*states, *(results.get(i) for i in written)), **self.options
-                )
-                results |= zip(written, found[len(states) :], strict=True)
+                found = step(taken, [*states, *[results[i] for i in written]])
+                for i, r in zip(written, found[len(states) :], strict=True):
+                    results[i] = r
             if own is not None:
                 self.ranks.gather(own.gathered, own.row)
                 taken += own.rows if self._all else [s[self.some] for s in own.rows]
-        return nest(self.stages.structure, [results[i] for i in range(len(results))])
+        return results
 
     def _extents(self, program: ArrayProgram, extents: Extents) -> dict[int, tuple[int, ...]]:
         """For each cut dim the extents of the shards.
@@ -112,6 +115,24 @@ def whole_of(array: ArrayArg, axis: int | None, extents: tuple[int, ...]) -> Arr
 def _packing(states: Sequence[Kept], sizes: Sequence[int]) -> Packing:
     """Where the states of a stage lie."""
     return Packing.each((tuple(sizes[d] for d in s.dims), s.dtype) for s in states)
+
+
+class _Step:
+    """The calls of a stage: of a call that is like an earlier one the arguments are not looked at."""
+
+    def __init__(self, program: ArrayProgram, places: Sequence[int], options: Mapping[str, Any]) -> None:
+        self._made = _FixedFunction.of(program)
+        self._calls, self._places, self._options = self._made._calls, places, options
+        self._memo = self._calls.memo
+
+    def __call__(self, taken: Sequence[Any], out: Sequence[Any]) -> Any:
+        """The results for some of the arrays that are ``taken``, in arrays of ``out`` where these are given."""
+        xs = [taken[i] for i in self._places]
+        given = [o for o in out if o is not None]
+        key = tuple([o is None for o in out])
+        return self._memo(
+            key, self._made.function, (*xs, *given), lambda: self._calls._run(xs, self._options, tuple(out))
+        )
 
 
 class _Fixed:
