@@ -1,7 +1,8 @@
 """Joins ops whose operands are known once loops are unrolled: products with sums, and conversions with loads.
 
 A ``math.fma`` with ``fastmath<contract>``, one factor of which is 1, takes the factors of a product that nothing else
-uses. f32 values of bf16 elements that were loaded two to a word are taken straight from the word.
+uses. f32 values of bf16 elements that were loaded two to a word are taken straight from the word. Bytes are added and
+subtracted four at a time, and so are those selected whose mask comparisons of bytes, or bits of a word, make.
 
 ```mlir before
 func.func @contracted(%a: f32, %b: f32, %c: f32) -> f32 {
@@ -36,16 +37,23 @@ from ..compiler.ir.uniform_fragments import known
 from .expand_math import is_contracted
 from .math.arithmetic import Builder, intrinsic
 from .math.module_symbols import module_around
+from .words import packed_bytes
 
 
 def _run(module: Any) -> None:
-    found = find_each(module, ("math.fma", "arith.extf"))
+    found = find_each(module, ("math.fma", "arith.extf", "arith.trunci", "arith.select"))
     for op in found["math.fma"]:
         with before(op):
             replace(op, [_fma(op)])
     for op in found["arith.extf"]:
         with before(op):
             _widened(op)
+    for op in found["arith.trunci"]:
+        with before(op):
+            packed_bytes.pack_sum(op)
+    for op in found["arith.select"]:
+        with before(op):
+            packed_bytes.pack_select(op)
 
 
 def _fma(op: Any) -> Any:

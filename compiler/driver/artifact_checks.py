@@ -102,6 +102,11 @@ def _facts(a: Artifact, facts: Facts) -> None:
         list(facts.waiting) == sorted({i for i in facts.waiting if i < len(a.inputs)}),
         f"waiting is {facts.waiting}: expected rising numbers of inputs",
     )
+    operands = len(a.inputs) + len(a.outputs)
+    expect(
+        list(facts.runs) == sorted({i for i in facts.runs if i < operands}),
+        f"runs is {facts.runs}: expected rising numbers of operands",
+    )
     expect(
         not facts.block or (len(facts.block) == 2 and all(facts.block)),
         f"block is {facts.block}: expected two positive numbers",

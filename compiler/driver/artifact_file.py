@@ -16,7 +16,7 @@ from .. import files
 from ..errors import error
 from ..plan.abi import Param
 from ..plan.abi import Role as ParamRole
-from ..plan.facts import Facts
+from ..plan.facts import NUMBERS, Facts
 from ..plan.fields import Determinism
 from ..plan.kernels import Role
 from ..plan.plan import Plan
@@ -165,8 +165,8 @@ def _record(name: str, j: Any, kind: type) -> Any:
 
 
 def _tuple(name: str, value: Any) -> tuple[Any, ...]:
-    """Numbers of a block or of inputs, or the names of accesses."""
-    return read.many(name, value, read.number if name.endswith((".block", ".waiting")) else read.text)
+    """Numbers of a block or of operands, or the names of accesses."""
+    return read.many(name, value, read.number if name.rpartition(".")[2] in ("block", *NUMBERS) else read.text)
 
 
 def structure(j: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from ..errors import WarpfoldError, error, near
 from ..plan.abi import Kernel
-from ..plan.facts import RARE, Facts
+from ..plan.facts import NUMBERS, RARE, Facts
 from ..plan.fields import Access, expected_of, fits
 from ..plan.plan import Plan
 from ..target import DEFAULT, Target, target
@@ -132,7 +132,7 @@ def _fits(key: str, value: Any, sample: Any) -> Any:
         return 0 <= value <= MOST_DIMS
     if key == "block":
         return len(value) in (0, 2) and all(type(v) is int and v > 0 for v in value)
-    if key == "waiting":
+    if key in NUMBERS:
         return all(type(v) is int and v >= 0 for v in value)
     each = value if key in _SEVERAL else [value]
     return key not in _CHOICES or all(v in _CHOICES[key] for v in each)
@@ -146,8 +146,8 @@ def _expected(key: str, sample: Any) -> str:
         return f"a number of dims from 0 to {MOST_DIMS}"
     if key == "block":
         return "an array of two positive integers, or none"
-    if key == "waiting":
-        return "an array of numbers of inputs"
+    if key in NUMBERS:
+        return f"an array of numbers of {'operands' if key == 'runs' else 'inputs'}"
     if key in _CHOICES:
         return "an array of " * (key in _SEVERAL) + "one of " + " ".join(str(c) or '""' for c in _CHOICES[key])
     return "true or false" if isinstance(sample, bool) else f"a {type(sample).__name__}"

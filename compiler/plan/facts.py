@@ -16,9 +16,12 @@ INDEX_LIMIT = 2**31 - 2**24
 RARE = (
     "repeats", "flat", "by_row", "gapped", "pieces", "block", "places", "numbers", "once", "stores", "full",
     "waiting", "lasting", "walked", "leading", "spare", "rows_first", "numberings", "section", "follows",
-    "streams", *RARE_IN_PLANS,
+    "streams", "runs", "part", *RARE_IN_PLANS,
 )  # fmt: skip
 """The facts, and the fields of a plan, that the IR leaves out where they have their default."""
+
+NUMBERS = ("waiting", "lasting", "leading", "runs")
+"""The facts that are numbers of operands."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,9 @@ class Facts:
             bits along the reduced axis, in such blocks. ``exchanged``: single elements along the reduced axis, which
             the CTA puts into shared memory, where a thread reads its block of them. ``matrix``: vectors along the
             reduced axis, of a tile whose rows lie along the kept axis. ``reversed``: vectors of rows that are walked
-            backwards. ``side``: of an output, one element for each of a row, which a side fold leaves; ``section``: one
-            for each section of ``section`` elements of a row, one behind another.
+            backwards. ``split``: vectors that begin anywhere and go on from one row of the innermost dim into the next,
+            which lies behind a gap. ``side``: of an output, one element for each of a row, which a side fold leaves;
+            ``section``: one for each section of ``section`` elements of a row, one behind another.
         store_vector: whether each thread's results are neighbours and aligned in every output.
         ragged: whether arrays say where each row begins and ends.
         repeats: whether the launch says how often elements and results are repeated.
@@ -72,6 +76,9 @@ class Facts:
         follows: whether the launch before it, of the same call, may still run when the kernel begins: it waits for the
             end of that launch before it reads or writes memory.
         streams: whether the L2 cache is told not to keep the elements that it reads and writes.
+        runs: the numbers of the operands whose elements follow each other through all reduced dims, where bits are
+            numbered so, inputs first: their accesses go on from one row of the innermost dim into the next.
+        part: the elements of the parts in which split accesses are read; 0 without any.
     """
 
     kept_rank: int
@@ -101,6 +108,8 @@ class Facts:
     section: int = 0
     follows: bool = False
     streams: bool = False
+    runs: tuple[int, ...] = ()
+    part: int = 0
 
     def row(self, geometry: Geometry) -> int:
         """The results of a row: those of a CTA are in one row."""

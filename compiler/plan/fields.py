@@ -14,7 +14,7 @@ Meeting = Literal["shuffle", "serial", "interleaved", "sequential", "warp_sync",
 Access = Literal[
     "aligned", "shifted", "unaligned", "period", "staggered", "strided", "tile", "tile_strided", "whole", "uniform",
     "kept", "gathered", "number", "bits", "bits_across", "bits_strided", "bits_transposed", "bits_exchanged",
-    "transposed", "exchanged", "reversed", "side", "section", "matrix",
+    "transposed", "exchanged", "reversed", "split", "side", "section", "matrix",
 ]  # fmt: skip
 IN_TILE: tuple[Access, ...] = ("tile", "tile_strided")
 """The accesses to elements that the CTA has copied into shared memory."""

@@ -60,3 +60,16 @@ func.func @apart_in_a_tile(%tile: !llvm.ptr<3>, %kept: i32, %r: i32, %first: i32
     : (!llvm.ptr<3>, i32, i32, i32, i32, i32, i32, i32) -> f32
   return %v : f32
 }
+
+// CHECK-LABEL: func.func @split
+func.func @split(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %first: i32, %end: i32, %size: i32, %row: i32, %pitch: i32,
+                 %one: i32, %all: i32) -> vector<16xi8> {
+  // An access that goes on from one row of two dims into the next, behind a gap. Rows have eight elements at least. The
+  // size of the reduced axis follows the layout.
+  // CHECK:      access = "split"
+  // CHECK-SAME: part = 8 : i64
+  %v = "fold.element_load"(%x, %kept, %r, %first, %end, %size, %row, %pitch, %one, %all)
+    {kept_rank = 1, reduced_rank = 2, axis = "reduced", access = "split", part = 8}
+    : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> vector<16xi8>
+  return %v : vector<16xi8>
+}

@@ -49,3 +49,13 @@ func.func @a_tile_in_global_memory(%x: !llvm.ptr<1>, %i: i32) {
     : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32) -> f32
   return
 }
+
+// -----
+
+func.func @parts_of_more_than_an_access(%x: !llvm.ptr<1>, %i: i32) {
+  // expected-error @below {{WF311: fold.element_load expects the attribute part to be a power of two up to 16, got 32}}
+  %made = "fold.element_load"(%x, %i, %i, %i, %i, %i, %i, %i, %i, %i)
+    {kept_rank = 1, reduced_rank = 2, axis = "reduced", access = "split", part = 32}
+    : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> vector<16xi8>
+  return
+}

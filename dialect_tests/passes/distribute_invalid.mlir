@@ -80,7 +80,7 @@ func.func @not_elementwise(%n: index) -> tensor<f32> attributes {
 
 // -----
 
-// expected-error @below {{WF322: fold.facts of @no_access expects access = an array of one of aligned shifted unaligned period staggered strided tile tile_strided whole uniform kept gathered number bits bits_across bits_strided bits_transposed bits_exchanged transposed exchanged reversed side section matrix, got none}}
+// expected-error @below {{WF322: fold.facts of @no_access expects access = an array of one of aligned shifted unaligned period staggered strided tile tile_strided whole uniform kept gathered number bits bits_across bits_strided bits_transposed bits_exchanged transposed exchanged reversed split side section matrix, got none}}
 func.func @no_access(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,

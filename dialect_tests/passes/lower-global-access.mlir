@@ -404,6 +404,29 @@ func.func @backwards(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %pitch: i32, %minus:
   return %v : vector<4xf32>
 }
 
+// Rows with gaps between them, of eight bytes at least: a part of eight is taken out of the words before the end of its row
+// and, if there is an end in it, out of those that lie the gap farther on. All four parts of words are asked for in one
+// branch; an access near the ends of the array has single elements.
+// CHECK-LABEL: func.func @split
+func.func @split(%x: !llvm.ptr<1>, %r: i32, %first: i32, %end: i32, %size: i32, %pitch: i32, %one: i32, %all: i32)
+    -> vector<16xi8> {
+  // CHECK:         arith.cmpi sge, %{{.*}}, %c4_i32 : i32
+  // CHECK:         arith.mului_extended
+  // CHECK:         %[[GAP:.*]] = arith.subi %{{.*}}, %{{.*}} : i32
+  // CHECK:         scf.if
+  // CHECK-COUNT-3: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> i32
+  // CHECK:         scf.if
+  // CHECK-COUNT-3: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> i32
+  // CHECK:         } else {
+  // CHECK-COUNT-4: llvm.intr.fshr
+  // CHECK:         vector.from_elements
+  %kept = arith.constant 0 : i32
+  %v = "fold.element_load"(%x, %kept, %r, %first, %end, %size, %pitch, %one, %all)
+    {kept_rank = 0, reduced_rank = 2, axis = "reduced", access = "split", part = 8}
+    : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32, i32) -> vector<16xi8>
+  return %v : vector<16xi8>
+}
+
 // Partials of other CTAs: volatile, never `invariant` (which would allow the read-only cache).
 // CHECK-LABEL: func.func @coherent
 func.func @coherent(%x: !llvm.ptr<1>, %kept: i32, %part: i32, %one: i32, %n_kept: i32) -> f32 {

@@ -34,6 +34,7 @@ from ..words.truths import of_bits
 from .bits import load_bits, load_word
 from .in_row import clamped, is_inside, is_readable
 from .offsets import following, offset, offsets
+from .split import split
 from .unaligned import ALIGNED, WORDS, taken_out, words_around, words_of
 
 LOAD = 5
@@ -54,6 +55,8 @@ def lower_element_load(op: Any) -> None:
             value = from_memory(_if_else(whole, [stored], lambda: [load(base, at, stored)], beside)[0], t)
         elif access == "unaligned":
             value = _taken_out(op)
+        elif access == "split":
+            value = split(op, LOAD, lambda: fragment(_apart(op, stored)))
         elif access in ("aligned", "reversed", "bits") or along == "kept":
             there = arith.cmpi(arith.CmpIPredicate.slt, reduced, end)
             own = stored if access == "aligned" else word_type() if access == "bits" else t
@@ -188,7 +191,8 @@ def _apart(op: Any, t: Any, before: int = 0) -> list[Any]:
     def nothing() -> list[Any]:
         return [zeros(element(t))] * width(t)
 
-    if width(t) == 1 or int_attr(op, "reduced_rank") < 2:
+    split_near_ends = str_attr(op, "access", ELEMENT_ACCESS) == "split"
+    if width(t) == 1 or int_attr(op, "reduced_rank") < 2 or split_near_ends:
         return read_some()
     whole = is_inside(reduced, first, end, width(t))
     return _if_else(whole, [element(t)] * width(t), read_all, nothing if "uncut" in op.attributes else read_some)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...compiler.ir.build import integer
 from ...compiler.ir.dialect.access import ACCESS
@@ -13,7 +13,7 @@ from ...compiler.plan.fields import IN_TILE
 
 ELEMENTWISE = ("fold.load", "fold.element_load", "fold.element_rest", "fold.element_store", "fold.hold")
 """The accesses to elements, by both indices."""
-SIDE_BY_SIDE = ("aligned", "shifted", "unaligned", "period", "staggered", "tile", "bits")
+SIDE_BY_SIDE = ("aligned", "shifted", "unaligned", "period", "staggered", "tile", "bits", "split")
 """Access methods of loads whose vectors are contiguous in memory: the stride along the vector's axis is 1."""
 
 
@@ -95,6 +95,53 @@ def following(op: Any, kept: Any, reduced: Any, count: int, fixed: int) -> list[
             back = arith.addi(back, backs[d])
             step = arith.select(carry, arith.subi(strides[d], back), step)
         found.append(arith.addi(found[-1], step))
+    return found
+
+
+class Part(NamedTuple):
+    """Elements that follow each other, at most one end of an innermost row apart.
+
+    Attributes:
+        at: the offset of the first one.
+        left: the elements of its row from there on.
+        gap: how much farther those of the next row lie.
+    """
+
+    at: Any
+    left: Any
+    gap: Any
+
+
+def parts(op: Any, kept: Any, reduced: Any, size: int, count: int, fixed: int) -> list[Part]:
+    """``count`` parts of ``size`` elements from index ``reduced`` on; an innermost row has as many at least."""
+    kept_rank, rank = int_attr(op, "kept_rank"), int_attr(op, "reduced_rank")
+    layout = list(op.operands)[fixed:]
+    split, sizes = max(0, kept_rank - 1), max(0, kept_rank - 1) + max(0, rank - 1)
+    inner, strides = layout[split:sizes], layout[sizes + kept_rank : sizes + kept_rank + rank]
+    t, places = reduced.type, coordinates(reduced, inner, rank)[1:]
+    one, zero, step = integer(t, 1), integer(t, 0), integer(t, size)
+    at, left, found = offset(op, kept, reduced, fixed), arith.subi(inner[-1], places[-1]), []
+    lasts = [arith.subi(n, one) for n in inner]
+    backs = [inner[-1]]  # from behind the innermost row to its beginning, and to those of the dims around it
+    for last, stride in zip(reversed(lasts[:-1]), reversed(strides[1:-1]), strict=True):
+        backs.append(arith.addi(backs[-1], arith.muli(last, stride)))
+    for k in range(count):
+        carries: list[Any] = []
+        gap = arith.subi(strides[rank - 2], backs[0])
+        for d, back in zip(reversed(range(rank - 2)), backs[1:], strict=True):
+            ends = arith.cmpi(arith.CmpIPredicate.eq, places[d], lasts[d])
+            carries.append(arith.andi(carries[-1], ends) if carries else ends)
+            gap = arith.select(carries[-1], arith.subi(strides[d], back), gap)
+        found.append(Part(at, left, gap))
+        if k + 1 < count:
+            ends = arith.cmpi(arith.CmpIPredicate.sle, left, step)
+            at = arith.addi(arith.addi(at, step), arith.select(ends, gap, zero))
+            left = arith.addi(arith.subi(left, step), arith.select(ends, inner[-1], zero))
+            for d in reversed(range(rank - 2)):
+                carry = carries[rank - 3 - d]
+                up = arith.select(carry, zero, arith.addi(places[d], one))
+                places[d] = arith.select(ends, up, places[d])
+                ends = arith.andi(ends, carry)
     return found
 
 

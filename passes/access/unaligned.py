@@ -73,7 +73,7 @@ def taken_out(words: list[Any], place: Any, t: Any) -> Any:
         words = _from(words, place, 8, 2, wanted + 2)
     if wanted > 1 and bytes_of(scalar) < 8:
         words = _from(words, place, 4, 1, wanted + 1)
-    words = _shifted(words, place) if bytes_of(scalar) < 4 else words[:wanted]
+    words = shifted(words, place) if bytes_of(scalar) < 4 else words[:wanted]
     return fragment_of(words, scalar, t)
 
 
@@ -86,10 +86,10 @@ def copied(base: Any, place: Any, t: Any) -> Any:
     first = arith.muli(as_word(place), i32(bytes_of(scalar)))
     word = address(base, arith.andi(first, i32(-4)), ir.IntegerType.get_signless(8))
     words = [load(word, i32(k), word_type()) for k in range(wanted + 1)]
-    return fragment_of(_shifted(words, first), scalar, t)
+    return fragment_of(shifted(words, first), scalar, t)
 
 
-def _shifted(words: list[Any], place: Any) -> list[Any]:
+def shifted(words: list[Any], place: Any) -> list[Any]:
     """The words that begin at byte ``place`` of the first of ``words``; one fewer than these."""
     bits = arith.shli(place, i32(3))  # the funnel shift takes it modulo 32
     return [llvm.intr_fshr(high, low, bits) for low, high in pairwise(words)]

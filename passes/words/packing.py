@@ -13,7 +13,7 @@ from .matchers import counts_up, is_a
 
 BYTES = 4
 """Bytes of a word."""
-_LOW, HIGH = 0x7F7F7F7F, -0x7F7F7F80
+LOW, HIGH = 0x7F7F7F7F, -0x7F7F7F80
 """The lower seven bits of each byte of a word, and the highest bit of each."""
 
 
@@ -33,7 +33,7 @@ def as_bytes(words: list[Any], count: int = 0) -> Any:
 
 def high_bits(w: Any) -> Any:
     """The word ``w`` with each byte that is not zero replaced by 0x80."""
-    return arith.andi(arith.ori(arith.addi(arith.andi(w, i32(_LOW)), i32(_LOW)), w), i32(HIGH))
+    return arith.andi(arith.ori(arith.addi(arith.andi(w, i32(LOW)), i32(LOW)), w), i32(HIGH))
 
 
 def mixed(a: Any, b: Any, selectors: tuple[int, int]) -> list[Any]:
@@ -84,16 +84,16 @@ def _mask_words(mask: Any, count: int, item: int) -> list[Any]:
     ):
         predicate = ir.IntegerAttr(mask.owner.attributes["predicate"]).value
         each = BYTES // item
-        below = [_below(mask.owner.operands[1].owner.operands[0], i * each, each) for i in range(count)]
+        found = [below(mask.owner.operands[1].owner.operands[0], i * each, each) for i in range(count)]
         if predicate == int(arith.CmpIPredicate.slt):
-            return below
+            return found
         if predicate == int(arith.CmpIPredicate.sge):
-            return [arith.xori(w, i32(-1)) for w in below]
+            return [arith.xori(w, i32(-1)) for w in found]
     narrow = ir.IntegerType.get_signless(8 * item)
     return as_words(arith.extsi(with_shape(narrow, count * BYTES // item), mask))
 
 
-def _below(bound: Any, first: int, each: int) -> Any:
+def below(bound: Any, first: int, each: int) -> Any:
     """A word with all bits set of those elements whose index is less than ``bound``.
 
     The word has ``each`` elements, of which the first has the index ``first``. The other bits are shifted out in two

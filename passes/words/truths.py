@@ -7,11 +7,11 @@ from typing import Any
 
 from ...compiler.ir.build import as_word, i32, integer, word_type
 from ...compiler.ir.combine import elements, splat, width, with_shape
-from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, ir
 from ...compiler.program.bit_arrays import WORD
-from .matchers import counts_up, is_a, tested_bytes
-from .packing import BYTES, as_bytes, as_words, high_bits
+from .compared_bytes import compared
+from .matchers import counts_up, is_a
+from .packing import BYTES, as_bytes
 
 TO_HIGHEST = 1 << 21 | 1 << 14 | 1 << 7 | 1
 """The factor by which bits 7, 15, 23 and 31 of a word become its four highest ones."""
@@ -44,7 +44,7 @@ def as_bits(mask: Any) -> Any:
         return JOINED[mask.owner.name](*map(as_bits, mask.owner.operands))
     if is_a(mask, "vector.broadcast"):
         return arith.select(mask.owner.operands[0], i32(_ones(width(mask.type))), i32(0))
-    word = _word_of(mask)
+    word = word_of(mask)
     if word is not None:
         return arith.andi(word, i32(_ones(width(mask.type))))
     return _of_bytes(mask) or _of_bound(mask) or _of_each(elements(mask))
@@ -55,12 +55,17 @@ def as_stored(value: Any) -> Any:
 
     A multiplication moves four bits to four bytes.
     """
-    word, lanes = _word_of(value), width(value.type)
+    word, lanes = word_of(value), width(value.type)
     if word is None or lanes % BYTES:
         return value
-    four = [arith.shrui(word, i32(k)) if k else word for k in range(0, lanes, BYTES)]
+    return as_bytes(bytes_of_bits(word, lanes // BYTES))
+
+
+def bytes_of_bits(word: Any, count: int) -> list[Any]:
+    """``count`` words whose bytes are the lowest bits of ``word``."""
+    four = [arith.shrui(word, i32(BYTES * k)) if k else word for k in range(count)]
     spread = [arith.muli(arith.andi(w, i32(_ones(BYTES))), i32(TO_BYTES)) for w in four]
-    return as_bytes([arith.andi(w, i32(LOWEST)) for w in spread])
+    return [arith.andi(w, i32(LOWEST)) for w in spread]
 
 
 def _ones(count: int) -> int:
@@ -68,7 +73,7 @@ def _ones(count: int) -> int:
     return (1 << count) - 1
 
 
-def _word_of(mask: Any) -> Any:
+def word_of(mask: Any) -> Any:
     """The word of which ``of_bits`` made these truth values, else None."""
     moved = mask.owner.operands[0] if is_a(mask, "arith.trunci") else mask
     if not is_a(moved, "arith.shrui") or moved is mask:
@@ -78,16 +83,16 @@ def _word_of(mask: Any) -> Any:
 
 
 def _of_bytes(mask: Any) -> Any:
-    """The bits where these say which bytes of whole words are not zero; else None.
+    """The bits where these compare the bytes of whole words; else None.
 
     A multiplication moves the highest bits of the four bytes of a word beside each other.
     """
-    found = tested_bytes(mask) or []
-    if len(found) != 1 or str(element(found[0].type)) != "i8" or width(found[0].type) % BYTES:
+    found = compared(mask)
+    if found is None:
         return None
     word = i32(0)
-    for k, w in enumerate(as_words(found[0])):
-        four = arith.shrui(arith.muli(high_bits(w), i32(TO_HIGHEST)), i32(WORD - BYTES))
+    for k, w in enumerate(found):
+        four = arith.shrui(arith.muli(w, i32(TO_HIGHEST)), i32(WORD - BYTES))
         word = arith.ori(word, arith.shli(four, i32(BYTES * k)))
     return word
 

@@ -45,8 +45,17 @@ ACCESS = (
     "bits_across",
     "bits_strided",
     "reversed",
+    "split",
 )
-AFTER_LAYOUT = {"shifted": 1, "unaligned": 4, "staggered": 2, "bits_across": 2, "tile": 1, "tile_strided": 1}
+AFTER_LAYOUT = {
+    "shifted": 1,
+    "split": 1,
+    "unaligned": 4,
+    "staggered": 2,
+    "bits_across": 2,
+    "tile": 1,
+    "tile_strided": 1,
+}
 """Operands of a load that follow those of its layout."""
 ACCESS_BYTES = 16
 """Bytes of the accesses of a block."""
@@ -98,6 +107,8 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
       of both axes.
     - ``bits_strided``: single bits.
     - ``reversed``: aligned vectors of elements along the reduced axis, each of which lies before the one before it.
+    - ``split``: vectors that go on from one row of the innermost reduced dim into the next, which lies behind a gap.
+      Operand: the size of the reduced axis.
     - ``coherent``: aligned vectors, along the kept axis or as of a period, of data that other CTAs have written during
       this kernel.
 

@@ -32,7 +32,9 @@ from .base import (
 
 ELEMENT_AFTER_LAYOUT = {**AFTER_LAYOUT, "unaligned": 1}
 """Operands of a ``fold.element_load`` and a ``fold.hold`` that follow those of its layout."""
-ELEMENT_ACCESS = ("aligned", "shifted", "unaligned", "strided", "uniform", *IN_TILE, "bits", "bits_strided", "reversed")
+ELEMENT_ACCESS = (
+    "aligned", "shifted", "unaligned", "strided", "uniform", *IN_TILE, "bits", "bits_strided", "reversed", "split",
+)  # fmt: skip
 WRITTEN_ACCESS = ("aligned", "shifted", "unaligned", "strided", *IN_TILE, "bits", "reversed")
 
 
@@ -47,6 +49,10 @@ class ElementLoadOp(Fold.Operation, name="element_load"):  # type: ignore[misc]
     those of the array, or none where other threads write there. An ``unaligned`` access along the reduced axis begins
     anywhere, may be cut as well, and has the same operand. With ``{inside = true}`` the aligned accesses around it are
     known to be readable. With ``{uncut = true}`` no end of the row cuts a ``strided`` access.
+
+    A ``split`` access is along rows of the innermost reduced dim that lie one behind another, with gaps, and have
+    ``part`` elements at least, which are a power of two and whole words. The operand behind the layout is the size of
+    the reduced axis.
 
     With ``{at_once = true}`` a ``shifted`` access is undefined if it cannot be read at once; see ``fold.element_rest``.
     """
@@ -67,6 +73,8 @@ class ElementLoadOp(Fold.Operation, name="element_load"):  # type: ignore[misc]
     def verify_invariants(op: Any) -> None:  # noqa: N805
         check_read(op, ("shifted",) if "at_once" in op.attributes else ELEMENT_ACCESS, 4, ELEMENT_AFTER_LAYOUT)
         check_fragment(op, op.results[0].type)
+        if str_attr(op, "access", ELEMENT_ACCESS) == "split":
+            power_of_two(op, "part", width(op.results[0].type))
 
 
 class ElementRestOp(Fold.Operation, name="element_rest"):  # type: ignore[misc]

@@ -81,9 +81,16 @@ def accesses(task: Task, axis: str, vector: int, *, waits: bool = True) -> tuple
     found = (_access(task, i, space, axis, vector, shift) for i, space in enumerate(spaces(task)))
     anywhere = axis == "reduced" and vector > 1 and waits
     return tuple(
-        "unaligned" if anywhere and access == "strided" and _is_unaligned(task, i, vector, shift) else access
+        _anywhere(task, i, vector, shift) if anywhere and access == "strided" else access
         for i, access in enumerate(found)
     )
+
+
+def _anywhere(task: Task, operand: int, vector: int, shift: frozenset[int]) -> Access:
+    """How an operand is accessed along rows whose accesses to it begin anywhere."""
+    if _is_unaligned(task, operand, vector, shift):
+        return "unaligned"
+    return "split" if _is_split(task, operand, vector) else "strided"
 
 
 def _access(task: Task, operand: int, space: Space, axis: str, vector: int, shift: frozenset[int]) -> Access:
@@ -133,6 +140,26 @@ def _is_unaligned(task: Task, operand: int, vector: int, shift: frozenset[int]) 
     return operand < inputs and (one_row or not (shift and operand in elements_of(task)))
 
 
+def _is_split(task: Task, operand: int, vector: int) -> bool:
+    """Whether accesses to an input go on from one row of the inner dim into the next, as those to the bits do.
+
+    They do where such rows lie one behind another, with gaps, and have at least the elements of a word. Elements of 4
+    bytes take fewer instructions one by one.
+    """
+    item, rows = task.operand_type(operand).itemsize, task.geometry.reduced
+    if task.few or task.is_portable or item > 1 or operand >= len(task.program.inputs):
+        return False
+    if not has_runs(task, "reduced") or part_of(task, vector) * item < WORD or rows[-1].strides[operand] != 1:
+        return False
+    behind = all(a.strides[operand] >= b.size * b.strides[operand] for a, b in pairwise(rows))
+    return behind and task.start(operand) % item == 0
+
+
+def part_of(task: Task, vector: int) -> int:
+    """The elements of the parts in which a split access is read: at most one end of a row is inside of a part."""
+    return min(vector, 1 << task.geometry.reduced[-1].size.bit_length() - 1)
+
+
 def _is_side_by_side(task: Task, operand: int, vector: int) -> bool:
     """Whether the elements of an access along a row lie side by side."""
     row = task.geometry.reduced
@@ -169,6 +196,16 @@ def is_one_run(task: Task, operand: int, axis: str) -> bool:
         return False
     follow = all(a.strides[operand] == b.size * b.strides[operand] for a, b in pairwise(g.reduced))
     return follow and g.reduced[-1].strides[operand] == 1
+
+
+def runs(task: Task, axis: str) -> tuple[int, ...]:
+    """The operands that are one run."""
+    return tuple(i for i in range(len(task.geometry.offsets)) if is_one_run(task, i, axis))
+
+
+def has_runs(task: Task, axis: str) -> bool:
+    """Whether an operand is one run, beside which the accesses to others go on from row to row."""
+    return bool(runs(task, axis))
 
 
 def has_bits(task: Task) -> bool:
@@ -273,7 +310,8 @@ def vector_of(task: Task, axis: str, among: Sequence[int] = ()) -> int:
     found = accesses(task, axis, widest)
     cut = "shifted" in found or any(found[i] == "unaligned" for i in rows if i >= inputs)
     narrow_and_cut = cut and max(map(_item(task), read)) <= NARROW
-    return whole if whole > 1 and narrow_and_cut else widest
+    best = WIDEST // 2 // max(map(_item(task), read)) if "split" in found else 1
+    return whole if whole > 1 and whole >= best and narrow_and_cut else widest
 
 
 def _is_whole(task: Task, axis: str, rows: Sequence[int], vector: int, *, shifts: bool) -> bool:

@@ -26,9 +26,9 @@ from . import (
     tile_sizes,
     transposed,
 )
-from .accesses import accesses, elements_of
+from .accesses import accesses, elements_of, part_of, runs
 
-AT_ONCE = ("aligned", "shifted", "unaligned")
+AT_ONCE = ("aligned", "shifted", "unaligned", "split")
 """The accesses to several elements at once, in place of which a plan may ask for single ones."""
 
 
@@ -71,6 +71,8 @@ def facts_of(task: Task, plan: Plan) -> Facts:
         rows_first=maps.shares_weights(task),
         numberings=numberings(task.program),
         section=sections.elements(task) if task.program.section else 0,
+        runs=runs(task, plan.fast),
+        part=part_of(task, plan.vector) if "split" in found else 0,
     )
 
 

@@ -145,7 +145,8 @@ def _of_rows(task: Task) -> Plan:
     held = max(IN_FLIGHT, NARROW // nbytes)
     if writes_bits(task) and vector >= WIDEST // 2:
         held = WITH_BITS
-    if vector > 1 and not {"strided", "unaligned"}.isdisjoint(found[i] for i in elements_of(task) if i not in across):
+    beside = {found[i] for i in elements_of(task) if i not in across}
+    if vector > 1 and not beside.isdisjoint(("strided", "unaligned", "split")):
         held = UNALIGNED
     most = ROW_THREADS
     if nbytes >= WIDEST and any(e.op == "philox" for e in walk(task.program.outputs)):

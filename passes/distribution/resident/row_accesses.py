@@ -139,16 +139,18 @@ class RowAccesses:
             rank, (at, layout, bounds) = self.from_start(operand, r, access)
             attributes = load_attributes(*rank, kernel.plan.fast, access)
         else:
-            attributes = load_attributes(kernel.facts.kept_rank, kernel.facts.reduced_rank, kernel.plan.fast, access)
+            attributes = load_attributes(*ranks_of(kernel, operand), kernel.plan.fast, access)
             at, bounds = [self.pointer("input", operand), self.place.start, r], [self.chunk.first, self.chunk.limit]
             layout = layout_of_operand(kernel, operand) + self._after_layout(operand)
-        if whole and access != "unaligned":
+        if whole and access not in ("unaligned", "split"):
             if kernel.plan.reads == "ahead" and not kernel.plan.takes_side:
                 attributes["in_order"] = True
             return kernel.make("fold.load", t, [*at, *layout], attributes, kernel.plan.vector)
         operands = [*at, *bounds, *layout]
         if not is_cut(kernel):
             attributes["uncut"] = True
+        if access == "split":
+            attributes["part"] = kernel.facts.part
         if inside and access == "unaligned" and operand not in kernel.facts.waiting:  # no result takes its place
             attributes["inside"] = True
         return kernel.make("fold.element_load", t, operands, attributes, kernel.plan.vector)
@@ -188,6 +190,8 @@ class RowAccesses:
 
 def after_layout(kernel: Kernel, operand: int) -> list[Any]:
     """The operands of an element load that follow those of its layout."""
+    if kernel.facts.access[operand] == "split":
+        return [kernel.arg("n_reduced")]
     return [_readable(kernel, operand)] if kernel.facts.access[operand] in READ_BESIDE else []
 
 
@@ -211,8 +215,14 @@ def is_cut(kernel: Kernel) -> bool:
     return is_shifted(kernel) or (names.isdisjoint(whole) and not names <= {"kept", "gathered", "number"})
 
 
+def ranks_of(kernel: Kernel, operand: int) -> tuple[int, int]:
+    """The kept and the reduced dims of an operand's layout: a run has one reduced dim, the innermost one."""
+    return kernel.facts.kept_rank, 1 if operand in kernel.facts.runs else kernel.facts.reduced_rank
+
+
 def layout_of_operand(kernel: Kernel, operand: int) -> list[Any]:
     """The sizes of all dims but the outermost ones, and the strides of an operand."""
-    kept, reduced = range(kernel.facts.kept_rank), range(kernel.facts.reduced_rank)
+    kept_rank, rank = ranks_of(kernel, operand)
+    kept, reduced = range(kept_rank), range(kernel.facts.reduced_rank)[-rank:]
     found = kernel.dims("kept_size", 0, kept[1:]) + kernel.dims("reduced_size", 0, reduced[1:])
     return found + kernel.dims("kept_stride", operand, kept) + kernel.dims("reduced_stride", operand, reduced)

@@ -18,7 +18,7 @@ from ....compiler.program.bit_arrays import WORD
 from ...access.offsets import coordinates
 from ..kernel import load_attributes
 from ..reader import operands_of
-from .row_accesses import RowAccesses, layout_of_operand, wide
+from .row_accesses import RowAccesses, layout_of_operand, ranks_of, wide
 
 
 def store_elements(row: RowAccesses, number: int, value: Any, r: Any, *, whole: bool) -> None:
@@ -28,7 +28,7 @@ def store_elements(row: RowAccesses, number: int, value: Any, r: Any, *, whole: 
     if operand in row.starts:
         rank, (at, layout, bounds) = row.from_start(operand, r, access)
     else:
-        rank = (kernel.facts.kept_rank, kernel.facts.reduced_rank)
+        rank = ranks_of(kernel, operand)
         at, bounds = [row.pointer("output", number), row.place.start, r], [row.chunk.first, row.chunk.limit]
         layout = layout_of_operand(kernel, operand)
     value = wide(value, kernel.plan.vector)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -128,6 +129,39 @@ def test_arrays_that_begin_and_end_anywhere_are_accessed_at_once(
     last[-1] |= np.uint32(2**32 - 2 ** ((x.size - 1) % 32 + 1))  # ones behind the last element
     np.testing.assert_array_equal(wf.relu_backward(x, last, device="emulator"), np.maximum(x, 0))
     assert wf.relu_backward.compile(x, last).plans[0].vector == vector
+
+
+GAPPED = {  # the array, what is kept of it, and the elements of a part
+    "rows of an access and more": ((40, 21), (40, 20), 16),
+    "parts of eight": ((2, 19, 14), (2, 18, 13), 8),
+    "parts of four, in three dims": ((3, 9, 4, 9), (3, 8, 3, 7), 4),
+}
+
+
+@pytest.mark.parametrize("case", GAPPED)
+@pytest.mark.parametrize("t", ["int8", "uint8"])
+def test_bytes_of_rows_with_gaps_are_read_in_words(case: str, t: str) -> None:
+    """Accesses go on from one row into the next; the first and the last ones have single elements."""
+    shape, kept, part = GAPPED[case]
+    x, z = (RNG.integers(0, 256, (shape[0] * 4, *shape[1:])).astype(t) for _ in range(2))
+    x, z = (a[tuple(slice(n) for n in (a.shape[0], *kept[1:]))] for a in (x, z))
+    y, bits = wf.add_relu(x, z, keep="bits", device="emulator")
+    np.testing.assert_array_equal(y, np.maximum(x + z, 0))
+    np.testing.assert_array_equal(bits, packed((x + z) > 0, flat=True))
+    np.testing.assert_array_equal(wf.relu_backward(x, bits, device="emulator"), np.where((x + z) > 0, x, 0))
+    facts = wf.add_relu.compile(x, z, keep="bits").artifact.kernels[0].main.facts
+    assert (facts.access, facts.part, facts.runs) == (("split", "split"), part, (2, 3))
+
+
+@pytest.mark.parametrize("t", ["int8", "uint8"])
+def test_bytes_are_compared_selected_and_added_in_words(t: str) -> None:
+    """Every pair of bytes, its sum or its difference by every comparison, beside its bits."""
+    x, y = (a.ravel().astype(t) for a in np.meshgrid(np.arange(256), np.arange(256)))
+    for holds in (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne):
+        both = wf.program(lambda a, b, holds=holds: (wf.where(m := holds(a, b), a + b, a - b), wf.pack(m)))
+        found, bits = both(x, y, device="emulator")
+        np.testing.assert_array_equal(found, np.where(holds(x, y), x + y, x - y), holds.__name__)
+        np.testing.assert_array_equal(bits, packed(holds(x, y)), holds.__name__)
 
 
 @pytest.mark.parametrize("first", [0, 3])
