@@ -27,10 +27,10 @@ def pack_sum(op: Any) -> None:
 
 
 def _sum(x: Any) -> list[Any] | None:
-    """The lowest bytes of sums of bytes, as words; None if anything else is in it."""
+    """The lowest bytes of sums of bytes, as words; None if anything else is in it, or bytes that are no words yet."""
     if is_a(x, "arith.extsi", "arith.extui"):
         (narrow,) = x.owner.operands
-        return as_words(narrow) if str(element(narrow.type)) == "i8" else None
+        return None if str(element(narrow.type)) != "i8" or is_a(narrow, "arith.trunci") else as_words(narrow)
     if not is_a(x, *_SUMS):
         return None
     a, b = map(_sum, x.owner.operands)
@@ -56,6 +56,8 @@ def pack_select(op: Any) -> None:
     """Replaces an ``arith.select`` between bytes whose mask words can have; other ones stay."""
     mask, a, b = op.operands
     if str(element(a.type)) != "i8" or width(a.type) % BYTES or is_a(mask, "vector.broadcast"):
+        return
+    if is_a(a, "arith.trunci") and is_a(b, "arith.trunci"):  # neither is in words
         return
     masks = _masks(mask) if width(mask.type) > 1 else None
     if masks is not None:
