@@ -9,7 +9,7 @@ its CTAs is measured, and so are how many CTAs share long rows with weights.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil
+from math import ceil, inf
 from typing import NamedTuple
 
 from ...plan.fields import MOST_HELD
@@ -54,6 +54,13 @@ WEIGHTED_CTAS = threshold(4, "CTAs of a cluster", sittings.SHARED_ROWS)
 """The least that share such a row."""
 WEIGHTED_PART = threshold(32 * 1024, "bytes of a row in a CTA", sittings.SHARED_ROWS)
 """The most that a CTA has of such a row, as far as clusters are large enough."""
+
+PART = threshold(52 * 1024, "bytes of a row in a CTA", sittings.PARTS)
+"""The most of one array that is read and written without weights, as far as clusters are large enough: an SM has four
+such CTAs, which meet by counted arrivals. Rows of wide elements that begin anywhere are so in clusters of two only."""
+WIDE_PART = threshold(52 * 1024, "bytes of a row in a CTA", sittings.PARTS)
+"""CTAs with more have IN_PAIR warps where weights are read by single elements: an SM has too few of IN_CLUSTER to wait
+for so many loads."""
 
 LEAST_OF_FEW = threshold(4, "CTAs of a cluster", sittings.FEW_LONG_ROWS)
 """Where a row of elements that are written has so many SMs or more, as many CTAs share it: fewer do not pay."""
@@ -105,13 +112,19 @@ def plan(task: Task, vector: int, count: int, notes: Notes, alone: Sequence[int]
         block = _block(task, vector, count, cluster, each, sizes)
     elif largest > 1 and nbytes >= WEIGHTED_BYTES and REDUCED in task.program.input_spaces:
         cluster = min(largest, max(WEIGHTED_CTAS, ceil2(ceil(nbytes / WEIGHTED_PART))))
-        block = _block(task, vector, count, cluster, each, (in_cluster,))
+        block = _of_many_loads(task, vector, count, cluster, each)
+        if block is None or block.nbytes > _most(task, largest, len(inputs)):
+            block = _block(task, vector, count, cluster, each, (in_cluster,))
     else:
         alone = alone or ((IN_SECTIONS,) if task.program.section else BLOCKS)
         cluster, block = 1, _block(task, vector, count, 1, each, alone)
         if largest > 1 and block and _least(task, vector, 1) <= block.occupancy.ctas < LEAST_CTAS:
             block = _block(task, vector, count, 1, each, (in_cluster,))  # which need more registers than REGISTERS
-        while cluster < largest and not (block and block.occupancy.ctas >= _least(task, vector, cluster)):
+        while cluster < largest and not (
+            block
+            and block.occupancy.ctas >= _least(task, vector, cluster)
+            and nbytes <= cluster * _part(task, vector, cluster)
+        ):
             cluster *= 2
             pair = cluster == 2 and len(inputs) > 1 and "shifted" not in accesses(task, "reduced", vector)
             warps = IN_PAIR if pair and not task.program.section else in_cluster
@@ -137,6 +150,26 @@ def _least(task: Task, vector: int, cluster: int) -> int:
         return LEAST_CTAS
     wide = cluster == 2 and max(task.operand_type(i).itemsize for i in inputs) > WALKED
     return LEAST_OF_ONE if wide or (cluster == 1 and _has_runs(task, vector)) else LEAST_CTAS
+
+
+def _part(task: Task, vector: int, cluster: int) -> float:
+    """The bytes of a row in each CTA of a ``cluster`` at the most, or a larger one shares the row."""
+    own, program = elements_of(task), task.program
+    inputs = [i for i in own if i < len(program.inputs)]
+    if len(inputs) != 1 or len(own) == 1 or _weights(task) or _has_runs(task, vector) or program.section:
+        return inf
+    anywhere = "shifted" in accesses(task, "reduced", vector)
+    wide = max(task.operand_type(i).itemsize for i in own) > WALKED
+    return inf if cluster > 1 and anywhere and wide else PART
+
+
+def _of_many_loads(task: Task, vector: int, count: int, cluster: int, each: int) -> Block | None:
+    """The CTAs of rows that begin anywhere, whose weights are read by single elements; None where parts are small."""
+    found, spaces = accesses(task, "reduced", vector), task.program.input_spaces
+    singly = any(found[i] == "strided" for i, space in enumerate(spaces) if space == REDUCED)
+    if not singly or "shifted" not in found or task.program.section or count * each <= cluster * WIDE_PART:
+        return None
+    return _block(task, vector, count, cluster, each, (IN_PAIR,))
 
 
 def _has_runs(task: Task, vector: int) -> bool:
@@ -170,6 +203,7 @@ def _largest(task: Task, vector: int, nbytes: int, arrays: int) -> int:
         pays = light and not (long or shifted)
     else:
         wide = max(task.operand_type(i).itemsize for i in elements_of(task)) > WALKED
+        long = long or (not shifted and nbytes > PORTABLE_CLUSTER * _part(task, vector, PORTABLE_CLUSTER))
         pays = long and not (wide and shifted) and task.geometry.n_kept * nbytes >= FILLING_LARGE
     return task.target.largest_cluster if pays else PORTABLE_CLUSTER
 

@@ -27,7 +27,7 @@ def _choice(rows: int, columns: int, wanted: str = "", arch: str = "sm_90a", t: 
 
 @pytest.mark.parametrize(
     "lengths",
-    [range(20_001, 34_000, 2000), range(80_001, 132_000, 8000)],  # in the shared memory of a CTA, and of a cluster
+    [range(20_001, 26_000, 1000), range(60_001, 106_000, 8000)],  # in the shared memory of a CTA, and of a cluster
 )
 def test_rows_of_many_lengths_share_a_kernel(lengths: range) -> None:
     found = [_choice(1000, n, "warps=8") for n in lengths]

@@ -30,9 +30,11 @@ def _choice(columns: int, arch: str, *, weights: bool, rows: int = 1000, t: DTyp
     ("arch", "columns", "weights", "cluster", "threads", "words"),
     [
         ("sm_90a", 10_000, False, 1, 256, "5 CTA(s) of 256 threads, limited by shared memory"),  # 40 KiB
-        ("sm_90a", 16_384, False, 1, 512, "3 CTA(s) of 512 threads, limited by shared memory"),
+        ("sm_90a", 13_312, False, 1, 256, "4 CTA(s) of 256 threads, limited by shared memory"),  # 52 KiB
+        ("sm_90a", 16_384, False, 2, 256, "6 CTA(s) of 256 threads, limited by shared memory"),
         ("sm_90a", 20_000, False, 2, 256, "5 CTA(s) of 256 threads, limited by shared memory"),  # an SM holds two of 1
-        ("sm_90a", 65_536, False, 4, 256, "3 CTA(s) of 256 threads, limited by shared memory"),
+        ("sm_90a", 65_536, False, 8, 256, "6 CTA(s) of 256 threads, limited by shared memory"),
+        ("sm_90a", 65_537, False, 4, 256, "3 CTA(s) of 256 threads, limited by shared memory"),
         ("sm_90a", 10_000, True, 1, 256, "5 CTA(s) of 256 threads, limited by shared memory"),
         ("sm_90a", 16_384, True, 4, 256, "6 CTA(s) of 256 threads, limited by registers"),
         ("sm_90a", 65_536, True, 8, 256, "6 CTA(s) of 256 threads, limited by shared memory"),
@@ -89,8 +91,9 @@ def test_as_many_ctas_share_one_of_few_rows_as_it_has_sms(rows: int, columns: in
 @pytest.mark.parametrize(
     ("rows", "kibibytes", "weights", "arch", "cluster"),
     [
-        (1000, 512, False, "sm_90a", 8),  # an SM holds three CTAs
-        (1000, 700, False, "sm_90a", 8),
+        (1000, 416, False, "sm_90a", 8),  # an SM holds four CTAs
+        (1000, 512, False, "sm_90a", 16),
+        (1000, 512, False, "sm_120", 8),
         (1000, 900, False, "sm_90a", 16),
         (1000, 512, True, "sm_120", 8),
         (1000, 512, True, "sm_90a", 16),
@@ -112,6 +115,12 @@ def test_large_clusters_hold_no_words_that_begin_anywhere() -> None:
     """Their accesses have masks each; halves are walked in a loop."""
     found = [_choice(1024 * 1024 // t.itemsize - 1, "sm_90a", weights=False, t=t).plan for t in (F32, F16)]
     assert [p.cluster for p in found] == [1, 16]
+
+
+def test_single_elements_of_weights_have_more_warps_in_large_parts() -> None:
+    for columns, weights, warps in ((131_071, True, 16), (131_071, False, 8), (100_001, True, 8), (131_072, True, 8)):
+        plan = _choice(columns, "sm_90a", weights=weights).plan
+        assert (plan.resident, plan.cluster > 4, plan.warps) == ("shared", True, warps)
 
 
 @pytest.mark.parametrize(
