@@ -22,7 +22,7 @@ from ..limits import CTA_THREADS, widest_of_row
 from ..powers_of_two import floor2
 from ..table import Table, threshold
 from ..task import Notes, Task
-from .short_runs import BOUND, CHOICE, MANY_RUNS, Reading, are_pairs, short
+from .short_runs import BOUND, CHOICE, MANY_RUNS, Reading, are_many, are_pairs, short
 
 MOST_DIMS = 3
 """The most dims of each kind: of more, elements are read one by one."""
@@ -56,6 +56,9 @@ PAIRS = Table(
     BOUND, CHOICE, sittings.BLOCKS, ((768, Reading(8, 4, 4)), (2500, Reading(8, 8, 4)), (4500, Reading(8, 16, 4)))
 )
 """2-byte elements."""
+DISTANT_PAIRS = Table(BOUND, CHOICE, sittings.NEAR_THE_GATE, ((600, Reading(4, 8, 2)),))
+"""Replaces PAIRS where are_many holds, a state has one register and a combine is short: what is masked at the ends of a
+run is less of accesses of 8 bytes."""
 WORDS = Table(BOUND, CHOICE, sittings.BLOCKS, ((64, Reading(4, 4, 2)), (200, Reading(4, 16, 2))))
 """4-byte elements."""
 DOUBLES = Table(BOUND, CHOICE, sittings.BLOCKS, ((64, Reading(2, 8, 2)),))
@@ -144,6 +147,8 @@ def _long(task: Task, length: int) -> Reading:
     """How runs that are not short are read."""
     table = TRUTHS if task.joins_truths else ADDED if task.adds_bytes else TABLES[task.itemsize]
     unroll = UNROLL_OF_LONGEST_ADDED if task.adds_bytes else UNROLL_OF_LONGEST
+    if task.itemsize == 2 and task.state_registers == 1 and not task.has_long_combine and are_many(task):
+        table = DISTANT_PAIRS if length <= DISTANT_PAIRS.last else table
     found = table.at(length) or Reading(WIDEST // task.itemsize, WARP, unroll)
     vector = min(found.vector, widest_of_row(task))
     return found._replace(vector=vector, unroll=floor2(min(found.unroll, length // (vector * found.lanes))))

@@ -65,6 +65,27 @@ WHOLE_ACCESSES_OF_TRUTHS = Table(
     ),
 )  # fmt: skip
 """Truth values, in other runs that lie whole accesses apart."""
+MANY_ADDED = Table(
+    BOUND,
+    CHOICE,
+    sittings.NEAR_THE_GATE,
+    (
+        (26, Reading(16, 1, 1)), (48, Reading(16, 2, 1)), (96, Reading(16, 4, 1)), (128, Reading(16, 8, 1)),
+        (198, Reading(8, 4, 1)), (214, Reading(16, 4, 1)), (230, Reading(8, 4, 2)), (246, Reading(16, 8, 2)),
+        (256, Reading(16, 16, 1)), (300, Reading(8, 4, 1)),
+    ),
+)  # fmt: skip
+"""Bytes that are added, where are_many holds: most runs are one step."""
+MANY_TRUTHS = Table(
+    BOUND,
+    CHOICE,
+    sittings.NEAR_THE_GATE,
+    (
+        (40, Reading(16, 1, 1)), (96, Reading(16, 2, 2)), (150, Reading(16, 4, 2)), (170, Reading(8, 4, 1)),
+        (300, Reading(16, 4, 4)),
+    ),
+)  # fmt: skip
+"""Truth values, where are_many holds."""
 OTHER_BYTES = Table(
     BOUND,
     CHOICE,
@@ -81,11 +102,17 @@ MANY_RUNS = threshold(14, "runs of a result", sittings.SHORT_PAIRS)
 """From here on the warps of a CTA share the short runs of a result, however many results there are."""
 
 
+CROP_RUNS = threshold(24, "runs of a result", sittings.NEAR_THE_GATE)
+"""From here on runs are many: each warp of a CTA has several."""
+CROP_BYTES = threshold(64 << 20, "bytes of an array", sittings.NEAR_THE_GATE)
+"""From here on runs are many: those of a smaller array are over before it matters how they are read."""
+
+
 def short(task: Task, length: int) -> Reading | None:
     """How runs of ``length`` elements are read, if they are short, with as many elements an access as states allow."""
     if task.itemsize > 1 and not are_pairs(task):
         return None
-    found = _table(task, length).at(length)
+    found = _table(task).at(length)
     return found and found._replace(vector=min(found.vector, widest_of_row(task)))
 
 
@@ -95,15 +122,33 @@ def are_pairs(task: Task) -> bool:
     return light and task.geometry.runs < MANY_RUNS
 
 
-def _table(task: Task, length: int) -> Table[Reading]:
-    """The table that decides for runs of ``length`` elements."""
+def are_many(task: Task) -> bool:
+    """Whether a large array has many runs a result, apart from those of the next result and by whole accesses."""
     g = task.geometry
+    large = g.runs >= CROP_RUNS and g.n_kept * g.n_reduced * task.itemsize >= CROP_BYTES
+    return large and not _are_neighbours(task) and _are_whole_accesses_apart(task)
+
+
+def _are_neighbours(task: Task) -> bool:
+    g = task.geometry
+    return bool(g.kept) and g.kept[-1].strides[0] <= 2 * g.reduced[-1].size
+
+
+def _are_whole_accesses_apart(task: Task) -> bool:
+    dims = (*task.geometry.kept, *task.geometry.reduced[:-1])
+    return not any(d.strides[0] * task.itemsize % WIDEST for d in dims)
+
+
+def _table(task: Task) -> Table[Reading]:
+    """The table that decides how runs are read."""
     if task.itemsize > 1:
         return PAIRS
     if not task.combines_words:
         return OTHER_BYTES
-    if g.kept and g.kept[-1].strides[0] <= 2 * length:
+    if _are_neighbours(task):
         return NEIGHBOURS
-    if any(d.strides[0] % WIDEST for d in (*g.kept, *g.reduced[:-1])):
+    if not _are_whole_accesses_apart(task):
         return DISTANT
-    return WHOLE_ACCESSES_OF_TRUTHS if task.joins_truths else WHOLE_ACCESSES
+    if task.joins_truths:
+        return MANY_TRUTHS if are_many(task) else WHOLE_ACCESSES_OF_TRUTHS
+    return MANY_ADDED if task.adds_bytes and are_many(task) else WHOLE_ACCESSES

@@ -37,6 +37,22 @@ IN_FLIGHT = threshold({1: 2, 2: 8, 4: 4, 8: 4}, "accesses in flight, by bytes of
 """A thread has at most these: with more of bytes it takes more registers than it gains."""
 IN_FLIGHT_OF_TRUTHS = threshold(4, "accesses in flight", sittings.SIXTY_THOUSAND)
 """A thread has at most these of truth values, of which a register holds four, and of numbered bytes."""
+TRUTHS = threshold(16, "elements of an access", sittings.NEAR_THE_GATE)
+"""An access to many truth values has these: the states of as many columns are four registers."""
+WARPS_OF_TRUTHS = threshold(16, "warps of a CTA", sittings.NEAR_THE_GATE)
+"""A CTA has these for accesses of TRUTHS: rows as many apart begin at one place in an access, however long they are."""
+TRUTHS_FROM = threshold(150, "columns", sittings.NEAR_THE_GATE)
+"""From here on accesses of TRUTHS, two in flight, are faster than periods."""
+MANY_TRUTHS = threshold(257, "columns", sittings.NEAR_THE_GATE)
+"""From here on one access of TRUTHS is in flight."""
+TRUTH_BYTES = threshold(16 << 20, "bytes of an array", sittings.NEAR_THE_GATE)
+"""From here on accesses of TRUTHS pay for fewer than MANY_TRUTHS along one kept dim."""
+MANY_TRUTH_BYTES = threshold(64 << 20, "bytes of an array", sittings.NEAR_THE_GATE)
+"""From here on they pay for MANY_TRUTHS: there are few CTAs, and a smaller array is over before all have read much."""
+TRUTH_ELEMENTS = threshold(2048, "elements of a result", sittings.NEAR_THE_GATE)
+"""From here on they pay for MANY_TRUTHS: of fewer rows each of the sixteen warps has few."""
+DOUBLES_FROM = threshold(77, "columns", sittings.NEAR_THE_GATE)
+"""From here on staggered warps read 8-byte elements faster than periods do, whose CTAs leave a state a column."""
 BUSY_LANES = threshold(12, "lanes", sittings.SIXTY_THOUSAND)
 """A row must occupy at least these lanes of a warp."""
 BUSY_LANES_OF_BYTES = threshold(24, "lanes", sittings.SIXTY_THOUSAND)
@@ -88,11 +104,12 @@ def staggered(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     g, others = task.geometry, task.joins_truths or task.program.uses_index
     found = _found(task, wide)
     lanes = BUSY_LANES if task.itemsize > 1 or others else BUSY_LANES_OF_BYTES
-    if found.vector == 1 or _is_small(task) or g.n_reduced < STEPS * found.tile or g.columns < lanes * found.vector:
+    narrow = g.columns < lanes * min(MOST_ELEMENTS, found.vector)
+    if found.vector == 1 or _is_small(task) or g.n_reduced < STEPS * found.tile or narrow:
         return plan
     if not task.monoid.commutative or not serves(task, found):
         return plan
-    notes.forget({"vector", "lanes", "warps", "unroll"})
+    notes.forget({"walk", "vector", "lanes", "warps", "unroll"})
     rows = f"each of {found.warps} warps reads every {found.warps}th row"
     words = f"{rows}, from the boundary before the CTA's columns on"
     notes.because(f"{words}: {found.vector} element(s) an access", "walk", "vector", "lanes", "warps", "unroll")
@@ -113,6 +130,10 @@ def _is_small(task: Task) -> bool:
 
 def _found(task: Task, wide: Plan) -> Plan:
     """The plan with staggered warps, whether it pays or not."""
+    if has_many_truths(task):
+        unroll = 1 if task.geometry.columns >= MANY_TRUTHS else 2
+        wide = replace(wide, vector=TRUTHS, unroll=unroll)
+        return replace(wide, walk="staggered", lanes=1, warps=WARPS_OF_TRUTHS, warps_kept=1)
     vector = min(wide.vector, widest(task), max(2, ACCESS_BYTES // task.itemsize))
     others = task.joins_truths or task.program.uses_index
     most = IN_FLIGHT_OF_TRUTHS if task.itemsize == 1 and others else IN_FLIGHT[task.itemsize]
@@ -122,6 +143,17 @@ def _found(task: Task, wide: Plan) -> Plan:
     warps = CTA_THREADS // WARP
     found = replace(wide, walk="staggered", vector=vector, unroll=unroll, lanes=1, warps=warps, warps_kept=1)
     return _of_middle(task, wide, found) if len(task.geometry.kept) > 1 else found
+
+
+def has_many_truths(task: Task) -> bool:
+    """Whether truth values are so many that accesses of TRUTHS pay."""
+    g = task.geometry
+    if not task.joins_truths or task.program.shared or g.columns < TRUTHS_FROM:
+        return False
+    nbytes = g.n_kept * g.n_reduced
+    if g.columns < MANY_TRUTHS:
+        return len(g.kept) == 1 and nbytes >= TRUTH_BYTES
+    return nbytes >= MANY_TRUTH_BYTES and g.n_reduced >= TRUTH_ELEMENTS
 
 
 def _of_middle(task: Task, wide: Plan, plan: Plan) -> Plan:
@@ -153,12 +185,20 @@ def _ctas(task: Task, vector: int) -> int:
 
 def are_better(task: Task, wide: Plan, plan: Plan) -> bool:
     """Whether ``plan`` is one of columns without whole accesses whose elements are worth sharing among warps."""
+    if plan.walk == "period":
+        return _are_better_than_periods(task)
     if plan.walk != "interleaved" or is_heavy(task, plan.vector) or task.is_aligned("kept", wide.vector):
         return False
     if plan.warps == CTA_THREADS // WARP:
         return True
     anywhere = plan.vector == 1 or "unaligned" in task.accesses("kept", plan.vector)
     return task.itemsize <= 2 and anywhere and task.geometry.n_reduced >= SHARED_ELEMENTS
+
+
+def _are_better_than_periods(task: Task) -> bool:
+    if len(task.geometry.kept) > 1 or task.has_long_combine:
+        return False
+    return has_many_truths(task) or (task.itemsize == 8 and task.geometry.columns >= DOUBLES_FROM)
 
 
 def serves(task: Task, plan: Plan) -> bool:

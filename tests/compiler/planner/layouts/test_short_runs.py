@@ -17,7 +17,8 @@ BYTES = 1 << 27
 SHORTEST = runs.SHORTEST_RUN_OF_WORDS
 TABLES = {
     "beside": short_runs.NEIGHBOURS, "apart": short_runs.DISTANT, "whole": short_runs.WHOLE_ACCESSES,
-    "whole truths": short_runs.WHOLE_ACCESSES_OF_TRUTHS, "others": short_runs.OTHER_BYTES, "pairs": short_runs.PAIRS,
+    "whole truths": short_runs.WHOLE_ACCESSES_OF_TRUTHS, "whole, many": short_runs.MANY_ADDED,
+    "whole, many truths": short_runs.MANY_TRUTHS, "others": short_runs.OTHER_BYTES, "pairs": short_runs.PAIRS,
 }  # fmt: skip
 
 
@@ -47,12 +48,13 @@ def runs_of(where: str, what: str, length: int, rows: int) -> Task:
 @pytest.mark.parametrize(
     ("where", "what"),
     [("beside", "any"), ("beside", "sum"), ("apart", "any"), ("apart", "sum"), ("whole truths", "any"),
-     ("whole", "sum"), ("apart", "max"), ("others", "prod"), ("pairs", "sum"), ("pairs", "max")],
+     ("whole", "sum"), ("whole, many", "sum"), ("whole, many truths", "any"), ("apart", "max"), ("others", "prod"),
+     ("pairs", "sum"), ("pairs", "max")],
 )  # fmt: skip
 def test_runs_of_every_length_are_read_as_their_table_says(where: str, what: str) -> None:
     table = TABLES[where]
     ends = [int(most) for most, _ in table.rows]
-    rows = MANY_RUNS - 1 if where == "pairs" else 20
+    rows = MANY_RUNS - 1 if where == "pairs" else short_runs.CROP_RUNS if "many" in where else 20
     shortest = {"pairs": runs.SHORTEST_RUN_OF_PAIRS, "others": runs.SHORTEST_RUN[1]}.get(where, SHORTEST)
     for (most, reading), least in zip(table.rows, [shortest, *(end + 1 for end in ends)], strict=False):
         for length in (least, int(most)):
@@ -96,3 +98,27 @@ def test_short_runs_of_two_byte_elements_are_read_run_by_run_where_a_result_has_
 def test_warps_share_results_of_many_short_runs_however_many_there_are() -> None:
     warps = {rows: choose(crops("sum", "i8", rows, 35, 38)).plan.warps for rows in (8, 13, 14, 40)}
     assert warps == {8: 1, 13: 1, 14: 4, 40: 8}, "each has RUNS_OF_WARP of them at least"
+
+
+def test_runs_are_many_in_large_arrays_where_a_result_has_many_of_its_own() -> None:
+    """They lie whole accesses apart, and apart from those of the next result."""
+    least = short_runs.CROP_RUNS
+    assert short_runs.are_many(crops("sum", "i8", least, 126, 128))
+    assert not short_runs.are_many(crops("sum", "i8", least - 1, 126, 128))
+    assert not short_runs.are_many(crops("sum", "i8", least, 126, 129))
+    assert not short_runs.are_many(beside("sum", "i8", 1000, 128))
+    small = crops("sum", "i8", least, 60, 128)
+    assert not short_runs.are_many(small), "fewer than CROP_BYTES"
+    assert choose(crops("max", "i8", least, 126, 128)).plan.lanes == 4
+
+
+@pytest.mark.parametrize(
+    ("what", "rows", "pitch", "reading"),
+    [("sum", 150, 152, (4, 8, 2)), ("sum", 150, 153, (8, 4, 4)), ("sum", 20, 152, (8, 4, 4)),
+     ("var", 150, 152, (8, 4, 4))],
+)  # fmt: skip
+def test_many_runs_of_pairs_are_read_by_eight_bytes(what: str, rows: int, pitch: int, reading: object) -> None:
+    """If they lie whole accesses apart, and a combine is short."""
+    task = crops(what, "bf16", rows, 150, pitch)
+    plan = choose(task).plan
+    assert (plan.vector, plan.lanes, plan.unroll) == reading

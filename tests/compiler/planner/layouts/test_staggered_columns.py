@@ -23,10 +23,16 @@ from warpfold.compiler.planner.layouts.staggered_columns import (
     ARRAY_BYTES_OF_WIDE_PAIRS,
     BUSY_LANES,
     BUSY_LANES_OF_BYTES,
+    DOUBLES_FROM,
+    MANY_TRUTH_BYTES,
+    MANY_TRUTHS,
     MIDDLE_CTAS_PER_SM,
     SHARED_ELEMENTS,
     STATE_REGISTERS,
     STEPS,
+    TRUTH_BYTES,
+    TRUTH_ELEMENTS,
+    TRUTHS_FROM,
     serves,
 )
 from warpfold.compiler.planner.layouts.staggered_columns import MOST_ELEMENTS as ELEMENTS
@@ -167,6 +173,34 @@ def test_other_layouts_have_no_staggered_warps(task: Task) -> None:
 def test_two_inputs_have_no_staggered_warps() -> None:
     layout = Layout((ROWS, 1001), (0,), ((1001, 1), (1001, 1)), ((1,),))
     assert not is_staggered(task_of(traced("dot", dtype("f32"), dtype("f32")), layout, (0, 0, 0), DEFAULT, DEFAULT.sms))
+
+
+def test_many_truth_values_are_read_by_sixteen_warps_in_the_widest_accesses() -> None:
+    """Also along a middle axis; rows of any length begin at one place in an access of each warp."""
+    rows = -(-MANY_TRUTH_BYTES // MANY_TRUTHS)
+    few = -(-TRUTH_BYTES // (TRUTHS_FROM + 1))
+    many, two = ("staggered", 16, 16, 1), ("staggered", 16, 16, 2)
+    cases = [
+        ((rows, MANY_TRUTHS), (0,), many), ((rows - 1, MANY_TRUTHS), (0,), ("staggered", 8, 8, 4)),
+        ((TRUTH_ELEMENTS, 32_769), (0,), many), ((TRUTH_ELEMENTS - 1, 32_801), (0,), ("staggered", 8, 8, 4)),
+        ((few, TRUTHS_FROM + 1), (0,), two), ((few - 1, TRUTHS_FROM + 1), (0,), ("period", 1, 8, 8)),
+        ((few, TRUTHS_FROM - 1), (0,), ("period", 1, 8, 8)), ((40, 3000, 1001), (1,), many),
+    ]  # fmt: skip
+    for shape, axes, wanted in cases:
+        plan = choose(simple("any", shape, axes, "bool")).plan
+        assert (plan.walk, plan.warps, plan.vector, plan.unroll) == wanted, shape
+
+
+@pytest.mark.parametrize(
+    ("what", "columns", "walk"),
+    [("sum", DOUBLES_FROM, "staggered"), ("sum", DOUBLES_FROM - 2, "period"), ("max", 129, "staggered"),
+     ("var", 129, "period"), ("dot", 129, "period")],
+)  # fmt: skip
+def test_doubles_are_read_by_staggered_warps_rather_than_by_periods(what: str, columns: int, walk: str) -> None:
+    """But not long combines, two inputs, or small arrays."""
+    for rows, found in ((100_000, walk), (30_000, "period")):
+        types = ("f64", "f64") if what == "dot" else "f64"
+        assert plan_for(what, (rows, columns), types, axis=0).choice.plan.walk == found, rows
 
 
 # --- what it needs ---
