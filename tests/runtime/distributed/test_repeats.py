@@ -59,3 +59,12 @@ def test_tensors_that_require_gradients_are_refused_before_others_wait(monkeypat
     with pytest.raises(wf.WarpfoldError, match="WF165"):
         wd.reduce(x.clone().requires_grad_(), "sum", **HOW)
     assert said[-1] == Shard()
+
+
+def test_a_group_has_one_object_and_a_new_group_another() -> None:
+    first = Ranks.of(None)
+    assert Ranks.of(torch.distributed.group.WORLD) is first
+    torch.distributed.destroy_process_group()
+    torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+    assert Ranks.of(None) is not first
+    assert wd.reduce(torch.ones(4), "sum", **HOW) == 4
