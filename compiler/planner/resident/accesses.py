@@ -310,7 +310,7 @@ def vector_of(task: Task, axis: str, among: Sequence[int] = ()) -> int:
     found = accesses(task, axis, widest)
     cut = "shifted" in found or any(found[i] == "unaligned" for i in rows if i >= inputs)
     narrow_and_cut = cut and max(map(_item(task), read)) <= NARROW
-    best = WIDEST // 2 // max(map(_item(task), read)) if "split" in found else 1
+    best = WIDEST // 2 // max(map(_item(task), read)) if has_runs(task, axis) else 1
     return whole if whole > 1 and whole >= best and narrow_and_cut else widest
 
 
