@@ -13,6 +13,7 @@ Some combines have a faster form, which other files recognise and write:
 - the first of the least elements, argmin (``words/narrow_argmin.py``);
 - states with sums relative to an anchor (``compiler/program/analysis/anchors.py``): the states of a step are joined at
   once, and the elements of one result share an anchor (``words/shared_anchor.py``);
+- sorted lists of the least elements, of which the lanes of a warp know a bound (``words/bounded_lists.py``);
 - sums of elements of 8 and 16 bits over several lanes, by the tensor cores (``words/matrix_sums.py``);
 - short rows that a thread holds in its registers, which need no loop (``access/blocks.py``).
 
@@ -72,6 +73,7 @@ from ..compiler.ir.uniform_fragments import independent, uniform
 from ..compiler.ir.unrolled_loops import REPEATED, rolled, unrolled
 from .access.blocks import lower_reduce
 from .access.thread_loop import combines_lanes, walked
+from .words.bounded_lists import lower as lower_lists
 from .words.byte_reductions import lower as lower_bytes
 from .words.extremes import lower as lower_extremes
 from .words.matrix_sums import lower as lower_sums
@@ -97,8 +99,8 @@ def _lower(op: Any) -> None:
         if "summed" in op.attributes:
             return replace(op, [lower_sums(op)])
         joins = "joined" in op.attributes
-        if not joins and (state := lower_bytes(op) or lower_extremes(op) or lower_argmin(op)):
-            return replace(op, state)
+        if not joins and (state := lower_bytes(op) or lower_extremes(op) or lower_argmin(op) or lower_lists(op)):
+            return replace(op, [pack(state)])
         read = Combine.of(region)
         even, found = frozenset() if joins else _even(op, read.formula), anchored(read)
         shared = SharedAnchor(op, found) if found and found.linear and not joins and combines_lanes(op) else None

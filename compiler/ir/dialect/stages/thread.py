@@ -29,7 +29,7 @@ class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc
     """Combines a thread's own elements.
 
     ``state = fold.thread_reduce begin, end, init, [period] {step, unroll, [once], [places], [numbers], [early],
-    [uncut], [rolled], [summed], [joined]} ({body}, {combine})``.
+    [uncut], [rolled], [summed], [joined], [warp]} ({body}, {combine})``.
 
     The body takes a reduced index r and yields a state of fragments; it runs for r = begin, begin + step, ... while
     r < end, ``unroll`` accesses at a time (``end`` is such that all of them are wanted). The fragments are combined
@@ -41,7 +41,8 @@ class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc
     ``rolled`` a loop combines those, which is less code. With ``uncut`` no access reaches beyond ``end``. With
     ``summed`` the elements of so many neighbouring lanes are added to a state that all of these lanes get. All lanes of
     the warp take part, also those without accesses. With ``joined`` so many neighbouring lanes join in each step, in
-    order, what they yield: all of them make the same steps, and get a state of scalars.
+    order, what they yield: all of them make the same steps, and get a state of scalars. With ``warp`` all lanes of a
+    warp have elements of one result, and take part, also those without accesses.
     """
 
     begin: ext.Operand[Any]
