@@ -844,3 +844,47 @@ func.func @rolled(%x: !llvm.ptr<1>, %begin: i32, %end: i32) -> vector<2xf32> {
   }) {step = 64, unroll = 2, once = true, chain = true, rolled = true} : (i32, i32, vector<2xf32>) -> vector<2xf32>
   return %s : vector<2xf32>
 }
+
+// -----
+
+// Lists of a warp: elements are compared with the bound of all lanes, and only inserted where a lane has one below it.
+// The loop ends for all lanes at once. Two words of each access are lists with one element each.
+// CHECK-LABEL: func.func @lists_of_a_warp
+// CHECK:      %[[ALL:.*]]:4 = scf.while
+// CHECK:        nvvm.vote.sync any
+// CHECK:        scf.condition
+// CHECK:      scf.if
+// CHECK:        nvvm.vote.sync any
+// CHECK-NEXT:   scf.if
+// CHECK:          scf.while
+// CHECK:            nvvm.vote.sync any
+// CHECK:            arith.minsi
+// CHECK:            arith.xori
+// CHECK:          nvvm.redux.sync min
+// CHECK:          nvvm.redux.sync min
+// CHECK-NOT:      nvvm.redux.sync
+// CHECK:      return
+module attributes {gpu.container_module} {
+  gpu.module @kernels attributes {fold.target = "sm_90a"} {
+    func.func @lists_of_a_warp(%begin: i32, %end: i32, %x: i32) -> tuple<i32, i32> {
+      %none = arith.constant 2147483647 : i32
+      %init = builtin.unrealized_conversion_cast %none, %none : i32, i32 to tuple<i32, i32>
+      %state = "fold.thread_reduce"(%begin, %end, %init) ({
+      ^bb0(%r: i32):
+        %key = arith.xori %x, %r : i32
+        %highest = arith.constant 2147483647 : i32
+        %list = builtin.unrealized_conversion_cast %key, %highest : i32, i32 to tuple<i32, i32>
+        "fold.yield"(%list) : (tuple<i32, i32>) -> ()
+      }, {
+      ^bb0(%a: i32, %b: i32, %c: i32, %d: i32):
+        %p = arith.minsi %a, %d : i32
+        %q = arith.minsi %b, %c : i32
+        %least = arith.minsi %p, %q : i32
+        %other = arith.maxsi %p, %q : i32
+        %both = builtin.unrealized_conversion_cast %least, %other : i32, i32 to tuple<i32, i32>
+        "fold.yield"(%both) : (tuple<i32, i32>) -> ()
+      }) {step = 32, unroll = 1, warp = true} : (i32, i32, tuple<i32, i32>) -> tuple<i32, i32>
+      return %state : tuple<i32, i32>
+    }
+  }
+}
