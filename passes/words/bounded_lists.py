@@ -136,7 +136,7 @@ class _BoundedLists:
         lanes = min(self.k, MOST_LANES)
         x = own[-(-self.k // lanes) - 1]
         if self.key.width == _WORD:
-            return self._least_of(lanes, x, lambda found, least, equal: least)
+            return self._least_of(lanes, x, lambda _found, least, _equal: least)
         upper, none = self._upper(x), i32(0)
         count = none
 
