@@ -26,7 +26,7 @@ from ..plan.launch import Launch, cells_of, launch, pieces, shared, tiles_of, wa
 from ..plan.plan import Plan
 from ..plan.rounds import met_plan
 from ..space.geometry import Geometry
-from . import columns, few, in_order, options, tally, walks
+from . import columns, few, in_order, lists, options, tally, walks
 from .alignment import least_stride
 from .layouts import blocks, crowded_columns, factored, padded_rows, runs, tiled
 from .layouts.gapped_columns import as_read
@@ -233,7 +233,10 @@ def _facts_of_launch(task: Task, plan: Plan, run: Launch, notes: Notes) -> Facts
     once = few and found.cut != "shifted"
     if once:
         notes.because(f"no loop: {plan.unroll} accesses in flight are all that a thread makes")
-    return replace(found, once=once and not task.few)
+    bounds = not task.few and lists.have_bounds(task, plan, run)
+    if bounds:
+        notes.because("lanes of a warp share a bound: only elements below it are inserted into lists")
+    return replace(found, once=once and not task.few, bounds=bounds)
 
 
 def _is_one_run(g: Geometry, operand: int) -> bool:

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from ...compiler.ir.mlir import arith, gpu
 from ...compiler.ir.sorted_lists import inserts
-from ...compiler.target import WARP
 from .kernel import Kernel, load_attributes
 from .meeting import meet_in_cluster, meet_in_cta
 from .partials import Partials, RowPartials
@@ -127,8 +126,7 @@ class ElementWalk(Walk):
             place = replace(place, start=existing(kernel, place))
         accesses = [access(self.tile.row, place, i, copy) for i, copy in enumerate(self.copies)]
         reader = Reader(kernel, self.count, accesses, numbers)
-        together = plan.fast == "reduced" and plan.lanes == WARP and inserts(kernel.reduce.regions[1])
-        known = ("warp",) if together else ()
+        known = ("warp",) if kernel.facts.bounds and inserts(kernel.combine) else ()
         state = reduce_span(kernel, plan, span, plan.unroll, plan.vector, reader.sources, known)
         if plan.cluster > 1:
             return meet_in_cluster(self.tile, state, place), place

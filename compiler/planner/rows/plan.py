@@ -8,7 +8,7 @@ from __future__ import annotations
 from ...dtypes import BOOL
 from ...plan.plan import Plan
 from ...target import WARP
-from .. import sittings
+from .. import lists, sittings
 from ..alignment import HALF
 from ..limits import CTA_THREADS, STATE_REGISTERS, unroll_of, vector_of, widest_of, widest_of_row
 from ..powers_of_two import ceil2
@@ -50,6 +50,7 @@ def plan(task: Task, notes: Notes) -> Plan:
         positions = in_waves(task, positions)
     most = in_flight(task, positions, vector, shifted=shifted)
     unroll = most if task.ranks_bytes and vector > 1 else min(unroll_of(task, "reduced", vector), most)
+    unroll = lists.most_in_flight(task, vector, unroll) if task.folds_lists else unroll
     step = CTA_THREADS * vector * unroll
     if positions == CTA_THREADS and not shifted and _are_waited_for(task, step):
         positions, unroll = WIDE_CTA_THREADS, unroll if task.geometry.n_reduced > step else max(1, unroll // 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...target import WARP
-from .. import sittings
+from .. import lists, sittings
 from ..alignment import HALF, WIDEST
 from ..limits import CTA_THREADS
 from ..table import Sitting, Table, threshold
@@ -133,6 +133,8 @@ def threads_of(task: Task, vector: int) -> int:
     """Threads of a row that is read by ``vector`` elements at a time."""
     if task.ranks[1] > 1:
         return _of_several_dims(task, vector)
+    if lists.are_of_warps(task, vector):
+        return WARP
     if task.has_few_results:
         table = THREADS_OF_FEW_WIDE if vector > 1 else THREADS_OF_FEW_SINGLE
         return table.at(-(-task.geometry.n_reduced // vector)) or CTA_THREADS

@@ -42,9 +42,9 @@ def test_a_combine_is_tried_on_zeros_and_ones(name: str) -> None:
         assert inserts(op.regions[0]) is expected
 
 
-@pytest.mark.parametrize("k", [2, 3, 7, 16])
+@pytest.mark.parametrize("k", [4, 7])
 def test_the_lists_of_topk(k: int) -> None:
-    """A warp that has a row is told to its stage; lanes that have columns are not."""
-    for axis, expected in ((1, True), (0, False)):
-        stages = wf.topk.compile(((64, 4096), "f32"), axis=axis, k=k).stages
+    """A warp that has a long row is told to its stage; lanes that have columns, and warps of short rows, are not."""
+    for shape, axis, expected in (((4096, 32000), 1, True), ((4096, 32000), 0, False), ((8192, 500), 1, False)):
+        stages = wf.topk.compile((shape, "f32"), axis=axis, k=k).stages
         assert ("warp = true" in stages[1].ir) is expected

@@ -1,0 +1,53 @@
+"""Rows whose fold keeps lists, such as the k least elements, by warps whose lanes share a bound.
+
+An element that is not below the bound costs a comparison (``passes/words/bounded_lists.py``). A warp finds k elements
+below it in each doubling of those that it has seen, so it should see many: a row has one warp where rows are many.
+"""
+
+from __future__ import annotations
+
+from ..plan.launch import Launch
+from ..plan.plan import Plan
+from ..target import WARP
+from . import sittings
+from .limits import CTA_THREADS
+from .table import threshold
+from .task import Task
+
+ACCESSES = threshold(4, "accesses of a lane for each element of a list", sittings.BOUNDS)
+"""With fewer, most accesses have an element below the bound."""
+UNROLL = threshold(4, "accesses", sittings.BOUNDS)
+"""A lane has at most these in flight: each is inserted by code of its own."""
+CTAS = threshold(4, "CTAs of an SM", sittings.BOUNDS)
+"""So many share few rows."""
+
+
+def have_bounds(task: Task, plan: Plan, run: Launch) -> bool:
+    """Whether the lanes of a warp share a bound."""
+    if plan.fast != "reduced" or plan.lanes != WARP or not _are_of_keys(task):
+        return False
+    each = min(run.chunk, task.geometry.n_reduced) // (plan.positions * plan.vector)
+    return each >= ACCESSES * len(task.monoid.state)
+
+
+def are_of_warps(task: Task, vector: int) -> bool:
+    """Whether a warp has a row that is read by ``vector`` elements at a time, and its lanes share a bound."""
+    return not task.has_few_results and _are_long(task, vector)
+
+
+def most_in_flight(task: Task, vector: int, most: int) -> int:
+    """Accesses of ``vector`` elements that a lane has in flight, of at most ``most`` without a bound."""
+    return min(most, UNROLL) if _are_long(task, vector) else most
+
+
+def _are_long(task: Task, vector: int) -> bool:
+    """Whether rows have accesses enough for a bound."""
+    g = task.geometry
+    lanes = g.n_kept * WARP if not task.has_few_results else task.machine * CTAS * CTA_THREADS
+    return _are_of_keys(task) and g.n_reduced * g.n_kept >= ACCESSES * len(task.monoid.state) * lanes * vector
+
+
+def _are_of_keys(task: Task) -> bool:
+    """Whether states are lists of integers, to which an element gives one."""
+    given = [e.op != "const" for e in task.program.reduces[0].args]
+    return task.folds_lists and given == [True] + [False] * (len(given) - 1) and task.monoid.state[0].is_integer
