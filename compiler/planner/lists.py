@@ -14,7 +14,7 @@ from .limits import CTA_THREADS
 from .table import threshold
 from .task import Task
 
-ACCESSES = threshold(4, "accesses of a lane for each element of a list", sittings.BOUNDS)
+ACCESSES = threshold(6, "accesses of a lane for each element of a list", sittings.BOUNDS)
 """With fewer, most accesses have an element below the bound."""
 UNROLL = threshold(4, "accesses", sittings.BOUNDS)
 """A lane has at most these in flight: each is inserted by code of its own."""

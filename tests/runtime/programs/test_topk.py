@@ -90,7 +90,7 @@ ROWS = {
 
 
 @pytest.mark.parametrize("name", ROWS)
-@pytest.mark.parametrize(("t", "k", "n"), [("i4", 4, 2500), ("f4", 9, 5000), ("f2", 4, 4500)])
+@pytest.mark.parametrize(("t", "k", "n"), [("i4", 4, 3200), ("f4", 9, 7000), ("f2", 4, 6400)])
 def test_a_bound_of_a_warp_leaves_nothing_out(name: str, t: str, k: int, n: int) -> None:
     """Elements of 32 and of 16 bits, whose keys have 64 and 32: most or none are below the bound, or many are equal."""
     x = np.stack([*(ROWS[name](t, n) for _ in range(6)), mixed(t, n)])
