@@ -272,6 +272,8 @@ def _of_columns(task: Task, notes: Notes) -> Plan:
         warps *= 2
     held = max(1, min(most, ceil(n / (lanes * warps))))
     whole = n <= lanes * warps * held
+    if not whole and vector == 1 < _registers(task):  # addresses take as many registers as states
+        held = max(1, min(held, REGISTERS // _registers(task)))
     plan = Plan(
         "kept", "interleaved", vector, 1, lanes, warps, max(1, CTA_WARPS // warps) if whole else 1,
         resident="chain", held=held,
