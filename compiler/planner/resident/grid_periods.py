@@ -42,6 +42,8 @@ IN_CLUSTERS = threshold(400 << 10, "bytes of a row", sittings.PERIODS_ABREAST)
 """Shorter rows of runs are as fast in clusters, if a CTA reads more states than PART of the bytes of its elements."""
 PART = threshold(1 / 6, "bytes of states for each byte of elements", sittings.PERIODS_ABREAST)
 """See IN_CLUSTERS."""
+LARGE_PART = threshold(1 / 3, "bytes of states for each byte of elements", sittings.PERIODS_ABREAST)
+"""The same for longer rows of runs."""
 
 
 def plan(task: Task, notes: Notes) -> Plan | None:
@@ -132,5 +134,5 @@ def _why_few(task: Task, plan: Plan, nbytes: int) -> str:
     rows = g.period // g.run
     if nbytes < LONG * rows:
         return f"{nbytes} bytes of {rows} rows are few: clusters hold them"
-    slower = nbytes < IN_CLUSTERS * rows and states * ctas > PART * nbytes
-    return f"each CTA would read {states} bytes of states, and clusters hold a row" if slower else ""
+    most = (PART if nbytes < IN_CLUSTERS * rows else LARGE_PART) * nbytes / ctas
+    return f"each CTA would read {states} bytes of states, and clusters hold a row" if states > most else ""

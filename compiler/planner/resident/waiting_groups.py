@@ -21,6 +21,8 @@ TILE = threshold(52 << 10, "bytes of a tile", sittings.CLUSTERED_GROUPS)
 """The largest: an SM holds four CTAs. A larger group is shared by as few CTAs as need no larger tile."""
 NARROW_PART = threshold(28 << 10, "bytes of a tile", sittings.CLUSTERED_GROUPS)
 """The same of what a CTA of a cluster reads, of narrow elements: an SM holds seven."""
+LEAST_PART = threshold(150, "elements of a row", sittings.CLUSTERED_GROUPS)
+"""No more CTAs share a group for that than have so many of each row: what they exchange takes longer."""
 CLUSTERS = threshold((1, 2, 4, 8), "CTAs of a group", sittings.CLUSTERED_GROUPS)
 """In the order of choice."""
 THREADS = threshold(256, "threads of a CTA", sittings.CLUSTERED_GROUPS)
@@ -62,8 +64,9 @@ def _with_tile(task: Task, own: tiles.Groups, shape: Plan) -> Plan | None:
         return None
     nbytes = {i: ceil(n / shape.cluster) * ceil(own.units[i].span / n) * buffers.items[i] for i in buffers.own}
     read = sum(nbytes[i] + tiles.EDGE for i in buffers.own if i < inputs)
-    wide = max(buffers.items[i] for i in own.units)
-    if shape.cluster > 1 and wide <= columns.NARROW and read > NARROW_PART:
+    narrow = shape.cluster > 1 and max(buffers.items[i] for i in own.units) <= columns.NARROW
+    divides = shape.cluster == CLUSTERS[-1] or n >= 2 * shape.cluster * LEAST_PART
+    if narrow and divides and read > NARROW_PART:
         return None
     least = sum(nbytes.values()) // TILE_UNIT
     plans = (shape.with_options(f"tile_bytes={size * TILE_UNIT}") for size in range(least, TILE // TILE_UNIT + 1))

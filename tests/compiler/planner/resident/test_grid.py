@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import warpfold as wf
 from warpfold.compiler.dtypes import F16, F32, I8, DType
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.plan.shared_memory import shared_bytes
@@ -232,6 +233,14 @@ def test_accesses_go_on_from_one_column_in_the_next(shape: tuple[int, ...], t: D
         assert wide is not None
         assert grid_facts.launch(wide, found).tiles == tiles
         assert wide.geometry.n_kept % (wide.geometry.period or 1) == 0
+
+
+@pytest.mark.parametrize(
+    ("shape", "abreast"), [((4500, 100, 5, 5), 0), ((5000, 64, 5, 5), 0), ((2400, 96, 7, 7), 1), ((9000, 30, 5, 5), 1)]
+)
+def test_channels_whose_states_are_many_are_held_by_clusters(shape: tuple[int, ...], abreast: int) -> None:
+    steps = wf.standardize._planned([(shape, "f32")], {"axis": (0, 2, 3)}, "sm_90a").prepared.steps
+    assert [s.prepared.choice.plan.abreast for s in steps] == [abreast]
 
 
 @pytest.mark.parametrize(

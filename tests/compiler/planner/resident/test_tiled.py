@@ -96,6 +96,7 @@ def test_larger_groups_have_a_large_tile(n: int, inner: int, dtype: Any) -> None
         (1000, 49, np.float16, 24, 4, 4),
         (3000, 7, np.float16, 42, 32, 1),
         (1000, 49, np.float32, 48, 4, 4),
+        (500, 101, np.float16, 50, 2, 2),  # four CTAs would have 125 elements of each row
     ],
 )
 def test_groups_wait_in_tiles_of_a_cta_or_of_a_cluster(
