@@ -29,7 +29,7 @@ MANY_BYTES = threshold(60 << 20, "bytes of all rows", sittings.PERIODS_ABREAST)
 FEW = threshold(28, "columns", sittings.PERIODS_ABREAST)
 """Up to so many are read so even if each row is whole accesses, where there are MANY_BYTES."""
 FEW_HALVES = threshold(16, "columns", sittings.PERIODS_ABREAST)
-"""More of words, in rows of half accesses, lie abreast in these, but for MANY_HALVES."""
+"""More, in rows of half accesses, lie abreast in these, but for MANY_HALVES and bytes."""
 MANY_HALVES = threshold(48 << 20, "bytes of all rows", sittings.PERIODS_ABREAST)
 """From here on accesses of half the width take longer."""
 LEAST_ACCESS = threshold(8, "bytes of an access", sittings.PERIODS_ABREAST)
@@ -87,8 +87,8 @@ def _are_whole(task: Task, vector: int) -> bool:
 def _why_halves(task: Task) -> str:
     """Why rows that lie abreast in half accesses are faster; empty if they are not."""
     g, waiting = task.geometry, grid_facts.waiting_elements(task)
-    words = max(task.operand_type(i).itemsize for i in waiting) == WORD
-    if not words or columns.vector_of(task) * WORD != WIDEST // 2 or g.columns <= FEW_HALVES:
+    bytes_alone = max(task.operand_type(i).itemsize for i in waiting) == 1
+    if bytes_alone or columns.vector_of(task) * 2 != COLUMNS or g.columns <= FEW_HALVES:
         return ""
     abreast = grid_facts.bytes_of(task) < MANY_HALVES and grid.plan(task, Notes(), by_columns=True, cached=True)
     return f"rows of {g.columns} columns lie abreast in half accesses" if abreast else ""

@@ -27,6 +27,8 @@ CLUSTERS = threshold((1, 2, 4, 8), "CTAs of a group", sittings.CLUSTERED_GROUPS)
 """In the order of choice."""
 THREADS = threshold(256, "threads of a CTA", sittings.CLUSTERED_GROUPS)
 """As many lanes share a row: with more threads an SM has no registers for four CTAs."""
+THREADS_OF_BYTES = threshold(512, "threads of a CTA", sittings.CLUSTERED_GROUPS)
+"""The same where all elements have one byte, of which a tile holds more."""
 WAITS = threshold(4, "words of one bank that a warp asks for at a time", sittings.CLUSTERED_GROUPS)
 """Lanes of a row are so many that they ask for no more."""
 UNROLL = threshold(8, "accesses in flight", sittings.WAITING_GROUPS)
@@ -42,7 +44,7 @@ def plan(task: Task, own: tiles.Groups) -> Plan | None:
     small = g.n_reduced * own.rows * wide < LARGE_GROUP
     if not task.program.reduces or small or wide > WORD or columns.vector_of(task) * wide >= WIDEST // 2:
         return None
-    most = min(WARP, THREADS // ceil2(own.rows))
+    most = min(WARP, (THREADS_OF_BYTES if wide == 1 else THREADS) // ceil2(own.rows))
     for cluster in CLUSTERS if len(g.reduced) == 1 and task.target.has_clusters else CLUSTERS[:1]:
         for lanes in (most >> k for k in range(most.bit_length())):
             kept = ceil2(ceil(own.rows * lanes / WARP))

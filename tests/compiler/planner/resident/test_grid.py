@@ -214,6 +214,7 @@ def test_rows_that_are_no_whole_lines_lie_abreast(columns: int, t: DType, abreas
         ((32 * M // 12, 12), F16, 132),
         ((8 * M // 18, 18), F32, 0),  # rows of half accesses lie abreast
         ((16 * M // 18, 18), F32, 132),
+        ((16 * M // 18, 18), F16, 0),
         ((8 * M // 14, 14), F32, 132),
         ((3360, 100, 25), F32, 0),  # each CTA would read 82 KB of states, and clusters hold the channels
         ((4500, 100, 25), F32, 127),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import warpfold as wf
-from warpfold.compiler.dtypes import F16, F32
+from warpfold.compiler.dtypes import F16, F32, I8
 from warpfold.compiler.plan.plan import STATIC_TILE, Plan
 from warpfold.compiler.plan.shared_memory import shared_bytes, waiting_bytes
 from warpfold.compiler.planner.choose import choose
@@ -118,6 +118,9 @@ def test_results_of_groups_that_wait_go_back_through_the_tile() -> None:
     program = Program("widened", (F16,), ((cast(wide, F32) / total(cast(wide, F32))).expr,))
     found = choose(task_of(program, [x, y], (0, 2)))
     assert (found.plan.waits_in_tile, found.plan.cluster, found.facts.stores) == (True, 2, ("tile_strided",))
+    centred = Program("centred", (I8,), (cast(cast(operand(0, I8), F32) / total(cast(operand(0, I8), F32)), I8).expr,))
+    octets = choose(task_of(centred, [_group(1000, 33, np.int8)] * 2, (0, 2)))
+    assert (octets.plan.threads, octets.plan.lanes, octets.plan.cluster) == (512, 8, 1)
     across = np.lib.stride_tricks.as_strided(x, x.shape, (x.strides[0], 2, 600))
     assert not choose(task_of(softmax(F16), [x, across], (0, 2))).plan.waits_in_tile
 
