@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
+import warpfold as wf
 from warpfold.compiler.driver.compile import compile_program
 from warpfold.passes import steps
 from warpfold.runtime import api
+from warpfold.runtime.prepare import artifact
 
 
 def asked(what: str, shape: tuple[int, ...], t: str, axis: int, arch: str, plan: str = "") -> int:
@@ -57,3 +60,13 @@ def test_rows_fill_an_sm_or_have_no_bound_except_many_masked_states(what: str, t
 
 def test_a_large_cta_gets_half_an_sm() -> None:
     assert asked("var", (4096, 300), "f64", 0, "sm_90a", "simple") == 1
+
+
+@pytest.mark.parametrize(
+    ("program", "n", "ctas"), [(wf.log_softmax, 131_071, 2), (wf.log_softmax, 80_001, 0), (wf.standardize, 131_071, 0)]
+)
+def test_an_sm_holds_two_ctas_of_long_straight_line_code(program: Any, n: int, ctas: int) -> None:
+    """Without a number a thread of the first has 191 registers. Less code has fewer, and gets more by a number."""
+    (step,) = program._planned(((((1 << 24) // n, n), "f32"),), {}, "sm_90a").prepared.steps
+    found = re.findall(r"\.minnctapersm (\d+)", artifact(step.prepared).ptx)
+    assert found == [str(ctas)] * (ctas > 0)
