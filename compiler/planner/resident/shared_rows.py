@@ -58,6 +58,10 @@ WEIGHTED_PART = threshold(32 * 1024, "bytes of a row in a CTA", sittings.SHARED_
 PART = threshold(52 * 1024, "bytes of a row in a CTA", sittings.PARTS)
 """The most of one array that is read and written without weights, as far as clusters are large enough: an SM has four
 such CTAs, which meet by counted arrivals. Rows of wide elements that begin anywhere are so in clusters of two only."""
+LIGHT = threshold(2, "registers of a state", sittings.PARTS)
+"""Heavier states have no such parts: where accesses are masked, combining the states of more CTAs takes longer."""
+PADDED = threshold(1.1, "accesses of all threads for each access of a row", sittings.PARTS)
+"""Where threads would have more, as whole accesses, there are no such parts: each phase computes what no row has."""
 WIDE_PART = threshold(52 * 1024, "bytes of a row in a CTA", sittings.PARTS)
 """CTAs with more have IN_PAIR warps where weights are read by single elements: an SM has too few of IN_CLUSTER to wait
 for so many loads."""
@@ -104,7 +108,7 @@ def plan(task: Task, vector: int, count: int, notes: Notes, alone: Sequence[int]
     inputs = [i for i in elements_of(task) if i < len(task.program.inputs)]
     each = vector * sum(task.operand_type(i).itemsize for i in inputs)
     nbytes = count * each
-    largest = _largest(task, vector, nbytes, len(inputs))
+    largest = _largest(task, vector, count, each, len(inputs))
     in_cluster = IN_SECTIONS if task.program.section else IN_CLUSTER
     if are_runs(task, vector):
         cluster = min(largest, ceil2(ceil(nbytes / RUNS_CTA_BYTES)))
@@ -123,7 +127,7 @@ def plan(task: Task, vector: int, count: int, notes: Notes, alone: Sequence[int]
         while cluster < largest and not (
             block
             and block.occupancy.ctas >= _least(task, vector, cluster)
-            and nbytes <= cluster * _part(task, vector, cluster)
+            and nbytes <= cluster * _part(task, vector, count, cluster)
         ):
             cluster *= 2
             pair = cluster == 2 and len(inputs) > 1 and "shifted" not in accesses(task, "reduced", vector)
@@ -152,15 +156,17 @@ def _least(task: Task, vector: int, cluster: int) -> int:
     return LEAST_OF_ONE if wide or (cluster == 1 and _has_runs(task, vector)) else LEAST_CTAS
 
 
-def _part(task: Task, vector: int, cluster: int) -> float:
-    """The bytes of a row in each CTA of a ``cluster`` at the most, or a larger one shares the row."""
+def _part(task: Task, vector: int, count: int, cluster: int) -> float:
+    """The bytes of a row in each CTA of a ``cluster`` at the most, or a larger one shares its ``count`` accesses."""
     own, program = elements_of(task), task.program
     inputs = [i for i in own if i < len(program.inputs)]
     if len(inputs) != 1 or len(own) == 1 or _weights(task) or _has_runs(task, vector) or program.section:
         return inf
     anywhere = "shifted" in accesses(task, "reduced", vector)
     wide = max(task.operand_type(i).itemsize for i in own) > WALKED
-    return inf if cluster > 1 and anywhere and wide else PART
+    threads = 2 * cluster * IN_CLUSTER * WARP
+    padded = not anywhere and ceil(count / threads) * threads > PADDED * count
+    return inf if padded or task.state_registers > LIGHT or (cluster > 1 and anywhere and wide) else PART
 
 
 def _of_many_loads(task: Task, vector: int, count: int, cluster: int, each: int) -> Block | None:
@@ -188,12 +194,13 @@ def _most(task: Task, largest: int, arrays: int) -> int:
     return largest * (LARGE_CTA_BYTES if arrays == 1 else PAIR_CTA_BYTES)
 
 
-def _largest(task: Task, vector: int, nbytes: int, arrays: int) -> int:
-    """The CTAs of the largest cluster that may share a row of ``nbytes`` of so many arrays."""
+def _largest(task: Task, vector: int, count: int, each: int, arrays: int) -> int:
+    """The CTAs of the largest cluster that may share a row of ``count`` accesses, ``each`` bytes of so many arrays."""
     if task.is_portable or not task.target.has_clusters:
         return 1
     if arrays > IN_LARGEST or task.program.section or are_runs(task, vector):
         return PORTABLE_CLUSTER
+    nbytes = count * each
     long = nbytes > PORTABLE_CLUSTER * CTA_BYTES
     shifted = "shifted" in accesses(task, "reduced", vector)
     if arrays > 1:
@@ -203,7 +210,7 @@ def _largest(task: Task, vector: int, nbytes: int, arrays: int) -> int:
         pays = light and not (long or shifted)
     else:
         wide = max(task.operand_type(i).itemsize for i in elements_of(task)) > WALKED
-        long = long or (not shifted and nbytes > PORTABLE_CLUSTER * _part(task, vector, PORTABLE_CLUSTER))
+        long = long or (not shifted and nbytes > PORTABLE_CLUSTER * _part(task, vector, count, PORTABLE_CLUSTER))
         pays = long and not (wide and shifted) and task.geometry.n_kept * nbytes >= FILLING_LARGE
     return task.target.largest_cluster if pays else PORTABLE_CLUSTER
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -121,6 +122,21 @@ def test_single_elements_of_weights_have_more_warps_in_large_parts() -> None:
     for columns, weights, warps in ((131_071, True, 16), (131_071, False, 8), (100_001, True, 8), (131_072, True, 8)):
         plan = _choice(columns, "sm_90a", weights=weights).plan
         assert (plan.resident, plan.cluster > 4, plan.warps) == ("shared", True, warps)
+
+
+@pytest.mark.parametrize(
+    ("program", "columns", "t", "cluster"),
+    [
+        (wf.softmax, 120_000, "f32", 16), (wf.standardize, 120_000, "f32", 8),
+        (wf.softmax, 125_000, "bf16", 8), (wf.standardize, 125_000, "bf16", 4),
+        (wf.softmax, 230_000, "bf16", 8), (wf.softmax, 262_144, "bf16", 16), (wf.softmax, 29_000, "bf16", 1),
+    ],
+)  # fmt: skip
+def test_light_states_of_few_masked_accesses_meet_in_more_ctas(
+    program: Any, columns: int, t: str, cluster: int
+) -> None:
+    steps = program._planned((((139, columns), t),), {"axis": 1}, "sm_90a").prepared.steps
+    assert [s.prepared.choice.plan.cluster for s in steps] == [cluster]
 
 
 @pytest.mark.parametrize(
