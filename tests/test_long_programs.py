@@ -96,6 +96,12 @@ def test_a_mask_used_twice_on_each_line() -> None:
     compiles(long, "int8")
 
 
+def test_a_mask_used_twice_on_each_line_as_bits() -> None:
+    packed = wf.program(lambda x: wf.pack(repeated(lambda m: m & (m | (x > 5)), LINES, x > 3)))
+    with bounded():
+        assert packed.compile(((1024, 256), "f32")).ptx
+
+
 def test_values_used_twice_on_each_line_after_a_fold() -> None:
     compiles(lambda x: repeated(where_of_both, LINES, reductions.sum(x)), "f32")
 

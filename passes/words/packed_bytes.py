@@ -21,19 +21,28 @@ def pack_sum(op: Any) -> None:
     """Replaces an ``arith.trunci`` to bytes of sums and differences of bytes that were widened; other ones stay."""
     t = op.results[0].type
     if str(element(t)) == "i8" and width(t) % BYTES == 0 and is_a(op.operands[0], *_SUMS):
-        words = _sum(op.operands[0])
+        words = _sum(op.operands[0], {})
         if words is not None:
             replace(op, [as_bytes(words)])
 
 
-def _sum(x: Any) -> list[Any] | None:
-    """The lowest bytes of sums of bytes, as words; None if anything else is in it, or bytes that are no words yet."""
+def _sum(x: Any, known: dict[Any, list[Any] | None]) -> list[Any] | None:
+    """The lowest bytes of sums of bytes, as words; None if anything else is in it, or bytes that are no words yet.
+
+    ``known`` has those of values that were met before: a value may be used several times.
+    """
+    if x not in known:
+        known[x] = _sum_of(x, known)
+    return known[x]
+
+
+def _sum_of(x: Any, known: dict[Any, list[Any] | None]) -> list[Any] | None:
     if is_a(x, "arith.extsi", "arith.extui"):
         (narrow,) = x.owner.operands
         return None if str(element(narrow.type)) != "i8" or is_a(narrow, "arith.trunci") else as_words(narrow)
     if not is_a(x, *_SUMS):
         return None
-    a, b = map(_sum, x.owner.operands)
+    a, b = (_sum(y, known) for y in x.owner.operands)
     return a and b and [_SUMS[x.owner.name](*pair) for pair in zip(a, b, strict=True)]
 
 
@@ -59,19 +68,28 @@ def pack_select(op: Any) -> None:
         return
     if is_a(a, "arith.trunci") and is_a(b, "arith.trunci"):  # neither is in words
         return
-    masks = _masks(mask) if width(mask.type) > 1 else None
+    masks = _masks(mask, {}) if width(mask.type) > 1 else None
     if masks is not None:
         words = [chosen(*own) for own in zip(masks, as_words(a), as_words(b), strict=True)]
         replace(op, [as_bytes(words)])
 
 
-def _masks(mask: Any) -> list[Any] | None:
-    """Words with all bits of a byte set where the mask holds; None if words do not make it."""
+def _masks(mask: Any, known: dict[Any, list[Any] | None]) -> list[Any] | None:
+    """Words with all bits of a byte set where the mask holds; None if words do not make it.
+
+    ``known`` has those of masks that were met before.
+    """
+    if mask not in known:
+        known[mask] = _masks_of(mask, known)
+    return known[mask]
+
+
+def _masks_of(mask: Any, known: dict[Any, list[Any] | None]) -> list[Any] | None:
     count = width(mask.type) // BYTES
     if is_a(mask, "vector.broadcast"):
         return [arith.extsi(word_type(), mask.owner.operands[0])] * count
     if is_a(mask, *JOINED):
-        a, b = map(_masks, mask.owner.operands)
+        a, b = (_masks(m, known) for m in mask.owner.operands)
         return a and b and [JOINED[mask.owner.name](*pair) for pair in zip(a, b, strict=True)]
     word = word_of(mask)
     if word is not None:

@@ -33,15 +33,25 @@ def of_bits(word: Any, lanes: int) -> Any:
     return arith.trunci(with_shape(truth, lanes), arith.shrui(splat(word, lanes), arith.constant(t, numbers)))
 
 
-def as_bits(mask: Any) -> Any:
-    """Truth values side by side as the lowest bits of a word, whose other bits are zero."""
+def as_bits(mask: Any, known: dict[Any, Any] | None = None) -> Any:
+    """Truth values side by side as the lowest bits of a word, whose other bits are zero.
+
+    ``known`` has the words of masks that were met before: a mask may be used several times.
+    """
+    known = {} if known is None else known
+    if mask not in known:
+        known[mask] = _bits_of(mask, known)
+    return known[mask]
+
+
+def _bits_of(mask: Any, known: dict[Any, Any]) -> Any:
     if width(mask.type) == 1:
         return arith.select(mask, i32(1), i32(0))
     for x, there in permutations(mask.owner.operands) if is_a(mask, "arith.andi") else ():
         if is_a(there, "vector.broadcast"):  # one truth value for all
-            return arith.select(there.owner.operands[0], as_bits(x), i32(0))
+            return arith.select(there.owner.operands[0], as_bits(x, known), i32(0))
     if is_a(mask, *JOINED):
-        return JOINED[mask.owner.name](*map(as_bits, mask.owner.operands))
+        return JOINED[mask.owner.name](*(as_bits(m, known) for m in mask.owner.operands))
     if is_a(mask, "vector.broadcast"):
         return arith.select(mask.owner.operands[0], i32(_ones(width(mask.type))), i32(0))
     word = word_of(mask)
