@@ -1,9 +1,10 @@
 """The k least elements of a row, in sorted lists: the lanes of a warp share a bound, which few elements are below.
 
-Each lane has a list of its own elements. The j-th least of all lanes' elements number i, with i * j >= k, is the bound of a
-warp: k elements are not above it, so no element above it is among the k least of the row. Elements of an access are only
-compared with the bound. Where a lane of the warp has one below it, each lane inserts its own, the least first, and the
-bound is found again. After m elements of each lane a warp finds k in 32 m below the bound, so most accesses pass.
+Each lane has a list of its own elements. The j-th least of all lanes' elements number i, with i * j >= k, is the bound
+of a warp: k elements are not above it, so no element above it is among the k least of the row. Elements of an access
+are only compared with the bound. Where a lane of the warp has one below it, each lane inserts its own, the least first,
+and the bound is found again. After m elements of each lane a warp finds k in 32 m below the bound, so most accesses
+pass.
 
 All keys differ, so the lists do not depend on which elements were compared when.
 """
