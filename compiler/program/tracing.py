@@ -154,6 +154,18 @@ def nest(structure: Structure, leaves: Sequence[Any]) -> Any:
     return tuple_type(name, fields)(*found) if fields else tuple(found)
 
 
+def as_called(got: Any, function: Callable[..., Any], code: str) -> Any:
+    """What another program gets for ``got``, which ``function`` returned: a named tuple for a dict, as on arrays.
+
+    What is no value in a dict, a tuple or a list is refused with ``code``.
+    """
+    if not isinstance(got, Mapping | tuple | list):
+        return got
+    leaves: list[Value] = []
+    structure = structure_of(getattr(function, "__name__", "program"), got, leaves, function, code)
+    return nest(structure, leaves)
+
+
 def renumbered(structure: Structure, numbers: Sequence[int]) -> Structure:
     """``structure`` with other numbers of results."""
     if isinstance(structure, int):

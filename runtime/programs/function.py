@@ -19,6 +19,7 @@ from ...compiler.program.frames import caller, outermost, shown
 from ...compiler.program.monoid import Monoid
 from ...compiler.program.signatures import defined, parameters
 from ...compiler.program.symbols import is_array
+from ...compiler.program.tracing import as_called
 from ...compiler.target import DEFAULT
 from ..arrays.fast_readers import READERS
 from ..arrays.jax_tracers import in_jax
@@ -174,7 +175,7 @@ class _Calls:
         """
         if out is not None or any(name in OPTIONS for name in how):
             raise error("WF188", name=getattr(self.function, "__name__", "a program"), options=", ".join(OPTIONS))
-        return self.function(*xs, **how)
+        return as_called(self.function(*xs, **how), self.function, code="WF263")
 
     @cached_property
     def in_f32(self) -> _Calls:

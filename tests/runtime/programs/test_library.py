@@ -16,7 +16,7 @@ from library_programs import Case
 
 import warpfold as wf
 from warpfold.compiler.dtypes import dtype
-from warpfold.compiler.errors import ArgumentError
+from warpfold.compiler.errors import ArgumentError, TraceError
 from warpfold.compiler.program.library.programs.table import FUNCTIONS
 from warpfold.compiler.program.public_names import PROGRAMS
 from warpfold.runtime.emulator.sanitizer import Sanitizer
@@ -170,6 +170,28 @@ def test_programs_are_parts_of_programs() -> None:
     np.testing.assert_allclose(q.reshape(6, 5, 10).astype(np.float32) * scale[..., None], normed, rtol=0.07, atol=0.01)
     with pytest.raises(ArgumentError, match="WF188"):
         wf.program(lambda x: wf.softmax(x, device="emulator"))(X)
+
+
+def test_a_dict_is_a_named_tuple_in_another_program_too() -> None:
+    @wf.program
+    def own(x: Any) -> dict[str, Any]:
+        return {"most": wf.max(x, axis=1), "ends": {"sum": wf.sum(x, axis=1), "least": wf.min(x, axis=1)}}
+
+    @wf.program
+    def calls(x: Any) -> Any:
+        y, bits = wf.relu(x, keep="bits")
+        most, ends = own(x)
+        return y + 1, bits, own(x).most + most, ends.least
+
+    y, bits, most, least = calls(X)
+    np.testing.assert_array_equal(y, np.maximum(X, 0) + 1)
+    np.testing.assert_array_equal(bits, wf.relu(X, keep="bits").bits)
+    np.testing.assert_array_equal(most, 2 * X.max(1))
+    np.testing.assert_array_equal(least, X.min(1))
+    junk = wf.program(lambda x: {"y": x, "n": 3.5})
+    with pytest.raises(TraceError, match="WF263: result 1 of n is no array") as e:
+        wf.program(lambda x: junk(x).y)(X)
+    assert __file__ in str(e.value)
 
 
 def test_every_program_is_public_and_pickles() -> None:
