@@ -70,7 +70,7 @@ def unknown(name: str, key: str, own: Collection[str], *, array: bool, where: Lo
         remedy = f"{key}= belongs to calls such as wf.reduce: this one does not take it"
     else:
         remedy = "leave it out or correct it" + near(key, (*own, *SHARED))
-    known = " ".join(own) or ("none by name" if array else "none")
+    known = ", ".join(own) or ("none by name" if array else "none")
     return error("WF127", name=name, parameter=key, known=known, remedy=remedy, where=where)
 
 

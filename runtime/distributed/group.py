@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import ReferenceType, WeakKeyDictionary, ref
 
 import torch
 import torch.distributed as dist
@@ -59,19 +59,31 @@ def said(call: int, words: Sequence[int]) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """A process group, always as the same object.
+    """A process group, always as the same object, which does not keep the group alive.
 
     Attributes:
-        group: the group; None for the default one.
+        reference: the group, weakly; None for the default one.
         count: how many ranks there are.
         own: the rank of this process.
         bring: the name of PyTorch's function that gathers tensors, in which versions differ.
     """
 
-    group: Any
+    reference: ReferenceType[Any] | None
     count: int
     own: int
     bring: str
+
+    @property
+    def group(self) -> Any:
+        """The group; None for the default one.
+
+        Raises:
+            ArgumentError: WF170 for a group that has gone since.
+        """
+        found = self.reference and self.reference()
+        if self.reference and not found:
+            raise error("WF170", where=caller())
+        return found
 
     @classmethod
     def of(cls, group: Any) -> Ranks:
@@ -88,7 +100,7 @@ class Ranks:
             found = _known.get(own)
             if found is None:
                 bring = "all_gather_single" if hasattr(dist, "all_gather_single") else "all_gather_into_tensor"
-                found = _known[own] = cls(None if own is default else own, own.size(), own.rank(), bring)
+                found = _known[own] = cls(None if own is default else ref(own), own.size(), own.rank(), bring)
             return found
         if group is dist.GroupMember.NON_GROUP_MEMBER:
             raise error("WF168", where=caller())

@@ -124,7 +124,7 @@ def test_values_take_the_type_of_their_default(parameter: str, value: Any, expec
 @pytest.mark.parametrize(
     ("what", "params", "text"),
     [
-        ("sum", {"correction": 1}, "WF127: sum takes no parameter 'correction': it takes dtype initial"),
+        ("sum", {"correction": 1}, "WF127: sum takes no parameter 'correction': it takes dtype, initial"),
         ("any", {"initial": 1}, "WF127: any takes no parameter 'initial': it takes none"),
         ("var", {"correction": "1"}, "WF148: parameter 'correction' of var is '1': expected a float, as its"),
         ("var", {"correction": True}, "WF148: parameter 'correction' of var is True: expected a float"),
@@ -134,7 +134,7 @@ def test_values_take_the_type_of_their_default(parameter: str, value: Any, expec
         (SHIFTED, {"name": "a", "shift": 1.0}, "WF148: parameter 'shift' of SHIFTED is 1.0: expected a int"),
         (SHIFTED, {"name": "a", "shift": True}, "WF148: parameter 'shift' of SHIFTED is True: expected a int"),
         (SHIFTED, {}, "WF151: SHIFTED needs the parameter 'name'"),
-        (SHIFTED, {"name": "a", "by": 1}, "WF127: SHIFTED takes no parameter 'by': it takes factor shift"),
+        (SHIFTED, {"name": "a", "by": 1}, "WF127: SHIFTED takes no parameter 'by': it takes factor, shift"),
         ("var", {"correction": [1]}, "WF128: parameter 'correction' of var is a list"),
         ("sum", {"initial": (1, [2])}, "WF128: parameter 'initial' of sum is a tuple"),
         ("sum", {"initial": np.zeros(2)}, "WF128: parameter 'initial' of sum is a ndarray"),

@@ -62,7 +62,7 @@ def test_parameters_of_other_calls_name_the_call_they_belong_to() -> None:
 
 def test_parameters_of_a_monoid_are_suggested() -> None:
     with pytest.raises(
-        ValueError, match=r"(?s)WF127: wf\.monoid takes no parameter 'lifts': it takes identity .*mean lift"
+        ValueError, match=r"(?s)WF127: wf\.monoid takes no parameter 'lifts': it takes identity, .*mean lift"
     ) as caught:
         wf.monoid(identity=0, lifts=lambda x: x)  # type: ignore[call-arg]
     assert caught.value.location.file == __file__  # type: ignore[attr-defined]
@@ -195,7 +195,7 @@ def test_arguments_that_numpy_takes_by_position_are_keywords(text: str, call: An
 
 
 MISFITS: list[tuple[str, Any]] = [
-    ("WF127: histogram takes no parameter 'density': it takes x bins range ", lambda: wf.histogram(X, 9, density=1)),
+    ("WF127: histogram takes no parameter 'density': it takes x, bins, range,", lambda: wf.histogram(X, 9, density=1)),
     ("WF127: sum takes no parameter 'where'", lambda: wf.scan(X, "sum", 1, where=X > 0)),
     ("WF127: sum takes no parameter 'out'", lambda: wf.reduce_stream([X], "sum", out=X)),
     ("WF151: unpack needs the parameter 'shape'.*shape=value", lambda: wf.unpack(X)),

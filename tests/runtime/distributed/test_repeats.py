@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import warpfold as wf  # noqa: E402 - after PyTorch was found
 import warpfold.distributed as wd  # noqa: E402
+from warpfold.compiler.errors import ArgumentError  # noqa: E402
 from warpfold.runtime.distributed import reductions  # noqa: E402
 from warpfold.runtime.distributed.group import Ranks, Shard  # noqa: E402
 
@@ -68,3 +70,15 @@ def test_a_group_has_one_object_and_a_new_group_another() -> None:
     torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
     assert Ranks.of(None) is not first
     assert wd.reduce(torch.ones(4), "sum", **HOW) == 4
+
+
+def test_a_group_that_was_destroyed_is_not_kept() -> None:
+    group = torch.distributed.new_group([0])
+    own = Ranks.of(group)
+    assert own.group is group
+    assert wd.reduce(torch.ones(4), "sum", group=group, **HOW) == 4
+    torch.distributed.destroy_process_group(group)
+    del group
+    gc.collect()
+    with pytest.raises(ArgumentError, match="WF170"):
+        _ = own.group
