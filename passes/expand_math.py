@@ -5,7 +5,8 @@ bits on every machine. No op is left that would become a call of a library that 
 the methods, with their sources. Short code takes the place of the op; long code becomes a function of the module, which
 is called for each element.
 
-An op on f32 with ``fastmath<afn>`` becomes the instruction that approximates it; on f64 there is none.
+An op on f32 with ``fastmath<afn>`` becomes the instruction that approximates it; on f64 there is none. A quotient with
+``fastmath<arcp>`` is one of counts, 1 to 2^64: it is rounded as a division, without the branches of one.
 
 exp on f32:
 

@@ -42,6 +42,8 @@ _FUNCTION = {"sqrt": math.sqrt, "rsqrt": math.rsqrt, "exp": math.exp, "exp2": ma
              "asin": math.asin, "acos": math.acos, "atan": math.atan, "atan2": math.atan2, "sinh": math.sinh,
              "cosh": math.cosh}  # fmt: skip
 """Functions of f32 and f64; half types go through f32."""
+_FLAGS = {"fast": arith.FastMathFlags.afn, "counts": arith.FastMathFlags.arcp}
+"""What ``expand-math`` reads: a function of f32 to be approximated, a quotient of counts."""
 _INT = {"add": arith.addi, "sub": arith.subi, "mul": arith.muli, "and": arith.andi, "or": arith.ori,
         "xor": arith.xori}  # fmt: skip
 _SIGNED = {"min": arith.minsi, "max": arith.maxsi}
@@ -101,7 +103,7 @@ def _operation(e: Expr, t: DType, args: Sequence[Any], shape: Shape) -> Any:
     if op in _DEFINED:
         return _DEFINED[op](t, *args, splat)
     if t.is_float:
-        flags = {"fastmath": arith.FastMathFlags.afn} if e.value == "fast" and t == F32 else {}
+        flags = {"fastmath": _FLAGS[e.value]} if e.value == "counts" or (e.value == "fast" and t == F32) else {}
         return (_FUNCTION.get(op) or _FLOAT[op])(*args, **flags)
     if op == "popcount":
         return math.ctpop(args[0])

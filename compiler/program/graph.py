@@ -50,8 +50,9 @@ class Expr:
         dtype: the element type of its value (of the first value, for ``reduce``).
         space: where the value lives.
         value: a constant's value, an input's or parameter's number, a reduce's ``MonoidGraph``, a scan's
-            ``ScanGraph``, a result's position; ``"fast"`` for a function that is to be approximated; for an ``iota`` or
-            a ``count`` the number of its numbering, where a program has several, see ``Program.numberings``.
+            ``ScanGraph``, a result's position; ``"fast"`` for a function that is to be approximated, ``"counts"`` for a
+            quotient of counts; for an ``iota`` or a ``count`` the number of its numbering, where a program has several,
+            see ``Program.numberings``.
         where: the user's line that made it; not part of the digest.
         chosen: whether the user named its type; not part of the digest.
     """

@@ -278,6 +278,12 @@ def _divide(a: Any, b: Any) -> Sym:
     return node("div", x.dtype, x, y)
 
 
+def divide_counts(part: Any, whole: Any) -> Sym:
+    """``part / whole`` of counts, ``whole`` from 1 to 2^64: the same number as by ``/``, without a branch."""
+    x, y = pair(part, whole)
+    return node("div", x.dtype, x, y, value="counts")
+
+
 def _floordiv(a: Any, b: Any) -> Sym:
     x, y = pair(a, b)
     if x.dtype == BOOL:

@@ -322,6 +322,26 @@ func.func @one_mean(%x: f32, %y: f32, %n: i32) -> (f32, f32) {
 
 // -----
 
+// One count by another, which arcp says of a quotient: an approximation of 1 / n, a step of Newton's method, and what the
+// product has too much. Of f64 there are two steps.
+// CHECK-LABEL: func.func @counts
+// CHECK-SAME:    (%[[N:.*]]: f32, %[[ALL:.*]]: f32,
+func.func @counts(%n: f32, %all: f32, %m: f64, %every: f64) -> (f32, f64) {
+  // CHECK:         %[[NEAR:.*]] = llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"(%[[ALL]])
+  // CHECK-COUNT-2: llvm.call_intrinsic "llvm.fma"
+  // CHECK:         arith.mulf %[[N]]
+  // CHECK-COUNT-2: llvm.call_intrinsic "llvm.fma"
+  // CHECK:         llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.d"
+  // CHECK-COUNT-6: llvm.call_intrinsic "llvm.fma"
+  // CHECK-NOT:     arith.divf
+  // CHECK:         return
+  %a = arith.divf %n, %all fastmath<arcp> : f32
+  %b = arith.divf %m, %every fastmath<arcp> : f64
+  return %a, %b : f32, f64
+}
+
+// -----
+
 // Floats of 8 bits: an instruction rounds two values, of which the second becomes the lower byte.
 // CHECK-LABEL: func.func @bytes
 // CHECK-SAME:    (%[[X:.*]]: vector<4xf32>, %[[Y:.*]]: f32)

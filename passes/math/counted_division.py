@@ -18,9 +18,10 @@ from typing import Any
 
 from ...compiler.ir.build import before, replace
 from ...compiler.ir.combine import splat, width
+from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, ir
 from .arithmetic import Builder, intrinsic
-from .unbranched import FUNCTIONS, is_unbranched, reciprocal
+from .unbranched import FUNCTIONS, is_unbranched, quotient, reciprocal
 
 EXACT = ("arith.extsi", "arith.extui", "arith.muli")
 """Ops by which counts are made of arguments of the kernel."""
@@ -28,9 +29,16 @@ LOOPS = ("scf.for", "scf.while")
 
 
 def divide_by_counts(found: Iterable[Any]) -> None:
-    """Replaces those of some divisions that are by a count, where there are several by one count, or one in a loop."""
+    """Replaces those of some divisions that are by a count, where there are several by one count, or one in a loop.
+
+    A division of one count by another, which has ``fastmath<arcp>``, is replaced wherever it is.
+    """
     alike: dict[str, list[tuple[Any, Any]]] = defaultdict(list)
     for op in found:
+        if "arcp" in str(op.attributes["fastmath"]) and element(op.operands[0].type).width >= 32:
+            with before(op):
+                replace(op, [quotient(*op.operands)])
+            continue
         divisor = _scalar(op.operands[1])
         if made_of := _arguments(divisor):
             alike[made_of].append((op, divisor))

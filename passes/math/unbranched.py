@@ -1,4 +1,4 @@
-"""Quotients, reciprocals and roots of f32, rounded once, by approximations and steps of Newton's method.
+"""Quotients, reciprocals and roots, rounded once, by approximations and steps of Newton's method.
 
 ``div.rn``, ``rcp.rn`` and ``sqrt.rn`` branch for operands that their short form does not serve. Here the range of an
 operand is known, or brought there by a power of two, so that the short form is all there is: the approximation y of
@@ -20,6 +20,8 @@ FUNCTIONS = ("gpu.func", "func.func", "llvm.func")
 UNBRANCHED = "unbranched"
 """The attribute of kernels whose rows wait in registers: roots and means have no branch, meetings fewer shuffles."""
 _LEAST, _SCALE = 2.0**-100, 2.0**32
+_SUFFIX, _STEPS = {32: "f", 64: "d"}, {32: 1, 64: 2}
+"""The approximation of 1 / x has 23 bits in f32 and 20 in f64; each step of Newton's method doubles them."""
 
 
 def is_unbranched(op: Any) -> bool:
@@ -29,13 +31,16 @@ def is_unbranched(op: Any) -> bool:
 
 def reciprocal(x: Any) -> Any:
     """1 / x of magnitudes from 2^-100 to 2^100; NaN for 0 and infinity."""
-    near = _each("llvm.nvvm.rcp.approx.ftz.f", x)
-    excess = fma(x, near, Builder(x.type).number(-1.0))
-    return fma(near, arith.negf(excess), near)
+    b = Builder(x.type)
+    near = _each(f"llvm.nvvm.rcp.approx.ftz.{_SUFFIX[b.format.bits]}", x)
+    for _ in range(_STEPS[b.format.bits]):
+        excess = fma(x, near, b.number(-1.0))
+        near = fma(near, arith.negf(excess), near)
+    return near
 
 
 def quotient(x: Any, y: Any) -> Any:
-    """x / y where the magnitudes of y, and of x if it is not 0, are from 2^-30 to 2^30."""
+    """x / y where the magnitudes of y, and of x if it is not 0, are from 2^-30 to 2^30, or counts from 1 to 2^64."""
     near, back = reciprocal(y), arith.negf(y)
     rough = arith.mulf(x, near)
     return fma(fma(back, rough, x), near, rough)

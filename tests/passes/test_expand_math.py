@@ -40,7 +40,8 @@ REFERENCE: dict[str, Callable[..., Any]] = {"erf": _erf, "rsqrt": lambda x: 1 / 
 @cache
 def compiled(name: str, t: str) -> Any:
     """A kernel with out[i] = f(in[i], at[i]) and two elements a thread, so that vectors are covered."""
-    operands = "%x, %y" if name in ("math.powf", "math.atan2", "arith.remf") else "%x"
+    operands = "%x, %y" if name in ("math.powf", "math.atan2", "arith.remf", "arith.divf") else "%x"
+    operands += " fastmath<arcp>" if name == "arith.divf" else ""
     loads = "".join(
         f"""
           %from_{x} = llvm.getelementptr %{array}[%at] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, vector<2x{t}>
@@ -331,3 +332,16 @@ def test_quotients_of_no_elements_are_those_of_zero() -> None:
     at = [put(memory, np.tile(np.array([0.0, 1.0], np.float32), THREADS)) for _ in range(2)]
     launch(module, "kernel", (1, 1, 1), (THREADS, 1, 1), [*at, 0], memory)
     np.testing.assert_array_equal(get(memory, at[0], (2,), np.float32), [np.nan, np.inf])
+
+
+@pytest.mark.parametrize("t", DTYPE)
+def test_quotients_of_counts_are_rounded_as_a_division(t: str) -> None:
+    rng, digits = np.random.default_rng(6), {"f32": 24, "f64": 53}[t]
+    small = np.arange(1, 65)
+    whole = np.exp2(rng.uniform(0, digits, 20_000)).astype(np.int64)
+    part = (rng.random(whole.size) * whole).astype(np.int64)
+    near = whole - rng.integers(0, 2, whole.size)
+    part = np.concatenate([np.tile(small, small.size), part, near, np.ones_like(whole)]).astype(DTYPE[t])
+    whole = np.concatenate([np.repeat(small, small.size), whole, whole, whole]).astype(DTYPE[t])
+    for scale in (1.0, 2.0 ** (64 - digits)):
+        np.testing.assert_array_equal(evaluate("arith.divf", t, part, whole * scale), part / (whole * scale))

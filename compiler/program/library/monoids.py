@@ -16,7 +16,7 @@ from ...errors import error
 from ..complexes import Complex
 from ..functions import exp2, fma, isnan, maximum, minimum, where
 from ..monoid import monoid
-from ..symbols import Sym
+from ..symbols import Sym, divide_counts
 from ..values import cast
 
 
@@ -91,7 +91,7 @@ def WELFORD(a: Any, b: Any) -> Any:
     """State (count, mean, sum of squared deviations from the mean)."""
     (na, ma, sa), (nb, mb, sb) = a, b
     n = na + nb
-    twice = where(n == 0, 0.0, nb / n) * 2.0
+    twice = divide_counts(nb, where(n == 0, 1.0, n)) * 2.0
     # Half the difference of two finite numbers does not overflow: so the mean of finite elements is finite, and only an
     # infinity or NaN among them makes it otherwise. It is multiplied by the weight before it is squared: beside an
     # empty state the weight is 0, and the square of a great mean alone would overflow.
