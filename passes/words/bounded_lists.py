@@ -1,17 +1,16 @@
-"""The k least elements of a row, in sorted lists: the lanes of a warp share a bound, which few elements are below.
+"""The k least elements of a row, in a sorted list: a warp has one, and few elements are below its k-th.
 
-Each lane has a list of its own elements. The j-th least of all lanes' elements number i, with i * j >= k, is the bound
-of a warp: k elements are not above it, so no element above it is among the k least of the row. Elements of an access
-are only compared with the bound. Where a lane of the warp has one below it, each lane inserts its own, the least first,
-and the bound is found again. After m elements of each lane a warp finds k in 32 m below the bound, so most accesses
-pass.
+Lane i has the i-th least element that its warp has met. That of lane k - 1 is the bound: no greater element is among
+the k least of the row. Elements of an access are only compared with it. Where a lane has one below it, each lane sorts
+its own. Then the least of all lanes goes into its place, for which the lanes above it shift, until none is below the
+bound. So an access costs k insertions at most, whatever the order of the elements.
 
-All keys differ, so the lists do not depend on which elements were compared when.
+All keys differ, so the list does not depend on which elements were compared when.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
@@ -19,13 +18,12 @@ from ...compiler.ir.attributes import target_of
 from ...compiler.ir.build import i32, integer, kernel_module, word_type
 from ...compiler.ir.combine import clone_block, elements, fragment, horizontal, splat, unpack, width
 from ...compiler.ir.dialect.base import element, int_attr
-from ...compiler.ir.mlir import arith, ir, math, nvvm, scf
+from ...compiler.ir.lane_exchange import from_below, lane_id, of_lane
+from ...compiler.ir.mlir import arith, ir, nvvm, scf
 from ...compiler.ir.sorted_lists import inserts
 from ..access.thread_loop import apart
 from .matchers import is_a, yielded
 
-MOST_LANES = 8
-"""Of so many lanes at most an element is compared for the bound."""
 _WORD = 32
 
 
@@ -39,43 +37,49 @@ def lower(op: Any) -> list[Any] | None:
         return None
     if not all(_is_highest(v) for v in unpack(yielded(op))[1:]):
         return None
-    return _BoundedLists(op, key).run()
+    return _ListOfWarp(op, key).run()
 
 
-class _BoundedLists:
+class _ListOfWarp:
     """A walk of a warp.
 
     Attributes:
         op: the op.
         key: the type of elements.
-        k: the length of a list.
+        k: the length of the list.
         highest: the key of no element.
+        first: whether this is the first lane.
     """
 
     def __init__(self, op: Any, key: Any) -> None:
         self.op, self.key = op, key
         self.k = len(unpack(op.operands[2]))
         self.highest = integer(key, (1 << key.width - 1) - 1)
+        self.first = _equal(lane_id(), i32(0))
 
     def run(self) -> list[Any]:
-        """The state after the walk: scalars, or fragments of which the first element has a list."""
+        """The state after the walk: the first lane has the list; scalars, or fragments with one element each."""
         init = unpack(self.op.operands[2])
-        found = self._walked(self._first(init))[:-1]
+        found = self._of_first_lane(self._walked(self._begun(init))[0])
         lanes = width(init[0].type)
         if self.op.results[0].type != self.op.operands[2].type or lanes == 1:
             return found
         return [fragment([v, *[self.highest] * (lanes - 1)]) for v in found]
 
-    def _first(self, init: Sequence[Any]) -> list[Any]:
-        """The list with which the walk begins, and its bound."""
+    def _begun(self, init: Sequence[Any]) -> list[Any]:
+        """A lane's element of the list with which the walk begins, and the bound."""
+        none = [self.highest, self.highest]
         if all(_is_highest(v) for v in init):
-            return [self.highest] * (self.k + 1)
+            return none
         own = [_only(v) for v in init]
         if any(v is None for v in own):
             own = horizontal(self.op.regions[1], init, width(init[0].type))
-        if is_a(own[0], "scf.while", "scf.if") and len(results := list(own[0].owner.results)) == self.k + 1:
-            return list(results)
-        return [*own, self._bound(own)]
+        return _left(own) or self._inserted(own, none)
+
+    def _of_first_lane(self, own: Any) -> list[Any]:
+        """The list, whose elements the lanes have, in the first one; other lanes have none."""
+        found = [own, *(of_lane(own, i32(i)) for i in range(1, self.k))]
+        return [arith.select(self.first, v, self.highest) for v in found]
 
     def _walked(self, first: list[Any]) -> list[Any]:
         """The list and the bound after all steps; the loop ends for all lanes of the warp at once."""
@@ -106,10 +110,10 @@ class _BoundedLists:
 
     def _access(self, state: list[Any], keys: Any) -> list[Any]:
         """The list and the bound after an access."""
-        found, types = elements(keys), [v.type for v in state]
+        found = elements(keys)
         upper = reduce(arith.minsi, [self._upper(x) for x in found])
         passes = arith.cmpi(arith.CmpIPredicate.sle, upper, self._upper(state[-1]))
-        branch = scf.IfOp(_any(passes), types, has_else=True)
+        branch = scf.IfOp(_any(passes), [self.key] * 2, has_else=True)
         with ir.InsertionPoint(branch.then_block):
             scf.YieldOp(self._inserted(found, state))
         with ir.InsertionPoint(branch.else_block):
@@ -117,51 +121,33 @@ class _BoundedLists:
         return list(branch.results)
 
     def _inserted(self, keys: list[Any], state: list[Any]) -> list[Any]:
-        """The list with the ``keys`` below the bound: in each turn lanes insert the least that they have left."""
-        bound, types = state[-1], [self.key] * (len(keys) + self.k)
-        loop = scf.WhileOp(types, [*keys, *state[:-1]])
-        first, body = (part.blocks.append(*types) for part in (loop.before, loop.after))
+        """The list and the bound after the ``keys`` below it: in each turn the least that a lane has left goes in."""
+        types = [self.key] * (1 + len(keys) + 2)
+        loop = scf.WhileOp(types, [*_sorted(keys), *state])
+        first, body = loop.before.blocks.append(*types[1:]), loop.after.blocks.append(*types)
         with ir.InsertionPoint(first):
-            left = list(first.arguments)[: len(keys)]
-            scf.ConditionOp(_any(_less(reduce(arith.minsi, left), bound)), list(first.arguments))
+            *left, own, bound = first.arguments
+            least = self._least_of_lanes(left[0])
+            scf.ConditionOp(_less(least, bound), [least, *left, own, bound])
         with ir.InsertionPoint(body):
-            left, own = list(body.arguments)[: len(keys)], list(body.arguments)[len(keys) :]
-            least = reduce(arith.minsi, left)
-            left = [arith.select(_equal(x, least), self.highest, x) for x in left]
-            scf.YieldOp([*left, *_insert(own, least)])
-        own = list(loop.results)[len(keys) :]
-        return [*own, self._bound(own)]
+            least, *left, own, bound = body.arguments
+            taken = _equal(left[0], least)
+            left = [arith.select(taken, y, x) for x, y in zip(left, [*left[1:], self.highest], strict=True)]
+            below = arith.select(self.first, least, from_below(own, i32(1)))
+            own = arith.minsi(own, arith.maxsi(below, least))
+            scf.YieldOp([*left, own, of_lane(own, i32(self.k - 1))])
+        return list(loop.results)[-2:]
 
-    def _bound(self, own: Sequence[Any]) -> Any:
-        """What k elements of the warp are not above."""
-        lanes = min(self.k, MOST_LANES)
-        x = own[-(-self.k // lanes) - 1]
+    def _least_of_lanes(self, x: Any) -> Any:
+        """The least key of all lanes: of 64 bits the upper words decide, then the lower ones of those that are equal."""
+        upper = self._upper(x)
+        least = nvvm.redux_sync(upper, nvvm.ReductionKind.MIN, i32(-1))
         if self.key.width == _WORD:
-            return self._least_of(lanes, x, lambda _found, least, _equal: least)
-        upper, none = self._upper(x), i32(0)
-        count = none
-
-        def found(so_far: Any, least: Any, equal: Any) -> Any:
-            nonlocal count
-            taken = arith.select(_less(count, i32(lanes)), least, so_far)
-            count = arith.addi(count, math.ctpop(nvvm.vote_sync(i32(-1), equal, nvvm.VoteSyncKind.ballot)))
-            return taken
-
-        last = self._least_of(lanes, upper, found)
-        lower = arith.select(_equal(upper, last), arith.trunci(word_type(), x), none)
-        lower = nvvm.redux_sync(lower, nvvm.ReductionKind.UMAX, i32(-1))
-        shifted = arith.shli(arith.extsi(self.key, last), integer(self.key, _WORD))
+            return least
+        lower = arith.select(_equal(upper, least), arith.trunci(word_type(), x), i32(-1))
+        lower = nvvm.redux_sync(lower, nvvm.ReductionKind.UMIN, i32(-1))
+        shifted = arith.shli(arith.extsi(self.key, least), integer(self.key, _WORD))
         return arith.ori(shifted, arith.extui(self.key, lower))
-
-    def _least_of(self, rounds: int, x: Any, then: Callable[[Any, Any, Any], Any]) -> Any:
-        """The last of the least words of all lanes that ``then`` takes; those equal to one are left out after it."""
-        highest = i32((1 << _WORD - 1) - 1)
-        found = highest
-        for _ in range(rounds):
-            least = nvvm.redux_sync(x, nvvm.ReductionKind.MIN, i32(-1))
-            equal = _equal(x, least)
-            found, x = then(found, least, equal), arith.select(equal, highest, x)
-        return found
 
     def _upper(self, x: Any) -> Any:
         """The word of a key that decides before the other."""
@@ -170,13 +156,29 @@ class _BoundedLists:
         return arith.trunci(word_type(), arith.shrsi(x, integer(self.key, _WORD)))
 
 
-def _insert(own: Sequence[Any], x: Any) -> list[Any]:
-    """A sorted list with ``x`` in its place, without its last element."""
-    found = []
-    for v in own:
-        least = arith.minsi(v, x)
-        x = arith.xori(arith.xori(v, x), least)
-        found.append(least)
+def _left(own: Sequence[Any]) -> list[Any] | None:
+    """A lane's element and the bound that an earlier walk left, whose list ``own`` is; None of another list."""
+    if not all(is_a(v, "arith.select") for v in own):
+        return None
+    first, *others = [v.owner.operands[1] for v in own]
+    moved = all(is_a(v, "gpu.shuffle") and v.owner.operands[0] == first for v in others)
+    return list(first.owner.results)[-2:] if moved and is_a(first, "scf.while", "scf.if") else None
+
+
+def _sorted(x: Sequence[Any]) -> list[Any]:
+    """A power of two of keys, the least first, by K. E. Batcher's network of merges (1968)."""
+    found, n = list(x), len(x)
+    size = 1
+    while size < n:
+        apart = size
+        while apart:
+            for i in range(apart % size, n - apart):
+                if (i - apart % size) // apart % 2 == 0 and i // (2 * size) == (i + apart) // (2 * size):
+                    a, b = found[i], found[i + apart]
+                    found[i] = arith.minsi(a, b)
+                    found[i + apart] = arith.xori(arith.xori(a, b), found[i])
+            apart //= 2
+        size *= 2
     return found
 
 
