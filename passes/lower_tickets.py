@@ -12,7 +12,7 @@
 A counter goes from zero to ``count`` with those that arrive, one further with the signal of the last of them, and on
 with ``count`` waits, the last of which sets it to zero. Where ``all`` signal, none arrives. Where CTAs arrive
 ``alone``, one warp of each does so without a barrier, none signals or waits, and the last of them sets the counter to
-zero.
+zero. So it does where they arrive ``once``, all threads of each.
 
 ```mlir before
 func.func @wait(%counters: !llvm.ptr<1>, %number: i32, %count: i32) {
@@ -113,7 +113,8 @@ def _arrive(op: Any) -> list[Any]:
         return _arrive_alone(op)
 
     def arrive() -> Any:
-        return _increment(address(counters, number, word_type()), _last(count), llvm.AtomicOrdering.acq_rel)
+        last = arith.subi(as_word(count), i32(1)) if "once" in op.attributes else _last(count)
+        return _increment(address(counters, number, word_type()), last, llvm.AtomicOrdering.acq_rel)
 
     barrier()
     before = _shared(op, arrive)

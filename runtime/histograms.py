@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -14,16 +13,17 @@ from ..compiler.errors import error
 from ..compiler.planner.tally import capacity
 from ..compiler.program.frames import outermost
 from ..compiler.program.library import counting
+from . import histogram_calls
 from .api import reduce
-from .arrays.conversion import from_numpy, stream_of, view
+from .arrays.conversion import from_numpy, view
 from .arrays.fast_readers import NUMBERS, READERS
 from .arrays.pytorch import are_tracked
 from .arrays.torch_compile import opaque
-from .bins import LONGEST, MOST, TABLES, Bins, bins_of, spelled_bins
+from .bins import MOST, Bins, bins_of
 from .calls.operands import Operands
-from .calls.recall import Memo
 from .calls.recipe import MISS
 from .execute import prepared, run
+from .histogram_calls import MEMO
 from .prepare import Request, artifact
 from .resolve import params_of
 from .view import View
@@ -66,7 +66,8 @@ def of_bincount(x: Any, weights: Any, minlength: int, device: str) -> Count:
         length = max(length, _greatest(x, dtype, device) + 1)
     if length > MOST:
         raise error("WF119", results=length, most=MOST)
-    return Count.of(counting.bincount if weights is None else counting.weighted_bincount, (x,), weights, length, {})
+    what = counting.bincount if weights is None else counting.weighted_bincount
+    return Count.of(what, (x,) if weights is None else (x, weights), (), length, {})
 
 
 def _greatest(x: Any, t: DType, device: str) -> int:
@@ -105,43 +106,13 @@ def histogram(
         ArgumentError: WF147 for weights of another shape, WF155 for other bins, WF156 for another range, WF119 for more
             bins than there can be.
     """
-    key = _key_of_bins(x, bins, range, weights, device)
-    if (known := _known.get(key)) is not None and (recipe := _memo.last.get(known.key)) is not None:
-        found = recipe(x, *known.bins, *(() if weights is None else (weights,)))
-        if found is not MISS:
-            return found, _copy(known.edges)
+    found = histogram_calls.repeated(x, bins, range, weights, device)
+    if found is not MISS:
+        return found  # type: ignore[no-any-return]
     count, own = of_histogram(x, bins, range, weights, device)
     found = _counted_again(count, device)
-    if key is not None and own.count <= LONGEST:
-        _known[key] = _Known(count.key(device), (own.lower, own.upper), own.edges)
-        if len(_known) > TABLES:
-            _known.popitem(last=False)
-    return found, _copy(own.edges)
-
-
-class _Known(NamedTuple):
-    """What a call of ``histogram`` counts that is like an earlier one.
-
-    Attributes:
-        key: of the launches.
-        bins: the edges of each bin.
-        edges: all edges.
-    """
-
-    key: Hashable
-    bins: tuple[Any, Any]
-    edges: Any
-
-
-_known: OrderedDict[Hashable, _Known] = OrderedDict()
-
-
-def _key_of_bins(x: Any, bins: Any, range: Any, weights: Any, device: str) -> Hashable:
-    """What the bins of a call follow from, besides the kind of its arrays; None where that is unknown."""
-    if (range is None and type(bins) is int) or READERS[type(x)] in (None, NUMBERS):
-        return None
-    spelled = spelled_bins(bins, range)
-    return (*spelled, type(x), x.dtype, stream_of(x), weights is None, device) if spelled else None
+    histogram_calls.keep(x, (bins, range, weights, device), count.key(device), own)
+    return found, histogram_calls.copy(own.edges)
 
 
 def of_histogram(x: Any, bins: Any, range: Any, weights: Any, device: str) -> tuple[Count, Bins]:
@@ -153,7 +124,8 @@ def of_histogram(x: Any, bins: Any, range: Any, weights: Any, device: str) -> tu
     _check_weights(weights, v)
     found = bins_of(x, v, bins, range, device)
     what = counting.histogram if weights is None else counting.weighted_histogram
-    return Count.of(what, (x, found.lower, found.upper), weights, found.count, found.how), found
+    arrays = (x,) if weights is None else (x, weights)
+    return Count.of(what, arrays, (found.lower, found.upper), found.count, found.how), found
 
 
 class Count(NamedTuple):
@@ -161,28 +133,30 @@ class Count(NamedTuple):
 
     Attributes:
         what: the tensor program, of ``counting.py``.
-        arrays: the elements, the edges of bins if there are any, and weights.
-        edges: how many arrays of edges there are.
+        arrays: the elements, and their weights if there are any.
+        edges: the edges of bins, if there are any, in two arrays.
         results: how many results there are.
         params: the parameters of the program.
     """
 
     what: Any
     arrays: tuple[Any, ...]
-    edges: int
+    edges: tuple[Any, ...]
     results: int
     params: dict[str, Any]
 
     @classmethod
-    def of(cls, what: Any, arrays: tuple[Any, ...], weights: Any, results: int, params: dict[str, Any]) -> Count:
-        """The count of the elements of ``arrays``, of which all but the first have edges."""
-        params = {**params, "counters": capacity(results, COUNT if weights is None else SUM)}
-        given = arrays if weights is None else (*arrays, weights)
-        return cls(what, given, len(arrays) - 1, results, params)
+    def of(
+        cls, what: Any, arrays: tuple[Any, ...], edges: tuple[Any, ...], results: int, params: dict[str, Any]
+    ) -> Count:
+        """The count of the elements of ``arrays``."""
+        params = {**params, "counters": capacity(results, COUNT if len(arrays) == 1 else SUM)}
+        return cls(what, arrays, edges, results, params)
 
     def key(self, device: str) -> Hashable:
-        """What the launches follow from, besides the arrays."""
-        return (self.what.__name__, self.results, device, *self.params.items())
+        """What the launches follow from, besides the arrays: of edges it is where they are."""
+        places = [(v.address, v.dtype) for v in map(view, self.edges)]
+        return (self.what.__name__, self.results, device, *self.params.items(), *places)
 
     def request(self, plan: str = "") -> Request:
         """The reduction, over all axes of the elements."""
@@ -193,20 +167,16 @@ class Count(NamedTuple):
         """The arrays: elements are stretched along the results, and edges along the elements."""
         found = kind.of(self.arrays[:1], device)
         shape = found.shape or (1,)
-        along = [(1, *(0 for _ in shape)) if 0 < i <= self.edges else () for i in range(len(self.arrays))]
-        found.inputs = tuple(
-            replace(v, shape=(self.results, *shape), strides=own or (0, *(v.strides or (1,))))
-            for v, own in zip(map(view, self.arrays), along, strict=True)
-        )
+        elements = [replace(v, strides=(0, *(v.strides or (1,)))) for v in map(view, self.arrays)]
+        edges = [replace(v, strides=(1, *(0 for _ in shape))) for v in map(view, self.edges)]
+        found.inputs = tuple(replace(v, shape=(self.results, *shape)) for v in (*elements, *edges))
+        found.fixed = len(edges)
         return found
 
 
 def _counted_again(count: Count, device: str) -> Any:
     """The results; calls with arrays like those of an earlier one repeat its launches."""
-    return _memo(count.key(device), count.what, count.arrays, lambda: _counted(count, device))
-
-
-_memo = Memo()
+    return MEMO(count.key(device), count.what, count.arrays, lambda: _counted(count, device))
 
 
 def _counted(count: Count, device: str) -> Any:
@@ -217,11 +187,6 @@ def _counted(count: Count, device: str) -> Any:
     operands = count.operands(device)
     ready = prepared(count.request(), operands)
     return run(operands, artifact(ready), ready.geometry, ready.choice.run, ready.traced.structure, ready.traced.checks)
-
-
-def _copy(x: Any) -> Any:
-    """A copy of an array of any library."""
-    return x.clone() if hasattr(x, "clone") else x.copy()
 
 
 def _integers(x: Any) -> tuple[DType, Sequence[int]]:

@@ -86,12 +86,13 @@ class CountRequest(Request):
 
     @cached_property
     def arrays(self) -> list[Array]:
-        """The elements, the edges of bins, and weights."""
-        return list(self.count.arrays)
+        """The elements, their weights, and the edges of bins."""
+        return [*self.count.arrays, *self.count.edges]
 
     def operands(self, xs: Sequence[Array], device: str, kind: type[Operands] = Operands) -> Operands:
         """The arrays, stretched along the results."""
-        return self.count._replace(arrays=tuple(xs)).operands(device, kind)
+        own = len(self.count.arrays)
+        return self.count._replace(arrays=tuple(xs[:own]), edges=tuple(xs[own:])).operands(device, kind)
 
     def wanted(self, rank: int) -> Wanted:  # noqa: ARG002 - of elements that are stretched
         """The reduction over all axes of the elements: the results come first."""

@@ -105,7 +105,7 @@ def params(
         indexed: whether its program numbers the elements.
         counted: whether its program uses the count of elements.
     """
-    finishes = plan.finish in ("cta", "last_block")
+    finishes = plan.finish in ("cta", "last_block") or facts.cleared
     found = _pointers(inputs, outputs if finishes else 0, states, facts, plan)
     asked = {"row_origin": indexed, "row_count": counted}
     found += [Param(role) for role in ROWS if facts.ragged and asked.get(role, True)]
@@ -125,8 +125,8 @@ def _pointers(inputs: int, outputs: int, states: int, facts: Facts, plan: Plan) 
     found = [Param("input", i) for i in range(inputs)]
     found += [Param("output", i) for i in range(outputs)]
     shares, looks_back = plan.is_far or plan.takes_side, plan.is_chain and not facts.once
-    found += [Param("partial", i) for i in range(states) if plan.finish != "cta" or shares]
-    found += [Param("counter")] if plan.finish == "last_block" or shares or looks_back else []
+    found += [Param("partial", i) for i in range(states) if (plan.finish != "cta" and not facts.cleared) or shares]
+    found += [Param("counter")] if plan.finish == "last_block" or facts.cleared or shares or looks_back else []
     return found + [Param("exchange", i) for i in range(states) if global_states(plan)]
 
 

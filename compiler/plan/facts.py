@@ -14,7 +14,7 @@ NUMBER_BITS = 24
 INDEX_LIMIT = 2**31 - 2**24
 """Offsets below this fit 32-bit arithmetic with room for one step past the end."""
 RARE = (
-    "repeats", "flat", "by_row", "gapped", "pieces", "block", "places", "bounds", "numbers", "once", "stores", "full",
+    "repeats", "flat", "by_row", "gapped", "pieces", "block", "places", "bounds", "cleared", "numbers", "once", "stores", "full",
     "waiting", "lasting", "walked", "leading", "spare", "rows_first", "numberings", "section", "follows",
     "streams", "runs", "part", *RARE_IN_PLANS,
 )  # fmt: skip
@@ -57,6 +57,8 @@ class Facts:
             else nothing.
         places: whether elements have 8 or 16 bits, and their numbers leave room for them in a word.
         bounds: whether the lanes of a warp share a bound of the elements that their lists take.
+        cleared: whether the cells to which CTAs add their counters are zero between launches: the last CTA stores the
+            results, and clears them.
         numbers: ``up`` where the numbers of a result's elements rise along the walk, ``down`` where they fall; nothing
             where they do neither, or the program does not number elements.
         once: whether no thread makes more accesses in a walk than it has in flight; of a scan, whether a CTA has whole
@@ -96,6 +98,7 @@ class Facts:
     block: tuple[int, ...] = ()
     places: bool = False
     bounds: bool = False
+    cleared: bool = False
     numbers: str = ""
     once: bool = False
     stores: tuple[str, ...] = ()

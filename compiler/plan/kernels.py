@@ -36,11 +36,11 @@ def outlines(name: str, facts: Facts, plan: Plan, states: int) -> Sequence[Outli
     """The kernels of a plan, in launch order, for a program ``name`` whose state has ``states`` values.
 
     A second kernel reduces the partial states. With atomics, an init kernel first sets the partial states to the
-    identity, by a reduction without elements.
+    identity, by a reduction without elements, unless they are cleared between launches.
     """
     name = _symbol(name)
     main = Outline("main", name, facts, first_of_both(plan))
-    if plan.finish in ("cta", "last_block"):
+    if plan.finish in ("cta", "last_block") or facts.cleared:
         return [main]
     access: tuple[Access, ...] = tuple("strided" for _ in range(states))
     left = 0 if plan.finish == "atomic" else 1 + (plan.fast == "both")

@@ -106,7 +106,8 @@ def _of_counters(task: Task) -> Choice:
     plan = tally.plan(task, notes)
     check(plan, task.target, task.state_bytes)
     found = _choice(task, plan, tally.parts(task, plan), notes)
-    return replace(found, run=tally.of_one_row(found.run))
+    known = replace(found.facts, cleared=tally.has_cells(task))
+    return replace(found, facts=known, run=tally.of_one_row(found.run))
 
 
 def _choice(task: Task, plan: Plan, parts: int, notes: Notes) -> Choice:

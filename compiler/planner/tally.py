@@ -11,6 +11,7 @@ from ..target import WARP
 from . import sittings
 from .alignment import WIDEST
 from .limits import vector_of
+from .repeats import is_raised
 from .table import threshold
 from .task import Notes, Task
 
@@ -41,8 +42,14 @@ def plan(task: Task, notes: Notes) -> Plan:
     """The plan of a kernel that counts."""
     vector, warps = vector_of(task, "reduced", WIDEST // task.itemsize, notes), THREADS // WARP
     notes.because(f"{THREADS} threads of a CTA add elements to its counters, {vector} of an access", "lanes", "warps")
-    notes.because("sums are scattered: CTAs add their counters to those of the grid", "finish")
+    last = ", and the last CTA stores these" * has_cells(task)
+    notes.because(f"sums are scattered: CTAs add their counters to those of the grid{last}", "finish")
     return Plan("reduced", vector=vector, unroll=UNROLL, lanes=WARP, warps=warps, warps_kept=1, finish="atomic")
+
+
+def has_cells(task: Task) -> bool:
+    """Whether one kernel counts: CTAs have counters, so results are few, and no element counts several times."""
+    return task.program.counters > 0 and not is_raised(task)
 
 
 def parts(task: Task, plan: Plan) -> int:

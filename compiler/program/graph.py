@@ -265,6 +265,11 @@ class Program:
         return any(e.op == "scatter" for e in walk(self.outputs))
 
     @lazy
+    def counters(self) -> int:
+        """How many counters a CTA has for the results that elements choose; 0 if they lie in memory."""
+        return next((int(e.value) for e in walk(self.outputs) if e.op == "scatter"), 0)
+
+    @lazy
     def uses_count(self) -> bool:
         """Whether the program uses the number of reduced elements (a mean's divisor)."""
         return any(e.op == "count" and e.value is None for e in walk(self.outputs))

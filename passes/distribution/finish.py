@@ -21,6 +21,7 @@ from ..access.pairs import are_sectors
 from .kernel import Kernel
 from .place import Place
 from .reader import Reader
+from .row import Row
 from .walk import Walk
 
 
@@ -28,7 +29,7 @@ def finish(walk: Walk, state: Any, place: Place) -> None:
     """The grid stage if there is one, and the results, of the state and the place that the first round leaves."""
     kernel, plan = walk.kernel, walk.kernel.plan
     if plan.finish == "cta":
-        _results(walk, state, place)
+        store_results(kernel, walk.tile.row, walk.count, state, place)
     elif plan.cluster == 1:
         _grid(walk, state, place)
     else:
@@ -53,16 +54,16 @@ def _grid(walk: Walk, state: Any, place: Place) -> None:
         if plan.finish == "last_block":
             with location:
                 state, place = partials.second_round(place, parts)
-            _results(walk, state, place)
+            store_results(kernel, walk.tile.row, walk.count, state, place)
         ir.Operation.create("fold.yield", [], [])
 
 
-def _results(walk: Walk, state: Any, place: Place) -> None:
+def store_results(kernel: Kernel, row: Row, count: Any, state: Any, place: Place) -> None:
     """Applies the elementwise code after the reduction, and stores the results."""
-    kernel, facts, row = walk.kernel, walk.kernel.facts, walk.tile.row
+    facts = kernel.facts
     reduced = power(kernel.combine, unpack(state), kernel.arg("times")) if facts.repeats else unpack(state)
     memo = dict(zip(kernel.reduced, reduced, strict=True))
-    reader = Reader(kernel, walk.count)
+    reader = Reader(kernel, count)
     dims = row.kept_dims[-1:] if facts.flat else row.kept_dims
     for i, result in enumerate(kernel.results):
         value = reader.fragment(result, place.plan.vector_kept, memo)
@@ -75,18 +76,18 @@ def _results(walk: Walk, state: Any, place: Place) -> None:
             attributes["paired"] = True
         if kernel.plan.walk == "padded":
             attributes["early"] = True
-        with _copies(walk, value, i, place) as (own, base, on):
+        with _copies(kernel, row, value, i, place) as (own, base, on):
             kernel.make_op("fold.store", [], [own, base, place.kept, on, *layout], attributes)
 
 
 @contextmanager
-def _copies(walk: Walk, value: Any, result: int, place: Place) -> Iterator[tuple[Any, Any, Any]]:
+def _copies(kernel: Kernel, row: Row, value: Any, result: int, place: Place) -> Iterator[tuple[Any, Any, Any]]:
     """Where a thread stores the ``value`` of a result: what is made inside is made for each copy of the result.
 
     Gives the value, where the copy's array begins, and whether the thread stores there.
     """
-    kernel, operand, t = walk.kernel, len(walk.kernel.inputs) + result, element(value.type)
-    base = walk.tile.row.start(kernel.arg("output", result), operand, t)
+    operand, t = len(kernel.inputs) + result, element(value.type)
+    base = row.start(kernel.arg("output", result), operand, t)
     if not kernel.facts.repeats:
         yield value, base, place.owner
         return

@@ -2,8 +2,9 @@
 
 The threads walk the elements as for one sum of them all. In place of a state of their own they have the counters of
 their CTA, of which warps that are neighbours have different copies, so that few wait for each other. At the end a CTA
-adds its counters to those of the grid, which the launch has cleared, and a last kernel makes results of these. With too
-many counters for shared memory, elements are added to those of the grid at once.
+adds its counters to the cells of the grid, which are zero between launches. The last CTA makes results of them, and
+clears them. With too many counters for shared memory, elements are added to the cells at once, which a kernel has
+cleared, and a last kernel makes results of them.
 """
 
 from __future__ import annotations
@@ -11,14 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...compiler.ir.build import load
+from ...compiler.ir.build import address, integer, load, store
 from ...compiler.ir.combine import width as width_of
 from ...compiler.ir.combine import with_shape
 from ...compiler.ir.dialect.base import SHARED, element, int_attr
-from ...compiler.ir.mlir import arith, ir
+from ...compiler.ir.mlir import arith, gpu, ir, scf
 from ...compiler.planner.tally import copies
+from .finish import store_results
 from .kernel import Kernel
-from .place import existing, first_place
+from .place import Place, Tile, existing, first_place
 from .reader import Reader, access, numbering
 from .span import reduce_span, span_of
 from .walk import chunk_of
@@ -31,7 +33,7 @@ def distribute_tally(kernel: Kernel) -> None:
     value, _ = scatter.operands
     tile, place = first_place(kernel)
     place = replace(place, start=existing(kernel, place))
-    counters, cells, limit = int_attr(scatter, "counters"), kernel.arg("partial", 0), kernel.arg("n_kept")
+    counters, cells, limit = int_attr(scatter, "counters"), _cells(kernel), kernel.arg("n_kept")
     bits = int(element(value.type).width)
     how = {"count": counters, "copies": copies(counters, bits // 8, kernel.plan.warps), "bits": bits}
     buffer, start = cells, kernel.number(0)
@@ -59,6 +61,58 @@ def distribute_tally(kernel: Kernel) -> None:
     reduce_span(kernel, kernel.plan, span, kernel.plan.unroll, kernel.plan.vector, counted)
     if counters:
         kernel.make_op("fold.spill", [], [buffer, cells, limit], how)
+    if kernel.facts.cleared:
+        _stored_by_last(kernel, tile, place, cells)
+
+
+def _cells(kernel: Kernel) -> Any:
+    """The counters of the grid: behind the ticket, or those that another kernel has cleared."""
+    if not kernel.facts.cleared:
+        return kernel.arg("partial", 0)
+    return address(kernel.arg("counter"), kernel.number(1), element(kernel.states[0]))
+
+
+def _stored_by_last(kernel: Kernel, tile: Tile, place: Place, cells: Any) -> None:
+    """The last CTA makes results of the cells, and clears them."""
+    parts = kernel.id(gpu.grid_dim(gpu.Dimension.y))
+    truth = ir.IntegerType.get_signless(1)
+    operands = [kernel.arg("counter"), kernel.number(0), parts]
+    branch = scf.IfOp(kernel.make_op("fold.arrive", [truth], operands, {"once": True}).results[0])
+    with ir.InsertionPoint(branch.then_block):
+        threads, limit = kernel.plan.threads, kernel.arg("n_kept")
+        loop = scf.ForOp(place.position, limit, kernel.number(threads * TOGETHER))
+        with ir.InsertionPoint(loop.body):
+            numbers = [arith.addi(loop.induction_variable, kernel.number(threads * i)) for i in range(TOGETHER)]
+            there = [kernel.less(number, limit) for number in numbers]
+            found = [_taken(kernel, cells, *which) for which in zip(numbers, there, strict=True)]
+            for number, on, value in zip(numbers, there, found, strict=True):
+                _stored(kernel, tile, replace(place, kept=number, owner=on), value, cells)
+            scf.YieldOp([])
+        scf.YieldOp([])
+
+
+def _taken(kernel: Kernel, cells: Any, number: Any, on: Any) -> Any:
+    """What a cell has, if it is there; loads of several cells are in flight before any is cleared."""
+    t = element(kernel.states[0])
+    branch = scf.IfOp(on, [t], has_else=True)
+    with ir.InsertionPoint(branch.then_block):
+        scf.YieldOp([load(cells, number, t)])
+    with ir.InsertionPoint(branch.else_block):
+        scf.YieldOp([integer(t, 0)])
+    return branch.results[0]
+
+
+def _stored(kernel: Kernel, tile: Tile, place: Place, value: Any, cells: Any) -> None:
+    """Clears the cell of a place that owns it, and stores the results of its ``value``."""
+    branch = scf.IfOp(place.owner)
+    with ir.InsertionPoint(branch.then_block):
+        store(integer(value.type, 0), cells, place.kept)
+        scf.YieldOp([])
+    store_results(kernel, tile.row, kernel.arg("count"), value, place)
+
+
+TOGETHER = 4
+"""A thread of the last CTA loads so many cells before it clears them."""
 
 
 @dataclass(frozen=True, eq=False)

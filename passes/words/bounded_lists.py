@@ -139,7 +139,7 @@ class _ListOfWarp:
         return list(loop.results)[-2:]
 
     def _least_of_lanes(self, x: Any) -> Any:
-        """The least key of all lanes: of 64 bits the upper words decide, then the lower ones of those that are equal."""
+        """The least key of all lanes: upper words decide, then the lower ones of those that are equal."""
         upper = self._upper(x)
         least = nvvm.redux_sync(upper, nvvm.ReductionKind.MIN, i32(-1))
         if self.key.width == _WORD:

@@ -43,6 +43,8 @@ class Workspace(NamedTuple):
     counters: int
 
 
+CELL_WORDS = 2
+"""Words of a cell to which CTAs add counters, and before the first cell."""
 ALIGN = 256
 """Alignment in bytes of a GPU's allocations, and of the partials of each value."""
 
@@ -87,13 +89,16 @@ def scratch(artifact: Artifact, geometry: Geometry, run: Launch) -> Scratch:
     """The scratch memory of one launch."""
     finish, waits = artifact.plan.finish, artifact.plan.is_far
     whole = cells_of(artifact.plan, geometry.n_kept, artifact.main.facts.row(geometry))
-    cells = {"cta": 0, "atomic": geometry.n_kept}.get(finish, whole * artifact.plan.parts(run.split))
+    cleared = artifact.main.facts.cleared
+    added = 0 if cleared else geometry.n_kept
+    cells = {"cta": 0, "atomic": added}.get(finish, whole * artifact.plan.parts(run.split))
     cells = whole * run.split if waits else run.chunk * run.ctas if artifact.plan.takes_side else cells
     if artifact.plan.in_periods:  # each CTA leaves a state of each column
         cells = geometry.period // geometry.run * run.tiles * run.split
     offsets, nbytes = placed(cells, artifact.state)
     exchange, nbytes = placed(_exchanged(artifact, geometry, run), artifact.state, nbytes)
     counters = run.tiles if finish == "last_block" else 0
+    counters = CELL_WORDS * (1 + geometry.n_kept) if cleared else counters  # behind the ticket there is a cell a result
     if waits:  # there are no more phases than values
         counters = (1 + run.tiles * len(artifact.state)) * artifact.plan.counter_words
     counters = 2 if artifact.plan.takes_side else counters  # tickets, and CTAs that are done

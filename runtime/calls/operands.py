@@ -32,6 +32,7 @@ class Operands:
         results: functions that return the caller's result arrays, then the checks.
         masked: whether the last input is a mask.
         numbers: the inputs of rank 0 whose values launches have in place of their addresses.
+        fixed: how many of the last inputs are no arguments of the call, but the same arrays in all calls of its key.
     """
 
     first: object
@@ -42,6 +43,7 @@ class Operands:
     results: list[Callable[[], Any]] = field(default_factory=list)
     masked: bool = False
     numbers: frozenset[int] = frozenset()
+    fixed: int = 0
 
     @classmethod
     def of(cls, xs: Sequence[object], device: str, mask: object = None) -> Operands:

@@ -24,6 +24,8 @@ MISS: Any = object()
 """The result of a recipe that does not apply: another alignment, overlapping arrays, or a captured graph."""
 WRONG_CONTEXT = (201, 400)
 """``CUDA_ERROR_INVALID_CONTEXT`` and ``_INVALID_HANDLE``: the thread has no context, or another one."""
+FIXED = -1
+"""In place of the number of an array whose address stays what it is in the launches."""
 LOW = 1 << 32
 """Device memory is above this address; lower ones belong to arrays without memory, which a full call reports."""
 Recipe = Callable[..., Any]
@@ -76,11 +78,15 @@ class Guard(NamedTuple):
 
 
 def recipe_of(call: QueuedCall, arrays: tuple[Any, ...], guard: Guard | None) -> Recipe | None:
-    """The recipe that repeats ``call`` on arrays of the kinds of ``arrays``; None if launches alone do not suffice."""
-    inputs, outputs = len(call.arrays.inputs), call.arrays.outputs
+    """The recipe that repeats ``call`` on arrays of the kinds of ``arrays``; None if launches alone do not suffice.
+
+    Those that are fixed keep their addresses: whoever calls the recipe keeps them alive.
+    """
+    inputs, outputs = len(call.arrays.inputs) - call.arrays.fixed, call.arrays.outputs
     order = sorted(range(len(outputs)), key=lambda o: all(outputs[o].owner is not x for x in arrays[inputs:]))
-    views = (*call.arrays.inputs, *(outputs[o] for o in order))  # results that are made come last
-    numbers = [*range(inputs), *(inputs + order.index(o) for o in range(len(outputs)))]
+    views = (*call.arrays.inputs[:inputs], *(outputs[o] for o in order))  # results that are made come last
+    results = [inputs + order.index(o) for o in range(len(outputs))]
+    numbers = [*range(inputs), *[FIXED] * call.arrays.fixed, *results]
     backend: Any = call.arrays.backend
     made = [v.owner for v in views[len(arrays) :]]
     readers = [READERS[type(x)] for x in (*arrays, *made)]
@@ -91,7 +97,7 @@ def recipe_of(call: QueuedCall, arrays: tuple[Any, ...], guard: Guard | None) ->
     )
     if not direct or None in readers or (call.shared and backend.captures(call.arrays.stream)):
         return None
-    same = tuple(sorted((numbers[inputs + o], i) for o, i in call.same))
+    same = tuple(sorted((results[o], i) for o, i in call.same))
     spans = [
         (o, *_apart(views[i], views[o]), i)
         for o in range(inputs, len(arrays))
@@ -99,7 +105,7 @@ def recipe_of(call: QueuedCall, arrays: tuple[Any, ...], guard: Guard | None) ->
         if (o, i) not in same and i not in passed
     ]
     values: dict[str, Any] = {"MISS": MISS, "IndexError": IndexError}
-    result = _nested(call.structure, numbers[inputs:], values)
+    result = _nested(call.structure, results, values)
     for i, (v, reader) in enumerate(zip(views, readers, strict=True)):
         values[f"address{i}"], values[f"offset{i}"] = reader.address, v.address & 15  # type: ignore[union-attr]
     for i, x in enumerate(made, start=len(arrays)):
@@ -150,7 +156,8 @@ def _apart(v: View, w: View) -> tuple[int, int]:
 def _address_words(launch: PackedLaunch, numbers: Sequence[int]) -> AddressWords:
     """The arguments that are addresses of arrays, as (index of the word, number of the array, bytes added)."""
     offsets = zip(launch.call.args, launch.function.offsets, strict=True)
-    return [(offset // WORD, numbers[a.array], a.added) for a, offset in offsets if isinstance(a, Start)]
+    found = [(offset // WORD, numbers[a.array], a.added) for a, offset in offsets if isinstance(a, Start)]
+    return [word for word in found if word[1] != FIXED]
 
 
 class _Spare:

@@ -39,7 +39,7 @@ def histogram(x: Any, lower: Any, upper: Any, *, uniform: bool, steps: int, coun
 
 
 def weighted_histogram(
-    x: Any, lower: Any, upper: Any, weights: Any, *, uniform: bool, steps: int, counters: int
+    x: Any, weights: Any, lower: Any, upper: Any, *, uniform: bool, steps: int, counters: int
 ) -> Sym:
     """The sum of the weights of the elements that lie between the edges of the result."""
     return _scattered(cast(weights, I64), _bin(x, lower, upper, uniform, steps), counters)
