@@ -87,9 +87,12 @@ def of(ready: Prepared) -> list[Level]:
             Level("cta", run.chunk, ready.geometry.n_kept, plan.threads, (("fold.tally", "lower-tally"),)),
             Level("grid", run.split, ready.geometry.n_kept, threads, (("fold.spill", "lower-tally"),)),
         ]
+    found = levels(plan, run)
     if not ready.program.reduces:
-        return [replace(level, stages=(), idle=NOTHING) for level in levels(plan, run)]
-    return [copy] * (plan.tile_bytes > 0) + levels(plan, run) + _rest(ready)
+        return [replace(level, stages=(), idle=NOTHING) for level in found]
+    if ready.choice.facts.bounds:  # a warp has one list from the first element on
+        found = [replace(level, stages=(STEPS,)) if level.name == "lane" else level for level in found]
+    return [copy] * (plan.tile_bytes > 0) + found + _rest(ready)
 
 
 def _of_periods(ready: Prepared) -> list[Level]:

@@ -14,9 +14,9 @@ NUMBER_BITS = 24
 INDEX_LIMIT = 2**31 - 2**24
 """Offsets below this fit 32-bit arithmetic with room for one step past the end."""
 RARE = (
-    "repeats", "flat", "by_row", "gapped", "pieces", "block", "places", "bounds", "cleared", "numbers", "once", "stores", "full",
-    "waiting", "lasting", "walked", "leading", "spare", "rows_first", "numberings", "section", "follows",
-    "streams", "runs", "part", *RARE_IN_PLANS,
+    "repeats", "flat", "by_row", "gapped", "pieces", "block", "places", "bounds", "cleared", "numbers", "once",
+    "stores", "full", "waiting", "lasting", "walked", "leading", "spare", "rows_first", "numberings", "section",
+    "follows", "streams", "runs", "part", *RARE_IN_PLANS,
 )  # fmt: skip
 """The facts, and the fields of a plan, that the IR leaves out where they have their default."""
 
@@ -56,7 +56,7 @@ class Facts:
         block: the elements of a result, and the columns of a block, where a kernel is for blocks of that shape alone;
             else nothing.
         places: whether elements have 8 or 16 bits, and their numbers leave room for them in a word.
-        bounds: whether the lanes of a warp share a bound of the elements that their lists take.
+        bounds: whether a warp has one list, whose bound most elements are compared with alone.
         cleared: whether the cells to which CTAs add their counters are zero between launches: the last CTA stores the
             results, and clears them.
         numbers: ``up`` where the numbers of a result's elements rise along the walk, ``down`` where they fall; nothing

@@ -44,7 +44,8 @@ def outlines(name: str, facts: Facts, plan: Plan, states: int) -> Sequence[Outli
         return [main]
     access: tuple[Access, ...] = tuple("strided" for _ in range(states))
     left = 0 if plan.finish == "atomic" else 1 + (plan.fast == "both")
-    rest = replace(facts, reduced_rank=left, access=access, store_vector=False, by_row=False, once=False, follows=False)
+    rest = replace(facts, reduced_rank=left, access=access, store_vector=False, by_row=False)
+    rest = replace(rest, once=False, follows=False, bounds=False)
     own = Plan("kept", lanes=1, warps=1, warps_kept=4) if plan.finish == "atomic" else _plan_of_second(plan)
     second = Outline("second", f"{name}_second", rest, own)
     if plan.finish != "atomic":

@@ -23,8 +23,8 @@ CTAS = threshold(4, "CTAs of an SM", sittings.BOUNDS)
 
 
 def have_bounds(task: Task, plan: Plan, run: Launch) -> bool:
-    """Whether the lanes of a warp share a bound."""
-    if plan.fast != "reduced" or plan.lanes != WARP or not _are_of_keys(task):
+    """Whether a warp has one list."""
+    if (plan.fast, plan.lanes, plan.cta) != ("reduced", WARP, "shuffle") or not _are_of_keys(task):
         return False
     each = min(run.chunk, task.geometry.n_reduced) // (plan.positions * plan.vector)
     return each >= ACCESSES * len(task.monoid.state)
@@ -48,6 +48,8 @@ def _are_long(task: Task, vector: int) -> bool:
 
 
 def _are_of_keys(task: Task) -> bool:
-    """Whether states are lists of integers, to which an element gives one."""
-    given = [e.op != "const" for e in task.program.reduces[0].args]
-    return task.folds_lists and given == [True] + [False] * (len(given) - 1) and task.monoid.state[0].is_integer
+    """Whether states are lists of integers, to which an element gives one, and lanes find the least of theirs."""
+    if not (task.folds_lists and task.target.has_redux and task.monoid.state[0].is_integer):
+        return False
+    own, *others = task.program.reduces[0].args
+    return own.op != "const" and all(e.op == "const" and e.value == e.dtype.highest for e in others)

@@ -22,29 +22,29 @@ from .kernel import Kernel
 from .place import Place, Tile
 
 
-def meet_in_cta(tile: Tile, state: Any, place: Place) -> tuple[Any, Place]:
-    """Joins the threads of a CTA: lanes first, then warps; or all at once in memory."""
+def meet_in_cta(tile: Tile, state: Any, place: Place, *, warps: bool = False) -> tuple[Any, Place]:
+    """Joins the threads of a CTA: lanes first, unless states are those of ``warps``, then warps; or all in memory."""
     if place.plan.cta != "shuffle":
         return _in_memory(tile.kernel, state, place), place
-    state = _in_warp(tile.kernel, state, place)
+    state = state if warps else _in_warp(tile.kernel, state, place)
     return _across_warps(tile, state, place) if place.plan.warps > 1 else (state, place)
 
 
-def meet_in_cluster(tile: Tile, state: Any, place: Place, *, everywhere: bool = False) -> Any:
-    """Joins the threads of all CTAs of a cluster: lanes first, then the warps of all of them.
+def meet_in_cluster(tile: Tile, state: Any, place: Place, *, everywhere: bool = False, warps: bool = False) -> Any:
+    """Joins the threads of all CTAs of a cluster: lanes first, unless states are those of ``warps``, then all warps.
 
     With ``everywhere`` all threads get the state, else those of the first warp of the first CTA. Where threads meet in
     their CTA before, that is one warp to the cluster.
     """
     kernel, plan = tile.kernel, tile.kernel.plan
     if meets_in_ctas(plan):
-        state, _ = meet_in_cta(tile, state, place)
-        warp, warps = kernel.number(0), 1
+        state, _ = meet_in_cta(tile, state, place, warps=warps)
+        warp, rows = kernel.number(0), 1
         first = kernel.is_first(place.warp if everywhere else place.position)
     else:
-        state = _in_warp(kernel, state, place)
-        warp, warps, first = place.warp, plan.warps, kernel.is_first(place.lane)
-    attributes = {"ctas": plan.cluster, "rows": warps, "slots": plan.states_apart} | _lanes(plan)
+        state = state if warps else _in_warp(kernel, state, place)
+        warp, rows, first = place.warp, plan.warps, kernel.is_first(place.lane)
+    attributes = {"ctas": plan.cluster, "rows": rows, "slots": plan.states_apart} | _lanes(plan)
     attributes |= {"everywhere": True} if everywhere else {}
     attributes |= {"met": True} if everywhere and meets_in_ctas(plan) else {}
     if counts_bytes(plan, [bytes_of(element(t)) for t in kernel.states]):

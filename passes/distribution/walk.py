@@ -126,8 +126,9 @@ class ElementWalk(Walk):
             place = replace(place, start=existing(kernel, place))
         accesses = [access(self.tile.row, place, i, copy) for i, copy in enumerate(self.copies)]
         reader = Reader(kernel, self.count, accesses, numbers)
-        known = ("warp",) if kernel.facts.bounds and inserts(kernel.combine) else ()
+        warps = kernel.facts.bounds and inserts(kernel.combine)
+        known = ("warp",) if warps else ()
         state = reduce_span(kernel, plan, span, plan.unroll, plan.vector, reader.sources, known)
         if plan.cluster > 1:
-            return meet_in_cluster(self.tile, state, place), place
-        return meet_in_cta(self.tile, state, place)
+            return meet_in_cluster(self.tile, state, place, warps=warps), place
+        return meet_in_cta(self.tile, state, place, warps=warps)

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
-from ...compiler.ir.attributes import target_of
-from ...compiler.ir.build import i32, integer, kernel_module, word_type
+from ...compiler.errors import error
+from ...compiler.ir.build import i32, integer, word_type
 from ...compiler.ir.combine import clone_block, elements, fragment, horizontal, splat, unpack, width
 from ...compiler.ir.dialect.base import element, int_attr
 from ...compiler.ir.lane_exchange import from_below, lane_id, of_lane
@@ -28,15 +28,18 @@ _WORD = 32
 
 
 def lower(op: Any) -> list[Any] | None:
-    """Writes the loop of a ``fold.thread_reduce`` and returns its state; None if it makes no lists of a warp."""
-    if "warp" not in op.attributes or not target_of(kernel_module(op)).has_redux:
+    """Writes the loop of a ``fold.thread_reduce`` and returns its state; None if its lists are of threads.
+
+    Raises:
+        CompileError: WF321 where an element is no integer that goes into a sorted list.
+    """
+    if "warp" not in op.attributes:
         return None
     state = unpack(op.operands[2])
     key = element(state[0].type)
-    if str(key) not in ("i32", "i64") or any(element(v.type) != key for v in state) or not inserts(op.regions[1]):
-        return None
-    if not all(_is_highest(v) for v in unpack(yielded(op))[1:]):
-        return None
+    known = str(key) in ("i32", "i64") and all(element(v.type) == key for v in state) and inserts(op.regions[1])
+    if not known or not all(_is_highest(v) for v in unpack(yielded(op))[1:]):
+        raise error("WF321", stage="lower-thread-reduce", op="a list of a warp", dtype=str(op.operands[2].type))
     return _ListOfWarp(op, key).run()
 
 
@@ -58,9 +61,10 @@ class _ListOfWarp:
         self.first = _equal(lane_id(), i32(0))
 
     def run(self) -> list[Any]:
-        """The state after the walk: the first lane has the list; scalars, or fragments with one element each."""
+        """The state after the walk, the list in all lanes: scalars, or fragments with one element each."""
         init = unpack(self.op.operands[2])
-        found = self._of_first_lane(self._walked(self._begun(init))[0])
+        own, _ = self._walked(self._begun(init))
+        found = [of_lane(own, i32(i)) for i in range(self.k)]
         lanes = width(init[0].type)
         if self.op.results[0].type != self.op.operands[2].type or lanes == 1:
             return found
@@ -68,18 +72,17 @@ class _ListOfWarp:
 
     def _begun(self, init: Sequence[Any]) -> list[Any]:
         """A lane's element of the list with which the walk begins, and the bound."""
-        none = [self.highest, self.highest]
         if all(_is_highest(v) for v in init):
-            return none
-        own = [_only(v) for v in init]
-        if any(v is None for v in own):
-            own = horizontal(self.op.regions[1], init, width(init[0].type))
-        return _left(own) or self._inserted(own, none)
-
-    def _of_first_lane(self, own: Any) -> list[Any]:
-        """The list, whose elements the lanes have, in the first one; other lanes have none."""
-        found = [own, *(of_lane(own, i32(i)) for i in range(1, self.k))]
-        return [arith.select(self.first, v, self.highest) for v in found]
+            return [self.highest, self.highest]
+        found = [_only(v) for v in init]
+        if any(v is None for v in found):
+            found = horizontal(self.op.regions[1], init, width(init[0].type))
+        if left := _left(found):
+            return left
+        own = self.highest
+        for i, v in enumerate(found):
+            own = arith.select(_equal(lane_id(), i32(i)), v, own)
+        return [own, found[-1]]
 
     def _walked(self, first: list[Any]) -> list[Any]:
         """The list and the bound after all steps; the loop ends for all lanes of the warp at once."""
@@ -158,11 +161,11 @@ class _ListOfWarp:
 
 def _left(own: Sequence[Any]) -> list[Any] | None:
     """A lane's element and the bound that an earlier walk left, whose list ``own`` is; None of another list."""
-    if not all(is_a(v, "arith.select") for v in own):
+    if not all(is_a(v, "gpu.shuffle") for v in own):
         return None
-    first, *others = [v.owner.operands[1] for v in own]
-    moved = all(is_a(v, "gpu.shuffle") and v.owner.operands[0] == first for v in others)
-    return list(first.owner.results)[-2:] if moved and is_a(first, "scf.while", "scf.if") else None
+    first, *others = [v.owner.operands[0] for v in own]
+    moved = all(v == first for v in others) and is_a(first, "scf.while", "scf.if")
+    return list(first.owner.results)[-2:] if moved else None
 
 
 def _sorted(x: Sequence[Any]) -> list[Any]:

@@ -41,8 +41,8 @@ class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc
     ``rolled`` a loop combines those, which is less code. With ``uncut`` no access reaches beyond ``end``. With
     ``summed`` the elements of so many neighbouring lanes are added to a state that all of these lanes get. All lanes of
     the warp take part, also those without accesses. With ``joined`` so many neighbouring lanes join in each step, in
-    order, what they yield: all of them make the same steps, and get a state of scalars. With ``warp`` all lanes of a
-    warp have elements of one result, and take part, also those without accesses.
+    order, what they yield: all of them make the same steps, and get a state of scalars. With ``warp`` the state is the
+    sorted list of a warp: all of its lanes get it, and take part, also those without accesses.
     """
 
     begin: ext.Operand[Any]

@@ -48,9 +48,10 @@ class ShareOp(Fold.Operation, name="share"):  # type: ignore[misc]
 class ArriveOp(Fold.Operation, name="arrive"):  # type: ignore[misc]
     """Adds one to a counter, and says whether ``count`` CTAs have arrived: the last one acquires what all wrote before.
 
-    ``last = fold.arrive counter, number, count {[alone], [once]}``: of counter ``number`` of an array of counters. All threads
-    of the CTA execute the op, and get the truth value. With ``alone`` one warp of the CTA executes the op, for what
-    came before a barrier. With ``alone`` or ``once`` nothing waits for the counter: the last CTA sets it back to zero.
+    ``last = fold.arrive counter, number, count {[alone], [once]}``: of counter ``number`` of an array of counters. All
+    threads of the CTA execute the op, and get the truth value. With ``alone`` one warp of the CTA executes the op, for
+    what came before a barrier. With ``alone`` or ``once`` nothing waits for the counter: the last CTA sets it back to
+    zero.
     """
 
     counter: ext.Operand[Any]
