@@ -101,7 +101,10 @@ class _ListOfWarp:
         return list(loop.results)[1:]
 
     def _step(self, r: Any, here: Any, state: list[Any]) -> list[Any]:
-        """The list and the bound after the accesses of one step, which a lane makes if it is ``here``."""
+        """The list and the bound after the accesses of one step, which a lane makes if it is ``here``.
+
+        The last one comes first: where elements become less along the row, none of the others has one below the bound.
+        """
         unroll, t = int_attr(self.op, "unroll"), unpack(yielded(self.op))[0].type
         branch = scf.IfOp(here, [t] * unroll, has_else=True)
         with ir.InsertionPoint(branch.then_block):
@@ -109,7 +112,7 @@ class _ListOfWarp:
             scf.YieldOp([clone_block(self.op.regions[0].blocks[0], [start], 1)[0] for start in starts])
         with ir.InsertionPoint(branch.else_block):
             scf.YieldOp([splat(self.highest, width(t))] * unroll)
-        return reduce(self._access, branch.results, state)
+        return reduce(self._access, reversed(branch.results), state)
 
     def _access(self, state: list[Any], keys: Any) -> list[Any]:
         """The list and the bound after an access."""
