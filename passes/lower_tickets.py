@@ -113,8 +113,9 @@ def _arrive(op: Any) -> list[Any]:
         return _arrive_alone(op)
 
     def arrive() -> Any:
+        cell = address(counters, number, word_type())
         last = arith.subi(as_word(count), i32(1)) if "once" in op.attributes else _last(count)
-        return _increment(address(counters, number, word_type()), last, llvm.AtomicOrdering.acq_rel)
+        return _increment(cell, last, llvm.AtomicOrdering.acq_rel)
 
     barrier()
     before = _shared(op, arrive)

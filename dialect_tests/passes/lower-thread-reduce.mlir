@@ -847,26 +847,31 @@ func.func @rolled(%x: !llvm.ptr<1>, %begin: i32, %end: i32) -> vector<2xf32> {
 
 // -----
 
-// Lists of a warp: elements are compared with the bound of all lanes, and only inserted where a lane has one below it.
-// The loop ends for all lanes at once. Two words of each access are lists with one element each.
-// CHECK-LABEL: func.func @lists_of_a_warp
-// CHECK:      %[[ALL:.*]]:4 = scf.while
+// The list of a warp: elements are compared with its last one, and only where a lane has one below that does the least
+// of all lanes go into its place, in one turn after another. The last access of a step comes first. The loop ends for all
+// lanes at once, and then all of them get the list.
+// CHECK-LABEL: func.func @list_of_a_warp
+// CHECK:      %[[ALL:.*]]:3 = scf.while
 // CHECK:        nvvm.vote.sync any
 // CHECK:        scf.condition
-// CHECK:      scf.if
-// CHECK:        nvvm.vote.sync any
-// CHECK-NEXT:   scf.if
-// CHECK:          scf.while
-// CHECK:            nvvm.vote.sync any
-// CHECK:            arith.minsi
-// CHECK:            arith.xori
+// CHECK:      %[[READ:.*]]:2 = scf.if
+// CHECK:      arith.cmpi sle, %[[READ]]#1
+// CHECK:      nvvm.vote.sync any
+// CHECK:      %[[THEN:.*]]:2 = scf.if
+// CHECK:        scf.while
 // CHECK:          nvvm.redux.sync min
-// CHECK:          nvvm.redux.sync min
-// CHECK-NOT:      nvvm.redux.sync
-// CHECK:      return
+// CHECK:          scf.condition
+// CHECK:          gpu.shuffle up
+// CHECK:          arith.maxsi
+// CHECK-NEXT:     arith.minsi
+// CHECK-NEXT:     gpu.shuffle idx
+// CHECK:      arith.cmpi sle, %[[READ]]#0, %[[THEN]]#1
+// CHECK:      %[[P:.*]], %{{.*}} = gpu.shuffle idx %[[ALL]]#1, %c0_i32
+// CHECK:      %[[Q:.*]], %{{.*}} = gpu.shuffle idx %[[ALL]]#1, %c1_i32
+// CHECK:      builtin.unrealized_conversion_cast %[[P]], %[[Q]]
 module attributes {gpu.container_module} {
   gpu.module @kernels attributes {fold.target = "sm_90a"} {
-    func.func @lists_of_a_warp(%begin: i32, %end: i32, %x: i32) -> tuple<i32, i32> {
+    func.func @list_of_a_warp(%begin: i32, %end: i32, %x: i32) -> tuple<i32, i32> {
       %none = arith.constant 2147483647 : i32
       %init = builtin.unrealized_conversion_cast %none, %none : i32, i32 to tuple<i32, i32>
       %state = "fold.thread_reduce"(%begin, %end, %init) ({
@@ -883,7 +888,7 @@ module attributes {gpu.container_module} {
         %other = arith.maxsi %p, %q : i32
         %both = builtin.unrealized_conversion_cast %least, %other : i32, i32 to tuple<i32, i32>
         "fold.yield"(%both) : (tuple<i32, i32>) -> ()
-      }) {step = 32, unroll = 1, warp = true} : (i32, i32, tuple<i32, i32>) -> tuple<i32, i32>
+      }) {step = 32, unroll = 2, warp = true} : (i32, i32, tuple<i32, i32>) -> tuple<i32, i32>
       return %state : tuple<i32, i32>
     }
   }

@@ -3,6 +3,7 @@
 // RUN: warpfold-opt %s --pass-pipeline='builtin.module(lower-tickets,canonicalize,cse)' | FileCheck %s
 
 gpu.module @device {
+  // CHECK: llvm.mlir.global internal @ticket_2() {addr_space = 3 : i32, {{.*}}} : !llvm.array<1 x i32>
   // CHECK: llvm.mlir.global internal @ticket_1() {addr_space = 3 : i32, {{.*}}} : !llvm.array<1 x i32>
   // CHECK: llvm.mlir.global internal @ticket_0() {addr_space = 3 : i32, {{.*}}} : !llvm.array<1 x i32>
 
@@ -37,6 +38,18 @@ gpu.module @device {
     // CHECK-NEXT: %[[BEFORE:.*]] = llvm.load %[[SHARED]]
     // CHECK:      arith.cmpi eq, %[[BEFORE]], %{{.*}} : i32
     %last = "fold.arrive"(%counters, %number, %count) : (!llvm.ptr<1>, i32, i32) -> i1
+    return %last : i1
+  }
+
+  // Where CTAs arrive once, the last one sets the counter to zero.
+  // CHECK-LABEL: func.func @arrive_once
+  // CHECK-SAME:    (%[[COUNTERS:.*]]: !llvm.ptr<1>, %[[NUMBER:.*]]: i32, %[[COUNT:.*]]: i32)
+  func.func @arrive_once(%counters: !llvm.ptr<1>, %number: i32, %count: i32) -> i1 {
+    // CHECK:      gpu.barrier
+    // CHECK:        %[[LAST:.*]] = arith.subi %[[COUNT]], %c1_i32 : i32
+    // CHECK:        llvm.atomicrmw uinc_wrap %{{.*}}, %[[LAST]] syncscope("device") acq_rel
+    // CHECK:      gpu.barrier
+    %last = "fold.arrive"(%counters, %number, %count) {once = true} : (!llvm.ptr<1>, i32, i32) -> i1
     return %last : i1
   }
 }
