@@ -236,7 +236,7 @@ def _facts_of_launch(task: Task, plan: Plan, run: Launch, notes: Notes) -> Facts
         notes.because(f"no loop: {plan.unroll} accesses in flight are all that a thread makes")
     bounds = not task.few and lists.have_bounds(task, plan, run)
     if bounds:
-        notes.because("lanes of a warp share a bound: only elements below it are inserted into lists")
+        notes.because("a warp has one list: only elements below its last one are inserted")
     return replace(found, once=once and not task.few, bounds=bounds)
 
 

@@ -1,7 +1,8 @@
-"""Rows whose fold keeps lists, such as the k least elements, by warps whose lanes share a bound.
+"""Rows whose fold keeps lists, such as the k least elements, by warps that have one list.
 
-An element that is not below the bound costs a comparison (``passes/words/bounded_lists.py``). A warp finds k elements
-below it in each doubling of those that it has seen, so it should see many: a row has one warp where rows are many.
+An element that is not below the last one of the list costs a comparison (``passes/words/bounded_lists.py``). A warp
+inserts k elements in each doubling of those that it has seen, so it should see many: a row has one warp where rows are
+many.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from .table import threshold
 from .task import Task
 
 ACCESSES = threshold(6, "accesses of a lane for each element of a list", sittings.BOUNDS)
-"""With fewer, most accesses have an element below the bound."""
+"""With fewer, most accesses have an element that is inserted."""
 UNROLL = threshold(4, "accesses", sittings.BOUNDS)
 """A lane has at most these in flight: each is inserted by code of its own."""
 CTAS = threshold(4, "CTAs of an SM", sittings.BOUNDS)
@@ -31,17 +32,17 @@ def have_bounds(task: Task, plan: Plan, run: Launch) -> bool:
 
 
 def are_of_warps(task: Task, vector: int) -> bool:
-    """Whether a warp has a row that is read by ``vector`` elements at a time, and its lanes share a bound."""
+    """Whether a warp has a row that is read by ``vector`` elements at a time, and one list."""
     return not task.has_few_results and _are_long(task, vector)
 
 
 def most_in_flight(task: Task, vector: int, most: int) -> int:
-    """Accesses of ``vector`` elements that a lane has in flight, of at most ``most`` without a bound."""
+    """Accesses of ``vector`` elements that a lane has in flight, of at most ``most`` where warps have no list."""
     return min(most, UNROLL) if _are_long(task, vector) else most
 
 
 def _are_long(task: Task, vector: int) -> bool:
-    """Whether rows have accesses enough for a bound."""
+    """Whether rows have accesses enough for a list of a warp."""
     g = task.geometry
     lanes = g.n_kept * WARP if not task.has_few_results else task.machine * CTAS * CTA_THREADS
     return _are_of_keys(task) and g.n_reduced * g.n_kept >= ACCESSES * len(task.monoid.state) * lanes * vector

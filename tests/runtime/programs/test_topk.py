@@ -81,6 +81,15 @@ def test_ctas_share_a_row(finish: str) -> None:
     assert not list(tool.findings)
 
 
+@pytest.mark.parametrize("finish", ["last_block", "two_kernels"])
+def test_ctas_share_a_row_whose_warps_have_lists(finish: str) -> None:
+    """Lanes have met where the walk ends; partial states are lists, of which lanes meet in a stage."""
+    x, plan = mixed("i4", 20000), f"warps=1,coarsening=64,finish={finish}"
+    stages = wf.topk.compile((x.shape, "i32"), axis=0, k=4, plan=plan).stages
+    assert (stages[1].ir.count("warp = true"), stages[1].ir.count("fold.warp_reduce")) == (1, 1)
+    assert_chosen(x, 4, plan=plan)
+
+
 ROWS = {
     "rising": lambda t, n: np.arange(n).astype(t),
     "few are greater": lambda t, n: (RNG.permutation(n) % 60 == 0).astype(t),
