@@ -10,7 +10,7 @@ from dataclasses import replace
 from ..plan.fields import Axis
 from ..plan.plan import STATIC_SHARED, Plan
 from ..plan.shared_memory import shared_bytes
-from . import sittings
+from . import lists, sittings
 from .alignment import WIDEST
 from .powers_of_two import floor2, halvings
 from .table import Sitting, threshold
@@ -89,6 +89,8 @@ def _anywhere(task: Task, axis: Axis, widest: int) -> int:
 
 def _least_shifted(task: Task, widest: int) -> int:
     """Elements of a row from which on it is read from the boundary before it, ``widest`` of them an access."""
+    if task.folds_lists and lists.are_long(task, widest):
+        return 0  # few elements are combined
     if task.has_very_long_combine:
         return SHIFTED_ELEMENTS_OF_VERY_LONG[task.itemsize]
     if task.has_long_combine:

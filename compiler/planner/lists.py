@@ -11,15 +11,14 @@ from ..plan.launch import Launch
 from ..plan.plan import Plan
 from ..target import WARP
 from . import sittings
-from .limits import CTA_THREADS
 from .table import threshold
 from .task import Task
 
-ACCESSES = threshold(6, "accesses of a lane for each element of a list", sittings.BOUNDS)
+ACCESSES = threshold(1, "accesses of a lane for each element of a list", sittings.BOUNDS)
 """With fewer, most accesses have an element that is inserted."""
 UNROLL = threshold(4, "accesses", sittings.BOUNDS)
-"""A lane has at most these in flight: each is inserted by code of its own."""
-CTAS = threshold(4, "CTAs of an SM", sittings.BOUNDS)
+"""A lane has these in flight: each is inserted by code of its own."""
+THREADS = threshold(1024, "threads of an SM", sittings.BOUNDS)
 """So many share few rows."""
 
 
@@ -33,18 +32,18 @@ def have_bounds(task: Task, plan: Plan, run: Launch) -> bool:
 
 def are_of_warps(task: Task, vector: int) -> bool:
     """Whether a warp has a row that is read by ``vector`` elements at a time, and one list."""
-    return not task.has_few_results and _are_long(task, vector)
+    return not task.has_few_results and are_long(task, vector)
 
 
 def most_in_flight(task: Task, vector: int, most: int) -> int:
-    """Accesses of ``vector`` elements that a lane has in flight, of at most ``most`` where warps have no list."""
-    return min(most, UNROLL) if _are_long(task, vector) else most
+    """Accesses of ``vector`` elements that a lane has in flight: ``most`` where warps have no list."""
+    return UNROLL if are_long(task, vector) else most
 
 
-def _are_long(task: Task, vector: int) -> bool:
-    """Whether rows have accesses enough for a list of a warp."""
+def are_long(task: Task, vector: int) -> bool:
+    """Whether rows have accesses of ``vector`` elements enough for a list of a warp."""
     g = task.geometry
-    lanes = g.n_kept * WARP if not task.has_few_results else task.machine * CTAS * CTA_THREADS
+    lanes = g.n_kept * WARP if not task.has_few_results else task.machine * THREADS
     return _are_of_keys(task) and g.n_reduced * g.n_kept >= ACCESSES * len(task.monoid.state) * lanes * vector
 
 

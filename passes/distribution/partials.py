@@ -11,7 +11,7 @@ from ...compiler.plan.rounds import second_plan
 from .kernel import load_attributes
 from .meeting import meet_in_cta
 from .place import Place, Tile
-from .span import reduce_span, span_of
+from .span import makes_lists_of_warps, reduce_span, span_of
 
 
 class Partials(Protocol):
@@ -63,8 +63,10 @@ class RowPartials:
                 for i, t in enumerate(kernel.states)
             ]  # fmt: skip
 
-        state = reduce_span(kernel, place.plan, span, plan.unroll, plan.vector_kept, read)
-        return meet_in_cta(self.tile, state, place)
+        warps = makes_lists_of_warps(kernel, place.plan)
+        known, unroll = (("warp",), 1) if warps else ((), plan.unroll)  # a list has the registers of many accesses
+        state = reduce_span(kernel, place.plan, span, unroll, plan.vector_kept, read, known)
+        return meet_in_cta(self.tile, state, place, warps=warps)
 
     def _pitch(self) -> Any:
         """The states of a row in a part: whole vectors, also where the last one reaches beyond the row."""

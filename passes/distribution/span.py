@@ -9,9 +9,11 @@ from ...compiler.ir.combine import pack, with_shape
 from ...compiler.ir.dialect.base import state_type
 from ...compiler.ir.locations import named
 from ...compiler.ir.mlir import arith, ir
+from ...compiler.ir.sorted_lists import inserts
 from ...compiler.plan.layout import layout_of
 from ...compiler.plan.modes import Unit
 from ...compiler.plan.plan import Plan
+from ...compiler.target import WARP
 from .kernel import Kernel
 from .place import Place
 
@@ -109,6 +111,12 @@ def reduce_span(
         counted = [arith.select(counts, v, i) for v, i in zip(fragments, kernel.neutral(width), strict=True)]
         ir.Operation.create("fold.yield", [], [pack(counted)])
     return op.results[0]
+
+
+def makes_lists_of_warps(kernel: Kernel, plan: Plan) -> bool:
+    """Whether threads that are arranged by ``plan`` have the sorted list of their warp as their state."""
+    whole = (plan.fast, plan.lanes, plan.cta) == ("reduced", WARP, "shuffle")
+    return kernel.facts.bounds and whole and inserts(kernel.combine)
 
 
 def _known(kernel: Kernel) -> dict[str, Any]:

@@ -14,13 +14,12 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ...compiler.ir.mlir import arith, gpu
-from ...compiler.ir.sorted_lists import inserts
 from .kernel import Kernel, load_attributes
 from .meeting import meet_in_cluster, meet_in_cta
 from .partials import Partials, RowPartials
 from .place import Place, Tile, existing, name, numbers_of_cta
 from .reader import Reader, access, numbering
-from .span import reduce_span, span_of
+from .span import makes_lists_of_warps, reduce_span, span_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +125,7 @@ class ElementWalk(Walk):
             place = replace(place, start=existing(kernel, place))
         accesses = [access(self.tile.row, place, i, copy) for i, copy in enumerate(self.copies)]
         reader = Reader(kernel, self.count, accesses, numbers)
-        warps = kernel.facts.bounds and inserts(kernel.combine)
+        warps = makes_lists_of_warps(kernel, plan)
         known = ("warp",) if warps else ()
         state = reduce_span(kernel, plan, span, plan.unroll, plan.vector, reader.sources, known)
         if plan.cluster > 1:

@@ -38,7 +38,7 @@ def lower(op: Any) -> list[Any] | None:
     state = unpack(op.operands[2])
     key = element(state[0].type)
     known = str(key) in ("i32", "i64") and all(element(v.type) == key for v in state) and inserts(op.regions[1])
-    if not known or not all(_is_highest(v) for v in unpack(yielded(op))[1:]):
+    if not known:
         raise error("WF321", stage="lower-thread-reduce", op="a list of a warp", dtype=str(op.operands[2].type))
     return _ListOfWarp(op, key).run()
 
@@ -52,6 +52,7 @@ class _ListOfWarp:
         k: the length of the list.
         highest: the key of no element.
         first: whether this is the first lane.
+        lists: whether an element of the walk is a list; else it is one key.
     """
 
     def __init__(self, op: Any, key: Any) -> None:
@@ -59,6 +60,7 @@ class _ListOfWarp:
         self.k = len(unpack(op.operands[2]))
         self.highest = integer(key, (1 << key.width - 1) - 1)
         self.first = _equal(lane_id(), i32(0))
+        self.lists = not all(_is_highest(v) for v in unpack(yielded(op))[1:])
 
     def run(self) -> list[Any]:
         """The state after the walk, the list in all lanes: scalars, or fragments with one element each."""
@@ -105,19 +107,22 @@ class _ListOfWarp:
 
         The last one comes first: where elements become less along the row, none of the others has one below the bound.
         """
-        unroll, t = int_attr(self.op, "unroll"), unpack(yielded(self.op))[0].type
-        branch = scf.IfOp(here, [t] * unroll, has_else=True)
+        unroll, each = int_attr(self.op, "unroll"), self.k if self.lists else 1
+        types = [v.type for v in unpack(yielded(self.op))[:each]]
+        branch = scf.IfOp(here, types * unroll, has_else=True)
         with ir.InsertionPoint(branch.then_block):
             starts = [arith.addi(r, apart(self.op, u)) if u else r for u in range(unroll)]
-            scf.YieldOp([clone_block(self.op.regions[0].blocks[0], [start], 1)[0] for start in starts])
+            made = [clone_block(self.op.regions[0].blocks[0], [start], 1)[:each] for start in starts]
+            scf.YieldOp([v for values in made for v in values])
         with ir.InsertionPoint(branch.else_block):
-            scf.YieldOp([splat(self.highest, width(t))] * unroll)
-        return reduce(self._access, reversed(branch.results), state)
+            scf.YieldOp([splat(self.highest, width(t)) for t in types] * unroll)
+        found = list(branch.results)
+        return reduce(self._access, reversed([found[u * each :][:each] for u in range(unroll)]), state)
 
-    def _access(self, state: list[Any], keys: Any) -> list[Any]:
+    def _access(self, state: list[Any], values: list[Any]) -> list[Any]:
         """The list and the bound after an access."""
-        found = elements(keys)
-        upper = reduce(arith.minsi, [self._upper(x) for x in found])
+        found = [key for v in values for key in elements(v)]
+        upper = reduce(arith.minsi, [self._upper(x) for x in (found[:1] if self.lists else found)])
         passes = arith.cmpi(arith.CmpIPredicate.sle, upper, self._upper(state[-1]))
         branch = scf.IfOp(_any(passes), [self.key] * 2, has_else=True)
         with ir.InsertionPoint(branch.then_block):
@@ -129,7 +134,7 @@ class _ListOfWarp:
     def _inserted(self, keys: list[Any], state: list[Any]) -> list[Any]:
         """The list and the bound after the ``keys`` below it: in each turn the least that a lane has left goes in."""
         types = [self.key] * (1 + len(keys) + 2)
-        loop = scf.WhileOp(types, [*_sorted(keys), *state])
+        loop = scf.WhileOp(types, [*(keys if self.lists else _sorted(keys)), *state])
         first, body = loop.before.blocks.append(*types[1:]), loop.after.blocks.append(*types)
         with ir.InsertionPoint(first):
             *left, own, bound = first.arguments
