@@ -37,7 +37,7 @@ def repeated(x: Any, bins: Any, range: Any, weights: Any, device: str) -> Any:
             if found is not MISS:
                 return found
     known = _known.get(_key_of_bins(x, bins, range, weights, device))
-    recipe = known and MEMO.last.get(known.key)
+    recipe = None if known is None else MEMO.last.get(known.key)
     if known is None or recipe is None:
         return MISS
     found = known.repeat(recipe, *((x,) if weights is None else (x, weights)))

@@ -267,7 +267,7 @@ class Program:
     @lazy
     def counters(self) -> int:
         """How many counters a CTA has for the results that elements choose; 0 if they lie in memory."""
-        return next((int(e.value) for e in walk(self.outputs) if e.op == "scatter"), 0)
+        return next((e.value for e in walk(self.outputs) if isinstance(e.value, int) and e.op == "scatter"), 0)
 
     @lazy
     def uses_count(self) -> bool:
