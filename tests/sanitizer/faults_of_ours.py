@@ -282,9 +282,9 @@ _COUNTED_IN_STEPS = mutate.edit(
     r"ld.shared.b32 \1, \2; add.s32 \1, \1, 1; st.shared.b32 \2, \1;", None,
 )  # fmt: skip
 COUNTED = (
-    _edited(_COUNTS, "no barrier after the counters are cleared", EXPOSED, mutate.barrier(0), _COUNTER, 1),
-    _edited(_COUNTS, "no barrier before the counters are added up", SHARED, mutate.barrier(1), _COUNTER, 1),
-    _edited(_COUNTS, "a load, an add and a store of a counter", (SHARED, WARP), _COUNTED_IN_STEPS, _COUNTER, 1),
-    _edited(_COUNTS, "a load, an add and a store of a cell", GLOBAL, _ADDED_IN_STEPS, _GLOBAL, 1),
+    _edited(_COUNTS, "no barrier after the counters are cleared", EXPOSED, mutate.barrier(0), _COUNTER),
+    _edited(_COUNTS, "no barrier before the counters are added up", SHARED, mutate.barrier(1), _COUNTER),
+    _edited(_COUNTS, "a load, an add and a store of a counter", (SHARED, WARP), _COUNTED_IN_STEPS, _COUNTER),
+    _edited(_COUNTS, "a load, an add and a store of a cell", GLOBAL, _ADDED_IN_STEPS, _GLOBAL),
 )  # fmt: skip
 """Mistakes in counts, which compute-sanitizer has not been run on yet."""
