@@ -38,6 +38,8 @@ LIST_REGISTERS = threshold(128, "registers", sittings.LISTS)
 """A thread of a row holds lists of at most these, one for each element of an access."""
 LIST_BYTES_IN_FLIGHT = threshold(128, "bytes", sittings.LISTS)
 """A thread that folds lists has these in flight: of more elements a step makes lists before they meet the state's."""
+WIDE_KEY = threshold(2, "registers", sittings.LISTS_OF_PAIRS)
+"""Of longer keys as many are in flight as lists of twice LIST_REGISTERS take elements: else these spill."""
 UNROLL = threshold(8, "accesses", sittings.ONE_WARP)
 """A thread has at most these in flight."""
 UNROLL_BEFORE_WIDTH = threshold(4, "accesses", sittings.SIXTY_THOUSAND)
@@ -138,6 +140,8 @@ def unroll_of(task: Task, axis: Axis, vector: int) -> int:
     """Accesses in flight: BYTES_IN_FLIGHT, at most UNROLL, and no more values at once than registers allow."""
     if task.folds_lists:
         by_lists = VALUE_REGISTERS // (vector * task.own_registers)
+        if task.own_registers > WIDE_KEY:
+            by_lists = min(by_lists, 2 * LIST_REGISTERS // (vector * task.state_registers))
         return max(1, min(UNROLL, floor2(LIST_BYTES_IN_FLIGHT // (vector * task.itemsize)), floor2(by_lists)))
     several = axis == "kept" and task.ranks != (1, 1) and not task.is_cut(vector)
     by_bytes = (BYTES_IN_FLIGHT_OF_SEVERAL_DIMS if several else BYTES_IN_FLIGHT) // (vector * task.itemsize)

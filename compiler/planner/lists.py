@@ -16,6 +16,12 @@ from .task import Task
 
 ACCESSES = threshold(1, "accesses of a lane for each element of a list", sittings.BOUNDS)
 """With fewer, most accesses have an element that is inserted."""
+LEAST = threshold(6, "accesses of a lane", sittings.BOUNDS)
+"""With fewer, nearly all have one, however short lists are."""
+ENDS = threshold(4, "accesses of a lane", sittings.BOUNDS)
+"""So many do not count where rows begin anywhere: code of its own makes those at the ends."""
+SINGLE = threshold(8, "elements", sittings.BOUNDS)
+"""So many count as an access where elements are read one by one."""
 UNROLL = threshold(4, "accesses", sittings.BOUNDS)
 """A lane has these in flight: each is inserted by code of its own."""
 THREADS = threshold(1024, "threads of an SM", sittings.BOUNDS)
@@ -26,8 +32,7 @@ def have_bounds(task: Task, plan: Plan, run: Launch) -> bool:
     """Whether a warp has one list."""
     if (plan.fast, plan.lanes, plan.cta) != ("reduced", WARP, "shuffle") or not _are_of_keys(task):
         return False
-    each = min(run.chunk, task.geometry.n_reduced) // (plan.positions * plan.vector)
-    return each >= ACCESSES * len(task.monoid.state)
+    return _are_enough(task, min(run.chunk, task.geometry.n_reduced), plan.positions, plan.vector)
 
 
 def are_of_warps(task: Task, vector: int) -> bool:
@@ -44,7 +49,14 @@ def are_long(task: Task, vector: int) -> bool:
     """Whether rows have accesses of ``vector`` elements enough for a list of a warp."""
     g = task.geometry
     lanes = g.n_kept * WARP if not task.has_few_results else task.machine * THREADS
-    return _are_of_keys(task) and g.n_reduced * g.n_kept >= ACCESSES * len(task.monoid.state) * lanes * vector
+    return _are_of_keys(task) and _are_enough(task, g.n_reduced * g.n_kept, lanes, vector)
+
+
+def _are_enough(task: Task, elements: int, lanes: int, vector: int) -> bool:
+    """Whether a lane makes accesses enough where ``lanes`` share so many elements."""
+    each = elements // (lanes * (vector if vector > 1 else SINGLE))
+    ends = ENDS if vector > 1 and "shifted" in task.accesses("reduced", vector) else 0
+    return each - ends >= max(LEAST, ACCESSES * len(task.monoid.state))
 
 
 def _are_of_keys(task: Task) -> bool:

@@ -23,6 +23,8 @@ CTAS = threshold(4, "CTAs of an SM", sittings.COUNTERS)
 """An SM has so many of them at a time."""
 CHUNK = threshold(1 << 14, "elements", sittings.COUNTERS)
 """A CTA has at least these, which cost about what adding up its counters does."""
+CHUNK_OF_FEW = threshold(1 << 13, "elements", sittings.FEW_ELEMENTS)
+"""A CTA has at least these while SMs are left without one."""
 SHARED_BYTES = threshold(1 << 15, "bytes", sittings.COUNTERS)
 """The counters of a CTA take at most these, so that four CTAs fit an SM, and copies half of them."""
 
@@ -55,7 +57,7 @@ def has_cells(task: Task) -> bool:
 def parts(task: Task, plan: Plan) -> int:
     """The CTAs that share the elements."""
     elements = shared(plan, task.geometry)
-    return max(1, min(CTAS * task.machine, elements // CHUNK))
+    return max(1, min(task.machine, elements // CHUNK_OF_FEW), min(CTAS * task.machine, elements // CHUNK))
 
 
 def of_one_row(run: Launch) -> Launch:
