@@ -140,7 +140,7 @@ def unroll_of(task: Task, axis: Axis, vector: int) -> int:
     """Accesses in flight: BYTES_IN_FLIGHT, at most UNROLL, and no more values at once than registers allow."""
     if task.folds_lists:
         by_lists = VALUE_REGISTERS // (vector * task.own_registers)
-        if task.own_registers > WIDE_KEY:
+        if task.own_registers > WIDE_KEY and axis == "reduced":
             by_lists = min(by_lists, 2 * LIST_REGISTERS // (vector * task.state_registers))
         return max(1, min(UNROLL, floor2(LIST_BYTES_IN_FLIGHT // (vector * task.itemsize)), floor2(by_lists)))
     several = axis == "kept" and task.ranks != (1, 1) and not task.is_cut(vector)
