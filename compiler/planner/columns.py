@@ -29,6 +29,11 @@ LINE_BYTES = threshold(128, "bytes", Sitting("2026-11-22", "10c0316"))
 LINES_OF_WHOLE = threshold(8, "LINE_BYTES of a row", sittings.WIDE_CTAS)
 """Rows of whole lines, at least these, of a large array: a warp reads two lines of a row, and fewer rows are read
 at once."""
+NARROW_ARRAY_BYTES = threshold(1 << 26, "bytes of an array", sittings.BY_HAND)
+"""From here on narrow rows, of fewer than LINES_OF_WHOLE, are read by two lines, or whole ones if they are one line. So
+a CTA reads what follows each other, and has NARROW_ROW_WARPS, so that half as many states meet."""
+NARROW_ROW_WARPS = threshold(16, "warps of a CTA", sittings.BY_HAND)
+"""These share the reduced axis of narrow rows."""
 UNALIGNED_LANES = threshold(16, "lanes", Sitting("2026-11-22", "10c0316"))
 """At least these lie along the kept axis in large arrays whose rows do not begin at LINE_BYTES, so that fewer lines are
 read twice."""
@@ -128,11 +133,13 @@ def plan(task: Task, notes: Notes) -> Plan:
         notes.because(words, "vector", "unroll")
     elif few_lanes and g.n_reduced >= 2 * unroll * CTA_THREADS // few_lanes:
         lanes_kept = few_lanes
+    elif vector > 1 and _has_narrow_lines(task):
+        lanes_kept, warps = _lanes_of_narrow(task, vector), NARROW_ROW_WARPS
     elif vector > 1 and _has_whole_lines(task):
         lanes_kept = min(WARP, 2 * lanes_kept)
     results = f"{lanes_kept * vector} {'column' if g.after else 'result'}(s) a warp"
     notes.because(f"{results}, {warps} warp(s) share the reduced axis", "fast", "vector", "lanes", "warps")
-    warps_kept = _warps_kept(task, vector, lanes_kept, CTA_THREADS // WARP // warps)
+    warps_kept = _warps_kept(task, vector, lanes_kept, max(1, CTA_THREADS // WARP // warps))
     return Plan("kept", "interleaved", vector, unroll, WARP // lanes_kept, warps, warps_kept)
 
 
@@ -336,6 +343,23 @@ def _has_whole_lines(task: Task) -> bool:
     pitches = [abs(d.strides[0]) * task.itemsize for d in task.geometry.reduced]
     whole = not any(pitch % LINE_BYTES or pitch < LINES_OF_WHOLE * LINE_BYTES for pitch in pitches)
     return whole and task.is_large and not task.reads_bits
+
+
+def _has_narrow_lines(task: Task) -> bool:
+    """Whether a large array's rows are few whole lines that follow each other, of elements that are little work."""
+    g = task.geometry
+    light = task.has_simple_state and not task.has_long_combine and not task.reads_bits
+    if not light or (len(g.kept), len(g.reduced)) != (1, 1):
+        return False
+    row = g.n_kept * task.itemsize
+    dense = all(s == g.n_kept for s in g.reduced[0].strides[: len(task.program.inputs)]) and not row % LINE_BYTES
+    large = row * g.n_reduced >= NARROW_ARRAY_BYTES and task.itemsize > 1
+    return dense and large and row < LINES_OF_WHOLE * LINE_BYTES
+
+
+def _lanes_of_narrow(task: Task, vector: int) -> int:
+    """Lanes along a narrow row: two lines of it, or all of it."""
+    return min(2 * LINE_BYTES, task.geometry.n_kept * task.itemsize) // (vector * task.itemsize)
 
 
 def _few_lanes(task: Task, vector: int) -> int | None:

@@ -31,6 +31,8 @@ WORD_STATE_BYTES = threshold(4, "bytes of a state", sittings.SIXTEEN_WARPS)
 resident."""
 LONGEST_WALK = threshold(64, "accesses of a thread", sittings.PLAIN_READS)
 """Beyond, more CTAs share a result: they start in order, so that all SMs read one moving front of the array."""
+LONGEST_WALK_OF_WIDE = threshold(128, "accesses of a thread", sittings.BY_HAND)
+"""Replaces LONGEST_WALK along columns for CTAs of more than 256 threads: so many states meet that fewer are better."""
 LONGEST_WALK_WITH_BITS = threshold(4, "accesses of a thread", sittings.SUMS_UNDER_BITS)
 """Replaces LONGEST_WALK for CTAs of more than 256 threads that read bits, where these are WAVES_WITH_BITS: masks take
 registers, so that fewer CTAs are resident, and the last of few waves would be nearly empty. Long combines and states of
@@ -212,7 +214,8 @@ def _per_sm(plan: Plan, state_bytes: int) -> tuple[int, int]:
     for walk, unroll, least, each, longest in RESIDENT_OF_COLUMNS:
         if plan.walk == walk and plan.unroll >= unroll and nbytes >= least:
             return each, longest
-    return CTAS_PER_SM, LONGEST_WALK
+    wide = plan.walk == "interleaved" and plan.threads > CTA_THREADS
+    return CTAS_PER_SM, LONGEST_WALK_OF_WIDE if wide else LONGEST_WALK
 
 
 def _even(parts: int, most: int, tiles: int, steps: int, resident: int) -> int:

@@ -59,6 +59,8 @@ PAIRS = Table(
 DISTANT_PAIRS = Table(BOUND, CHOICE, sittings.NEAR_THE_GATE, ((600, Reading(4, 8, 2)),))
 """Replaces PAIRS where are_many holds, a state has one register and a combine is short: what is masked at the ends of a
 run is less of accesses of 8 bytes."""
+PAIRS_OF_FEW = Table(BOUND, CHOICE, sittings.BY_HAND, ((340, Reading(8, 4, 4)), (1100, Reading(8, 16, 2))))
+"""Replaces PAIRS where a result has fewer than MANY_RUNS, and a state one register."""
 WORDS = Table(BOUND, CHOICE, sittings.BLOCKS, ((64, Reading(4, 4, 2)), (200, Reading(4, 16, 2))))
 """4-byte elements."""
 DOUBLES = Table(BOUND, CHOICE, sittings.BLOCKS, ((64, Reading(2, 8, 2)),))
@@ -149,6 +151,8 @@ def _long(task: Task, length: int) -> Reading:
     unroll = UNROLL_OF_LONGEST_ADDED if task.adds_bytes else UNROLL_OF_LONGEST
     if task.itemsize == 2 and task.state_registers == 1 and not task.has_long_combine and are_many(task):
         table = DISTANT_PAIRS if length <= DISTANT_PAIRS.last else table
+    elif are_pairs(task) and length <= PAIRS_OF_FEW.last:
+        table = PAIRS_OF_FEW
     found = table.at(length) or Reading(WIDEST // task.itemsize, WARP, unroll)
     vector = min(found.vector, widest_of_row(task))
     return found._replace(vector=vector, unroll=floor2(min(found.unroll, length // (vector * found.lanes))))

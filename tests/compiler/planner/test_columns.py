@@ -231,3 +231,28 @@ def test_whole_vectors_go_on_in_the_next_row() -> None:
 def test_half_of_few_rows_are_in_flight(t: str, unrolls: tuple[int, ...]) -> None:
     """Fewer where the rest would be more than half a step, and up to three rows of narrow elements at once."""
     assert tuple(alone("max", t, rows).plan.unroll for rows in range(1, 10)) == unrolls
+
+
+@pytest.mark.parametrize(
+    ("what", "t", "shape", "lanes", "warps"),
+    [
+        ("sum", "f32", (1 << 20, 32), 4, 16),
+        ("sum", "f32", (1 << 20, 64), 2, 16),
+        ("max", "bf16", (1 << 19, 320), 2, 16),
+        ("sum", "f64", (1 << 19, 96), 2, 16),
+        ("sum", "f32", (1 << 17, 256), 2, 8),  # a row of eight lines
+        ("sum", "f32", (1 << 17, 64), 4, 8),  # half of the bytes
+        ("sum", "i8", (1 << 20, 128), 2, 8),
+        ("argmax", "f32", (1 << 20, 64), 2, 8),
+    ],
+)
+def test_narrow_rows_are_read_by_two_lines_and_many_warps(
+    what: str, t: str, shape: tuple[int, int], lanes: int, warps: int
+) -> None:
+    plan = choose(simple(what, shape, (0,), t)).plan
+    assert (plan.fast, plan.walk, plan.lanes, plan.warps, plan.warps_kept) == ("kept", "interleaved", lanes, warps, 1)
+
+
+def test_states_of_wide_ctas_are_fewer() -> None:
+    """As many CTAs as are resident, in place of twice as many."""
+    assert choose(simple("sum", (1 << 20, 64), (0,), "f32")).run.split == 256

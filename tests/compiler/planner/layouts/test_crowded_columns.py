@@ -19,6 +19,7 @@ from warpfold.compiler.planner.choose import choose
         ((1 << 18, 16, 8), "f32", 8, 2),
         ((1 << 18, 16, 8), "i32", 8, 2),
         ((1 << 18, 64, 4), "f64", 8, 4),
+        ((1 << 18, 16, 16), "f32", 8, 2),
     ],
 )
 def test_lanes_lie_along_short_rows(shape: tuple[int, ...], t: str, lanes: int, unroll: int) -> None:
@@ -30,7 +31,7 @@ def test_lanes_lie_along_short_rows(shape: tuple[int, ...], t: str, lanes: int, 
 @pytest.mark.parametrize(
     ("what", "shape", "t"),
     [
-        ("sum", (1 << 18, 16, 32), "bf16"),  # rows of 64 bytes
+        ("sum", (1 << 18, 16, 40), "bf16"),  # rows of 80 bytes
         ("sum", (1 << 18, 300, 8), "bf16"),  # more rows
         ("sum", (1 << 8, 16, 8), "bf16"),  # a small array
         ("sum", (1 << 18, 16, 12), "bf16"),  # rows are no whole accesses
@@ -45,3 +46,19 @@ def test_lanes_lie_along_short_rows(shape: tuple[int, ...], t: str, lanes: int, 
 def test_others_are_read_otherwise(what: str, shape: tuple[int, ...], t: str) -> None:
     plan = choose(simple(what, shape, (1,), t)).plan
     assert (plan.lanes, plan.warps_kept) != (8, 8)
+
+
+@pytest.mark.parametrize(
+    ("shape", "t", "lanes"),
+    [
+        ((1 << 12, 1000, 2), "f64", 32),
+        ((1 << 12, 4000, 8), "f32", 16),
+        ((1 << 12, 1500, 4), "bf16", 32),
+        ((1 << 12, 999, 2), "f64", 4),
+        ((1 << 12, 1000, 16), "f32", 4),  # rows of 64 bytes
+        ((1 << 10, 1000, 2), "f64", 4),  # too few CTAs
+    ],
+)
+def test_a_cta_reads_many_short_rows(shape: tuple[int, ...], t: str, lanes: int) -> None:
+    plan = choose(simple("sum", shape, (1,), t)).plan
+    assert (plan.fast, plan.lanes, plan.warps, plan.warps_kept) == ("kept", lanes, 8, 1)

@@ -61,6 +61,15 @@ def test_a_warp_reads_results_of_its_own_where_they_are_many_or_have_few_runs() 
     assert {p.threads for p in plans} == {256}
 
 
+@pytest.mark.parametrize(
+    ("count", "length", "reading"),
+    [(3, 777, (8, 2, 16)), (12, 1099, (8, 2, 16)), (3, 339, (8, 4, 4)), (14, 777, (8, 4, 8)), (3, 1101, (8, 4, 8))],
+)
+def test_few_runs_of_pairs_are_read_by_sixteen_lanes(count: int, length: int, reading: tuple[int, int, int]) -> None:
+    plan = choose(simple("sum", (count, 60_000_000 // count // length, length), (0, 2), "bf16")).plan
+    assert (plan.walk, plan.vector, plan.unroll, plan.lanes) == ("runs", *reading)
+
+
 def test_runs_that_aligned_vectors_read_are_read_by_all_threads_at_once() -> None:
     choice = choose(simple("sum", (64, 60_000, 768), (0, 2), "i8"))
     assert (choice.plan.walk, choice.facts.access, choice.facts.reduced_rank) == ("interleaved", ("aligned",), 2)
