@@ -124,5 +124,8 @@ def _check_fields(plan: Plan) -> None:
     for key in (*LARGEST, *COUNTS):
         extent = getattr(plan, key)
         check_extent(key, extent, extent)
-    if plan.warps & (plan.warps - 1) and not (plan.takes_side and plan.warps_kept == 1):
-        raise error("WF403", key="warps", value=plan.warps, expected=expected_of("warps"))
+    any_of = {"warps": plan.takes_side and plan.warps_kept == 1, "warps_kept": plan.keeps_columns}
+    for key, holds in any_of.items():
+        count = getattr(plan, key)
+        if count & (count - 1) and not holds:
+            raise error("WF403", key=key, value=count, expected=expected_of(key))

@@ -49,6 +49,8 @@ LARGEST = {
 }  # fmt: skip
 """The largest extents: a CTA has at most 32 warps, and an SM has room for three tiles."""
 _NUMBERS = {str(n): n for n in (0, *(1 << k for k in range(17)))}
+ANY_WARPS = {"warps": "take one row at a time", "warps_kept": "keep columns"}
+"""The numbers of warps that some plans may have of any size, and which plans."""
 _WARPS = {str(n): n for n in range(1, LARGEST["warps"] + 1)}
 _MAY_BE_ZERO = ("coarsening", "tile_bytes", "overlap", "abreast")
 RARE = (
@@ -75,7 +77,7 @@ CHOICES = {
 def extent_of(key: str, value: str) -> int:
     """The extent that an option gives as ``value``; WF403 for what is none."""
     found = int(value) if key in (*COUNTS, "tile_bytes") and value.isdecimal() else _NUMBERS.get(value, -1)
-    found = _WARPS.get(value, found) if key == "warps" else found
+    found = _WARPS.get(value, found) if key in ANY_WARPS else found
     check_extent(key, found, repr(value))
     return found
 
@@ -90,7 +92,7 @@ def fits(key: str, value: object) -> bool:
     """Whether the field ``key`` of a plan may have this value, whatever values the other fields have."""
     if key in COUNTS:
         return type(value) is int and 0 <= value <= COUNTS[key]
-    if key == "warps":
+    if key in ANY_WARPS:
         return type(value) is int and 1 <= value <= LARGEST[key]
     if key == "tile_bytes" and type(value) is int and TILE_UNIT <= value <= LARGEST_TILE and value % TILE_UNIT == 0:
         return True
@@ -104,11 +106,9 @@ def expected_of(key: str) -> str:
     """The values that the field ``key`` of a plan may have, in words."""
     if key in COUNTS:
         return f"a number from 0 to {COUNTS[key]}"
-    if key == "warps":
+    if key in ANY_WARPS:
         most = LARGEST[key]
-        return (
-            f"a power of two from 1 to {most}, or any number up to {most} where persistent CTAs take one row at a time"
-        )
+        return f"a power of two from 1 to {most}, or any number up to {most} where persistent CTAs {ANY_WARPS[key]}"
     if key in LARGEST:
         beyond = f", or a multiple of {TILE_UNIT} up to {LARGEST_TILE}" if key == "tile_bytes" else ""
         return "0, or " * (key in _MAY_BE_ZERO) + f"a power of two from 1 to {LARGEST[key]}{beyond}"

@@ -122,7 +122,7 @@ func.func @no_threads(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32,
 // -----
 
 func.func @more_threads_than_a_cta_has(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32) {
-  // expected-error @below {{WF311: fold.tile_copy expects the attribute threads to be a power of two up to 1024, got 2048}}
+  // expected-error @below {{WF311: fold.tile_copy expects the attribute threads to be a number from 1 to 1024, got 2048}}
   %made:2 = "fold.tile_copy"(%x, %begin, %length, %extent, %thread) {item = 4, bytes = 1024, threads = 2048}
     : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
   return

@@ -12,6 +12,7 @@ from .base import (
     check_pointer,
     check_results,
     coded,
+    count_up_to,
     expect,
     int_attr,
     power_of_two,
@@ -49,7 +50,7 @@ class TileCopyOp(Fold.Operation, name="tile_copy"):  # type: ignore[misc]
         power_of_two(op, "item", 16)
         size = int_attr(op, "bytes")
         expect(size > 0 and size % 16 == 0, op, "bytes that are a multiple of 16", size)
-        power_of_two(op, "threads", 1024)
+        count_up_to(op, "threads", 1024)
         _check_dynamic(op)
         if "own" in op.attributes:
             bool_attr(op, "own")
@@ -154,7 +155,7 @@ class TileWriteOp(Fold.Operation, name="tile_write"):  # type: ignore[misc]
         check_pointer(op, 2, GLOBAL)
         check_index(op, 1, 3, 4, 5)
         power_of_two(op, "item", 16)
-        power_of_two(op, "threads", 1024)
+        count_up_to(op, "threads", 1024)
 
 
 def _check_dynamic(op: Any) -> None:

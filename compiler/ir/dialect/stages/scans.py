@@ -16,6 +16,7 @@ from ..base import (
     check_result,
     check_results,
     coded,
+    count_up_to,
     expect,
     one_combine,
     power_of_two,
@@ -86,7 +87,7 @@ class InterwarpScanOp(Fold.Operation, name="interwarp_scan"):  # type: ignore[mi
     def verify_invariants(op: Any) -> None:  # noqa: N805
         check_index(op, 0, 1)
         power_of_two(op, "rows", 32)
-        power_of_two(op, "slots", 1 << 10)
+        count_up_to(op, "slots", 1 << 10)
         check_results(op, [str(op.results[0].type)] * 2)
         state = values(op.results[0].type)
         expect(len(op.operands) == 2 + len(state), op, f"{len(state)} buffer(s)", len(op.operands) - 2)
