@@ -116,7 +116,8 @@ def levels(plan: Plan, run: Launch) -> list[Level]:
     found = _levels(plan, run)
     if not plan.is_chain:
         return found
-    several = {"register": plan.vector_reduced > 1, "lane": plan.lanes > 1, "warp": plan.warps > 1}
+    left = plan.warps > 1 or (run.split > 1 and plan.slots > 1)  # threads of their own look back for several rows
+    several = {"register": plan.vector_reduced > 1, "lane": plan.lanes > 1, "warp": left}
     several["grid"] = run.split > 1
     found = [replace(own, stages=SCANS[own.name] * several[own.name], idle="nothing before it") for own in found]
     return [replace(own, stages=(), idle=ONE_THREAD) if plan.has_roles and own.name == "warp" else own for own in found]

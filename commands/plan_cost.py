@@ -60,7 +60,9 @@ def launch_words(ready: Prepared) -> str:
         ctas = f"{run.teams * run.split:,} CTA(s) of {plan.threads} threads"
         return f"{ctas}, {run.teams:,} team(s) of {run.split:,}, which take {run.tiles:,} tile(s) in turn"
     if plan.keeps_columns:
-        return f"{run.tiles:,} CTA(s) of {plan.threads} threads, which keep {run.units:,} column(s) each"
+        ctas = f"{run.tiles * run.split:,} CTA(s) of {plan.threads} threads"
+        shared = f", {run.split:,} of each array" if run.split > 1 else ""
+        return f"{ctas}{shared}, which keep {run.units:,} column(s) each"
     if plan.persistent:
         rows = f"{run.tiles:,} row(s)" if plan.slots == 1 else f"{run.tiles:,} group(s) of {plan.slots} rows"
         return f"{run.ctas:,} CTA(s) of {plan.threads} threads, which share {rows} in turn"

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import warpfold as wf
+from warpfold.compiler.planner.resident import scans
 
 GROUP, LARGE_GROUP = 32, 128
 """The chunks of a group, and of one whose warps have roles."""
@@ -61,15 +62,40 @@ def scanned(x: Any, fast: str, vector: int, lanes: int, warps: int, held: int, e
         chunks.append([(w, own) for w, (own, _) in zip(before(up_to), parts, strict=True)])
         totals.append(up_to[-1])
     found: list[State] = []
+    for start, chunk in zip(earlier_chunks(totals, each, group), chunks, strict=True):
+        for w, elements in chunk:
+            found += [then(then(then(start, w), earlier), p) for earlier, p in elements]
+    return found[: len(x)]
+
+
+def earlier_chunks(totals: Sequence[State], each: int, group: int) -> list[State]:
+    """What comes before each chunk, or part of a row, of which ``totals`` are the states."""
+    found: list[State] = []
     prefix: State = None
-    for first in range(0, len(chunks), group):
+    for first in range(0, len(totals), group):
         own = totals[first : first + group]
         members = [up_to_last(own[:m], each) for m in range(len(own))]
-        for m, chunk in zip(members, chunks[first : first + group], strict=True):
-            for w, elements in chunk:
-                start = then(then(prefix, m), w)
-                found += [then(then(start, earlier), p) for earlier, p in elements]
+        found += [then(prefix, m) for m in members]
         prefix = then(prefix, then(members[-1], own[-1]))
+    return found
+
+
+def walked(x: Any, lanes: int, held: int, chunks: int, each: int) -> list[State]:
+    """The sums of a column that CTAs keep, each a part of so many ``chunks``, up to each element."""
+    padded = np.concatenate([x, np.zeros(-len(x) % (lanes * held), np.float32)])
+    segments = [segment(c, "kept", 1, lanes, held) for c in padded.reshape(-1, lanes * held)]
+    parts = [segments[i : i + chunks] for i in range(0, len(segments), chunks)]
+    totals: list[State] = []
+    for part in parts:
+        total: State = None
+        for _, own in reversed(part):
+            total = then(own, total)
+        totals.append(total)
+    found: list[State] = []
+    for start, part in zip(earlier_chunks(totals, each, GROUP), parts, strict=True):
+        for elements, own in part:
+            found += [then(then(start, earlier), p) for earlier, p in elements]
+            start = then(start, own)
     return found[: len(x)]
 
 
@@ -109,3 +135,14 @@ def test_roles_look_at_larger_groups() -> None:
     found = wf.cumulative_sum(x, plan="persistent=1,vector=4,warps=8,held=1")
     wanted = scanned(x, "reduced", 4, 32, 8, 1, LARGE_GROUP // 32, LARGE_GROUP)
     np.testing.assert_array_equal(found.view(np.uint32), np.array(wanted, np.float32).view(np.uint32))
+
+
+@pytest.mark.parametrize(("parts", "held"), [(1, 5), (38, 3)])
+def test_chunks_of_a_part_follow_each_other(parts: int, held: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, planned = np.random.default_rng(2).standard_normal((900, 7)).astype(np.float32), scans._launch
+    monkeypatch.setattr(scans, "_launch", lambda *a: planned(*a)._replace(split=parts, ctas=parts))
+    plan = f"fast=kept,vector=1,lanes=4,warps=1,warps_kept=2,held={held},tile_bytes=4096,persistent=1"
+    found = wf.cumulative_sum(x, axis=0, plan=plan)
+    chunks, looking = -(-900 // (4 * held * parts)), 64 // 16
+    wanted = [walked(column, 4, held, chunks, GROUP // looking) for column in x.T]
+    np.testing.assert_array_equal(found.view(np.uint32), np.array(wanted, np.float32).T.view(np.uint32))

@@ -37,9 +37,10 @@ def moved(words: Words, own: PreparedStep) -> tuple[int, int]:
 
 def reads(own: PreparedStep) -> list[int]:
     """For each input of a step how often the step reads it."""
-    program = own.step.program
-    if own.prepared.choice.plan.resident != "memory":
-        return [1] * len(program.inputs)
+    program, choice = own.step.program, own.prepared.choice
+    if choice.plan.resident != "memory":
+        in_parts = choice.plan.keeps_columns and choice.run.split > 1  # through which CTAs go twice
+        return [1 + in_parts] * len(program.inputs)
     walks = [{e.value for e in postorder(roots, below) if e.op == "input"} for roots in walked(program)]
     return [max(1, sum(i in walk for walk in walks)) for i in range(len(program.inputs))]
 

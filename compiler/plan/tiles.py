@@ -158,7 +158,9 @@ class Groups:
     units: dict[int, Unit]
 
 
-def groups(geometry: Geometry, items: Mapping[int, int], written: Container[int]) -> Groups | None:
+def groups(
+    geometry: Geometry, items: Mapping[int, int], written: Container[int], *, alone: bool = False
+) -> Groups | None:
     """The smallest groups of rows that are dense in the arrays of some operands; None where there are none.
 
     What is ``written`` has no gaps. What is read has few of them, or such short ones that hardly a sector lies in one.
@@ -167,8 +169,9 @@ def groups(geometry: Geometry, items: Mapping[int, int], written: Container[int]
         geometry: the rows.
         items: the operands, and the bytes of an element of each.
         written: those of them that are results.
+        alone: whether all rows may be one group.
     """
-    for depth in range(len(geometry.kept), 0, -1):
+    for depth in range(len(geometry.kept), -alone, -1):
         outer, inner = geometry.kept[:depth], geometry.kept[depth:]
         found = {i: _unit(outer, (*inner, *geometry.reduced), i) for i in items}
         units = {i: u for i, u in found.items() if u is not None and _is_dense(u, items[i], i in written)}

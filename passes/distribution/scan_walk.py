@@ -1,38 +1,125 @@
-"""Scans of columns by CTAs that keep them: a CTA goes through all rows of an array of columns, a tile at a time.
+"""Scans of columns by CTAs that keep them: a CTA goes through rows of an array of columns, a tile at a time.
 
 A tile has some rows of all columns, which are one run of memory. It is copied to shared memory, and each lane scans a
-stretch of a column there. Threads keep what comes before the next tile in registers: no CTA waits for another one.
+stretch of a column there. Threads keep what comes before the next tile in registers.
+
+Where arrays are many, a CTA has all rows of one, and none waits for another. Else a CTA has a part of the rows, by a
+ticket, and goes through it twice: from its end to its beginning, for the states of its columns, which it leaves for
+others, and then, once it knows those of the parts before, as it lies: the L2 cache has what was read last.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ...compiler.ir.build import word_type
+from ...compiler.ir.combine import combine, pack
+from ...compiler.ir.dialect.base import state_type
 from ...compiler.ir.mlir import arith, gpu, ir, llvm, scf
 from .kernel import Kernel
+from .place import first_place
 from .resident.row_tiles import fetch_rows, row_tiles
-from .scan_before import Before
+from .scan_before import Before, chosen
 from .scan_row import ScanRow
-from .scan_work import Work
+from .scan_work import Work, clear_own_words, look_back
 
 
 def distribute_scan_walk(kernel: Kernel) -> None:
     """Writes the body of a kernel whose CTAs keep columns, and walk along them."""
-    length, zero = kernel.arg("chunk"), kernel.number(0)
-    parts = kernel.ceil(kernel.arg("n_reduced"), length)
-    loop = scf.ForOp(zero, parts, kernel.number(1), [llvm.mlir_undef(t) for t in kernel.of_scan.states])
-    with ir.InsertionPoint(loop.body):
-        work = Work(kernel.id(gpu.block_id(gpu.Dimension.x)), loop.induction_variable)
-        earlier = Before(list(loop.inner_iter_args), arith.cmpi(arith.CmpIPredicate.ne, work.part, zero))
-        later = work._replace(part=arith.addi(work.part, kernel.number(1)))
-        more = scf.IfOp(kernel.less(later.part, parts))
-        with ir.InsertionPoint(more.then_block):
-            fetch_rows(kernel, later.chunk(kernel))
-            scf.YieldOp([])
-        with row_tiles(kernel, work.chunk(kernel)) as (tile, place, tiles):
-            row = ScanRow.of(kernel, work, tile, place, tiles=tiles)
-            row.load()
-            with row.kernel.reduce.location:
-                after = row.scan(earlier)
+    zero, count = kernel.number(0), kernel.ceil(kernel.arg("n_reduced"), kernel.arg("chunk"))
+    if kernel.facts.once:
+        _Part(kernel, kernel.id(gpu.block_id(gpu.Dimension.x)), zero, count).scan(_nothing(kernel))
+        return
+    work = Work.of_parts(kernel)
+    each = kernel.ceil(count, work.parts)
+    first = arith.muli(work.part, each)
+    part = _Part(kernel, work.tile, first, arith.minsi(arith.addi(first, each), count))
+    with kernel.of_scan.reduce.location:
+        before = part.before(work)
+    clear_own_words(kernel, work)
+    part.scan(before)
+
+
+class _Part(NamedTuple):
+    """Tiles of an array of columns.
+
+    Attributes:
+        kernel: the kernel.
+        array: the number of the array.
+        first, end: the number of the first tile, and the one after the last.
+    """
+
+    kernel: Kernel
+    array: Any
+    first: Any
+    end: Any
+
+    def before(self, work: Work) -> Sequence[Any]:
+        """What comes before the part in the column of a thread. It leaves the states of its own columns for others."""
+        kernel = self.kernel.of_scan
+        last = arith.cmpi(arith.CmpIPredicate.eq, arith.addi(work.part, kernel.number(1)), work.parts)
+        total = self._replace(end=arith.select(last, self.first, self.end))._total()  # nobody asks for the last one
+        place, t = first_place(self.kernel)[1], state_type(kernel.states)
+        buffers = [ir.Type.parse("!llvm.ptr<3>")] * len(total)
+        operands = [kernel.number(0), place.slot, kernel.is_first(place.lane), pack(total)]
+        how = {"rows": 1, "slots": kernel.plan.slots}
+        left = list(kernel.make_op("fold.shared_store", buffers, operands, how).results)
+        thread = arith.index_cast(word_type(), gpu.thread_id(gpu.Dimension.x))
+        return look_back(self.kernel, work, thread).of_warps(place.slot, left, t)
+
+    def _total(self) -> Sequence[Any]:
+        """The state of the part, from its last tile to its first."""
+        kernel = self.kernel
+
+        def step(number: Any, later: Sequence[Any], row: ScanRow) -> Sequence[Any]:
+            own = row.segment()
+            some = arith.cmpi(arith.CmpIPredicate.ne, arith.addi(number, kernel.number(1)), self.end)
+            return chosen(some, combine(kernel.of_scan.combine, own, later), own)
+
+        return self._walked(_nothing(kernel), step, writes=False)
+
+    def scan(self, before: Sequence[Any]) -> None:
+        """Scans the part, before which in each column there is ``before``."""
+
+        def step(number: Any, earlier: Sequence[Any], row: ScanRow) -> Sequence[Any]:
+            some = arith.cmpi(arith.CmpIPredicate.ne, number, self.kernel.number(0))
+            after = row.scan(Before(earlier, some))
             gpu.barrier()  # all threads have read what they need of the tile in which results are going to lie
             row.store()
-        gpu.barrier()  # the tile is written before the next one takes its place
-        scf.YieldOp(list(after))
+            return after
+
+        self._walked(before, step, writes=True)
+
+    def _walked(
+        self, first: Sequence[Any], step: Callable[[Any, Sequence[Any], ScanRow], Sequence[Any]], *, writes: bool
+    ) -> Sequence[Any]:
+        """The state after a walk of ``step``: of the number of each tile, the state, and the row of a thread there.
+
+        A walk that ``writes`` nothing goes from the last tile to the first.
+        """
+        kernel, one = self.kernel, self.kernel.number(1)
+        loop = scf.ForOp(self.first, self.end, one, list(first))
+        with ir.InsertionPoint(loop.body):
+            at = loop.induction_variable
+            number = at if writes else arith.subi(arith.addi(self.first, arith.subi(self.end, at)), one)
+            work = Work(self.array, number)
+            later = work._replace(part=arith.addi(number, one) if writes else arith.subi(number, one))
+            more = scf.IfOp(kernel.less(arith.addi(at, one), self.end))
+            with ir.InsertionPoint(more.then_block):
+                fetch_rows(kernel, later.chunk(kernel), self.array)
+                scf.YieldOp([])
+            with row_tiles(kernel, work.chunk(kernel), self.array, writes=writes) as (tile, place, tiles):
+                row = ScanRow.of(kernel, work, tile, place, tiles=tiles)
+                row.load()
+                with row.kernel.reduce.location:
+                    after = step(number, list(loop.inner_iter_args), row)
+            if writes:
+                gpu.barrier()  # the tile is written before the next one takes its place
+            scf.YieldOp(list(after))
+        return list(loop.results)
+
+
+def _nothing(kernel: Kernel) -> list[Any]:
+    """No state."""
+    return [llvm.mlir_undef(t) for t in kernel.of_scan.states]

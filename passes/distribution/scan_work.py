@@ -45,7 +45,16 @@ class Work(NamedTuple):
         """The work of this CTA."""
         if kernel.facts.once:
             return cls(kernel.id(gpu.block_id(gpu.Dimension.x)))
-        tiles, parts = cls.all(kernel)
+        return cls._by_ticket(kernel, *cls.all(kernel))
+
+    @classmethod
+    def of_parts(cls, kernel: Kernel) -> Work:
+        """The work of a CTA that keeps the columns of an array, and has a part of the rows."""
+        tiles = kernel.ceil(kernel.arg("n_kept"), kernel.arg("tile_rows"))
+        return cls._by_ticket(kernel, tiles, arith.divui(kernel.id(gpu.grid_dim(gpu.Dimension.x)), tiles))
+
+    @classmethod
+    def _by_ticket(cls, kernel: Kernel, tiles: Any, parts: Any) -> Work:
         ticket = kernel.make("fold.ticket", kernel.index, [kernel.arg("counter"), arith.muli(tiles, parts)], {}, 1)
         part, tile = kernel.divided(kernel.make("fold.share", kernel.index, [ticket], {}, 1), tiles)
         return cls(tile, part, parts, tiles)

@@ -260,7 +260,7 @@ COPIED = (
 )  # fmt: skip
 """Mistakes in copies of rows, which compute-sanitizer has not been run on yet."""
 
-_SCAN, _COLUMNS = "scan", "scan of columns"
+_SCAN, _COLUMNS, _PARTS = "scan", "scan of columns", "parts of columns"
 SCANNED = (
     _edited(_SCAN, "states left by plain stores", GLOBAL, mutate.edit(r"st\.relaxed\.gpu", "st", None), _GLOBAL),
     _edited(_COLUMNS, "states seen by plain loads", GLOBAL, mutate.edit(r"ld\.relaxed\.gpu", "ld", None), _GLOBAL),
@@ -273,6 +273,8 @@ SCANNED = (
     _edited(_SCAN, "lanes that do not wait for the last arrival", (GLOBAL, WARP), mutate.drop(r"bar\.warp\.sync", -1),
             _GLOBAL),
     _edited(_SCAN, "no barrier between the warps' states", EXPOSED, mutate.barrier(1), _SHARED),
+    _edited(_PARTS, "states seen by plain loads", GLOBAL, mutate.edit(r"ld\.relaxed\.gpu", "ld", None), _GLOBAL),
+    _edited(_PARTS, "no barrier behind the copy", EXPOSED, mutate.barrier(1), _SHARED),
 )  # fmt: skip
 """Mistakes in scans, which compute-sanitizer has not been run on yet."""
 

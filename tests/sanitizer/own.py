@@ -128,6 +128,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "scan": lambda: wf.cumulative_sum(numbers((2, 2000)), axis=1, plan="vector=1,warps=2,held=1"),
     "scan with roles": lambda: wf.cumulative_sum(numbers((6000,)), plan="persistent=1,warps=8,held=1"),
     "scan of columns": lambda: wf.cumulative_sum(numbers((90, 40), "f8"), axis=0, plan="warps=2,held=2"),
+    "parts of columns": lambda: wf.cumulative_sum(numbers((70, 13)), axis=0, plan=_PARTS),
     "strips of columns": lambda: wf.softmax(numbers((320, 40)), axis=0, plan=f"{_STRIPS},vector=4,lanes=8"),
 }
 
@@ -158,6 +159,7 @@ _LAYOUTS: tuple[tuple[tuple[int, ...], int | tuple[int, ...] | None], ...] = (
     ((300, 7), 0), ((500, 33), 0), ((1000, 1), 0), ((5, 6, 7), (0, 2)), ((9, 13, 11), 1), ((2, 3, 4, 5), (1, 3)),
 )  # fmt: skip
 _OPS = ("sum float32", "argmax float32", "var float64", "any bool", "mean float16", "max int8", "prod int64")
+_PARTS = "fast=kept,vector=1,lanes=4,warps=1,warps_kept=2,held=3,tile_bytes=1024,persistent=1"
 _TILE = "tile_bytes=1024,lanes=2,warps_kept=2"
 _COLUMNS, _LINE = numbers((50, 60)), numbers((1001,))
 _STAGGERED = "walk=staggered,warps=4,unroll=2"

@@ -40,7 +40,7 @@ THREADS = threshold(1024, "threads of an SM", sittings.KEPT_COLUMNS)
 
 def plan(task: Task, notes: Notes) -> Plan | None:
     """The plan of columns that a CTA keeps; None where they are faster without, few, or not dense."""
-    g, own = task.geometry, tile_groups.groups(task)
+    g, own = task.geometry, tile_groups.groups(task, alone=True)
     wide = max(task.operand_type(i).itemsize for i in elements_of(task))
     arrays = g.n_kept // max(1, g.columns)
     if own is None or columns.vector_of(task) > 1 or arrays < ARRAYS * task.machine:
@@ -68,23 +68,19 @@ def plan(task: Task, notes: Notes) -> Plan | None:
 
 def serves(task: Task, plan: Plan) -> bool:
     """Whether CTAs can keep columns, and walk along them: they are dense, side by side, and a tile has some rows."""
-    own, g = tile_groups.groups(task), task.geometry
+    own, g = tile_groups.groups(task, alone=True), task.geometry
     if own is None or len(g.reduced) != 1 or not 1 < own.rows == g.columns <= plan.slots:
         return False
-    inputs, rows = len(task.program.inputs), plan.held * plan.lanes
-    items, copied = _items(task), [i for i in own.units if i < inputs]
-    buffers = tiles.RowBuffers(plan, items, copied, tile_groups.written(task, own, plan))
-    room = [(buffers.share(buffers.reused.get(i, i)) - tiles.EDGE) // items[i] for i in own.units]
+    buffers, rows = tile_groups.buffers_of(task, own, plan), plan.held * plan.lanes
+    room = [(buffers.share(buffers.reused.get(i, i)) - tiles.EDGE) // buffers.items[i] for i in own.units]
     beside = all(abs(g.reduced[0].strides[i]) == own.rows for i in own.units)
     return beside and plan.fast == "kept" and plan.vector == plan.warps == 1 and rows * own.rows <= min(room)
 
 
 def launch(task: Task, plan: Plan) -> Launch:
-    """The grid: a CTA for each array of columns, with tiles of so many rows."""
-    each = task.geometry.columns
-    return Launch(ceil(task.geometry.n_kept / each), 1, plan.held * plan.lanes, units=each)
-
-
-def _items(task: Task) -> list[int]:
-    """The bytes of an element of each operand."""
-    return [task.operand_type(i).itemsize for i in range(len(task.program.inputs) + len(task.program.outputs))]
+    """The grid: a CTA for each array of columns, or several if these are few, with tiles of so many rows."""
+    each, chunk = task.geometry.columns, plan.held * plan.lanes
+    arrays, tiles_ = ceil(task.geometry.n_kept / each), ceil(task.geometry.n_reduced / chunk)
+    parts = 1 if arrays >= ARRAYS * task.machine else min(tiles_, max(1, task.machine * plan.persistent // arrays))
+    parts = ceil(tiles_ / max(1, ceil(tiles_ / max(1, parts))))  # none has no tiles
+    return Launch(arrays, parts, chunk, units=each, ctas=arrays * parts if parts > 1 else 0)

@@ -25,11 +25,11 @@ MOST_WAITS = threshold(3, "words of one bank that a warp asks for at a time", si
 lanes than this asks for: more lanes would cost more than they wait."""
 
 
-def groups(task: Task) -> tiles.Groups | None:
+def groups(task: Task, *, alone: bool = False) -> tiles.Groups | None:
     """The groups of rows that a CTA copies, with the operands that it copies; None where these are not dense.
 
     They are those with elements of rows. An input that is the same along the outermost dim is read where it is, and so
-    is an array that lies across, if nothing is folded.
+    is an array that lies across, if nothing is folded. Where a group may be ``alone``, it may have all rows.
     """
     g = task.geometry
     own = [i for i in elements_of(task) if g.kept and g.kept[0].strides[i] and i not in arrays_across(task)]
@@ -37,7 +37,7 @@ def groups(task: Task) -> tiles.Groups | None:
     items = {i: task.operand_type(i).itemsize for i in own}
     if not own or any(task.start(i) % item for i, item in items.items()):
         return None
-    return tiles.groups(_upright(g) if task.program.scan else g, items, results)
+    return tiles.groups(_upright(g) if task.program.scan else g, items, results, alone=alone)
 
 
 def _upright(geometry: Geometry) -> Geometry:
@@ -107,7 +107,7 @@ def written(task: Task, own: tiles.Groups, plan: Plan) -> list[int]:
 
 def tiled(task: Task, plan: Plan, found: Sequence[Access]) -> tuple[Access, ...]:
     """How operands are accessed where rows go through a tile, if ``found`` says how they are without one."""
-    own, inputs = groups(task), len(task.program.inputs)
+    own, inputs = groups(task, alone=plan.keeps_columns), len(task.program.inputs)
     assert own is not None  # or the plan would have no tile
     in_tile = {*(i for i in own.units if i < inputs), *written(task, own, plan)}
 

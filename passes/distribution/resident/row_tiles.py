@@ -33,20 +33,21 @@ LINE = 128
 
 
 @contextmanager
-def row_tiles(kernel: Kernel, chunk: Chunk | None = None) -> Iterator[tuple[Tile, Place, Mapping[int, Sequence[Any]]]]:
+def row_tiles(
+    kernel: Kernel, chunk: Chunk | None = None, number: Any = None, *, writes: bool = True
+) -> Iterator[tuple[Tile, Place, Mapping[int, Sequence[Any]]]]:
     """A loop over the rows of a thread: its body is made inside.
 
     It gives the results of the CTA, the place of the thread, and for each operand with a tile where this is, and its
     origin. Warps that share a row have one each, as all threads have in a large tile or where rows are kept, and no
     loop. Tiles have the elements of a ``chunk`` of rows, by default all of them, or the equal part that a CTA of a
-    cluster has.
+    cluster has. The rows are those with a ``number``, by default that of the CTA. Where nothing ``writes``, results
+    have no tiles.
     """
     tile, place = first_place(kernel)
-    rows, end = kernel.arg("tile_rows"), kernel.arg("n_kept")
-    first = arith.muli(kernel.id(gpu.block_id(gpu.Dimension.x)), rows)
-    end = arith.minsi(arith.addi(first, rows), end)
+    first, end = _rows_of(kernel, number)
     runs = _Runs(kernel, first, end, chunk)
-    found = runs.tiles()
+    found = runs.tiles(writes=writes)
     gpu.barrier()
     if kernel.plan.warps > 1 or kernel.plan.is_large_tile or kernel.plan.keeps_columns:
         yield tile, _placed(kernel, place, arith.addi(first, place.slot), end), found
@@ -63,14 +64,20 @@ def row_tiles(kernel: Kernel, chunk: Chunk | None = None) -> Iterator[tuple[Tile
                 yield tile, _placed(kernel, place, arith.addi(kept, place.slot), end), found
             scf.YieldOp([])
     gpu.barrier()
-    runs.write(found)
+    if writes:
+        runs.write(found)
 
 
-def fetch_rows(kernel: Kernel, chunk: Chunk) -> None:
-    """Has the L2 cache read the elements of a chunk of the CTA's rows, which are copied to a tile later."""
-    rows, end = kernel.arg("tile_rows"), kernel.arg("n_kept")
-    first = arith.muli(kernel.id(gpu.block_id(gpu.Dimension.x)), rows)
-    _Runs(kernel, first, arith.minsi(arith.addi(first, rows), end), chunk).fetch()
+def fetch_rows(kernel: Kernel, chunk: Chunk, number: Any = None) -> None:
+    """Has the L2 cache read the elements of a chunk of rows, which are copied to a tile later."""
+    _Runs(kernel, *_rows_of(kernel, number), chunk).fetch()
+
+
+def _rows_of(kernel: Kernel, number: Any) -> tuple[Any, Any]:
+    """The first of the rows with a number, by default that of the CTA, and the one after the last."""
+    rows = kernel.arg("tile_rows")
+    first = arith.muli(kernel.id(gpu.block_id(gpu.Dimension.x)) if number is None else number, rows)
+    return first, arith.minsi(arith.addi(first, rows), kernel.arg("n_kept"))
 
 
 def _placed(kernel: Kernel, place: Place, kept: Any, end: Any) -> Place:
@@ -155,12 +162,12 @@ class _Runs:
                 nvvm.prefetch(address(self._array(i), at, memory_type(item)), cache_level=nvvm.PrefetchCacheLevel.L2)
                 scf.YieldOp([])
 
-    def tiles(self) -> dict[int, Sequence[Any]]:
-        """The tile of each operand that has one, and its origin: inputs are copied there."""
+    def tiles(self, *, writes: bool) -> dict[int, Sequence[Any]]:
+        """The tile of each operand that has one, and its origin: inputs are copied, and results written if asked."""
         kernel, inputs = self.kernel, len(self.kernel.inputs)
         types = [ir.Type.parse("!llvm.ptr<3>"), kernel.index]
         found: dict[int, Sequence[Any]] = {}
-        for i in self.buffers.own:
+        for i in (i for i in self.buffers.own if writes or i < inputs):
             room = {"item": self.buffers.items[i], "bytes": self.buffers.nbytes(i)}
             if kernel.plan.is_large_tile:
                 room["dynamic"] = self.buffers.start(i)
@@ -171,7 +178,7 @@ class _Runs:
                 found[i] = list(kernel.make_op("fold.tile_copy", types, operands, how).results)
             else:
                 found[i] = list(kernel.make_op("fold.tile_reserve", types, [self._array(i), begin], room).results)
-        for i, other in self.buffers.reused.items():
+        for i, other in self.buffers.reused.items() if writes else ():
             tile, origin = found[other]
             moved = arith.subi(self._boundary(i), self._boundary(other))
             found[i] = [tile, arith.addi(origin, moved)]

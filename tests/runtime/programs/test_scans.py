@@ -140,10 +140,11 @@ def test_many_short_rows_go_through_a_tile_by_default() -> None:
 
 KEPT = "fast=kept,vector=1,warps=1,persistent=2"
 WALKS = {
-    "columns": (lambda: numbers(3, 100, 49), "lanes=4,warps_kept=8,held=5,tile_bytes=8192"),
+    "columns": (lambda: numbers(3, 70, 49), "lanes=4,warps_kept=8,held=5,tile_bytes=8192"),
     "halves": (lambda: numbers(3, 50, 49, dtype=np.float16), "lanes=4,warps_kept=8,held=5,tile_bytes=4096"),
     "wider sums": (lambda: numbers(4, 61, 33, dtype=np.int16), "lanes=1,warps_kept=2,held=9,tile_bytes=8192"),
-    "few": (lambda: numbers(3, 100, 7), "lanes=32,warps_kept=8,held=1,tile_bytes=4096"),
+    "few": (lambda: numbers(3, 100, 7), "lanes=32,warps_kept=7,held=1,tile_bytes=4096"),
+    "many": (lambda: numbers(270, 14, 5), "lanes=2,warps_kept=1,held=3,tile_bytes=1024"),
 }
 
 
@@ -160,6 +161,21 @@ def test_many_arrays_of_odd_columns_are_walked_by_default() -> None:
     assert wf.cumulative_sum.compile(x, axis=1).plans[0].keeps_columns
     assert not wf.cumulative_sum.compile(x[:40], axis=1).plans[0].keeps_columns
     assert not wf.cumulative_sum.compile(x[:, :, :48].copy(), axis=1).plans[0].keeps_columns
+
+
+@pytest.mark.parametrize(
+    ("shape", "t", "parts"),
+    [((300_000, 33), "f32", True), ((70_000, 129), "bf16", False), ((140_000, 129), "bf16", True),
+     ((2, 600_000, 34), "bf16", True), ((300_000, 64), "bf16", False), ((100_000, 129), "f32", False)],
+)  # fmt: skip
+def test_few_odd_columns_of_long_arrays_have_parts(shape: tuple[int, ...], t: str, parts: bool) -> None:
+    made = wf.cumulative_sum.compile((shape, t), axis=len(shape) - 2)
+    assert made.plans[0].keeps_columns == parts
+
+
+@pytest.mark.parametrize(("shape", "strips"), [((2674, 64, 196), 4), ((300, 64, 196), 1), ((2674, 64, 200), 1)])
+def test_strips_that_begin_between_sectors_are_wide(shape: tuple[int, ...], strips: int) -> None:
+    assert wf.cumulative_sum.compile((shape, "bf16"), axis=1).plans[0].warps_kept == strips
 
 
 # --- the identity before the first element ---
