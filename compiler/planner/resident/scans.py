@@ -23,7 +23,7 @@ from ..alignment import WIDEST
 from ..powers_of_two import ceil2, floor2
 from ..table import threshold
 from ..task import Choice, Notes, Task
-from . import columns, scan_columns, scan_tiles, tile_groups, tile_sizes
+from . import columns, scan_columns, scan_parts, scan_strips, scan_tiles, tile_groups, tile_sizes
 from .accesses import SHIFTED, accesses, elements_of, is_by_columns
 
 REGISTERS = threshold(32, "registers of a thread", sittings.SCANS)
@@ -94,8 +94,10 @@ def choose(task: Task, wanted: str = "") -> Choice:
         found = _overridden(task, found, wanted, notes)
     run, facts = _launch(task, found), _facts(task, found)
     if not facts.once:
-        chunk = found.held * layout_of(found).span("reduced")
-        notes.because(f"CTAs take chunks of {chunk} elements by tickets, and look back at those before", "resident")
+        chunk, taken = found.held * layout_of(found).span("reduced"), "chunks"
+        if found.keeps_columns:
+            chunk, taken = chunk * ceil(ceil(task.geometry.n_reduced / chunk) / run.split), "parts"
+        notes.because(f"CTAs take {taken} of {chunk} elements by tickets, and look back at those before", "resident")
     waiting = waiting_bytes(found, facts, task.program.inputs)
     check(found, task.target, sum(t.itemsize for t in task.program.scanned), waiting)
     return Choice(found, facts, run, [reason for reason, _ in notes.reasons], notes.rejected)
@@ -106,7 +108,7 @@ def _planned(task: Task, notes: Notes) -> Plan:
     by_columns = is_by_columns(task) and not task.is_portable
     short = scan_tiles.plan(task, _registers(task), notes, by_columns=by_columns)
     if short is None and by_columns:
-        short = scan_columns.plan(task, notes)
+        short = scan_columns.plan(task, notes) or scan_parts.plan(task, _registers(task), notes)
     return short or _with_roles(task, _of_columns(task, notes) if by_columns else _of_rows(task, notes), notes)
 
 
@@ -278,6 +280,7 @@ def _of_columns(task: Task, notes: Notes) -> Plan:
         "kept", "interleaved", vector, 1, lanes, warps, max(1, CTA_WARPS // warps) if whole else 1,
         resident="chain", held=held,
     )  # fmt: skip
+    plan = scan_strips.widened(task, plan, states) if whole and 1 < vector < WIDEST // item else plan
     notes.because(f"neighbouring lanes have neighbouring columns: {vector} of a thread, {plan.slots} of a CTA", "fast")
     return plan
 
@@ -317,7 +320,7 @@ def _facts(task: Task, plan: Plan) -> Facts:
         found[:inputs],
         store_vector=False,
         stores=found[inputs:],
-        full=run.split * run.chunk == g.n_reduced and "shifted" not in found,
+        full=run.split * run.chunk == g.n_reduced and "shifted" not in found and not plan.keeps_columns,
         once=run.split == 1,
         numberings=numberings(task.program),
     )
