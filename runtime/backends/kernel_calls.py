@@ -93,8 +93,9 @@ def scratch(artifact: Artifact, geometry: Geometry, run: Launch) -> Scratch:
     added = 0 if cleared else geometry.n_kept
     cells = {"cta": 0, "atomic": added}.get(finish, whole * artifact.plan.parts(run.split))
     cells = whole * run.split if waits else run.chunk * run.ctas if artifact.plan.takes_side else cells
-    if artifact.plan.in_periods:  # each CTA leaves a state of each column
+    if artifact.plan.in_periods:  # each CTA leaves a state of each column, or of those that it has
         cells = geometry.period // geometry.run * run.tiles * run.split
+        cells = geometry.n_kept * run.split if artifact.plan.positions > 1 else cells
     offsets, nbytes = placed(cells, artifact.state)
     exchange, nbytes = placed(_exchanged(artifact, geometry, run), artifact.state, nbytes)
     counters = run.tiles if finish == "last_block" else 0

@@ -115,5 +115,7 @@ def serves(task: Task, plan: Plan) -> bool:
         return False
     shared = plan.resident == "grid" and plan.fast == "kept" and not plan.in_teams
     if plan.in_periods:
-        return shared and plan.positions == 1 and in_periods(task, plan) is not None
+        wide = in_periods(task, plan) if shared else None
+        once = plan.positions == 1 or (wide and wide.geometry.run == 1 and plan.slots <= wide.geometry.period)
+        return wide is not None and bool(once)
     return shared and task.geometry.columns % plan.vector == 0 and widened(task, plan.abreast) is not None

@@ -171,12 +171,12 @@ def distribute_over_grid(kernel: Kernel) -> None:
     number, tiles = (kernel.id(of(gpu.Dimension.x)) for of in (gpu.block_id, gpu.grid_dim))
     row = GridRow.of(kernel, place, part)
     if kernel.plan.in_periods:
-        member = arith.addi(arith.muli(part, tiles), number)
-        PeriodStates(kernel, tile, place, member, arith.muli(parts, tiles)).fold(row.slots.row.values, row.reduced)
+        states = PeriodStates(kernel, tile, place, number, tiles, part, parts)
+        states.fold(row.slots.row.values, row.reduced)
         row.store(place.owner)
         return
-    states = RowStates(kernel, tiles, parts, number, part, tile, place, together=True)
-    states.fold(row.slots.row.values, row.reduced)
+    together = RowStates(kernel, tiles, parts, number, part, tile, place, together=True)
+    together.fold(row.slots.row.values, row.reduced)
     owner = arith.andi(place.owner, kernel.is_first(part))
     row.store(arith.andi(owner, first_of_column(kernel, place)) if kernel.plan.abreast else owner)
 

@@ -6,6 +6,9 @@ strip in shared memory. There the warps take one column after another: the lanes
 column, wherever they lie in the strip, and leave one for the CTA. When all CTAs have done so, each combines those of
 its own columns in the same order, so that all have the same bits, and threads find those of their elements in shared
 memory.
+
+Where several threads of a CTA share a column, a strip has less than a period, and so each column once. Its threads then
+take a column each, and CTAs leave states of the columns that they have alone.
 """
 
 from __future__ import annotations
@@ -25,6 +28,8 @@ from .held_row import joined
 from .row_states import branched, partials_of
 from .values import Values, fetched_first
 
+MANY_IN_FLIGHT = 8
+"""The same of a thread that has a column alone."""
 IN_FLIGHT = 5
 """States of a column that a lane reads at a time: a warp has those of 160 CTAs, more than there are SMs, at once."""
 Find = Callable[[Any], tuple[Any, Any]]
@@ -37,14 +42,17 @@ class PeriodStates:
 
     Attributes:
         kernel, tile, place: the kernel, the strip of the CTA, and the thread's place in it.
-        member, members: the number of the CTA among those of the grid, and how many these are.
+        number, tiles: the number of the strip, and how many there are.
+        part, parts: the part of the wide rows that the CTA has, and how many there are.
     """
 
     kernel: Kernel
     tile: Tile
     place: Place
-    member: Any
-    members: Any
+    number: Any
+    tiles: Any
+    part: Any
+    parts: Any
 
     # --- the columns of the strip -------------------------------------------------------------------------------------
     @cached_property
@@ -59,6 +67,12 @@ class PeriodStates:
     def columns(self) -> Any:
         """The columns of the array."""
         return arith.divui(self.period, self.run)
+
+    @property
+    def once(self) -> bool:
+        """Whether a strip has no column twice: threads that share its columns have parts of them."""
+        return self.kernel.plan.positions > 1
+
 
     @cached_property
     def before(self) -> Any:
@@ -97,7 +111,7 @@ class PeriodStates:
 
     def prepare(self) -> None:
         """Makes what all phases need of the strip."""
-        _ = self.columns, self.length, self.own, self.numbers
+        _ = self.columns, self.length, self.own, self.numbers, self.states_of_column
 
     # --- the phases ---------------------------------------------------------------------------------------------------
     def fold(self, values: Values, reduced: Callable[[Kernel], list[Any]]) -> None:
@@ -107,7 +121,8 @@ class PeriodStates:
         for number in range(len(self.kernel.phases)):
             phase = self.kernel.of(number)
             with phase.reduce.location:
-                buffers = [shared_buffer(self.kernel.entry, "strip", phase.plan.slots, t) for t in phase.states]
+                size = phase.plan.slots * phase.plan.positions
+                buffers = [shared_buffer(self.kernel.entry, "strip", size, t) for t in phase.states]
                 self._leave(phase, buffers, reduced(phase))
                 self._count("fold.signal", number)
                 self._count("fold.await", number)
@@ -117,19 +132,21 @@ class PeriodStates:
         """Leaves a state of each column of the array for all CTAs; the identity of those without an element here."""
 
         def leave() -> list[Any]:
+            at = self.kernel.scaled(self.place.position, self.kernel.plan.slots, self.place.slot)
             for buffer, value in zip(buffers, state, strict=True):
-                store(value, buffer, self.place.slot)
+                store(value, buffer, at if self.once else self.place.slot)
             return []
 
         branched(self.place.in_range, [], leave)
-        self._leave_others(phase)
+        if not self.once:
+            self._leave_others(phase)
         gpu.barrier()
         partials = partials_of(phase)
 
         def each(number: Any, met: list[Any]) -> None:
-            self._store(partials, met, self._column(number))
+            self._store(partials, met, self._cell(number))
 
-        self._each_column(phase, buffers, self._in_strip, each)
+        self._each_column(phase, buffers, self._shared if self.once else self._in_strip, each)
 
     def _leave_others(self, phase: Kernel) -> None:
         """Leaves the identity of the columns of the array that have no element in the strip."""
@@ -137,7 +154,7 @@ class PeriodStates:
         thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
         loop = scf.ForOp(arith.addi(self.own, thread), self.columns, kernel.number(kernel.plan.threads))
         with ir.InsertionPoint(loop.body):
-            self._store(partials_of(phase), phase.neutral(1), self._column(loop.induction_variable))
+            self._store(partials_of(phase), phase.neutral(1), self._cell(loop.induction_variable))
             scf.YieldOp([])
 
     def _published(self, phase: Kernel, buffers: Sequence[Any]) -> dict[Any, Any]:
@@ -145,8 +162,8 @@ class PeriodStates:
         partials = partials_of(phase)
 
         def find(number: Any) -> tuple[Any, Find]:
-            base = arith.muli(self._column(number), self.members)
-            return self.members, lambda q: (arith.addi(base, q), self.kernel.less(q, self.members))
+            column, count = self._column(number), self.states_of_column
+            return count, lambda q: (self._cell_of(column, q), self.kernel.less(q, count))
 
         def each(number: Any, met: list[Any]) -> None:
             for buffer, value in zip(buffers, met, strict=True):
@@ -169,28 +186,33 @@ class PeriodStates:
     ) -> None:
         """Combines the states of each column of the strip, warp by warp, and has one lane ``use`` what comes out.
 
+        So does each thread alone where a column is in a strip ``once``: it has few states, and there are many columns.
         ``find`` gives how many numbers the states of a column have, and where the state of a number is.
         """
-        kernel = self.kernel
+        kernel, lanes = self.kernel, 1 if self.once else WARP
         thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
-        lane, warp = kernel.modulo(thread, WARP), kernel.divide(thread, WARP)
-        loop = scf.ForOp(warp, self.own, kernel.number(kernel.plan.threads // WARP))
+        lane, own = kernel.modulo(thread, lanes), kernel.divide(thread, lanes)
+        loop = scf.ForOp(own, self.own, kernel.number(kernel.plan.threads // lanes))
         with ir.InsertionPoint(loop.body):
             count, place = find(loop.induction_variable)
-            walk = scf.ForOp(lane, count, kernel.number(WARP * IN_FLIGHT), phase.neutral(1))
+            walk = scf.ForOp(lane, count, kernel.number(lanes * self.in_flight), phase.neutral(1))
             with ir.InsertionPoint(walk.body):
                 read = self._read(phase, buffers, place, walk.induction_variable, volatile=volatile)
                 scf.YieldOp(joined(phase, [list(walk.inner_iter_args), *read], width=1))
-            state, how = pack(list(walk.results)), {"lanes": WARP, "stride": 1, "ordered": True}
-            met = unpack(phase.stage("fold.warp_reduce", [state.type], [state], how).results[0])
-            branched(kernel.is_first(lane), [], partial(_used, use, loop.induction_variable, met))
+            met = list(walk.results)
+            if self.once:
+                use(loop.induction_variable, met)
+            else:
+                state, how = pack(met), {"lanes": WARP, "stride": 1, "ordered": True}
+                met = unpack(phase.stage("fold.warp_reduce", [state.type], [state], how).results[0])
+                branched(kernel.is_first(lane), [], partial(_used, use, loop.induction_variable, met))
             scf.YieldOp([])
 
     def _read(self, phase: Kernel, buffers: Sequence[Any], place: Any, q: Any, *, volatile: bool) -> list[list[Any]]:
         """The states of a column that a lane reads at a time, from number ``q`` on, or the identity for each."""
         found = []
-        for k in range(IN_FLIGHT):
-            at, there = place(arith.addi(q, self.kernel.number(k * WARP)))
+        for k in range(self.in_flight):
+            at, there = place(arith.addi(q, self.kernel.number(k * (1 if self.once else WARP))))
             at = arith.select(there, at, self.kernel.number(0))
             own = [load(b, at, t, volatile=volatile) for b, t in zip(buffers, phase.states, strict=True)]
             found.append([arith.select(there, v, i) for v, i in zip(own, phase.neutral(1), strict=True)])
@@ -209,21 +231,54 @@ class PeriodStates:
 
         return arith.muli(periods, self.run), find
 
+    def _shared(self, number: Any) -> tuple[Any, Find]:
+        """The states of column ``number`` of the strip: those of the threads that share it."""
+        kernel = self.kernel
+        count, apart = kernel.number(kernel.plan.positions), kernel.plan.slots
+        return count, lambda q: (kernel.scaled(q, apart, number), kernel.less(q, count))
+
     def _column(self, number: Any) -> Any:
         """The column of the array that is number ``number`` of the strip, or behind those."""
         return arith.remui(arith.addi(self.first, number), self.columns)
 
     # --- memory -------------------------------------------------------------------------------------------------------
-    def _store(self, partials: Sequence[Any], state: Sequence[Any], column: Any) -> None:
-        """Stores the state of the CTA for a column: those of all CTAs for a column lie side by side."""
-        at = arith.addi(arith.muli(column, self.members), self.member)
+    @property
+    def in_flight(self) -> int:
+        """States of a column that a thread reads at a time."""
+        return MANY_IN_FLIGHT if self.once else IN_FLIGHT
+
+    @cached_property
+    def abreast(self) -> Any:
+        """The periods that lie abreast."""
+        return arith.divui(self.kernel.arg("n_kept"), self.period)
+
+    @cached_property
+    def states_of_column(self) -> Any:
+        """The states that CTAs leave of a column: each one, or for each part one of each of the periods abreast."""
+        return arith.muli(self.parts, self.abreast) if self.once else arith.muli(self.parts, self.tiles)
+
+    def _cell(self, number: Any) -> Any:
+        """Where the CTA leaves its state of column ``number`` of the strip."""
+        if not self.once:
+            return self._cell_of(self._column(number), arith.addi(arith.muli(self.part, self.tiles), self.number))
+        period = arith.divui(arith.addi(self.tile.first, number), self.period)
+        return self._cell_of(self._column(number), arith.addi(arith.muli(self.part, self.abreast), period))
+
+    def _cell_of(self, column: Any, state: Any) -> Any:
+        """Where a state of a column is. Those of a column lie side by side, or where threads take columns those of a CTA."""
+        if self.once:
+            return arith.addi(arith.muli(state, self.columns), column)
+        return arith.addi(arith.muli(column, self.states_of_column), state)
+
+    def _store(self, partials: Sequence[Any], state: Sequence[Any], at: Any) -> None:
+        """Stores the state of the CTA for a column."""
         for pointer, value in zip(partials, state, strict=True):
             store(value, pointer, at)
 
     def _count(self, op: str, phase: int) -> None:
         """An op on the counter of a phase, for all CTAs. The first counter is that of tickets."""
         kernel = self.kernel
-        operands = [kernel.arg("counter"), kernel.number(1 + phase), self.members]
+        operands = [kernel.arg("counter"), kernel.number(1 + phase), arith.muli(self.parts, self.tiles)]
         kernel.make_op(op, [], operands, {"all": True})
 
 

@@ -40,7 +40,7 @@ class RowTail:
         cut = arith.andi(begins, kernel.less(end, ends))
         own = arith.cmpi(arith.CmpIPredicate.sge, last, row.chunk.first)
         own = arith.andi(own, kernel.less(last, arith.addi(row.chunk.first, row.chunk.length)))
-        return cls(row, end, last, arith.andi(arith.andi(cut, own), place.in_range))
+        return cls(row, end, last, arith.andi(arith.andi(cut, own), place.owner))
 
     def reduced(self, phase: Kernel) -> list[Any]:
         """Their states, with the identity for rows that do not exist."""
