@@ -28,7 +28,7 @@ from .held_row import joined
 from .row_states import branched, partials_of
 from .values import Values, fetched_first
 
-MANY_IN_FLIGHT = 8
+MANY_IN_FLIGHT = 16
 """The same of a thread that has a column alone."""
 IN_FLIGHT = 5
 """States of a column that a lane reads at a time: a warp has those of 160 CTAs, more than there are SMs, at once."""
