@@ -17,7 +17,8 @@ from warpfold.compiler.program.graph import Program
 from warpfold.compiler.target import DEFAULT
 from warpfold.runtime.emulator.sanitizer import Sanitizer
 
-PERIODS = "resident=grid,fast=kept,lanes=1,warps=1,abreast=1"
+ABREAST = "resident=grid,fast=kept,abreast=1"
+PERIODS = f"{ABREAST},lanes=1,warps=1"
 KEPT = "held=1,unroll=1,in_registers=2", "held=2,unroll=2"
 
 
@@ -63,6 +64,31 @@ def test_accesses_go_on_from_one_column_in_the_next(
     want = e / e.sum(axes, keepdims=True)
     np.testing.assert_allclose(y, want, rtol=12 * np.finfo(dtype).eps, atol=np.finfo(dtype).tiny)
     assert untouched_around(y, memory)
+
+
+@pytest.mark.parametrize(
+    ("shape", "shared", "dtype"),
+    [
+        ((99, 257), f"lanes=1,warps=2,warps_kept=1,vector=4,{KEPT[0]}", np.float32),  # the last wide row lacks rows
+        ((61, 129), f"lanes=2,warps=1,warps_kept=1,vector=8,{KEPT[1]}", np.float16),  # a period less an element
+        ((160, 520), f"lanes=1,warps=2,warps_kept=2,vector=4,{KEPT[1]}", np.float16),  # the last strip lacks elements
+    ],
+)
+def test_threads_share_the_columns_of_a_strip(shape: tuple[int, ...], shared: str, dtype: Any) -> None:
+    (x, _), (y, memory), tool = _array(shape, dtype), _array(shape, dtype), Sanitizer()
+    x[:] = np.random.default_rng(0).standard_normal(shape)
+    program = softmax({np.float32: F32, np.float16: F16}[dtype])
+    run(program, [x], [y], (1,), plan=f"{ABREAST},{shared}", tool=tool)
+    assert not list(tool.findings), list(tool.findings)[:3]
+    e = np.exp(x.astype(np.float64) - x.max(0))
+    np.testing.assert_allclose(y, e / e.sum(0), rtol=12 * np.finfo(dtype).eps, atol=np.finfo(dtype).tiny)
+    assert untouched_around(y, memory)
+
+
+def test_a_strip_that_threads_share_is_less_than_a_period() -> None:
+    a = np.zeros((99, 124), np.float32)
+    with pytest.raises(PlanError, match=r"WF425: .*abreast=1"):
+        run(softmax(F32), [a], [a], (1,), plan=f"{ABREAST},lanes=1,warps=2,warps_kept=1,vector=4")
 
 
 def test_two_inputs_and_a_result_in_the_place_of_one() -> None:
