@@ -104,6 +104,7 @@ PAIRS = Sitting("2026-11-26", "f50c7b31", "Two rows of a chunk, and rows that no
 COLUMNS_ONCE = Sitting("2026-11-26", "d219425e", "Columns in clusters that meet once")
 HALVES = Sitting("2026-11-26", "58357060", "Columns in clusters that meet once")
 PERIODS_ABREAST = Sitting("2026-11-27", "590a8bfd", "Any number of rows abreast")
+NARROW_STRIPS = Sitting("2026-11-27", "f90cd503", "Strips of less than a row")
 ROWS_ABREAST = Sitting("2026-11-26", "58357060", "Rows abreast")
 SCANS = Sitting("2026-11-26", "80140d33", "Scans")
 COUNTERS = Sitting("2026-11-26", "58357060", "Counters")

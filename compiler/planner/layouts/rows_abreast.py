@@ -15,6 +15,7 @@ from dataclasses import replace
 from math import gcd
 
 from ...plan.plan import Plan
+from ...plan.tiles import SECTOR
 from ...program.graph import ELEMENT, KEPT, SCALAR
 from ...space.geometry import Dim, Geometry, merged
 from .. import sittings
@@ -49,8 +50,9 @@ def widened(task: Task, abreast: int) -> Task | None:
 
 
 def in_periods(task: Task, plan: Plan) -> Task | None:
-    """``task`` with as many periods abreast as all CTAs read with one access of each thread, in whole lines.
+    """``task`` with as many periods abreast as all CTAs have room for beside each other, in whole lines.
 
+    Or in whole sectors, where threads share the columns of narrow strips: a sector that two CTAs write costs more there.
     None where its arrays are no periods of columns, or it has values of columns that are read or written.
     """
     found = period_of(task.geometry)
@@ -61,8 +63,9 @@ def in_periods(task: Task, plan: Plan) -> Task | None:
     moves = [max(abs(s) for s in strides) > 0 for strides in _strides(task.geometry)]
     item = min(task.operand_type(i).itemsize for i in range(rank) if moves[i])
     most = min(task.sms * plan.slots, elements) // period
-    lines, accesses = (_in_whole_units(most, period, nbytes // item) for nbytes in (LINE, WIDEST))
-    abreast = lines if lines >= IN_LINES * accesses else accesses
+    least = WIDEST if plan.positions == 1 else SECTOR
+    lines, others = (_in_whole_units(most, period, nbytes // item) for nbytes in (LINE, least))
+    abreast = lines if lines >= IN_LINES * others else others
     if not abreast:
         return None
     wide = abreast * period

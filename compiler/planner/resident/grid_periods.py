@@ -1,7 +1,8 @@
 """Columns that the grid shares with any number of rows abreast: accesses go on from one column in the next.
 
 They are few columns of long arrays, and channels of small images. A thread reads whole accesses, wherever columns begin
-and end, and a CTA leaves a state of each column.
+and end, and a CTA leaves a state of each column. Of many columns a CTA has a strip of less than a row, which several
+threads of it share, and leaves a state of those alone.
 """
 
 from __future__ import annotations
@@ -16,10 +17,15 @@ from ..layouts import rows_abreast
 from ..layouts.tiled import WORD
 from ..table import threshold
 from ..task import Notes, Task
-from . import columns, grid, grid_bounds, grid_facts
+from . import columns, grid, grid_bounds, grid_facts, kept_columns
 from .accesses import accesses, elements_of, has_bits
 from .grid import COLUMNS, UNROLL, WARPS, kept
 
+STRIPS = threshold((1, 2, 4, 8, 16), "warps along a row", sittings.NARROW_STRIPS)
+"""In the order of choice: the other warps share their columns. A narrow strip has fewer states for each column, since
+fewer rows lie abreast. Columns of words of which registers hold tiles that overlap are as fast there."""
+FILLED = threshold(0.75, "CTAs per SM", sittings.NARROW_STRIPS)
+"""The least that have work of these: kernels that read columns twice take longer than fewer CTAs."""
 MOST = threshold(128 << 20, "bytes of all rows", sittings.PERIODS_ABREAST)
 """Of more the L2 cache and the shared memory hold too small a part."""
 LONG = threshold(160 << 10, "bytes of a row", sittings.PERIODS_ABREAST)
@@ -53,13 +59,18 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     widest = max(task.operand_type(i).itemsize for i in elements_of(task))
     vector = min(WIDEST // widest, COLUMNS)
     unroll = UNROLL * max(1, WIDEST // (widest * vector))
-    found = Plan("kept", "interleaved", vector, unroll, 1, 1, WARPS, resident="grid", abreast=1)
-    wide = rows_abreast.as_read(task, found)
-    if wide is None or _are_whole(wide, vector):
-        return None
-    found = kept(wide, found)
-    if not found.held or (reason := _why_halves(task) or _why_slower(wide, found)):
-        notes.rejected += [("abreast", reason)] if found.held else []
+    reason, held = "", None if grid_facts.is_narrow(task) else kept_columns.plan(task, Notes())
+    for strip in STRIPS[-1:] if held and held.overlap else STRIPS:
+        found = Plan("kept", "interleaved", vector, unroll, 1, WARPS // strip, strip, resident="grid", abreast=1)
+        wide = rows_abreast.as_read(task, found) if rows_abreast.serves(task, found) else None
+        if wide is None or _are_whole(wide, vector):
+            continue
+        found = kept(wide, found)
+        reason = _why_halves(task) or _why_slower(wide, found) if found.held else ""
+        if found.held and not reason:
+            break
+    else:
+        notes.rejected += [("abreast", reason)] if reason else []
         return None
     run = grid_facts.launch(wide, found)
     notes.because(
@@ -123,10 +134,11 @@ def _why_few(task: Task, plan: Plan, nbytes: int) -> str:
     """Why others are faster than few CTAs, many states and short rows; empty if none are."""
     g, run, ctas = task.geometry, grid_facts.launch(task, plan), grid_facts.ctas(task)
     used = g.n_kept / plan.slots * run.split / ctas
-    if used < grid_bounds.FILLED:
+    if used < (grid_bounds.FILLED if plan.positions == 1 else FILLED):
         return f"{used:.0%} of {ctas} CTAs would have work"
     own = min(g.period // g.run, ceil(plan.slots / g.run) + 1)
-    states = own * run.tiles * run.split * sum(t.itemsize for t in task.program.states)
+    each = own * run.tiles if plan.positions == 1 else plan.slots * g.n_kept // g.period
+    states = each * run.split * sum(t.itemsize for t in task.program.states)
     if states > STATES:
         return f"each CTA would read {states} bytes of states"
     if g.run == 1 or nbytes >= MANY_BYTES:

@@ -103,9 +103,11 @@ def test_a_cta_keeps_what_its_shared_memory_has_room_for() -> None:
 
 
 def test_columns_are_shared_if_they_are_read_by_whole_accesses() -> None:
-    for columns, waits in ((64, True), (1001, False)):
+    x = _long((8 * M // 5793, 5793))  # whose strips would leave too many CTAs without work
+    assert choose(task_of(_scaled(), [x, x], (1,), H100)).plan.resident == "registers"
+    for columns in (64, 1001):
         x = _long((8 * M // columns, columns))
-        assert _is_shared(_scaled(), [x, x], 1) == waits
+        assert _is_shared(_scaled(), [x, x], 1)
         asked = choose(task_of(_scaled(), [x, x], (1,), H100), "resident=grid").plan
         assert (asked.resident, asked.fast) == ("grid", "kept")
 
@@ -207,7 +209,10 @@ def test_rows_that_are_no_whole_lines_lie_abreast(columns: int, t: DType, abreas
         ((12 * M // 3, 3), F16, 132),
         ((1000, 256, 49), F32, 129),  # channels of images of 7 x 7
         ((700, 256, 49), F32, 0),  # which are held by clusters where they are short
-        ((8 * M // 1001, 1001), F32, 0),  # a CTA would read 1 MB of states
+        ((8 * M // 1001, 1001), F32, 126),  # strips of less than a row
+        ((8 * M // 1501, 1501), F32, 118),  # of 512 columns, since narrower ones leave too many CTAs without work
+        ((32 * M // 8191, 8191), F16, 128),
+        ((16 * M // 8191, 8191), F32, 0),  # tiles of registers overlap
         ((170, 256, 196), F32, 0),  # whole accesses lie in the channels
         ((10, 16000, 49), F32, 0),  # a period is larger than a wide row
         ((16 * M // 12, 12), F16, 0),  # whole accesses of few bytes
