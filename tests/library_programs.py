@@ -215,8 +215,11 @@ def residencies() -> Iterator[Case]:
     for case in _waiting():
         for place, plan in RESIDENCIES.items():
             yield replace(case, name=f"{case.name}-in-{place}", plan=plan)
-    for name, shape, axis in (("columns", (1001, 3), 0), ("channels", (5, 16, 49), (0, 2))):
-        yield Case(f"softmax-{name}-abreast", "softmax", {"x": _normal("f32", *shape)}, {"axis": axis}, ABREAST)
+    strips = ABREAST.replace("warps=1", "warps=2")
+    for name, shape, axis, plan in (
+        ("columns", (1001, 3), 0, ABREAST), ("channels", (5, 16, 49), (0, 2), ABREAST), ("strips", (99, 257), 0, strips),
+    ):  # fmt: skip
+        yield Case(f"softmax-{name}-abreast", "softmax", {"x": _normal("f32", *shape)}, {"axis": axis}, plan)
 
 
 def _waiting() -> Iterator[Case]:
