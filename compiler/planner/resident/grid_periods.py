@@ -24,6 +24,8 @@ from .grid import COLUMNS, UNROLL, WARPS, kept
 STRIPS = threshold((1, 2, 4, 8, 16), "warps along a row", sittings.NARROW_STRIPS)
 """In the order of choice: the other warps share their columns. A narrow strip has fewer states for each column, since
 fewer rows lie abreast. Columns of words of which registers hold tiles that overlap are as fast there."""
+STRIPS_OF_WORDS = threshold((2, 4, 8, 1, 16), "warps along a row", sittings.NARROW_STRIPS)
+"""The same of words, of which the narrowest strips are slower."""
 FILLED = threshold(0.75, "CTAs per SM", sittings.NARROW_STRIPS)
 """The least that have work of these: kernels that read columns twice take longer than fewer CTAs."""
 MOST = threshold(128 << 20, "bytes of all rows", sittings.PERIODS_ABREAST)
@@ -60,7 +62,8 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     vector = min(WIDEST // widest, COLUMNS)
     unroll = UNROLL * max(1, WIDEST // (widest * vector))
     reason, held = "", None if grid_facts.is_narrow(task) else kept_columns.plan(task, Notes())
-    for strip in STRIPS[-1:] if held and held.overlap else STRIPS:
+    strips = STRIPS if grid_facts.is_narrow(task) else STRIPS_OF_WORDS
+    for strip in strips[-1:] if held and held.overlap else strips:
         found = Plan("kept", "interleaved", vector, unroll, 1, WARPS // strip, strip, resident="grid", abreast=1)
         wide = rows_abreast.as_read(task, found) if rows_abreast.serves(task, found) else None
         if wide is None or _are_whole(wide, vector):
