@@ -217,8 +217,10 @@ def residencies() -> Iterator[Case]:
             yield replace(case, name=f"{case.name}-in-{place}", plan=plan)
     strips = ABREAST.replace("warps=1", "warps=2")
     for name, shape, axis, plan in (
-        ("columns", (1001, 3), 0, ABREAST), ("channels", (5, 16, 49), (0, 2), ABREAST), ("strips", (99, 257), 0, strips),
-    ):  # fmt: skip
+        ("columns", (1001, 3), 0, ABREAST),
+        ("channels", (5, 16, 49), (0, 2), ABREAST),
+        ("strips", (99, 257), 0, strips),
+    ):
         yield Case(f"softmax-{name}-abreast", "softmax", {"x": _normal("f32", *shape)}, {"axis": axis}, plan)
 
 

@@ -52,8 +52,8 @@ def widened(task: Task, abreast: int) -> Task | None:
 def in_periods(task: Task, plan: Plan) -> Task | None:
     """``task`` with as many periods abreast as all CTAs have room for beside each other, in whole lines.
 
-    Or in whole sectors, where threads share the columns of narrow strips: a sector that two CTAs write costs more there.
-    None where its arrays are no periods of columns, or it has values of columns that are read or written.
+    Or in whole sectors, where threads share the columns of narrow strips: what two CTAs write costs more there. None
+    where its arrays are no periods of columns, or it has values of columns that are read or written.
     """
     found = period_of(task.geometry)
     if found is None or not _is_plain(task, ELEMENT) or not all(o.space == ELEMENT for o in task.program.outputs):

@@ -26,8 +26,8 @@ LEAST_PART = threshold(150, "elements of a row", sittings.CLUSTERED_GROUPS)
 CLUSTERS = threshold((2, 4, 8), "CTAs of a group", sittings.CLUSTERED_GROUPS)
 """In the order of choice."""
 SEVERAL_TILE = threshold(80 << 10, "bytes of a tile", sittings.GROUPS_OF_HALVES)
-"""The largest of narrow elements whose phases have SEVERAL values in their states, before CTAs share a group: an SM holds
-two CTAs of SEVERAL_THREADS."""
+"""The largest of narrow elements whose phases have SEVERAL values in their states: an SM holds two CTAs of
+SEVERAL_THREADS. CTAs share larger groups."""
 SEVERAL_THREADS = threshold(512, "threads of a CTA", sittings.GROUPS_OF_HALVES)
 """Of such a tile."""
 THREADS = threshold(256, "threads of a CTA", sittings.CLUSTERED_GROUPS)
@@ -67,7 +67,7 @@ def plan(task: Task, own: tiles.Groups) -> Plan | None:
 
 
 def _with_tile(task: Task, own: tiles.Groups, shape: Plan, largest: int) -> Plan | None:
-    """``shape`` with the least tile that holds a group, or the part of a CTA; None where no tile up to ``largest`` does.
+    """``shape`` with the least tile that holds a group, or the part of a CTA; None where none up to ``largest`` does.
 
     All results go back through it: lanes that share rows would write a few columns at a time to memory.
     """

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 from ....compiler.ir.build import load, shared_buffer, store
@@ -23,91 +23,18 @@ from ....compiler.ir.combine import fragment, pack, unpack
 from ....compiler.ir.mlir import arith, gpu, ir, scf
 from ....compiler.target import WARP
 from ..kernel import Kernel
-from ..place import Place, Tile
 from .held_row import joined
+from .period_strip import PeriodStrip
 from .row_states import branched, partials_of
 from .values import Values, fetched_first
 
-MANY_IN_FLIGHT = 16
-"""The same of a thread that has a column alone."""
-IN_FLIGHT = 5
-"""States of a column that a lane reads at a time: a warp has those of 160 CTAs, more than there are SMs, at once."""
 Find = Callable[[Any], tuple[Any, Any]]
 """Where the state of a number is in its buffers, and whether there is one."""
 
 
 @dataclass(frozen=True, eq=False)
-class PeriodStates:
-    """The states of the columns of a CTA.
-
-    Attributes:
-        kernel, tile, place: the kernel, the strip of the CTA, and the thread's place in it.
-        number, tiles: the number of the strip, and how many there are.
-        part, parts: the part of the wide rows that the CTA has, and how many there are.
-    """
-
-    kernel: Kernel
-    tile: Tile
-    place: Place
-    number: Any
-    tiles: Any
-    part: Any
-    parts: Any
-
-    # --- the columns of the strip -------------------------------------------------------------------------------------
-    @cached_property
-    def period(self) -> Any:
-        return self.kernel.arg("period")
-
-    @cached_property
-    def run(self) -> Any:
-        return self.kernel.arg("run")
-
-    @cached_property
-    def columns(self) -> Any:
-        """The columns of the array."""
-        return arith.divui(self.period, self.run)
-
-    @property
-    def once(self) -> bool:
-        """Whether a strip has no column twice: threads that share its columns have parts of them."""
-        return self.kernel.plan.positions > 1
-
-
-    @cached_property
-    def before(self) -> Any:
-        """The elements of the first period that lie before the strip."""
-        return arith.remui(self.tile.first, self.period)
-
-    @cached_property
-    def length(self) -> Any:
-        """The elements of the strip: the last one has fewer."""
-        left = arith.subi(self.kernel.arg("n_kept"), self.tile.first)
-        return arith.minsi(left, self.kernel.number(self.kernel.plan.slots))
-
-    @cached_property
-    def first(self) -> Any:
-        """The first column of the strip."""
-        return arith.divui(self.before, self.run)
-
-    @cached_property
-    def own(self) -> Any:
-        """The columns that have elements in the strip: they follow each other, and behind the last one is the first."""
-        last = arith.subi(arith.addi(self.before, self.length), self.kernel.number(1))
-        count = arith.subi(arith.divui(last, self.run), arith.subi(self.first, self.kernel.number(1)))
-        return arith.minsi(count, self.columns)
-
-    @cached_property
-    def numbers(self) -> list[Any]:
-        """For each element of an access the number of its column among those of the strip."""
-        kernel, last = self.kernel, arith.subi(self.own, self.kernel.number(1))
-        found = []
-        for j in range(kernel.plan.vector):
-            at = kernel.scaled(self.place.slot, 1, kernel.number(j)) if j else self.place.slot
-            number = arith.divui(arith.addi(self.before, at), self.run)
-            number = arith.remui(arith.subi(number, self.first), self.columns)
-            found.append(arith.minsi(number, last))  # a thread beyond the last strip has none
-        return found
+class PeriodStates(PeriodStrip):
+    """The states of the columns of a CTA."""
 
     def prepare(self) -> None:
         """Makes what all phases need of the strip."""
@@ -144,7 +71,7 @@ class PeriodStates:
         partials = partials_of(phase)
 
         def each(number: Any, met: list[Any]) -> None:
-            self._store(partials, met, self._cell(number))
+            self._store(partials, met, self.cell(number))
 
         self._each_column(phase, buffers, self._shared if self.once else self._in_strip, each)
 
@@ -154,7 +81,7 @@ class PeriodStates:
         thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
         loop = scf.ForOp(arith.addi(self.own, thread), self.columns, kernel.number(kernel.plan.threads))
         with ir.InsertionPoint(loop.body):
-            self._store(partials_of(phase), phase.neutral(1), self._cell(loop.induction_variable))
+            self._store(partials_of(phase), phase.neutral(1), self.cell(loop.induction_variable))
             scf.YieldOp([])
 
     def _published(self, phase: Kernel, buffers: Sequence[Any]) -> dict[Any, Any]:
@@ -162,8 +89,8 @@ class PeriodStates:
         partials = partials_of(phase)
 
         def find(number: Any) -> tuple[Any, Find]:
-            column, count = self._column(number), self.states_of_column
-            return count, lambda q: (self._cell_of(column, q), self.kernel.less(q, count))
+            column, count = self.column(number), self.states_of_column
+            return count, lambda q: (self.cell_of(column, q), self.kernel.less(q, count))
 
         def each(number: Any, met: list[Any]) -> None:
             for buffer, value in zip(buffers, met, strict=True):
@@ -237,39 +164,7 @@ class PeriodStates:
         count, apart = kernel.number(kernel.plan.positions), kernel.plan.slots
         return count, lambda q: (kernel.scaled(q, apart, number), kernel.less(q, count))
 
-    def _column(self, number: Any) -> Any:
-        """The column of the array that is number ``number`` of the strip, or behind those."""
-        return arith.remui(arith.addi(self.first, number), self.columns)
-
     # --- memory -------------------------------------------------------------------------------------------------------
-    @property
-    def in_flight(self) -> int:
-        """States of a column that a thread reads at a time."""
-        return MANY_IN_FLIGHT if self.once else IN_FLIGHT
-
-    @cached_property
-    def abreast(self) -> Any:
-        """The periods that lie abreast."""
-        return arith.divui(self.kernel.arg("n_kept"), self.period)
-
-    @cached_property
-    def states_of_column(self) -> Any:
-        """The states that CTAs leave of a column: each one, or for each part one of each of the periods abreast."""
-        return arith.muli(self.parts, self.abreast) if self.once else arith.muli(self.parts, self.tiles)
-
-    def _cell(self, number: Any) -> Any:
-        """Where the CTA leaves its state of column ``number`` of the strip."""
-        if not self.once:
-            return self._cell_of(self._column(number), arith.addi(arith.muli(self.part, self.tiles), self.number))
-        period = arith.divui(arith.addi(self.tile.first, number), self.period)
-        return self._cell_of(self._column(number), arith.addi(arith.muli(self.part, self.abreast), period))
-
-    def _cell_of(self, column: Any, state: Any) -> Any:
-        """Where a state of a column is. Those of a column lie side by side, or where threads take columns those of a CTA."""
-        if self.once:
-            return arith.addi(arith.muli(state, self.columns), column)
-        return arith.addi(arith.muli(column, self.states_of_column), state)
-
     def _store(self, partials: Sequence[Any], state: Sequence[Any], at: Any) -> None:
         """Stores the state of the CTA for a column."""
         for pointer, value in zip(partials, state, strict=True):
