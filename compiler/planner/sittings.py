@@ -105,7 +105,6 @@ COLUMNS_ONCE = Sitting("2026-11-26", "d219425e", "Columns in clusters that meet 
 HALVES = Sitting("2026-11-26", "58357060", "Columns in clusters that meet once")
 PERIODS_ABREAST = Sitting("2026-11-27", "590a8bfd", "Any number of rows abreast")
 NARROW_STRIPS = Sitting("2026-11-27", "f90cd503", "Strips of less than a row")
-GROUPS_OF_HALVES = Sitting("2026-11-27", "f90cd503", "Groups of halves in one CTA")
 ROWS_ABREAST = Sitting("2026-11-26", "58357060", "Rows abreast")
 SCANS = Sitting("2026-11-26", "80140d33", "Scans")
 COUNTERS = Sitting("2026-11-26", "58357060", "Counters")

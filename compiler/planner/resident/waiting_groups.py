@@ -23,13 +23,8 @@ NARROW_PART = threshold(28 << 10, "bytes of a tile", sittings.CLUSTERED_GROUPS)
 """The same of what a CTA of a cluster reads, of narrow elements: an SM holds seven."""
 LEAST_PART = threshold(150, "elements of a row", sittings.CLUSTERED_GROUPS)
 """No more CTAs share a group for that than have so many of each row: what they exchange takes longer."""
-CLUSTERS = threshold((2, 4, 8), "CTAs of a group", sittings.CLUSTERED_GROUPS)
+CLUSTERS = threshold((1, 2, 4, 8), "CTAs of a group", sittings.CLUSTERED_GROUPS)
 """In the order of choice."""
-SEVERAL_TILE = threshold(80 << 10, "bytes of a tile", sittings.GROUPS_OF_HALVES)
-"""The largest of narrow elements whose phases have SEVERAL values in their states: an SM holds two CTAs of
-SEVERAL_THREADS. CTAs share larger groups."""
-SEVERAL_THREADS = threshold(512, "threads of a CTA", sittings.GROUPS_OF_HALVES)
-"""Of such a tile."""
 THREADS = threshold(256, "threads of a CTA", sittings.CLUSTERED_GROUPS)
 """As many lanes share a row: with more threads an SM has no registers for four CTAs."""
 THREADS_OF_BYTES = threshold(512, "threads of a CTA", sittings.CLUSTERED_GROUPS)
@@ -49,30 +44,24 @@ def plan(task: Task, own: tiles.Groups) -> Plan | None:
     small = g.n_reduced * own.rows * wide < LARGE_GROUP
     if not task.program.reduces or small or wide > WORD or columns.vector_of(task) * wide >= WIDEST // 2:
         return None
-    threads = THREADS_OF_BYTES if wide == 1 else THREADS
-    shapes = [(1, threads, TILE)]
-    if 1 < wide <= columns.NARROW and len(task.program.states) >= columns.SEVERAL:
-        shapes += [(1, SEVERAL_THREADS, SEVERAL_TILE)]
-    if len(g.reduced) == 1 and task.target.has_clusters:
-        shapes += [(cluster, threads, TILE) for cluster in CLUSTERS]
-    for cluster, threads, largest in shapes:
-        most = min(WARP, threads // ceil2(own.rows))
+    most = min(WARP, (THREADS_OF_BYTES if wide == 1 else THREADS) // ceil2(own.rows))
+    for cluster in CLUSTERS if len(g.reduced) == 1 and task.target.has_clusters else CLUSTERS[:1]:
         for lanes in (most >> k for k in range(most.bit_length())):
             kept = ceil2(ceil(own.rows * lanes / WARP))
             shape = Plan("kept", lanes=lanes, warps_kept=kept, unroll=UNROLL, resident="shared", cluster=cluster)
-            found = _with_tile(task, own, shape, largest)
+            found = _with_tile(task, own, shape)
             if found and most_waits(task, own, found) <= WAITS:
                 return found
     return None
 
 
-def _with_tile(task: Task, own: tiles.Groups, shape: Plan, largest: int) -> Plan | None:
-    """``shape`` with the least tile that holds a group, or the part of a CTA; None where none up to ``largest`` does.
+def _with_tile(task: Task, own: tiles.Groups, shape: Plan) -> Plan | None:
+    """``shape`` with the least tile that holds a group, or the part of a CTA; None where that is too large.
 
     All results go back through it: lanes that share rows would write a few columns at a time to memory.
     """
     inputs, n = len(task.program.inputs), task.geometry.n_reduced
-    buffers = buffers_of(task, own, shape.with_options(f"tile_bytes={largest}"))
+    buffers = buffers_of(task, own, shape.with_options(f"tile_bytes={TILE}"))
     if any(i not in buffers.own and i not in buffers.reused for i in own.units):
         return None
     nbytes = {i: ceil(n / shape.cluster) * ceil(own.units[i].span / n) * buffers.items[i] for i in buffers.own}
@@ -82,5 +71,5 @@ def _with_tile(task: Task, own: tiles.Groups, shape: Plan, largest: int) -> Plan
     if narrow and divides and read > NARROW_PART:
         return None
     least = sum(nbytes.values()) // TILE_UNIT
-    plans = (shape.with_options(f"tile_bytes={size * TILE_UNIT}") for size in range(least, largest // TILE_UNIT + 1))
+    plans = (shape.with_options(f"tile_bytes={size * TILE_UNIT}") for size in range(least, TILE // TILE_UNIT + 1))
     return next((p for p in plans if p.tile_bytes and rows_that_fit(task, own, p)), None)
