@@ -19,7 +19,7 @@ ACCESSES = threshold(1, "accesses of a lane for each element of a list", sitting
 LEAST = threshold(6, "accesses of a lane", sittings.BOUNDS)
 """With fewer, nearly all have one, however short lists are."""
 ENDS = threshold(4, "accesses of a lane", sittings.BOUNDS)
-"""So many do not count where rows begin anywhere: code of its own makes those at the ends."""
+"""So many more are needed where rows begin anywhere: code of its own makes those at the ends."""
 SINGLE = threshold(8, "elements", sittings.BOUNDS)
 """So many count as an access where elements are read one by one."""
 UNROLL = threshold(4, "accesses", sittings.BOUNDS)
@@ -56,7 +56,7 @@ def _are_enough(task: Task, elements: int, lanes: int, vector: int) -> bool:
     """Whether a lane makes accesses enough where ``lanes`` share so many elements."""
     each = elements // (lanes * (vector if vector > 1 else SINGLE))
     ends = ENDS if vector > 1 and "shifted" in task.accesses("reduced", vector) else 0
-    return each - ends >= max(LEAST, ACCESSES * len(task.monoid.state))
+    return each >= max(LEAST + ends, ACCESSES * len(task.monoid.state))
 
 
 def _are_of_keys(task: Task) -> bool:
