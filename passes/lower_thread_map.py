@@ -8,7 +8,8 @@ write to its address.
 - The accesses that are left, and the one that the end of the row cuts, are one more group. Its loads are
   ``fold.element_load``, and its stores write what lies in the row. In place of an access beyond the end the thread
   reads its first one of the group again, which no other thread writes.
-- If accesses begin at the boundary before the row (``first``), another such group comes before the loop.
+- If accesses begin at the boundary before the row (``first``), another such group comes before the loop, in threads
+  whose first access does.
 - If loads then have ``leads``, there is a loop for each distance from a boundary, and branches choose one
   (``access/leading.py``). It ends so early that the aligned access behind its last one lies in the row, too.
 
@@ -148,8 +149,9 @@ class _Walk:
             return
         if self.first is not None:
             some = arith.cmpi(arith.CmpIPredicate.slt, self.first, self.end)
-            self.edge(begin, some)
-            begin = arith.addi(begin, self.number(group))
+            cut = arith.cmpi(arith.CmpIPredicate.slt, begin, self.first)
+            self.edge(begin, arith.andi(some, cut))
+            begin = arith.select(cut, arith.addi(begin, self.number(group)), begin)
         past = self.lanes - 1 if self.leads else 0  # the aligned access behind the last one lies in the row, too
         limit = arith.subi(self.end, self.number(group - self.step + self.lanes - 1 + past))
         if self.leads:

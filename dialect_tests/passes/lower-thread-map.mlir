@@ -57,12 +57,15 @@ func.func @shifted(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>, %begin: i32, %first: i32,
                    %on: i1, %one: i32, %extent: i32) {
   // An access may begin before the end of a row without elements.
   // CHECK:      %[[SOME:.*]] = arith.cmpi slt, %[[FIRST]], %[[END]]
+  // CHECK:      %[[CUT:.*]] = arith.cmpi slt, %[[BEGIN]], %[[FIRST]]
+  // CHECK:      %[[CUT_ONE:.*]] = arith.andi %[[SOME]], %[[CUT]]
   // CHECK:      %[[BEFORE:.*]] = arith.cmpi slt, %[[BEGIN]], %[[END]]
-  // CHECK:      %[[BOTH:.*]] = arith.andi %[[SOME]], %[[BEFORE]]
+  // CHECK:      %[[BOTH:.*]] = arith.andi %[[CUT_ONE]], %[[BEFORE]]
   // CHECK:      scf.if %[[BOTH]] {
   // CHECK:        "fold.element_load"(%{{.*}}, %{{.*}}, %[[BEGIN]], %[[FIRST]], %[[END]],
   // CHECK:      }
-  // CHECK:      %[[NEXT:.*]] = arith.addi %[[BEGIN]], %c64_i32
+  // CHECK:      %[[AFTER:.*]] = arith.addi %[[BEGIN]], %c64_i32
+  // CHECK:      %[[NEXT:.*]] = arith.select %[[CUT]], %[[AFTER]], %[[BEGIN]]
   // CHECK:      scf.for %{{.*}} = %[[NEXT]] to
   // CHECK:        "fold.load"
   // CHECK:      scf.if

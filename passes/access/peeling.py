@@ -135,8 +135,14 @@ class LoopChain:
         if self.rolled:
             self.ends(begin, end, partial(self.one_by_one, window=window))
             return
-        self.add(begin, end, self.unroll, window, once=True)
-        begin = self.groups(arith.addi(begin, integer(t, self.unroll * self.step)), end)
+        following = arith.addi(begin, integer(t, self.unroll * self.step))
+        if self.unroll == 1:  # the row begins in an access of one thread, and others have a whole one there
+            cut = arith.cmpi(arith.CmpIPredicate.slt, begin, window.first)
+            self.add(begin, arith.select(cut, end, begin), 1, window, once=True)
+            following = arith.select(cut, following, begin)
+        else:
+            self.add(begin, end, self.unroll, window, once=True)
+        begin = self.groups(following, end)
         self.add(begin, end, self.unroll, window, once=True)
 
     def shifted(self, begin: Any, end: Any, loads: Sequence[Any]) -> None:

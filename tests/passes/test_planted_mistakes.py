@@ -136,8 +136,8 @@ MISTAKES = (
     Mistake(FEW, "no pass of the barrier in the second phase", (*EXPOSED, REMOTE), _without_pass(2)),
     # The walk that writes.
     Mistake(SLOTS, "rows an element longer", (OUT, GLOBAL, WRONG), launch=lambda launch: replace(launch, more=1)),
-    Mistake(SLOTS, "vectors are stored an element later", (MISALIGNED,), offset(STORE, 4)),
-    Mistake(SLOTS, "an access further stored", (WRONG, OUT, GLOBAL, WARP), offset(STORE, 16)),
+    Mistake(SLOTS, "vectors are stored an element later", (MISALIGNED,), offset(STORE, 4, 2)),
+    Mistake(SLOTS, "an access further stored", (WRONG, OUT, GLOBAL, WARP), offset(STORE, 16, 2)),
     Mistake(SLOTS, "whole groups end later", (OUT, GLOBAL, WRONG), _groups_end(4)),
     Mistake(MEMORY, "whole groups end later", (OUT, GLOBAL, WRONG), _groups_end(4)),
     Mistake(LONG, "whole groups end earlier, and some accesses are left out", (WRONG,), _groups_end(-900)),
