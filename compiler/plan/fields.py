@@ -39,6 +39,9 @@ WORDS = tuple(filter(None, get_args(Word)))
 """The ways in which lanes make words of bits."""
 MOST_HELD = 64
 """The most accesses of a row that a thread keeps."""
+PARTS_OF = 8
+"""What the part of a row that a CTA of a cluster has is a multiple of, in accesses: it begins with a line of the cache.
+So parts are equal but for that, and the last accesses of a thread alone may lie outside of one."""
 COUNTS = {"held": MOST_HELD, "in_registers": MOST_HELD, "in_cache": MOST_HELD, "persistent": 16}
 """The largest values of fields that may be any number."""
 TILE_UNIT, LARGEST_TILE = 1 << 10, 224 << 10

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ...plan import tiles
 from ...plan.facts import INDEX_LIMIT, Facts, numberings
-from ...plan.fields import OF_BITS, Access
+from ...plan.fields import OF_BITS, PARTS_OF, Access
 from ...plan.launch import Launch, layers
 from ...plan.layout import layout_of
 from ...plan.plan import Plan
@@ -104,6 +104,9 @@ def launch_of(task: Task, plan: Plan) -> Launch:
     if task.program.reduces:
         if plan.fast == "kept":
             own = max(1, -(-g.n_reduced // plan.cluster))  # equal parts: the last accesses alone may be outside
+        elif plan.cluster > 1:
+            whole = PARTS_OF * plan.vector
+            own = min(own, -(-length // (plan.cluster * whole)) * whole)
         return Launch(-(-g.n_kept // plan.own), plan.cluster, own)
     split = max(1, -(-length // own))
     z = layers(split)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from ....compiler.ir.mlir import arith, ir
-from ....compiler.plan.fields import TRANSPOSED
+from ....compiler.plan.fields import PARTS_OF, TRANSPOSED
 from ....compiler.plan.layout import layout_of
 from ....compiler.postorder import postorder
 from ..reader import operands_of
@@ -70,11 +70,12 @@ class HeldAccesses:
     def _is_middle(self, j: int, *, beside: int = 0) -> bool:
         """Whether access ``j``, and ``beside`` further ones of the thread before and after it, lie in the row.
 
-        An end of the row may cut the first access of rows that begin anywhere. The last CTA of a cluster may lack an
-        access more for each CTA, and rows that begin anywhere may have one fewer than others.
+        An end of the row may cut the first access of rows that begin anywhere, which may have one fewer than others.
+        The last CTA of a cluster may lack up to PARTS_OF accesses for each of the others.
         """
         plan, cut = self.row.kernel.plan, is_shifted(self.row.kernel)
-        return not self.row.kernel.facts.spare and cut + beside <= j < plan.held - plan.cluster - cut - beside
+        lacking = 1 + -(-PARTS_OF * (plan.cluster - 1) // plan.positions)
+        return not self.row.kernel.facts.spare and cut + beside <= j < plan.held - lacking - cut - beside
 
     def fragment(self, tensor: Any, j: int) -> Any:
         """The fragment of a tensor in access ``j``."""

@@ -9,6 +9,8 @@ registers for one phase, and an SM room for more threads. Registers need straigh
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -25,14 +27,16 @@ from .held_accesses import HeldAccesses, starts_of
 from .held_stores import store_held
 from .matrix_tile import MatrixTile
 from .read_bits import ReadBits
-from .row_accesses import RowAccesses, wide
+from .row_accesses import RowAccesses, is_cut, wide
 from .row_masks import FLOATS, begins_with_zeros, masked_first, of_row, with_zeros, with_zeros_beside
 from .row_slots import hold
 from .row_starts import is_shifted
-from .row_stores import store_rows
+from .row_states import branched
+from .row_stores import store_rows, where_row_is
 from .turns import FOLDED, in_turns, turns_of
 from .values import Numbered
 
+DIVIDES = "arith.divf"
 ANCHORED = 32
 """Elements in slots that are combined at once under one anchor: they wait in registers until it is known."""
 
@@ -123,8 +127,27 @@ class HeldRow(HeldAccesses):
         if turns:
             self.row.values.prepare(phase.sources)
         found = [in_turns(self, turns, count, turn, states)] if turns else []
-        found += folded(self, range(turns * count, len(self.starts)))
+        last = self._lacking(phase, turns * count)
+        found += folded(self, range(turns * count, last))
+        for j in range(last, len(self.starts)):
+            there, row = self.row.live(self.starts[j]), self.apart(whole=True)
+            make = partial(folded, row, range(j, j + 1))
+            found.append(branched(there, states, lambda: make()[0], lambda: phase.neutral(plan.vector_kept)))
         return pack(joined(phase, found))
+
+    def _lacking(self, phase: Kernel, first: int) -> int:
+        """From which access on, after ``first``, a thread may lack whole ones, and its states are combined apart.
+
+        A combine that divides, such as that of a variance, does so for each element that is masked: the numbers of
+        elements behind the states are no constants then.
+        """
+        count = len(self.starts)
+        divides = any(o.operation.name == DIVIDES for o in phase.combine.blocks[0].operations)
+        if not divides or is_cut(self.row.kernel) or self.row.kernel.plan.fast == "kept" or self._after(phase):
+            return count
+        while count > first and not self.is_whole(count - 1):
+            count -= 1
+        return count
 
     def _together(self, phase: Kernel) -> int:
         """The accesses that are combined at once: of an anchored monoid all their elements are in registers then."""
@@ -187,7 +210,9 @@ class HeldRow(HeldAccesses):
             gpu.barrier()  # all threads have read what they need of the tiles in which results are going to lie
         rows, elements = self.row.values.apart()
         store_rows(self.row, rows)
-        self.store_elements(elements)
+        if elements:
+            with where_row_is(self.row) as there:
+                replace(self, row=there).store_elements(elements)
 
     def store_elements(self, elements: Numbered) -> None:
         """Writes results that have a value for each element."""

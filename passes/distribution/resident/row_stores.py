@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
 from typing import Any
@@ -40,6 +41,23 @@ def store_elements(row: RowAccesses, number: int, value: Any, r: Any, *, whole: 
     here = _owns(row, operand, r, element(value.type)) if kernel.plan.overlap else row.place.in_range
     operands = [value, *at, *bounds, here, *layout]
     kernel.make_op("fold.element_store", [], operands, attributes)
+
+
+@contextmanager
+def where_row_is(row: RowAccesses) -> Iterator[RowAccesses]:
+    """Where the row exists: the accesses to it, whose stores need not ask for that.
+
+    One branch goes around all stores of a CTA that has one row. With a branch around each of them, what an access reads
+    for its results, such as weights, would be read behind the store of the access before.
+    """
+    plan, place = row.kernel.plan, row.place
+    if plan.slots > 1 or plan.overlap or plan.walk == "blocked" or plan.fragments == "matrix":
+        yield row
+        return
+    branch = scf.IfOp(place.in_range)
+    with ir.InsertionPoint(branch.then_block):
+        yield replace(row, place=replace(place, in_range=arith.constant(place.in_range.type, 1)))
+        scf.YieldOp([])
 
 
 def _owns(row: RowAccesses, operand: int, r: Any, t: Any) -> Any:
