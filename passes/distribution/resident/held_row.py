@@ -129,10 +129,13 @@ class HeldRow(HeldAccesses):
         found = [in_turns(self, turns, count, turn, states)] if turns else []
         last = self._lacking(phase, turns * count)
         found += folded(self, range(turns * count, last))
-        for j in range(last, len(self.starts)):
+
+        def alone(j: int) -> list[Any]:
             there, row = self.row.live(self.starts[j]), self.apart(whole=True)
-            make = partial(folded, row, range(j, j + 1))
-            found.append(branched(there, states, lambda: make()[0], lambda: phase.neutral(plan.vector_kept)))
+            neutral = partial(phase.neutral, plan.vector_kept)
+            return branched(there, states, lambda: folded(row, range(j, j + 1))[0], neutral)
+
+        found += [alone(j) for j in range(last, len(self.starts))]
         return pack(joined(phase, found))
 
     def _lacking(self, phase: Kernel, first: int) -> int:
@@ -211,7 +214,7 @@ class HeldRow(HeldAccesses):
         rows, elements = self.row.values.apart()
         store_rows(self.row, rows)
         if elements:
-            with where_row_is(self.row) as there:
+            with where_row_is(self.row, elements) as there:
                 replace(self, row=there).store_elements(elements)
 
     def store_elements(self, elements: Numbered) -> None:

@@ -21,6 +21,10 @@ from ..kernel import load_attributes
 from ..reader import operands_of
 from .row_accesses import RowAccesses, layout_of_operand, ranks_of, wide
 
+NARROW = 2
+"""Bytes of an element of narrow results. On an H100 an RMS norm of bf16 256 x 131072 took 46.8 us by a branch for each
+store, and 44.7 by one for all; of f32 128 x 131072 45.6 and 46.4."""
+
 
 def store_elements(row: RowAccesses, number: int, value: Any, r: Any, *, whole: bool) -> None:
     """Writes the elements of a result in the access at ``r``."""
@@ -44,14 +48,16 @@ def store_elements(row: RowAccesses, number: int, value: Any, r: Any, *, whole: 
 
 
 @contextmanager
-def where_row_is(row: RowAccesses) -> Iterator[RowAccesses]:
-    """Where the row exists: the accesses to it, whose stores need not ask for that.
+def where_row_is(row: RowAccesses, results: Sequence[tuple[int, Any]]) -> Iterator[RowAccesses]:
+    """Where the row exists: the accesses to it, whose stores of ``results`` need not ask for that.
 
     One branch goes around all stores of a CTA that has one row. With a branch around each of them, what an access reads
-    for its results, such as weights, would be read behind the store of the access before.
+    for its results, such as weights, would be read behind the store of the access before. Of wide elements that hides
+    as much, and takes fewer registers.
     """
     plan, place = row.kernel.plan, row.place
-    if plan.slots > 1 or plan.overlap or plan.walk == "blocked" or plan.fragments == "matrix":
+    apart = plan.slots > 1 or plan.overlap or plan.walk == "blocked" or plan.fragments == "matrix"
+    if apart or any(bytes_of(memory_type(element(v.type))) > NARROW for _, v in results):
         yield row
         return
     branch = scf.IfOp(place.in_range)

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ....compiler.ir.build import bytes_of, memory_type
 from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import arith, ir
 from ....compiler.plan.layout import layout_of
@@ -22,10 +21,6 @@ from .row_slots import alternating, hold
 from .row_starts import is_shifted
 from .row_stores import store_elements, store_rows, where_row_is
 from .values import Numbered
-
-NARROW = 2
-"""Bytes of an element up to which one branch goes around the loop that writes: of wider ones ``ptxas`` then unrolls the
-loop, which was slower by up to 5 %."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,10 +98,7 @@ class WalkedRow:
         _, elements = self.row.values.apart()
         if elements:
             self.row.values.prepare([result for _, result in elements])
-            if any(bytes_of(memory_type(element(v.type))) > NARROW for _, v in elements):
-                self._store_in_loop(elements)
-                return
-            with where_row_is(self.row) as there:
+            with where_row_is(self.row, elements) as there:
                 replace(self, row=there)._store_in_loop(elements)
 
     def _store_in_loop(self, elements: Numbered) -> None:
