@@ -28,6 +28,7 @@ from .grid_facts import (
     ctas,
     filled,
     instructions,
+    is_long_and_light,
     is_narrow,
     launch,
     room,
@@ -45,6 +46,10 @@ KEPT_FROM = threshold(96 << 20, "bytes of all rows", sittings.LONG_IN_GRID)
 """Of so many of these rows the L2 cache is told to keep KEPT_BYTES, since it cannot hold all that is walked again."""
 KEPT_BYTES = threshold(32 << 20, "bytes of all rows", sittings.LONG_IN_GRID)
 """More is lost before it is read again."""
+LIGHT_KEPT = threshold(38 << 20, "bytes of all rows", sittings.LIGHT_IN_GRID)
+"""Replaces KEPT_BYTES for light rows with weights."""
+BESIDE_WEIGHTS = threshold(196 << 10, "bytes of shared memory of a CTA", sittings.LIGHT_IN_GRID)
+"""The most in which these rows wait: the L1 cache keeps weights in the rest."""
 PAIR = threshold(2, "rows of a CTA", sittings.ROWS_IN_PAIRS)
 """Warps of as many rows share a CTA where weights lie along PAIRED_FROM of aligned rows: they read the same columns, so
 that weights come from the L2 cache once for all."""
@@ -151,14 +156,18 @@ def _of_columns(task: Task, abreast: int) -> Plan:
 def kept(task: Task, plan: Plan) -> Plan:
     """``plan`` with as many accesses in shared memory as there is room for, and of large arrays with more on chip."""
     limit, nbytes = task.target.shared_per_cta, bytes_of(task)
-    heavy = instructions(task.program) > LIGHT
+    heavy, part = instructions(task.program) > LIGHT, 0
     if plan.fast == "reduced" and "shifted" not in accesses(task, plan.fast, plan.vector):
         if not heavy and nbytes > ctas(task) * limit + CACHED:
             plan = replace(plan, in_registers=_in_registers(task, plan))
         if heavy and nbytes >= MANY_BYTES:
             plan = replace(plan, warps=MANY_WARPS // plan.warps_kept)
-        if heavy and nbytes >= KEPT_FROM:
-            plan = replace(plan, in_cache=KEPT_BYTES // (ctas(task) * plan.threads * access_bytes(task, plan)))
+        if is_long_and_light(task):
+            limit, part = min(limit, BESIDE_WEIGHTS), LIGHT_KEPT
+        elif heavy and nbytes >= KEPT_FROM:
+            part = KEPT_BYTES
+        if part:
+            plan = replace(plan, in_cache=part // (ctas(task) * plan.threads * access_bytes(task, plan)))
     if plan.fast == "kept" and nbytes > ctas(task) * limit + CACHED:
         plan = replace(plan, in_registers=OF_COLUMNS)
     return replace(plan, held=room(task, plan, limit))

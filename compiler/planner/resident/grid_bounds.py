@@ -18,6 +18,7 @@ from .grid_facts import (
     filled,
     has_few_states,
     instructions,
+    is_long_and_light,
     is_narrow,
     launch,
     weights_of,
@@ -27,6 +28,8 @@ MOST = threshold(128 << 20, "bytes of all rows", sittings.GRID_ROWS)
 """Of more the L2 cache and the shared memory hold too small a part."""
 MOST_WEIGHTED = threshold(160 << 20, "bytes of all rows and of weights", sittings.GRID_ROWS)
 """The same where there are weights."""
+MOST_LIGHT = threshold(384 << 20, "bytes of all rows", sittings.LIGHT_IN_GRID)
+"""The same of light rows with weights, of which the L2 cache is told to keep a part."""
 MOST_OF_CHUNKS = threshold(64 << 20, "bytes of all rows", sittings.GRID_ROWS)
 """Of columns; and where the L2 cache holds a row, and weights are few, more are faster in chunks, which overlap."""
 FEW_WEIGHTS = threshold(1 / 16, "bytes for each byte of all rows", sittings.GRID_ROWS)
@@ -99,4 +102,6 @@ def _most(task: Task, *, by_columns: bool, cached: bool) -> int:
     weights = weights_of(task)
     if by_columns or (cached and weights <= FEW_WEIGHTS * bytes_of(task)):
         return MOST_OF_CHUNKS
+    if is_long_and_light(task):
+        return MOST_LIGHT
     return min(MOST, MOST_WEIGHTED - weights)

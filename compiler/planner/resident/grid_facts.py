@@ -15,13 +15,15 @@ from .. import sittings
 from ..alignment import WIDEST
 from ..table import threshold
 from ..task import Task
-from .accesses import elements_of, inputs_of
+from .accesses import accesses, elements_of, inputs_of, vector_of
 from .rows import count_of
 
 LIGHT = threshold(12, "instructions of an element", sittings.GRID_ROWS)
 """The most of a result that take few."""
 NARROW = threshold(2, "bytes of an element", sittings.GRID_ROWS)
 """So narrow are they."""
+LONG_LIGHT = threshold(96 << 20, "bytes of all rows", sittings.LIGHT_IN_GRID)
+"""From here on the L2 cache is told to keep a part of light rows with weights."""
 FEW_STATES = threshold(8, "bytes of states", sittings.GRID_ROWS)
 """Of all folds of a row together."""
 
@@ -66,6 +68,18 @@ def is_narrow(task: Task) -> bool:
 def has_few_states(task: Task) -> bool:
     """Whether the states of all folds of a row have few bytes."""
     return sum(t.itemsize for t in task.program.states) <= FEW_STATES
+
+
+def is_long_and_light(task: Task) -> bool:
+    """Whether rows are so long that the L2 cache is told to keep a part, while their elements take few instructions.
+
+    They are aligned rows with weights of as many bytes at most, such as an RMS norm's, and states of few bytes.
+    """
+    weights = weights_of(task) * task.geometry.n_kept
+    found = accesses(task, "reduced", vector_of(task, "reduced"))
+    aligned = all(found[i] == "aligned" for i in elements_of(task))
+    few = len(waiting_elements(task)) == 1 and has_few_states(task) and instructions(task.program) <= LIGHT
+    return aligned and few and 0 < weights <= bytes_of(task) and bytes_of(task) >= LONG_LIGHT
 
 
 def are_whole(task: Task, plan: Plan) -> bool:
