@@ -293,8 +293,11 @@ def kept(x: Row, plan: Plan, lead: int | None = None, *, walked: bool = False) -
     """Paragraph 12: the sum of a row whose threads keep their accesses; rows may begin ``lead`` past a boundary."""
     v, positions = plan.vector_reduced, plan.positions
     length, lead = (len(x), 0) if lead is None else (len(x) + v - 1, lead)
-    each = ceil(ceil(length / v) / (positions * plan.cluster))
-    part = ceil(len(x) / plan.cluster) if plan.fast == "kept" else each * positions * v
+    count = ceil(length / v)
+    each = ceil(count / (positions * plan.cluster))
+    part = min(each * positions, ceil(count / (8 * plan.cluster)) * 8) * v if plan.cluster > 1 else each * positions * v
+    if plan.fast == "kept":
+        part = ceil(len(x) / plan.cluster)
 
     def element(r: int, end: int) -> Any:
         return x[r] if 0 <= r < min(end, len(x)) else np.float32(0)

@@ -52,6 +52,16 @@ def test_the_most_ctas_of_an_sm_then_the_most_threads(
     assert f"an SM holds {words}" in found.reasons
 
 
+@pytest.mark.parametrize("columns", [100_000, 50_257, 131_072])
+def test_the_ctas_of_a_cluster_have_equal_parts_of_a_row(columns: int) -> None:
+    """But for what makes a part begin with a line. So the last accesses of a thread alone may be outside of one."""
+    found = _choice(columns, "sm_90a", weights=True)
+    lead = 3 if columns % 4 else 0
+    lines = -(-(columns + lead) // 4)
+    assert found.run.chunk == 32 * -(-lines // (8 * found.plan.cluster))
+    assert found.run.chunk <= found.plan.held * found.plan.threads * 4
+
+
 @pytest.mark.parametrize(
     ("t", "columns", "rows", "cluster"),
     [
