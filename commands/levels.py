@@ -40,6 +40,8 @@ SCANS: dict[str, tuple[Stage, ...]] = {
 ONE_THREAD = "a thread of each row combines the states of warps"
 """Where warps have roles."""
 TICKETS: Stage = ("fold.await", "lower-tickets")
+A_COLUMN = "one thread combines those of a column"
+"""Why threads that share the columns of a strip need no stage: they leave their states in shared memory."""
 NOTHING = "nothing to combine"
 _SELDOM = ("tile_bytes", "cluster", "cta", "exchange", "coarsening", "tree")
 _LIBRARY = Path(__file__).resolve().parent.parent / "compiler"
@@ -99,8 +101,12 @@ def _of_periods(ready: Prepared) -> list[Level]:
     """The levels where the elements of an access may be of several columns: warps find those of a column in memory."""
     plan, g = ready.choice.plan, ready.geometry
     register, *_, grid = levels(plan, ready.choice.run)
-    columns = min(g.period // g.run, -(-plan.slots // g.run) + 1)
+    columns = plan.slots if plan.positions > 1 else min(g.period // g.run, -(-plan.slots // g.run) + 1)
     cta = Level("cta", -(-plan.slots // columns), columns, plan.threads, (LANES,))
+    if plan.positions > 1:
+        cta = replace(cta, reduced=plan.positions, stages=(), idle=A_COLUMN)
+        states = ready.choice.run.split * g.n_kept // g.period
+        return [register, cta, replace(grid, reduced=states, kept=columns)]
     return [register, cta, replace(grid, reduced=grid.reduced * grid.kept, kept=columns)]
 
 

@@ -80,6 +80,8 @@ def finish_words(plan: Plan) -> str:
     if plan.resident == "l2":
         return "the CTA that folds the last chunk of a row combines the states of all"
     if plan.in_periods:
+        if plan.positions > 1:
+            return "each CTA combines, for each of its columns, the states that the CTAs with this column leave"
         return "each CTA combines the states that all CTAs leave of each of its columns"
     if plan.resident == "grid":
         return "each CTA combines the states of all parts of its row"

@@ -81,6 +81,13 @@ def test_a_tile_is_a_level_before_all_others() -> None:
     assert "warps_kept=8,tile_bytes=16384,finish=cta" in text
 
 
+def test_threads_that_share_a_strip_leave_their_states_to_one() -> None:
+    text = call("explain", "softmax", "--shape", "4096x8191", "--dtype", "f16", "--axis", "0").stdout
+    assert re.search(r"^cta +2 +1,024 +512 +none: one thread combines those of a column$", text, re.MULTILINE)
+    assert re.search(r"^grid +16 +1,024 +65,536 +fold.await ", text, re.MULTILINE)
+    assert "each CTA combines, for each of its columns, the states that the CTAs with this column leave" in text
+
+
 def test_a_period_is_a_level_of_all_threads_of_a_cta() -> None:
     text = call("explain", "sum", "--shape", "1000000x9", "--axis", "0").stdout
     assert re.search(r"^register +20 +4 +1 +fold.thread_reduce ", text, re.MULTILINE)
