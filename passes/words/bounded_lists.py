@@ -1,9 +1,9 @@
 """The k least elements of a row, in a sorted list: a warp has one, and few elements are below its k-th.
 
-Lane i has the i-th least element that its warp has met. That of lane k - 1 is the bound: no greater element is among
-the k least of the row. Elements of an access are only compared with it. Where a lane has one below it, each lane sorts
-its own. Then the least of all lanes goes into its place, for which the lanes above it shift, until none is below the
-bound. So an access costs k insertions at most, whatever the order of the elements.
+In the list of a warp lane i has the i-th least element that the warp has met. That of lane k - 1 is the bound: no
+greater element is among the k least of the row. Elements of an access are only compared with it. Where a lane has one
+below it, each lane sorts its own. Then the least of all lanes goes into its place, for which the lanes above it shift,
+until none is below the bound. So an access costs k insertions at most, whatever the order of the elements.
 
 All keys differ, so the list does not depend on which elements were compared when.
 """
