@@ -19,8 +19,16 @@ func.func @seed_of_another_shape(%n: vector<4xi64>, %seed: i64, %offset: vector<
 // -----
 
 func.func @no_rounds(%n: i64, %seed: i64, %offset: i64) {
-  // expected-error @below {{WF310: fold.philox expects at least 1 round, got 0}}
+  // expected-error @below {{WF310: fold.philox expects 1 to 16 rounds, got 0}}
   %w = "fold.philox"(%n, %seed, %offset) {rounds = 0} : (i64, i64, i64) -> i32
+  return
+}
+
+// -----
+
+func.func @too_many_rounds(%n: i64, %seed: i64, %offset: i64) {
+  // expected-error @below {{WF310: fold.philox expects 1 to 16 rounds, got 4294967296}}
+  %w = "fold.philox"(%n, %seed, %offset) {rounds = 4294967296} : (i64, i64, i64) -> i32
   return
 }
 

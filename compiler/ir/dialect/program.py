@@ -165,6 +165,10 @@ class GatherOp(Fold.Operation, name="gather"):  # type: ignore[misc]
         check_result(op, ir.RankedTensorType.get(list(index.shape), element(source.type)))
 
 
+MOST_ROUNDS = 16
+"""Rounds of Philox, each of which is code of its own: as many as its authors' library has at most."""
+
+
 class PhiloxOp(Fold.Operation, name="philox"):  # type: ignore[misc]
     """Random bits of elements: ``fold.philox number, seed, offset {rounds}``, on tensors or on fragments.
 
@@ -183,7 +187,7 @@ class PhiloxOp(Fold.Operation, name="philox"):  # type: ignore[misc]
         types = [v.type for v in op.operands]
         expect(len({*map(str, types)}) == 1, op, "operands of one type", ", ".join(map(str, types)))
         expect(str(element(types[0])) == "i64", op, "operands of i64", str(element(types[0])))
-        expect(int_attr(op, "rounds") > 0, op, "at least 1 round", int_attr(op, "rounds"))
+        expect(0 < int_attr(op, "rounds") <= MOST_ROUNDS, op, f"1 to {MOST_ROUNDS} rounds", int_attr(op, "rounds"))
         word = ir.IntegerType.get_signless(32)
         check_result(op, word if not isinstance(types[0], ir.ShapedType) else _in_shape_of(types[0], word))
 
