@@ -28,7 +28,7 @@ from ..plan.rounds import met_plan
 from ..space.geometry import Geometry
 from . import columns, few, in_order, lists, options, tally, walks
 from .alignment import least_stride
-from .layouts import blocks, crowded_columns, factored, padded_rows, runs, tiled
+from .layouts import blocks, crowded_columns, factored, padded_rows, runs, small_columns, tiled
 from .layouts.gapped_columns import as_read
 from .layouts.periods import periodic
 from .layouts.staggered_columns import are_better, staggered
@@ -139,6 +139,8 @@ def _own_plan(task: Task, notes: Notes) -> Plan:
     if plan.fast == "reduced":
         return runs.plan(task, plan, notes)
     wide = columns.wide(task, fitting(task, plan, Notes()))
+    if found := small_columns.plan(task, wide, plan, notes):
+        return found
     plan = periodic(task, wide, plan, notes)
     return staggered(task, wide, plan, notes) if are_better(task, wide, plan) else plan
 

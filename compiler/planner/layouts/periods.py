@@ -107,7 +107,7 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     if wider is not None and wider.geometry.columns > COLUMNS_WITH_GAPS[task.itemsize]:
         return plan
     task = wider or task
-    if not _pays(task, wide, plan):
+    if not pays(task, wide, plan):
         return plan
     found = _found(task, wide)
     if not _fits(task, found) or not serves(task, found):
@@ -122,7 +122,7 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     return found
 
 
-def _pays(task: Task, wide: Plan, plan: Plan) -> bool:
+def pays(task: Task, wide: Plan, plan: Plan) -> bool:
     """Whether columns are so narrow, and the array so large, that periods are faster than ``plan``."""
     g, several = task.geometry, len(task.geometry.kept) > 1
     alone = several and plan.vector > 1 and plan.warps < CTA_THREADS // WARP
