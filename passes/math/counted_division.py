@@ -8,6 +8,8 @@ the quotient.
 
 A division branches for operands that have no reciprocal, and has instructions that few lanes run at a time. Three of
 them took a quarter of the time of a layer norm of rows of three.
+
+A count that is divided by another has a reciprocal of its own (``unbranched.py``), of f32 and of f64.
 """
 
 from __future__ import annotations
