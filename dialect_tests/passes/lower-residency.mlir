@@ -71,13 +71,17 @@ gpu.module @device {
     return %slots : !llvm.ptr<3>
   }
 
-  // Twenty slots: straight-line code fills four of them, and a loop eight at a time.
+  // Twenty slots: the first one, three in a loop that unroll-loops makes straight-line code of, and eight at a time.
   // CHECK-LABEL: func.func @many
   func.func @many(%x: !llvm.ptr<1>, %row: i32, %begin: i32, %first: i32, %end: i32, %t: i32, %n: i32, %one: i32)
       -> !llvm.ptr<3> {
-    // CHECK-COUNT-4: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 4, cache = ca
-    // CHECK:      scf.for %{{.*}} = %c4_i32 to %c20_i32 step %c8_i32
-    // CHECK-COUNT-8: nvvm.cp.async.shared.global
+    // CHECK:      nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 4, cache = ca
+    // CHECK:      scf.for %{{.*}} = %c1_i32 to %c4_i32 step %c1_i32
+    // CHECK:        nvvm.cp.async.shared.global
+    // CHECK:      } {fold.unrolled = 3 : i64}
+    // CHECK:      scf.for %{{.*}} = %c4_i32 to %c20_i32 step %c1_i32
+    // CHECK:        nvvm.cp.async.shared.global
+    // CHECK:      } {fold.unrolled = 8 : i64}
     // CHECK-NOT:  nvvm.cp.async
     %slots = "fold.hold"(%x, %row, %begin, %first, %end, %t, %n, %one)
       {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "strided", step = 32, slots = 20, threads = 32,

@@ -33,7 +33,7 @@ from ...compiler.plan.fields import OF_BITS
 from ..words.truths import of_bits
 from .bits import load_bits, load_word
 from .in_row import clamped, is_inside, is_readable
-from .offsets import following, offset, offsets
+from .offsets import behind_index, following, offset
 from .split import split
 from .unaligned import ALIGNED, WORDS, taken_out, words_around, words_of
 
@@ -176,10 +176,11 @@ def _apart(op: Any, t: Any, before: int = 0) -> list[Any]:
     behind = arith.minsi(arith.addi(reduced, integer(index, width(t))), end)
 
     def read() -> list[Any]:
-        high = arith.subi(behind, integer(index, 1))
-        indices = [arith.addi(reduced, integer(index, j)) if j else reduced for j in range(width(t))]
-        own = [arith.minsi(arith.maxsi(r, low), high) for r in indices] if width(t) > 1 else indices
-        return [single(at, element(t)) for at in offsets(op, kept, own, before + LOAD)]
+        if width(t) == 1:
+            return [single(offset(op, kept, reduced, before + LOAD), element(t))]
+        far = [arith.subi(r, reduced) for r in (low, arith.subi(behind, integer(index, 1)))]
+        own = [arith.minsi(arith.maxsi(integer(index, j), far[0]), far[1]) for j in range(width(t))]
+        return [single(at, element(t)) for at in behind_index(op, kept, reduced, own, before + LOAD)]
 
     def read_some() -> list[Any]:
         some = arith.cmpi(arith.CmpIPredicate.slt, low, behind)

@@ -59,12 +59,8 @@ def offset(op: Any, kept: Any, reduced: Any, fixed: int) -> Any:
 def offsets(op: Any, kept: Any, reduced: Sequence[Any], fixed: int) -> Iterator[Any]:
     """The offsets of elements with one index along the kept axis, whose part is computed once; each when asked."""
     kept_rank, reduced_rank = int_attr(op, "kept_rank"), int_attr(op, "reduced_rank")
-    layout = list(op.operands)[fixed:]
+    layout, strides = list(op.operands)[fixed:], strides_of(op, fixed)
     split, sizes = max(0, kept_rank - 1), max(0, kept_rank - 1) + max(0, reduced_rank - 1)
-    strides = layout[sizes : sizes + kept_rank + reduced_rank]
-    if op.name in ELEMENTWISE and str_attr(op, "access", ACCESS) in SIDE_BY_SIDE:
-        inner = kept_rank if str_attr(op, "axis", ("kept", "reduced")) == "kept" else kept_rank + reduced_rank
-        strides[inner - 1] = None  # contiguous: the stride is 1
     # The origin of a tile comes first, since it is the same in all steps.
     of_kept = arith.subi(integer(kept.type, 0), layout[-1]) if is_of_tile(op) else None
     places = coordinates(kept, layout[:split], kept_rank)
@@ -73,6 +69,27 @@ def offsets(op: Any, kept: Any, reduced: Sequence[Any], fixed: int) -> Iterator[
         of_kept = of_kept if k else _moved(of_kept, places, strides[:kept_rank])
         total = _moved(of_kept, own, strides[kept_rank:])
         yield integer(kept.type, 0) if total is None else total
+
+
+def behind_index(op: Any, kept: Any, reduced: Any, places: Sequence[Any], fixed: int) -> Iterator[Any]:
+    """The offsets of the elements that lie ``places`` behind index ``reduced``; each when asked."""
+    if int_attr(op, "reduced_rank") > 1:
+        yield from offsets(op, kept, [arith.addi(reduced, p) for p in places], fixed)
+        return
+    at, stride = offset(op, kept, reduced, fixed), strides_of(op, fixed)[-1]
+    for place in places:
+        yield _moved(at, [place], [stride])
+
+
+def strides_of(op: Any, fixed: int) -> list[Any]:
+    """The strides of the kept and the reduced dims; None stands for 1, where elements lie side by side."""
+    kept_rank, reduced_rank = int_attr(op, "kept_rank"), int_attr(op, "reduced_rank")
+    sizes = fixed + max(0, kept_rank - 1) + max(0, reduced_rank - 1)
+    strides = list(op.operands)[sizes : sizes + kept_rank + reduced_rank]
+    if op.name in ELEMENTWISE and str_attr(op, "access", ACCESS) in SIDE_BY_SIDE:
+        inner = kept_rank if str_attr(op, "axis", ("kept", "reduced")) == "kept" else kept_rank + reduced_rank
+        strides[inner - 1] = None
+    return strides
 
 
 def following(op: Any, kept: Any, reduced: Any, count: int, fixed: int) -> list[Any]:

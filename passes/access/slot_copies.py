@@ -12,6 +12,8 @@ from ...compiler.ir.dialect.access import ACCESS_BYTES
 from ...compiler.ir.dialect.base import bool_attr, int_attr, str_attr
 from ...compiler.ir.dialect.residency import HELD_ACCESS
 from ...compiler.ir.mlir import arith, ir, nvvm, scf
+from ...compiler.ir.unrolled_loops import REPEATED
+from ...compiler.ir.unrolled_loops import UNROLLED as UNROLLED_LOOP
 from .element_loads import lower_element_load
 from .in_row import is_readable
 from .offsets import offset
@@ -69,29 +71,39 @@ class Hold(Slots):
             self.is_inside = False
             scf.YieldOp([])
         with ir.InsertionPoint(branch.else_block):
-            self.each_slot(self.copy_async)
+            self.each_slot(self.copy_async, seldom=True)
             scf.YieldOp([])
 
     def if_some(self, write: Callable[[], None]) -> None:
         """Does ``write`` where the row has elements."""
         if_then(arith.cmpi(arith.CmpIPredicate.slt, self.first, self.end), write)
 
-    def each_slot(self, write: Callable[[Any, Any, bool], None]) -> None:
-        """Calls ``write`` with the number of each slot, the index of its access, and whether that is the first one."""
+    def each_slot(self, write: Callable[[Any, Any, bool], None], *, seldom: bool = False) -> None:
+        """Calls ``write`` with the number of each slot, the index of its access, and whether that is the first one.
+
+        What few CTAs reach, ``seldom``, stays a loop.
+        """
         if self.walked:
             self.each_access(write)
             return
-        straight = (self.slots - 1) % UNROLLED + 1
-        for k in range(straight):
-            write(k, arith.addi(self.begin, self.number(k * self.step)) if k else self.begin, not k)
-        if straight == self.slots:
+        write(0, self.begin, True)
+        straight = 1 if seldom else (self.slots - 1) % UNROLLED + 1
+        self.each_between(1, straight, straight - 1, write)
+        self.each_between(straight, self.slots, 1 if seldom else UNROLLED, write)
+
+    def each_between(self, first: int, end: int, turns: int, write: Callable[[Any, Any, bool], None]) -> None:
+        """Calls ``write`` for slots from ``first`` on, in a loop that has so many ``turns`` in one."""
+        if end - first < REPEATED:
+            for k in range(first, end):
+                write(k, arith.addi(self.begin, self.number(k * self.step)), False)
             return
-        loop = scf.ForOp(self.number(straight), self.number(self.slots), self.number(UNROLLED))
+        loop = scf.ForOp(self.number(first), self.number(end), self.number(1))
         with ir.InsertionPoint(loop.body):
-            for u in range(UNROLLED):
-                k = arith.addi(loop.induction_variable, self.number(u))
-                write(k, arith.addi(self.begin, arith.muli(k, self.number(self.step))), False)
+            k = loop.induction_variable
+            write(k, arith.addi(self.begin, arith.muli(k, self.number(self.step))), False)
             scf.YieldOp([])
+        if turns > 1:
+            loop.attributes[UNROLLED_LOOP] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), turns)
 
     def each_access(self, write: Callable[[Any, Any, bool], None]) -> None:
         """Calls ``write`` as ``each_slot`` does, for the accesses that begin before the end of the row."""
@@ -157,10 +169,10 @@ class Hold(Slots):
         count = arith.minsi(arith.maxsi(left, self.number(0)), self.number(length))
         return arith.muli(as_word(count), i32(self.item))
 
-    def copy_loaded(self, k: Any, r: Any, is_first: bool) -> None:  # noqa: ARG002
-        """Copies an access by loads and stores."""
+    def copy_loaded(self, k: Any, r: Any, is_first: bool) -> None:
+        """Copies an access by loads and stores. No later one than the first of a thread begins before the row."""
         own = {name: self.op.attributes[name] for name in ("kept_rank", "reduced_rank", "axis", "access")}
-        operands = [self.base, self.kept, r, self.first, self.end, *list(self.op.operands)[LAYOUT:]]
+        operands = [self.base, self.kept, r, self.first if is_first else r, self.end, *list(self.op.operands)[LAYOUT:]]
         loaded = ir.Operation.create("fold.element_load", [with_shape(self.scalar, self.vector)], operands, own)
         found = loaded.result
         if "zeros" in self.op.attributes:

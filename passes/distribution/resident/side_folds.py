@@ -14,7 +14,7 @@ under way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -26,6 +26,7 @@ from ....compiler.ir.combine import combine, elements, pack, tree, unpack, width
 from ....compiler.ir.dialect.access import ACCESS_BYTES
 from ....compiler.ir.dialect.base import element, state_type
 from ....compiler.ir.mlir import arith, gpu, ir, scf
+from ....compiler.plan.layout import layout_of
 from ....compiler.plan.plan import Plan
 from ....compiler.target import WARP
 from ..kernel import Kernel, load_attributes
@@ -38,7 +39,7 @@ from .held_stores import store_access
 from .phases import fold_phases
 from .row_accesses import RowAccesses, wide
 from .row_slots import hold
-from .row_starts import is_shifted
+from .row_starts import is_shifted, lead_of_row
 from .row_stores import store_rows
 
 COLUMNS = (8, 16, WARP)
@@ -174,11 +175,15 @@ class SideFolds:
 
     def _row(self, number: Any, slots: Mapping[int, Any] | None = None) -> tuple[Tile, Place, HeldRow]:
         """The rows of tile ``number``, the place of the thread, and its accesses to its row."""
+        tile, place = self._place(number)
+        return tile, place, HeldRow.known(RowAccesses.of(self.kernel, place, {}), slots or {})
+
+    def _place(self, number: Any) -> tuple[Tile, Place]:
+        """The rows of tile ``number``, and the place of the thread."""
         kernel = self.kernel
         tile, place = place_in_tile(Row.at(kernel, None), number, self.digits)
         last = arith.subi(kernel.arg("n_kept"), kernel.number(1))
-        place = replace(place, start=arith.minsi(place.kept, last))
-        return tile, place, HeldRow.known(RowAccesses.of(kernel, place, {}), slots or {})
+        return tile, replace(place, start=arith.minsi(place.kept, last))
 
     def _written(self, row: HeldRow, place: Place, states: Sequence[Any]) -> list[Any]:
         """Writes the results of a row, and gives the states with its elements.
@@ -210,35 +215,25 @@ class SideFolds:
             return combine(kernel.combine, list(states[j * n : (j + 1) * n]), own)
 
     def leave(self, part: Any, states: Sequence[Any]) -> None:
-        """Joins the states of the rows that a CTA works on at a time, and stores those of the part for the slices."""
+        """Joins the states of the rows that a CTA works on at a time, and stores those of the part for the slices.
+
+        They lie as the accesses do, whole ones: those of rows that begin anywhere count from the boundary before.
+        """
         kernel, n = self.side, len(self.side.sources)
         on, base = kernel.is_first(self.digits.slot), arith.muli(part, kernel.arg("chunk"))
-        for j, column in enumerate(self._row(part)[2].starts):
+        step, first = layout_of(kernel.plan).step, kernel.scaled(self.digits.position, kernel.plan.vector)
+        for j in range(kernel.plan.held):
             with kernel.reduce.location:
                 state = self._met(kernel, pack(states[j * n : (j + 1) * n]))
+            at = arith.addi(first, kernel.number(j * step))
             for i, value in enumerate(unpack(state)):
                 array = address(kernel.arg("partial", i), base, element(value.type))
-                for own, at, there in self._pieces(value, column, on):
-                    attributes = {"kept_rank": 1, "reduced_rank": 0, "vector": width(own.type) > 1}
-                    kernel.make_op("fold.store", [], [own, array, at, there, kernel.number(1)], attributes)
+                attributes = {"kept_rank": 1, "reduced_rank": 0, "vector": width(value.type) > 1}
+                kernel.make_op("fold.store", [], [value, array, at, on, kernel.number(1)], attributes)
         last = scf.IfOp(self._count("fold.arrive", [ir.IntegerType.get_signless(1)]).results[0])
         with ir.InsertionPoint(last.then_block):
             self._count("fold.signal")
             scf.YieldOp([])
-
-    def _pieces(self, value: Any, column: Any, on: Any) -> Iterator[tuple[Any, Any, Any]]:
-        """What to store of the states of an access: values, where each begins, and whether it is stored.
-
-        Accesses that begin before the row hold single columns of it.
-        """
-        kernel = self.kernel
-        if not is_shifted(kernel):
-            yield value, column, on
-            return
-        for k, own in enumerate(elements(value)):
-            at = arith.addi(column, kernel.number(k)) if k else column
-            inside = arith.cmpi(arith.CmpIPredicate.ult, at, kernel.arg("n_reduced"))  # not below 0, either
-            yield own, at, arith.andi(on, inside)
 
     def _met(self, kernel: Kernel, state: Any) -> Any:
         """The state of a thread's columns, of the rows of its warp and then of all warps."""
@@ -298,7 +293,7 @@ class SideFolds:
         """The states of columns in a part; the identity where there is no such part. Loads need no branch so."""
         there = kernel.less(part, self.parts)
         at = arith.minsi(part, arith.subi(self.parts, kernel.number(1)))
-        operands = [column, at, kernel.number(1), kernel.arg("chunk")]
+        operands = [self._stored(column, at), at, kernel.number(1), kernel.arg("chunk")]
         attributes, lanes = load_attributes(1, 1, "kept", "coherent"), kernel.plan.vector
         return [
             arith.select(
@@ -306,6 +301,12 @@ class SideFolds:
             )
             for i, (t, e) in enumerate(zip(kernel.states, kernel.neutral(lanes), strict=True))
         ]
+
+    def _stored(self, column: Any, part: Any) -> Any:
+        """Where a part has the state of a column: rows that begin anywhere begin after a boundary."""
+        if not is_shifted(self.kernel):
+            return column
+        return arith.addi(column, lead_of_row(self.kernel, self._place(part)[1]))
 
     def _write(self, kernel: Kernel, state: Any, place: Place) -> None:
         """Writes the results of the thread's columns."""
