@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ..plan.plan import Plan
 from ..target import WARP
-from . import sittings
+from . import column_lanes, sittings
 from .alignment import HALF, WIDEST
 from .limits import (
     BYTES_IN_FLIGHT,
@@ -20,33 +20,10 @@ from .limits import (
     widest_of,
 )
 from .powers_of_two import ceil2, floor2, halvings
-from .table import Sitting, Table, threshold
-from .task import FILLING_WARPS, Notes, Task
+from .table import Sitting, threshold
+from .task import Notes, Task
 
-# --- lanes and warps ---
-LINE_BYTES = threshold(128, "bytes", Sitting("2026-11-22", "10c0316"))
-"""The lanes along the kept axis read these side by side, where warps share the reduced axis."""
-LINES_OF_WHOLE = threshold(8, "LINE_BYTES of a row", sittings.WIDE_CTAS)
-"""Rows of whole lines, at least these, of a large array: a warp reads two lines of a row, and fewer rows are read
-at once."""
-NARROW_ARRAY_BYTES = threshold(1 << 26, "bytes of an array", sittings.BY_HAND)
-"""From here on narrow rows, of fewer than LINES_OF_WHOLE, are read by two lines, or whole ones if they are one line. So
-a CTA reads what follows each other, and has NARROW_ROW_WARPS, so that half as many states meet."""
-NARROW_ROW_WARPS = threshold(16, "warps of a CTA", sittings.BY_HAND)
-"""These share the reduced axis of narrow rows."""
-UNALIGNED_LANES = threshold(16, "lanes", Sitting("2026-11-22", "10c0316"))
-"""At least these lie along the kept axis in large arrays whose rows do not begin at LINE_BYTES, so that fewer lines are
-read twice."""
-LONG_ROW_BYTES = threshold({1: 1 << 13, 2: 1 << 16}, "bytes of a row, by bytes of an element", sittings.SIXTY_THOUSAND)
-"""From here on a whole warp reads one row of a large array, by half accesses."""
-LANES_OF_FEW_VECTORS = Table("accesses of a row", "lanes along the kept axis", sittings.FEW_COLUMNS, ((2, 2), (4, 4)))
-"""Few columns read by vectors, where the reduced axis is long."""
-LANES_OF_FEW_COLUMNS = Table("columns", "lanes along the kept axis", sittings.FEW_COLUMNS, ((8, 4),))
-"""Few columns read by single elements, where the reduced axis is long."""
-BUSY = threshold(3 / 4, "part of the lanes, and of the warps", sittings.BY_ROW)
-"""Where no access goes on into the next row, at least this part must have something to read."""
-ALONE_ELEMENTS = threshold(256, "elements of the reduced axis", sittings.ONE_WARP)
-"""Up to here a thread walks the reduced axis alone, where threads along the kept axis fill the machine."""
+# --- lanes and warps of a crowded axis ---
 CROWDED_ROW_BYTES = threshold(32, "bytes of a row of a middle axis", sittings.SIXTY_THOUSAND)
 """Up to here lanes lie along so many rows that there are few of them, which is crowded."""
 CROWDED_ROWS = threshold(32, "rows of a middle axis", sittings.SIXTY_THOUSAND)
@@ -106,24 +83,16 @@ HEAVY_REGISTERS = threshold(24, "registers", sittings.HEAVY_COLUMNS)
 """States of the elements of a heavy access take at most these."""
 HEAVY_COMBINES = threshold(256, "instructions", sittings.HEAVY_COLUMNS)
 """An unrolled step of heavy elements combines with at most these for each element of an access."""
-HEAVY_LANES = threshold(
-    {1: 16, 2: 16, 4: WARP, 8: WARP}, "lanes along the kept axis, by bytes of an element", sittings.HEAVY_COLUMNS
-)
-"""Heavy elements have these, or fewer where more than an eighth of them would have no column."""
-TILES_OF_BITS = threshold(8, "tiles", sittings.BITS_IN_REDUCTIONS)
-"""From here on columns with aligned bits have all lanes along the kept axis."""
-HEAVY_TILES = threshold(4, "tiles", sittings.HEAVY_COLUMNS)
-"""Heavy elements have fewer lanes along the kept axis where a row would have fewer tiles of them."""
 
 
 def plan(task: Task, notes: Notes) -> Plan:
     """The plan of columns, of which neighbouring lanes read neighbours."""
     g = task.geometry
     vector = _within_row(task, vector_of(task, "kept", _widest(task), notes), notes)
-    alone = is_short(task, vector)
+    alone = column_lanes.is_short(task, vector)
     unroll = _unroll(task, vector, alone=alone)
-    lanes_kept, warps = _lanes_kept(task, vector), CTA_THREADS // WARP
-    few_lanes = _few_lanes(task, vector)
+    lanes_kept, warps = column_lanes.lanes_kept(task, vector), CTA_THREADS // WARP
+    few_lanes = column_lanes.few_lanes(task, vector)
     if alone:
         lanes_kept, warps = WARP, CROWDED_WARPS if _is_crowded(task) else 1
     elif is_heavy(task, vector):
@@ -133,13 +102,13 @@ def plan(task: Task, notes: Notes) -> Plan:
         notes.because(words, "vector", "unroll")
     elif few_lanes and g.n_reduced >= 2 * unroll * CTA_THREADS // few_lanes:
         lanes_kept = few_lanes
-    elif vector > 1 and _has_narrow_lines(task):
-        lanes_kept, warps = _lanes_of_narrow(task, vector), NARROW_ROW_WARPS
-    elif vector > 1 and _has_whole_lines(task):
+    elif vector > 1 and column_lanes.has_narrow_lines(task):
+        lanes_kept, warps = column_lanes.lanes_of_narrow(task, vector), column_lanes.NARROW_ROW_WARPS
+    elif vector > 1 and column_lanes.has_whole_lines(task):
         lanes_kept = min(WARP, 2 * lanes_kept)
     results = f"{lanes_kept * vector} {'column' if g.after else 'result'}(s) a warp"
     notes.because(f"{results}, {warps} warp(s) share the reduced axis", "fast", "vector", "lanes", "warps")
-    warps_kept = _warps_kept(task, vector, lanes_kept, max(1, CTA_THREADS // WARP // warps))
+    warps_kept = column_lanes.warps_kept(task, vector, lanes_kept, max(1, CTA_THREADS // WARP // warps))
     return Plan("kept", "interleaved", vector, unroll, WARP // lanes_kept, warps, warps_kept)
 
 
@@ -158,20 +127,13 @@ def _reads_narrow_arrays(task: Task) -> bool:
     return len(arrays) > 1 and all(task.program.inputs[i].itemsize <= NARROW_ARRAYS for i in arrays)
 
 
-def is_short(task: Task, vector: int) -> bool:
-    """Whether a thread walks the reduced axis alone, since threads of ``vector`` results each fill the machine."""
-    g = task.geometry
-    many = -(-g.n_kept // max(1, vector)) >= FILLING_WARPS * task.machine * WARP
-    return many and g.n_reduced <= ALONE_ELEMENTS and max(task.ranks) <= 3
-
-
 def is_heavy(task: Task, vector: int) -> bool:
     """Whether an array is large, and its elements take so much work in aligned accesses that nothing else matters."""
     g = task.geometry
     words = task.adds_bytes or task.joins_truths or (task.compares_bytes and vector < HALF)
     light = words or (task.state_registers == 1 and task.itemsize > 1)
     much = not light and (task.itemsize <= 2 or task.has_long_combine)
-    big = g.n_kept * g.n_reduced * task.itemsize >= HEAVY_BYTES and not _has_long_rows(task)
+    big = g.n_kept * g.n_reduced * task.itemsize >= HEAVY_BYTES and not column_lanes.has_long_rows(task)
     return much and big and vector > 1 and task.is_aligned("kept", vector)
 
 
@@ -190,9 +152,9 @@ def wide(task: Task, found: Plan) -> Plan:
 def _widest(task: Task) -> int:
     """Elements of an access at most."""
     widest = widest_of(task, registers(task))
-    if is_short(task, widest):
+    if column_lanes.is_short(task, widest):
         return _widest_of_short(task, widest)
-    return min(widest, HALF // task.itemsize) if _has_long_rows(task) else widest
+    return min(widest, HALF // task.itemsize) if column_lanes.has_long_rows(task) else widest
 
 
 def _widest_of_short(task: Task, widest: int) -> int:
@@ -238,10 +200,10 @@ def _within_row(task: Task, vector: int, notes: Notes) -> int:
     """
     if not task.is_cut(vector):
         return vector
-    if is_short(task, vector) and not _pays_by_row(task):
+    if column_lanes.is_short(task, vector) and not _pays_by_row(task):
         return 1
     widths = halvings(vector) if task.is_large else []
-    found = next((n for n in widths if task.is_cut(n) and not _is_idle(task, n)), 1)
+    found = next((n for n in widths if task.is_cut(n) and not column_lanes.is_idle(task, n)), 1)
     if found < vector:
         notes.rejected.append((f"vector={vector}", f"rows of {task.geometry.columns} results do not fill lanes"))
     return found
@@ -261,7 +223,7 @@ def _pays_by_row(task: Task) -> bool:
 def _is_written(task: Task) -> bool:
     """Whether results are so large a part of the traffic, and so many, that writing them decides the time."""
     nbytes = task.geometry.n_reduced * task.itemsize
-    return is_short(task, WIDEST // task.result_bytes) and nbytes <= LARGE_RESULTS * task.result_bytes
+    return column_lanes.is_short(task, WIDEST // task.result_bytes) and nbytes <= LARGE_RESULTS * task.result_bytes
 
 
 def _writes_neighbours(task: Task) -> bool:
@@ -273,13 +235,6 @@ def _are_few_truths(task: Task) -> bool:
     """Whether rows of truth values are so few that a thread has results of a whole access: words are results then."""
     g = task.geometry
     return task.joins_truths and g.n_reduced <= (FEW_ROWS_AT_MOST if len(g.kept) == 1 else TRUTH_ROWS)
-
-
-def _has_long_rows(task: Task) -> bool:
-    """Whether rows of narrow elements are so long that there are few CTAs, or one, for the reduced axis of each."""
-    kept = task.geometry.kept
-    nbytes = kept[-1].size * task.itemsize if kept else 0
-    return nbytes >= LONG_ROW_BYTES.get(task.itemsize, nbytes + 1) and task.is_large
 
 
 # --- accesses in flight ---
@@ -324,76 +279,7 @@ def _heavy(task: Task, vector: int, unroll: int) -> tuple[int, int, int]:
     wide = max(vector, min(WIDEST // task.itemsize, HEAVY_ELEMENTS, by_state))
     vector = min(HEAVY_ELEMENTS, wide if task.is_aligned("kept", wide) else vector)
     more = min(UNROLL, floor2(HEAVY_COMBINES // task.combine_cost))
-    return vector, max(unroll, more), _heavy_lanes(task, vector)
-
-
-# --- lanes and warps along the kept axis ---
-def _lanes_kept(task: Task, vector: int) -> int:
-    """Lanes along the kept axis where warps share the reduced one: all for bits, of which a sector has many columns."""
-    many = task.reads_bits and task.is_aligned("kept", vector) and task.geometry.n_kept >= TILES_OF_BITS * WARP * vector
-    if vector == 1 or _has_long_rows(task) or many:
-        return WARP
-    pitches = [abs(d.strides[0]) * task.itemsize for d in task.geometry.reduced]
-    across = task.is_large and any(pitch % LINE_BYTES and pitch > 2 * LINE_BYTES for pitch in pitches)
-    return min(WARP, max(UNALIGNED_LANES if across else 1, LINE_BYTES // (vector * task.itemsize)))
-
-
-def _has_whole_lines(task: Task) -> bool:
-    """Whether a large array's rows are whole lines, and so many that a warp reads two of them."""
-    pitches = [abs(d.strides[0]) * task.itemsize for d in task.geometry.reduced]
-    whole = not any(pitch % LINE_BYTES or pitch < LINES_OF_WHOLE * LINE_BYTES for pitch in pitches)
-    return whole and task.is_large and not task.reads_bits
-
-
-def _has_narrow_lines(task: Task) -> bool:
-    """Whether a large array's rows are few whole lines that follow each other, of elements that are little work."""
-    g = task.geometry
-    light = task.has_simple_state and not task.has_long_combine and not task.reads_bits
-    if not light or (len(g.kept), len(g.reduced)) != (1, 1):
-        return False
-    row = g.n_kept * task.itemsize
-    dense = all(s == g.n_kept for s in g.reduced[0].strides[: len(task.program.inputs)]) and not row % LINE_BYTES
-    large = row * g.n_reduced >= NARROW_ARRAY_BYTES and task.itemsize > 1
-    return dense and large and row < LINES_OF_WHOLE * LINE_BYTES
-
-
-def _lanes_of_narrow(task: Task, vector: int) -> int:
-    """Lanes along a narrow row: two lines of it, or all of it."""
-    return min(2 * LINE_BYTES, task.geometry.n_kept * task.itemsize) // (vector * task.itemsize)
-
-
-def _few_lanes(task: Task, vector: int) -> int | None:
-    """Lanes along a kept axis of so few accesses that others would be idle; None for a warp."""
-    if max(task.ranks) > (3 if vector == 1 else 1):
-        return None
-    table = LANES_OF_FEW_VECTORS if vector > 1 else LANES_OF_FEW_COLUMNS
-    return table.at(-(-task.geometry.n_kept // vector))
-
-
-def _heavy_lanes(task: Task, vector: int) -> int:
-    """Lanes of heavy columns along a row: at least those of other columns, unless some would then be idle."""
-    accesses = -(-task.geometry.n_kept // vector)
-    lanes, least = HEAVY_LANES[task.itemsize], min(_lanes_kept(task, vector), ceil2(accesses))
-    while lanes > least and (lanes * HEAVY_TILES > accesses or -(-accesses // lanes) * lanes * 8 > accesses * 9):
-        lanes //= 2
-    return lanes
-
-
-def _warps_kept(task: Task, vector: int, lanes: int, most: int) -> int:
-    """Warps of a CTA along the kept axis, of ``lanes`` each: fewer where a row would leave many of them idle."""
-    if not task.is_cut(vector):
-        return most
-    warps = -(-task.geometry.columns // (vector * lanes))
-    while most > 1 and -(-warps // most) * most * BUSY > warps:
-        most //= 2
-    return most
-
-
-def _is_idle(task: Task, vector: int) -> bool:
-    """Whether too many lanes have none of the accesses of a row."""
-    lanes = WARP if is_short(task, vector) else _lanes_kept(task, vector)
-    accesses = -(-task.geometry.columns // vector)
-    return -(-accesses // lanes) * lanes * BUSY > accesses
+    return vector, max(unroll, more), column_lanes.heavy_lanes(task, vector)
 
 
 def _is_crowded(task: Task) -> bool:

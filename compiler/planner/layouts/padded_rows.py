@@ -14,7 +14,7 @@ from ...plan.plan import Plan
 from ...target import WARP
 from .. import sittings
 from ..alignment import WIDEST
-from ..columns import is_short
+from ..column_lanes import is_short
 from ..limits import CTA_THREADS
 from ..table import Table, threshold
 from ..task import Notes, Task

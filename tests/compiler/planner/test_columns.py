@@ -1,22 +1,21 @@
-"""Columns: how many a thread reads at once, and how many lanes they get."""
+"""Columns: how many a thread reads at once, and how many accesses it has in flight."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
-from tasks import MANY, simple, sliced
+from tasks import MANY, simple
 
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.planner.alignment import HALF, WIDEST
 from warpfold.compiler.planner.choose import choose
+from warpfold.compiler.planner.column_lanes import ALONE_ELEMENTS, BUSY
 from warpfold.compiler.planner.columns import (
     ADDED_IN_FLIGHT,
     ADDED_IN_FLIGHT_OF_MANY,
     ADDED_MANY_ROWS,
     ADDED_RESULTS,
-    ALONE_ELEMENTS,
-    BUSY,
     FEW_ROWS_AT_MOST,
     LARGE_RESULTS,
     ONE_IN_FLIGHT_ITEM,
@@ -88,12 +87,6 @@ def test_results_that_are_apart_do_not_make_accesses_narrower(t: str, beside: in
 def test_columns_that_begin_anywhere_are_read_in_vectors_where_that_is_faster(t: str, width: int, access: str) -> None:
     """A warp's single elements of 8 bytes fill sectors; with 3 f32 columns the next row is in the same 16 bytes."""
     assert choose(simple("max", (MANY, width), (0,), t)).facts.access == (access,)
-
-
-@pytest.mark.parametrize(("width", "lanes"), [(5, 2), (8, 2), (9, 4), (16, 4), (17, 8), (257, 8)])
-def test_few_columns_get_few_lanes(width: int, lanes: int) -> None:
-    """Rows with an element between them, which cannot be read as one row."""
-    assert choose(sliced("max", (MANY, width))).plan.lanes_kept == lanes
 
 
 COLUMNS = 1 << 22
@@ -231,26 +224,6 @@ def test_whole_vectors_go_on_in_the_next_row() -> None:
 def test_half_of_few_rows_are_in_flight(t: str, unrolls: tuple[int, ...]) -> None:
     """Fewer where the rest would be more than half a step, and up to three rows of narrow elements at once."""
     assert tuple(alone("max", t, rows).plan.unroll for rows in range(1, 10)) == unrolls
-
-
-@pytest.mark.parametrize(
-    ("what", "t", "shape", "lanes", "warps"),
-    [
-        ("sum", "f32", (1 << 20, 32), 4, 16),
-        ("sum", "f32", (1 << 20, 64), 2, 16),
-        ("max", "bf16", (1 << 19, 320), 2, 16),
-        ("sum", "f64", (1 << 19, 96), 2, 16),
-        ("sum", "f32", (1 << 17, 256), 2, 8),  # a row of eight lines
-        ("sum", "f32", (1 << 17, 64), 4, 8),  # half of the bytes
-        ("sum", "i8", (1 << 20, 128), 2, 8),
-        ("argmax", "f32", (1 << 20, 64), 2, 8),
-    ],
-)
-def test_narrow_rows_are_read_by_two_lines_and_many_warps(
-    what: str, t: str, shape: tuple[int, int], lanes: int, warps: int
-) -> None:
-    plan = choose(simple(what, shape, (0,), t)).plan
-    assert (plan.fast, plan.walk, plan.lanes, plan.warps, plan.warps_kept) == ("kept", "interleaved", lanes, warps, 1)
 
 
 def test_states_of_wide_ctas_are_fewer() -> None:
