@@ -280,20 +280,23 @@ class SideFolds:
         column = arith.minsi(place.kept, arith.subi(stored, kernel.number(vector)))
         count = _in_flight(self.kernel.plan, positions)
         step = kernel.number(count * positions)
+        # Rows so many parts later begin equally far after a boundary: in all parts of a thread its columns lie alike.
+        alike = None if positions % self.kernel.plan.vector else self._stored(column, place.position)
         loop = scf.ForOp(place.position, self.parts, step, kernel.neutral(vector))
         with ir.InsertionPoint(loop.body):
             first = loop.induction_variable
             steps = [arith.addi(first, kernel.number(u * positions)) for u in range(count)]
-            loaded = [self._of_part(kernel, column, r) for r in steps]  # all of them before any is combined
+            # All of them are loaded before any is combined.
+            loaded = [self._of_part(kernel, self._stored(column, r) if alike is None else alike, r) for r in steps]
             found = tree(kernel.combine, [partial(list, own) for own in loaded])
             scf.YieldOp(combine(kernel.combine, list(loop.inner_iter_args), found))
         return meet_in_cta(tile, pack(list(loop.results)), place)
 
-    def _of_part(self, kernel: Kernel, column: Any, part: Any) -> list[Any]:
-        """The states of columns in a part; the identity where there is no such part. Loads need no branch so."""
+    def _of_part(self, kernel: Kernel, stored: Any, part: Any) -> list[Any]:
+        """The states of columns ``stored`` in a part; the identity where there is no such part, without a branch."""
         there = kernel.less(part, self.parts)
         at = arith.minsi(part, arith.subi(self.parts, kernel.number(1)))
-        operands = [self._stored(column, at), at, kernel.number(1), kernel.arg("chunk")]
+        operands = [stored, at, kernel.number(1), kernel.arg("chunk")]
         attributes, lanes = load_attributes(1, 1, "kept", "coherent"), kernel.plan.vector
         return [
             arith.select(
