@@ -11,7 +11,8 @@ write to its address.
 - If accesses begin at the boundary before the row (``first``), another such group comes before the loop, in threads
   whose first access does.
 - If loads then have ``leads``, there is a loop for each distance from a boundary, and branches choose one
-  (``access/leading.py``). It ends so early that the aligned access behind its last one lies in the row, too.
+  (``access/leading.py``). It ends so early that the aligned access behind its last one lies in the row, too, which ends
+  at ``last``: a CTA may have a part of it.
 
 ``lower-global-access`` then lowers each access.
 
@@ -121,6 +122,7 @@ class _Walk:
 
     Attributes:
         begin, end, first: of the walk; ``first`` is None where no access begins before the row.
+        last: where the row ends.
         step, unroll: elements between a thread's accesses, and accesses in flight.
         lanes: elements of an access along the reduced axis.
     """
@@ -128,8 +130,8 @@ class _Walk:
     def __init__(self, op: Any) -> None:
         (self.block,) = op.regions[0].blocks
         self.ops = [o.operation for o in self.block.operations][:-1]
-        self.begin, self.end, *first = op.operands
-        self.first = first[0] if first else None
+        self.begin, self.end, *ends = op.operands
+        self.first, self.last = ends[0] if ends else None, ends[1] if len(ends) > 1 else self.end
         self.step, self.unroll = int_attr(op, "step"), int_attr(op, "unroll")
         self.rolled = "rolled" in op.attributes and self.unroll > 1
         if self.rolled:
@@ -152,9 +154,10 @@ class _Walk:
             cut = arith.cmpi(arith.CmpIPredicate.slt, begin, self.first)
             self.edge(begin, arith.andi(some, cut))
             begin = arith.select(cut, arith.addi(begin, self.number(group)), begin)
-        past = self.lanes - 1 if self.leads else 0  # the aligned access behind the last one lies in the row, too
-        limit = arith.subi(self.end, self.number(group - self.step + self.lanes - 1 + past))
-        if self.leads:
+        reach = group - self.step + self.lanes - 1
+        limit = arith.subi(self.end, self.number(reach))
+        if self.leads:  # the aligned access behind the last one lies in the row, too
+            limit = arith.minsi(limit, arith.subi(self.last, self.number(reach + self.lanes - 1)))
             self.by_lead(begin, limit)
         else:
             self.loop(begin, limit)

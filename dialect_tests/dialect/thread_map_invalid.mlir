@@ -34,9 +34,9 @@ func.func @first_is_no_index(%p: !llvm.ptr<1>, %on: i1, %b: i32, %e: i32) {
 
 // -----
 
-func.func @two_first_indices(%p: !llvm.ptr<1>, %on: i1, %b: i32, %e: i32) {
-  // expected-error @below {{WF310: fold.thread_map expects one first index at most, got 2}}
-  "fold.thread_map"(%b, %e, %b, %b) ({
+func.func @three_ends_of_a_row(%p: !llvm.ptr<1>, %on: i1, %b: i32, %e: i32) {
+  // expected-error @below {{WF310: fold.thread_map expects a first and a last index at most, got 3}}
+  "fold.thread_map"(%b, %e, %b, %e, %e) ({
   ^bb0(%r: i32):
     %x = "fold.load"(%p, %r, %r, %r) {kept_rank = 0, reduced_rank = 1, axis = "reduced", access = "strided"}
       : (!llvm.ptr<1>, i32, i32, i32) -> f32
@@ -44,7 +44,7 @@ func.func @two_first_indices(%p: !llvm.ptr<1>, %on: i1, %b: i32, %e: i32) {
       {kept_rank = 0, reduced_rank = 1, axis = "reduced", access = "strided", whole = false}
       : (f32, !llvm.ptr<1>, i32, i32, i32, i32, i1, i32) -> ()
     "fold.yield"() : () -> ()
-  }) {step = 8, unroll = 1} : (i32, i32, i32, i32) -> ()
+  }) {step = 8, unroll = 1} : (i32, i32, i32, i32, i32) -> ()
   return
 }
 

@@ -89,19 +89,17 @@ gpu.module @device {
     return %slots : !llvm.ptr<3>
   }
 
-  // As many slots as the row has accesses: the first one, then four at a time, then one at a time.
+  // As many slots as the row has accesses: four whole ones at a time, then one at a time.
   // CHECK-LABEL: func.func @walked
   func.func @walked(%x: !llvm.ptr<1>, %row: i32, %begin: i32, %first: i32, %end: i32, %t: i32, %n: i32, %one: i32)
       -> !llvm.ptr<3> {
-    // CHECK:      %[[SOME:.*]] = arith.cmpi slt, %arg2, %arg4
-    // CHECK:      scf.if %[[SOME]] {
-    // CHECK:        nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg
-    // CHECK:      scf.for %{{.*}} step %c512_i32
-    // CHECK-COUNT-4: nvvm.cp.async.shared.global
+    // CHECK:      %[[LIMIT:.*]] = arith.subi %arg4, %c387_i32
+    // CHECK:      scf.for %{{.*}} = %arg2 to %[[LIMIT]] step %c512_i32
+    // CHECK-COUNT-4: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
     // CHECK:      scf.for %[[R:.*]] = %{{.*}} to %arg4 step %c128_i32
     // CHECK:        %[[FAR:.*]] = arith.subi %[[R]], %arg2
-    // CHECK:        arith.shrui %[[FAR]], %c7_i32
-    // CHECK:        nvvm.cp.async.shared.global
+    // CHECK:        arith.shrui %[[FAR]], %c7_i32 exact
+    // CHECK:        nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %{{.*}} : !llvm.ptr<3>, !llvm.ptr<1>, i32
     // CHECK-NOT:  nvvm.cp.async
     %slots = "fold.hold"(%x, %row, %begin, %first, %end, %t, %n, %one)
       {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "aligned", step = 128, slots = 20, threads = 32,

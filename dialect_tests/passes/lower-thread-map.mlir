@@ -139,15 +139,17 @@ func.func @rolled(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>, %begin: i32, %first: i32, 
 }
 
 // Weights from a boundary on, beside a row that begins between two: a loop for each of four distances, of which each reads
-// the aligned accesses around the weights. At the ends of the row they are read one by one.
+// the aligned accesses around the weights, as far as the row has them. At its ends they are read one by one.
 // CHECK-LABEL: func.func @leading
-// CHECK-SAME:    %[[BEGIN:[a-z0-9]*]]: i32, %[[FIRST:[a-z0-9]*]]: i32, %[[END:[a-z0-9]*]]: i32
-func.func @leading(%w: !llvm.ptr<1>, %y: !llvm.ptr<1>, %begin: i32, %first: i32, %end: i32, %n: i32, %row: i32, %on: i1,
-                   %one: i32) {
+// CHECK-SAME:    %[[BEGIN:[a-z0-9]*]]: i32, %[[FIRST:[a-z0-9]*]]: i32, %[[END:[a-z0-9]*]]: i32, %[[LAST:[a-z0-9]*]]: i32
+func.func @leading(%w: !llvm.ptr<1>, %y: !llvm.ptr<1>, %begin: i32, %first: i32, %end: i32, %last: i32, %n: i32,
+                   %row: i32, %on: i1, %one: i32) {
   // CHECK:      scf.if
   // CHECK:        "fold.element_load"
   // CHECK:        "fold.element_store"{{.*}} whole = false}
-  // CHECK:      %[[LIMIT:.*]] = arith.subi %[[END]], %c6_i32
+  // CHECK:      %[[OWN:.*]] = arith.subi %[[END]], %c3_i32
+  // CHECK:      %[[READ:.*]] = arith.subi %[[LAST]], %c6_i32
+  // CHECK-NEXT: %[[LIMIT:.*]] = arith.minsi %[[OWN]], %[[READ]]
   // CHECK:      %[[NEG:.*]] = arith.subi %c0_i32, %[[BEGIN]]
   // CHECK-NEXT: %[[LEAD:.*]] = arith.andi %[[NEG]], %c3_i32
   // CHECK-NEXT: %[[NONE:.*]] = arith.cmpi eq, %[[LEAD]], %c0_i32
@@ -167,7 +169,7 @@ func.func @leading(%w: !llvm.ptr<1>, %y: !llvm.ptr<1>, %begin: i32, %first: i32,
   // CHECK:          "fold.element_store"
   // CHECK:      scf.if
   // CHECK:        "fold.element_load"
-  "fold.thread_map"(%begin, %end, %first) ({
+  "fold.thread_map"(%begin, %end, %first, %last) ({
   ^bb0(%r: i32):
     %four = "fold.load"(%w, %row, %r, %one, %one)
       {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "strided", leads}
@@ -176,6 +178,6 @@ func.func @leading(%w: !llvm.ptr<1>, %y: !llvm.ptr<1>, %begin: i32, %first: i32,
       {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "shifted", whole = false}
       : (vector<4xf32>, !llvm.ptr<1>, i32, i32, i32, i32, i1, i32, i32) -> ()
     "fold.yield"() : () -> ()
-  }) {step = 128, unroll = 1} : (i32, i32, i32) -> ()
+  }) {step = 128, unroll = 1} : (i32, i32, i32, i32) -> ()
   return
 }

@@ -106,12 +106,20 @@ class Hold(Slots):
             loop.attributes[UNROLLED_LOOP] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), turns)
 
     def each_access(self, write: Callable[[Any, Any, bool], None]) -> None:
-        """Calls ``write`` as ``each_slot`` does, for the accesses that begin before the end of the row."""
-        if_then(arith.cmpi(arith.CmpIPredicate.slt, self.begin, self.end), lambda: write(0, self.begin, True))
-        begin = arith.addi(self.begin, self.number(self.step))
-        group = AT_A_TIME * self.step
-        limit = arith.subi(self.end, self.number(group - self.step))
+        """Calls ``write`` as ``each_slot`` does, for the accesses that begin before the end of the row.
+
+        Groups of them are whole but for the ends of the row: it begins in the first access of one thread.
+        """
+        begin, group, whole = self.begin, AT_A_TIME * self.step, self.whole
+        if self.access == "shifted":
+            cut = arith.cmpi(arith.CmpIPredicate.slt, begin, self.first)
+            some = arith.cmpi(arith.CmpIPredicate.slt, begin, self.end)
+            if_then(arith.andi(cut, some), lambda: write(0, self.begin, True))
+            begin = arith.select(cut, arith.addi(begin, self.number(self.step)), begin)
+        limit = arith.subi(self.end, self.number(group - self.step + self.vector - 1))
+        self.whole = True
         self.walk(begin, limit, AT_A_TIME, write)
+        self.whole = whole
         self.walk(after(begin, limit, group), self.end, 1, write)
 
     def walk(self, begin: Any, end: Any, each: int, write: Callable[[Any, Any, bool], None]) -> None:
@@ -119,7 +127,7 @@ class Hold(Slots):
         loop = scf.ForOp(begin, end, self.number(each * self.step))
         with ir.InsertionPoint(loop.body):
             far = arith.subi(loop.induction_variable, self.begin)
-            number = arith.shrui(far, self.number(self.step.bit_length() - 1))
+            number = arith.shrui(far, self.number(self.step.bit_length() - 1), is_exact=True)
             for u in range(each):
                 k, r = number, loop.induction_variable
                 if u:

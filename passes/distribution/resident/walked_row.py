@@ -82,7 +82,7 @@ class WalkedRow:
         kernel, (begin, step) = self.row.kernel, (self.span.begin, self.span.step)
         if self.unroll > 1:  # behind the last access of a group there is no slot
             r = arith.select(kernel.less(r, self.span.end), r, begin)
-        number = arith.shrui(arith.subi(r, begin), kernel.number(step.bit_length() - 1))
+        number = arith.shrui(arith.subi(r, begin), kernel.number(step.bit_length() - 1), is_exact=True)
         how = {"threads": kernel.plan.threads}
         how |= {k: v for k, v in alternating(self.row, operand).items() if k == "pitch"}
         return kernel.make("fold.held", t, [self.slots[operand], number], how, kernel.plan.vector)
@@ -106,8 +106,8 @@ class WalkedRow:
         kernel = self.row.kernel
         attributes = {"step": self.span.step, "unroll": self.unroll}
         attributes |= {"rolled": True} if kernel.plan.resident == "grid" else {}
-        first = [self.span.first] if is_shifted(kernel) else []
-        op = kernel.make_op("fold.thread_map", [], [self.span.begin, self.span.end, *first], attributes, regions=1)
+        ends = [self.span.first, kernel.arg("n_reduced")] if is_shifted(kernel) else []
+        op = kernel.make_op("fold.thread_map", [], [self.span.begin, self.span.end, *ends], attributes, regions=1)
         block = op.regions[0].blocks.append(kernel.index)
         (r,) = block.arguments
         with ir.InsertionPoint(block):

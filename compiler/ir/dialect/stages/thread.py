@@ -112,10 +112,11 @@ class BlockReduceOp(Fold.Operation, name="block_reduce"):  # type: ignore[misc]
 class ThreadMapOp(Fold.Operation, name="thread_map"):  # type: ignore[misc]
     """Writes a thread's own elements: a walk that yields nothing.
 
-    ``fold.thread_map begin, end, [first] {step, unroll, [rolled]} ({body})``: the body takes a reduced index r and runs
-    for r = begin, begin + step, ... while r < end, ``unroll`` accesses at a time. Every access begins before ``end``,
-    but the last one may reach beyond it. With ``first`` accesses begin at a boundary, so that the first one may begin
-    before the row, which begins at ``first``. With ``rolled`` the groups at the ends of a row are written by a loop.
+    ``fold.thread_map begin, end, [first, [last]] {step, unroll, [rolled]} ({body})``: the body takes a reduced index r
+    and runs for r = begin, begin + step, ... while r < end, ``unroll`` accesses at a time. Every access begins before
+    ``end``, but the last one may reach beyond it. With ``first`` accesses begin at a boundary, so that the first one
+    may begin before the row, which begins at ``first``. The row ends at ``last``, or at ``end``. With ``rolled`` the
+    groups at the ends of a row are written by a loop.
 
     The elements are read by ``fold.load`` or ``fold.held`` and written by ``fold.element_store``, all at r. A load is
     of an access that ``fold.element_load`` has too, or reads what is the same for the whole row. The lowering decides
@@ -124,14 +125,14 @@ class ThreadMapOp(Fold.Operation, name="thread_map"):  # type: ignore[misc]
 
     begin: ext.Operand[Any]
     end: ext.Operand[Any]
-    first: Sequence[ext.Operand[Any]]
+    ends_of_row: Sequence[ext.Operand[Any]]
     step: Any
     unroll: Any
     body: ext.Region
 
     @coded
     def verify_invariants(op: Any) -> None:  # noqa: N805
-        expect(len(op.operands) <= 3, op, "one first index at most", len(op.operands) - 2)
+        expect(len(op.operands) <= 4, op, "a first and a last index at most", len(op.operands) - 2)
         check_index(op, *range(len(op.operands)))
         power_of_two(op, "step", 1 << 30)
         power_of_two(op, "unroll", 32)
