@@ -23,9 +23,9 @@ from .slots import Slots, moved
 LAYOUT = 6
 """Operands of a hold before its layout."""
 UNROLLED = 8
-"""Slots that straight-line code fills; a loop fills the others, as many at a time."""
+"""Slots that straight-line code fills by ``cp.async``; a loop fills the others, as many at a time."""
 AT_A_TIME = 4
-"""Accesses that a loop over those of a row copies at a time."""
+"""Accesses that a loop over those of a row copies at a time, and accesses of which each element is loaded."""
 LEAST_ASYNC = 4
 """Bytes that a ``cp.async`` copies at least."""
 
@@ -37,6 +37,7 @@ class Hold(Slots):
         self.base, self.kept, self.begin, self.first, self.end, thread = list(op.operands)[:LAYOUT]
         self.access, self.whole = str_attr(op, "access", HELD_ACCESS), bool_attr(op, "whole")
         self.walked, self.is_inside = "walked" in op.attributes, False
+        self.turns = 1 if "once" in op.attributes else UNROLLED
         super().__init__(op, thread, start)
         self.step, self.index = int_attr(op, "step"), self.begin.type
         self.scalar = ir.IntegerType.get_signless(8 * self.item)
@@ -53,9 +54,9 @@ class Hold(Slots):
             if self.access == "shifted" and "start" in self.op.attributes and not self.walked:
                 self.copy_inside_or_not()
             else:
-                self.each_slot(self.copy_async)
+                self.each_slot(self.copy_async, self.turns)
         else:
-            self.if_some(lambda: self.each_slot(self.copy_loaded))
+            self.if_some(lambda: self.each_slot(self.copy_loaded, AT_A_TIME))
 
     def copy_inside_or_not(self) -> None:
         """Copies whole accesses where all around the row can be read, so that none needs to know how much of it is."""
@@ -67,29 +68,29 @@ class Hold(Slots):
         branch = scf.IfOp(arith.andi(early, arith.cmpi(arith.CmpIPredicate.sle, behind, readable)), has_else=True)
         with ir.InsertionPoint(branch.then_block):
             self.is_inside = True
-            self.each_slot(lambda k, r, _: self.copy_parts(k, r, offset(self.op, self.kept, r, LAYOUT)))
+            self.each_slot(lambda k, r, _: self.copy_parts(k, r, offset(self.op, self.kept, r, LAYOUT)), self.turns)
             self.is_inside = False
             scf.YieldOp([])
         with ir.InsertionPoint(branch.else_block):
-            self.each_slot(self.copy_async, seldom=True)
+            self.each_slot(self.copy_async, 1)  # few CTAs come here
             scf.YieldOp([])
 
     def if_some(self, write: Callable[[], None]) -> None:
         """Does ``write`` where the row has elements."""
         if_then(arith.cmpi(arith.CmpIPredicate.slt, self.first, self.end), write)
 
-    def each_slot(self, write: Callable[[Any, Any, bool], None], *, seldom: bool = False) -> None:
+    def each_slot(self, write: Callable[[Any, Any, bool], None], turns: int) -> None:
         """Calls ``write`` with the number of each slot, the index of its access, and whether that is the first one.
 
-        What few CTAs reach, ``seldom``, stays a loop.
+        Straight-line code does so for as many ``turns`` at a time.
         """
         if self.walked:
             self.each_access(write)
             return
         write(0, self.begin, True)
-        straight = 1 if seldom else (self.slots - 1) % UNROLLED + 1
+        straight = (self.slots - 1) % turns + 1
         self.each_between(1, straight, straight - 1, write)
-        self.each_between(straight, self.slots, 1 if seldom else UNROLLED, write)
+        self.each_between(straight, self.slots, turns, write)
 
     def each_between(self, first: int, end: int, turns: int, write: Callable[[Any, Any, bool], None]) -> None:
         """Calls ``write`` for slots from ``first`` on, in a loop that has so many ``turns`` in one."""

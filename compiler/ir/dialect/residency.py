@@ -42,7 +42,8 @@ class HoldOp(Fold.Operation, name="hold"):  # type: ignore[misc]
     the most. ``thread`` is the thread's number in its CTA of ``threads`` threads. The slots of all holds of a kernel,
     one behind another, are its dynamic shared memory. With ``start`` the slots begin at that byte of it, so that a
     later hold fills those of an earlier one. With ``pitch`` a thread's next slot lies so many bytes behind one, so that
-    the slots of several holds alternate. With ``later`` they are read in the next turn of the loop that it is in.
+    the slots of several holds alternate. With ``later`` they are read in the next turn of the loop that it is in. With
+    ``once`` a loop over the slots stays one, since the kernel comes here once.
     """
 
     base: ext.Operand[Any]

@@ -15,13 +15,13 @@ from .row_accesses import RowAccesses, after_layout, layout_of_operand
 def hold(
     row: RowAccesses, operand: int, t: Any, *,
     walked: bool = False, start: int | None = None, later: bool = False, moved: Any = None,
-    zeros: bool = False,
+    zeros: bool = False, once: bool = False,
 ) -> Any:  # fmt: skip
     """The slots in shared memory into which the thread copies its accesses of an input: all, or those there are.
 
     They begin at the byte ``start``, or where the slots of other inputs end. With ``start`` there may be no row. Those
     that are read ``later`` are in a loop whose next turn reads them. They may be ``moved`` by so many threads. Where
-    no ``cp.async`` copies them, ``zeros`` may lie beside the row.
+    no ``cp.async`` copies them, ``zeros`` may lie beside the row. What the kernel does ``once`` is short code.
     """
     kernel, plan, facts = row.kernel, row.kernel.plan, row.kernel.facts
     layout = layout_of_operand(kernel, operand) + after_layout(kernel, operand)
@@ -32,6 +32,7 @@ def hold(
     attributes |= {} if start is None else {"start": start, "whole": False}
     attributes |= {"later": True} if later else {}
     attributes |= {"zeros": True} if zeros else {}
+    attributes |= {"once": True} if once else {}
     thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
     thread = thread if moved is None else arith.addi(thread, moved)
     operands = [

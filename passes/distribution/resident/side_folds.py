@@ -112,7 +112,8 @@ class SideFolds:
         tiles = kernel.ceil(kernel.arg("n_kept"), plan.slots)
         empty = [v for _ in range(plan.held) for v in self.side.neutral(plan.vector)]
         in_turn = plan.sets > 1
-        first, lasting = self._fetch(part, kernel.number(0) if in_turn else None), self._of_all_rows(part)
+        first = self._fetch(part, kernel.number(0) if in_turn else None, once=True)
+        lasting = self._of_all_rows(part)
         carried = [kernel.number(1), *first.values()] if in_turn else []
         loop = scf.ForOp(part, tiles, self.parts, [*carried, *empty])
         with ir.InsertionPoint(loop.body):
@@ -143,7 +144,7 @@ class SideFolds:
         slots = {}
         for operand in kernel.facts.lasting:
             t = element(kernel.inputs[operand].type)
-            slots[operand] = hold(row, operand, t, start=start, zeros=is_shifted(kernel))
+            slots[operand] = hold(row, operand, t, start=start, zeros=is_shifted(kernel), once=True)
             start += self._bytes([operand])
         return slots
 
@@ -153,7 +154,7 @@ class SideFolds:
         items = [bytes_of(memory_type(element(kernel.inputs[i].type))) for i in operands]
         return plan.held * plan.threads * plan.vector * sum(items)
 
-    def _fetch(self, number: Any, turn: Any = None, *, later: bool = False) -> dict[int, Any]:
+    def _fetch(self, number: Any, turn: Any = None, *, later: bool = False, once: bool = False) -> dict[int, Any]:
         """Has the elements of the rows of tile ``number``, if there is one, copied into slots of shared memory.
 
         They are the same slots for all tiles, or one of two sets of slots, 0 or 1 by the ``turn``.
@@ -169,7 +170,7 @@ class SideFolds:
             if turn is not None:  # by so many threads: the slots of a thread follow those of the one before
                 each = min(plan.vector * bytes_of(memory_type(t)), ACCESS_BYTES)
                 moved = kernel.scaled(turn, self._bytes(kernel.facts.waiting) // each)
-            slots[operand] = hold(accesses, operand, t, start=start, later=later, moved=moved)
+            slots[operand] = hold(accesses, operand, t, start=start, later=later, moved=moved, once=once)
             start += self._bytes([operand])
         return slots
 
