@@ -89,6 +89,21 @@ gpu.module @device {
     return %slots : !llvm.ptr<3>
   }
 
+  // What a kernel does once stays a loop over the slots behind the first one.
+  // CHECK-LABEL: func.func @once
+  func.func @once(%x: !llvm.ptr<1>, %row: i32, %begin: i32, %first: i32, %end: i32, %t: i32, %n: i32, %one: i32)
+      -> !llvm.ptr<3> {
+    // CHECK:      nvvm.cp.async.shared.global
+    // CHECK:      scf.for %{{.*}} = %c1_i32 to %c9_i32 step %c1_i32
+    // CHECK:        nvvm.cp.async.shared.global
+    // CHECK-NOT:  fold.unrolled
+    // CHECK:      return
+    %slots = "fold.hold"(%x, %row, %begin, %first, %end, %t, %n, %one)
+      {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "aligned", step = 128, slots = 9, threads = 32,
+       vector = 4, item = 4, whole = false, once = true} : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32) -> !llvm.ptr<3>
+    return %slots : !llvm.ptr<3>
+  }
+
   // As many slots as the row has accesses: four whole ones at a time, then one at a time.
   // CHECK-LABEL: func.func @walked
   func.func @walked(%x: !llvm.ptr<1>, %row: i32, %begin: i32, %first: i32, %end: i32, %t: i32, %n: i32, %one: i32)
