@@ -33,7 +33,7 @@ Residency = Literal["", "registers", "shared", "grid", "l2", "memory", "chain"]
 Word = Literal["", "shuffle", "ballot", "redux", "byte"]
 Meet = Literal["", "shuffle", "steps", "mma"]
 Fragments = Literal["", "words", "matrix"]
-Reads = Literal["", "ahead"]
+Reads = Literal["", "ahead", "together"]
 Arrivals = Literal["", "barrier"]
 WORDS = tuple(filter(None, get_args(Word)))
 """The ways in which lanes make words of bits."""

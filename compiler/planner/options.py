@@ -17,6 +17,9 @@ from .limits import fitting
 from .split import ctas_of
 from .task import Notes, Task
 
+_OF_REDUCTIONS = (("fragments", "words"), ("reads", "together"))
+"""Values of fields for rows that are read again that a plan of one fold may have as well."""
+
 
 def keeps_own(task: Task, plan: Plan, options: str) -> bool:
     """Whether ``options`` leave a plan what its layout needs; if not, an ordinary plan has the other fields."""
@@ -35,7 +38,7 @@ def overridden(task: Task, plan: Plan, parts: int, options: str, notes: Notes) -
         PlanError: WF402 to WF421, and WF427 for a residency, where that cannot be served.
     """
     for key, value in expand(options).items():
-        if key in RARE and key not in ("meet", "arrivals") and (key, value) != ("fragments", "words"):
+        if key in RARE and key not in ("meet", "arrivals") and (key, value) not in _OF_REDUCTIONS:
             raise error("WF427", name=task.program.name, key=key, value=value)
     later = Notes()
     chosen = _changed(task, plan, options, later)

@@ -126,7 +126,7 @@ class ElementWalk(Walk):
         accesses = [access(self.tile.row, place, i, copy) for i, copy in enumerate(self.copies)]
         reader = Reader(kernel, self.count, accesses, numbers)
         warps = makes_lists_of_warps(kernel, plan)
-        known = ("warp",) if warps else ()
+        known = [name for name, is_so in (("warp", warps), ("together", plan.reads == "together")) if is_so]
         state = reduce_span(kernel, plan, span, plan.unroll, plan.vector, reader.sources, known)
         if plan.cluster > 1:
             return meet_in_cluster(self.tile, state, place, warps=warps), place
