@@ -73,6 +73,7 @@ class LoopChain:
         known = "together" in op.attributes and anchored(Combine.of(op.regions[1])) is not None
         self.together = short(op.regions[1]) or known
         self.rolled = "rolled" in op.attributes and anchored(Combine.of(op.regions[1])) is None
+        self.alike = int_attr(op, "alike") if "alike" in op.attributes else 0
         self.single_group = "once" in op.attributes and self.together and live is not None
 
     def add(self, begin: Any, end: Any, unroll: int, window: Window | None = None, *, once: bool = False) -> None:
@@ -97,10 +98,17 @@ class LoopChain:
         lower_body(loop.regions[0].blocks[0], window)
         self.last, self.state = loop, loop.results[0]
 
-    def groups(self, begin: Any, end: Any) -> Any:
-        """Appends the full groups of ``unroll`` accesses before ``end``; returns the index after the last one."""
+    def groups(self, begin: Any, end: Any, alike: int = 0) -> Any:
+        """Appends the full groups of ``unroll`` accesses before ``end``; returns the index after the last one.
+
+        Where the rest is one more group, each of ``alike`` lanes, which follow each other, makes a full one only if all
+        do: else their warp would go both ways, and wait for memory twice.
+        """
         t, (step, unroll) = begin.type, (self.step, self.unroll)
         limit = arith.subi(end, integer(t, (unroll - 1) * step + self.reach - 1))
+        if alike:
+            last = arith.ori(begin, integer(t, (alike - 1) * self.lanes))
+            limit = arith.subi(limit, arith.subi(last, begin))
         self.add(begin, limit, unroll)
         return after(begin, limit, unroll * step)
 
@@ -112,10 +120,11 @@ class LoopChain:
         ``staggered`` warps begin at different addresses: there a thread reads its own last access again.
         """
         t, lanes = begin.type, self.lanes
+        rest = self.unroll > 1 and self.live and self.together
         if self.unroll > 1 and not self.single_group:
-            begin = self.groups(begin, end)
+            begin = self.groups(begin, end, self.alike if rest else 0)
         limit = arith.subi(end, integer(t, lanes - 1)) if lanes > 1 else end
-        if self.unroll > 1 and self.live and self.together:
+        if rest:
             last = self.final(begin, limit) if staggered else last_access(limit, lanes)
             self.add(begin, limit, self.unroll, Window(None, limit, last, whole=True), once=True)
         else:
