@@ -126,3 +126,4 @@ LIGHT_IN_GRID = Sitting("2026-11-27", "f90cd503", "Rows with weights, by hand, a
 NEAR_THE_GATE = Sitting("2026-11-27", "0b92157a", "Columns and crops near the gate")
 BY_HAND = Sitting("2026-11-27", "9e88ee21", "Plain reductions beside kernels by hand")
 SMALL_COLUMNS = Sitting("2026-11-27", "9a27c78c", "Columns of small arrays")
+BESIDE_PERIODS = Sitting("2026-11-27", "b2facf8e", "Periods, runs and single elements once more")

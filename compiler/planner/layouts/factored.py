@@ -37,7 +37,7 @@ ROW_ELEMENTS = threshold(2 * WARP, "elements of a row", sittings.ODD_IMAGES)
 SHORT_RUN_BYTES = threshold(64, "bytes of a run", sittings.SEVERAL_DIMS)
 """Below, a run is better read with its neighbours, even where whole accesses hold it."""
 LONG_RUN = threshold(500, "elements of a run", sittings.OTHER_PLANS)
-"""From here on runs of narrow elements that begin anywhere are faster run by run than as such rows."""
+"""From here on runs that begin anywhere are faster run by run, or by single elements, than as such rows."""
 BYTES_READ = threshold(16, "bytes read for each byte of a state left", sittings.IMAGES)
 """The first kernel reads at least these, so that states cost little."""
 FILLING_CTAS = threshold(2, "CTAs per SM", sittings.FIFTEEN_THOUSAND)
@@ -130,7 +130,9 @@ def _is_faster(task: Task, found: Task) -> bool:
         task, "reduced", STATE_REGISTERS, ALIGNED_BYTES
     ):
         return False
-    narrow = task.itemsize < NARROW_ITEM and run < LONG_RUN
+    if run >= LONG_RUN:
+        return False
+    narrow = task.itemsize < NARROW_ITEM
     rows = _accesses(found, "kept", registers(found), NARROW_ITEM if narrow else ALIGNED_BYTES)
     return "aligned" in rows or (narrow and "unaligned" in rows)
 

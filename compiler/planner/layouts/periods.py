@@ -28,7 +28,7 @@ COLUMNS = threshold(256, "columns", sittings.SHORT_PAIRS)
 COLUMNS_OF_WORDS = threshold(340, "columns", sittings.SHORT_PAIRS)
 """Replaces COLUMNS for bytes that are added or compared: of staggered warps many lanes would own no column."""
 COLUMNS_WITH_GAPS = threshold(
-    {1: COLUMNS, 2: 200, 4: 48, 8: 48}, "columns, by bytes of an element", sittings.SHORT_LONG_COMBINES
+    {1: COLUMNS, 2: 200, 4: 128, 8: 128}, "columns, by bytes of an element", sittings.BESIDE_PERIODS
 )
 """Replaces COLUMNS for rows with gaps between them: wider ones are as fast by staggered warps."""
 MIDDLE_WARPS = threshold(16, "warps of a CTA", sittings.HEAVY_COLUMNS)
@@ -106,9 +106,9 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     wider = widened(task)
     if wider is not None and wider.geometry.columns > COLUMNS_WITH_GAPS[task.itemsize]:
         return plan
-    task = wider or task
     if not pays(task, wide, plan):
         return plan
+    task = wider or task
     found = _found(task, wide)
     if not _fits(task, found) or not serves(task, found):
         return plan
@@ -123,8 +123,11 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
 
 
 def pays(task: Task, wide: Plan, plan: Plan) -> bool:
-    """Whether columns are so narrow, and the array so large, that periods are faster than ``plan``."""
-    g, several = task.geometry, len(task.geometry.kept) > 1
+    """Whether columns are so narrow, and the array so large, that periods are faster than ``plan``.
+
+    Gaps count as columns, but for the lanes of ``plan``, which does not read them.
+    """
+    g, several = (widened(task) or task).geometry, len(task.geometry.kept) > 1
     alone = several and plan.vector > 1 and plan.warps < CTA_THREADS // WARP
     large = g.n_kept * g.n_reduced * task.itemsize >= ARRAY_BYTES and (task.is_large or not several)
     words = task.combines_words and not task.joins_truths and not several

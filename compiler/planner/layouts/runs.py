@@ -56,7 +56,7 @@ PAIRS = Table(
     BOUND, CHOICE, sittings.BLOCKS, ((768, Reading(8, 4, 4)), (2500, Reading(8, 8, 4)), (4500, Reading(8, 16, 4)))
 )
 """2-byte elements."""
-DISTANT_PAIRS = Table(BOUND, CHOICE, sittings.NEAR_THE_GATE, ((600, Reading(4, 8, 2)),))
+MANY_PAIRS = Table(BOUND, CHOICE, sittings.BESIDE_PERIODS, ((600, Reading(4, 8, 2)), (2500, Reading(4, 32, 2))))
 """Replaces PAIRS where are_many holds, a state has one register and a combine is short: what is masked at the ends of a
 run is less of accesses of 8 bytes."""
 PAIRS_OF_FEW = Table(BOUND, CHOICE, sittings.BY_HAND, ((340, Reading(8, 4, 4)), (1100, Reading(8, 16, 2))))
@@ -150,7 +150,7 @@ def _long(task: Task, length: int) -> Reading:
     table = TRUTHS if task.joins_truths else ADDED if task.adds_bytes else TABLES[task.itemsize]
     unroll = UNROLL_OF_LONGEST_ADDED if task.adds_bytes else UNROLL_OF_LONGEST
     if task.itemsize == 2 and task.state_registers == 1 and not task.has_long_combine and are_many(task):
-        table = DISTANT_PAIRS if length <= DISTANT_PAIRS.last else table
+        table = MANY_PAIRS if length <= MANY_PAIRS.last else table
     elif are_pairs(task) and length <= PAIRS_OF_FEW.last:
         table = PAIRS_OF_FEW
     found = table.at(length) or Reading(WIDEST // task.itemsize, WARP, unroll)
