@@ -59,6 +59,7 @@ class LoopChain:
         reach: elements of the accesses that are made together: of those of all lanes that join what they read, which
             make the same steps; else of one.
         step, unroll: elements between a thread's accesses, and accesses in flight.
+        alike: lanes of a warp whose accesses of several elements of a row follow each other; 0 where those have one.
         together: whether the accesses that are left after the full groups are one more: of a short combine, or of an
             anchored one, whose states move to one anchor together, where all elements can be read again.
         single_group: whether no thread makes more than ``unroll`` accesses.
@@ -73,7 +74,7 @@ class LoopChain:
         known = "together" in op.attributes and anchored(Combine.of(op.regions[1])) is not None
         self.together = short(op.regions[1]) or known
         self.rolled = "rolled" in op.attributes and anchored(Combine.of(op.regions[1])) is None
-        self.alike = int_attr(op, "alike") if "alike" in op.attributes else 0
+        self.alike = min(WARP, self.step // self.lanes) if self.lanes > 1 else 0
         self.single_group = "once" in op.attributes and self.together and live is not None
 
     def add(self, begin: Any, end: Any, unroll: int, window: Window | None = None, *, once: bool = False) -> None:

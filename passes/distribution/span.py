@@ -99,7 +99,6 @@ def reduce_span(
     attributes |= dict.fromkeys(known, True)
     attributes |= {"summed": plan.lanes_summed} if plan.meet == "mma" else {}
     attributes |= {"joined": plan.lanes} if plan.meets_in_steps else {}
-    attributes |= {"alike": plan.lanes} if plan.walk == "interleaved" and plan.lanes > 1 else {}
     op = kernel.stage("fold.thread_reduce", [state], operands, attributes, regions=2)
     block = op.regions[0].blocks.append(kernel.index)
     (r,) = block.arguments
