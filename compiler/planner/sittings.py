@@ -127,3 +127,4 @@ NEAR_THE_GATE = Sitting("2026-11-27", "0b92157a", "Columns and crops near the ga
 BY_HAND = Sitting("2026-11-27", "9e88ee21", "Plain reductions beside kernels by hand")
 SMALL_COLUMNS = Sitting("2026-11-27", "9a27c78c", "Columns of small arrays")
 BESIDE_PERIODS = Sitting("2026-11-27", "b2facf8e", "Periods, runs and single elements once more")
+GROUPS = Sitting("2026-11-27", "b2facf8e", "Rows of exponentials in whole groups")

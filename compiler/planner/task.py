@@ -15,9 +15,10 @@ from ..plan.facts import Facts
 from ..plan.fields import Access, Determinism
 from ..plan.launch import Launch
 from ..plan.plan import Plan
+from ..program.analysis.anchors import sums_of
 from ..program.analysis.atomic import operation
 from ..program.analysis.cost import lifted, operations
-from ..program.graph import MonoidGraph, Program, walk
+from ..program.graph import MonoidGraph, Program, node, walk
 from ..space.geometry import Geometry
 from ..target import Target
 from . import alignment, sittings
@@ -215,6 +216,11 @@ class Task:
     def has_very_long_combine(self) -> bool:
         """Whether a combine takes VERY_LONG_COMBINE instructions or more."""
         return self.combine_cost >= VERY_LONG_COMBINE
+
+    @lazy
+    def is_anchored(self) -> bool:
+        """Whether states have sums relative to an anchor, so that several come together at once."""
+        return bool(sums_of(self.monoid.combine, node))
 
     @lazy
     def approximates(self) -> bool:

@@ -17,12 +17,12 @@ from ...plan.plan import Plan
 from ...space.geometry import Geometry
 from ...target import WARP
 from .. import sittings
-from ..alignment import WIDEST
+from ..alignment import HALF, WIDEST
 from ..limits import CTA_THREADS, widest_of_row
 from ..powers_of_two import floor2
 from ..table import Table, threshold
 from ..task import Notes, Task
-from .short_runs import BOUND, CHOICE, MANY_RUNS, Reading, are_many, are_pairs, short
+from .short_runs import BOUND, CHOICE, MANY_RUNS, Reading, are_many, are_pairs, is_large, short
 
 MOST_DIMS = 3
 """The most dims of each kind: of more, elements are read one by one."""
@@ -56,9 +56,13 @@ PAIRS = Table(
     BOUND, CHOICE, sittings.BLOCKS, ((768, Reading(8, 4, 4)), (2500, Reading(8, 8, 4)), (4500, Reading(8, 16, 4)))
 )
 """2-byte elements."""
-MANY_PAIRS = Table(BOUND, CHOICE, sittings.BESIDE_PERIODS, ((600, Reading(4, 8, 2)), (2500, Reading(4, 32, 2))))
+DISTANT_PAIRS = Table(BOUND, CHOICE, sittings.NEAR_THE_GATE, ((600, Reading(4, 8, 2)),))
 """Replaces PAIRS where are_many holds, a state has one register and a combine is short: what is masked at the ends of a
 run is less of accesses of 8 bytes."""
+RUNS_OF_MANY = threshold(256, "runs of a result", sittings.BESIDE_PERIODS)
+"""From here on a warp reads each run of pairs that PAIRS_OF_MANY has, for such states, in arrays of CROP_BYTES."""
+PAIRS_OF_MANY = threshold(range(651, 2501), "elements of a run", sittings.BESIDE_PERIODS)
+"""These are read by accesses of 8 bytes, two in flight."""
 PAIRS_OF_FEW = Table(BOUND, CHOICE, sittings.BY_HAND, ((340, Reading(8, 4, 4)), (1100, Reading(8, 16, 2))))
 """Replaces PAIRS where a result has fewer than MANY_RUNS, and a state one register."""
 WORDS = Table(BOUND, CHOICE, sittings.BLOCKS, ((64, Reading(4, 4, 2)), (200, Reading(4, 16, 2))))
@@ -149,8 +153,11 @@ def _long(task: Task, length: int) -> Reading:
     """How runs that are not short are read."""
     table = TRUTHS if task.joins_truths else ADDED if task.adds_bytes else TABLES[task.itemsize]
     unroll = UNROLL_OF_LONGEST_ADDED if task.adds_bytes else UNROLL_OF_LONGEST
-    if task.itemsize == 2 and task.state_registers == 1 and not task.has_long_combine and are_many(task):
-        table = MANY_PAIRS if length <= MANY_PAIRS.last else table
+    light = task.itemsize == 2 and task.state_registers == 1 and not task.has_long_combine
+    if light and task.geometry.runs >= RUNS_OF_MANY and length in PAIRS_OF_MANY and is_large(task):
+        return Reading(HALF // task.itemsize, WARP, 2)
+    if light and are_many(task):
+        table = DISTANT_PAIRS if length <= DISTANT_PAIRS.last else table
     elif are_pairs(task) and length <= PAIRS_OF_FEW.last:
         table = PAIRS_OF_FEW
     found = table.at(length) or Reading(WIDEST // task.itemsize, WARP, unroll)

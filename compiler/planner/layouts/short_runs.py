@@ -123,10 +123,14 @@ def are_pairs(task: Task) -> bool:
 
 
 def are_many(task: Task) -> bool:
-    """Whether a large array has many runs a result, of bytes apart from those of the next one and by whole accesses."""
-    g = task.geometry
-    large = g.runs >= CROP_RUNS and g.n_kept * g.n_reduced * task.itemsize >= CROP_BYTES
-    return large and (task.itemsize > 1 or (not _are_neighbours(task) and _are_whole_accesses_apart(task)))
+    """Whether a large array has many runs a result, apart from those of the next result and by whole accesses."""
+    many = task.geometry.runs >= CROP_RUNS and is_large(task)
+    return many and not _are_neighbours(task) and _are_whole_accesses_apart(task)
+
+
+def is_large(task: Task) -> bool:
+    """Whether an array has CROP_BYTES."""
+    return task.geometry.n_kept * task.geometry.n_reduced * task.itemsize >= CROP_BYTES
 
 
 def _are_neighbours(task: Task) -> bool:

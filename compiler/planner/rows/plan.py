@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...dtypes import BOOL
 from ...plan.plan import Plan
 from ...target import WARP
@@ -16,6 +18,7 @@ from ..split import clustered
 from ..table import Sitting, threshold
 from ..task import Notes, Task
 from . import half_accesses
+from .groups import groups
 from .half_accesses import FOUR_WARPS
 from .threads import in_waves, threads_of
 from .unroll import in_flight
@@ -40,6 +43,8 @@ LIGHT_LIFT = threshold(1, "instructions", Sitting("2026-11-24", "77e3862", "Two 
 def plan(task: Task, notes: Notes) -> Plan:
     """The plan of rows."""
     vector = vector_of(task, "reduced", _widest(task), notes)
+    if found := groups(task, vector):
+        return _in_groups(task, Plan("reduced", vector=vector, reads="together"), *found, notes)
     shifted = vector > 1 and "shifted" in task.accesses("reduced", vector)
     positions = threads_of(task, vector)
     if positions == CTA_THREADS and task.is_large and task.has_few_results and task.ranks[1] == 1:
@@ -60,6 +65,15 @@ def plan(task: Task, notes: Notes) -> Plan:
     notes.because(threads, "lanes", "warps", "unroll")
     found = Plan("reduced", vector=vector, unroll=unroll, lanes=lanes, warps=warps, warps_kept=rows)
     return clustered(task, found, notes) if positions > FOUR_WARPS and vector > 1 and not shifted else found
+
+
+def _in_groups(task: Task, plan: Plan, threads: int, unroll: int, notes: Notes) -> Plan:
+    """``plan`` of rows that are read in groups of ``unroll`` accesses by each of ``threads``."""
+    notes.because(f"{threads} thread(s) a result, in groups of {unroll} access(es) each", "lanes", "warps", "unroll")
+    notes.because("what is left of a row is one more group: all of its exponentials have one anchor", "reads")
+    warps, alone = threads // WARP, threads > WARP or _has_its_cta(task, threads, plan.vector, unroll)
+    rows = 1 if alone else _rows_of_a_cta(threads)
+    return replace(plan, unroll=unroll, lanes=WARP, warps=warps, warps_kept=rows)
 
 
 def _rows_of_a_cta(lanes: int) -> int:

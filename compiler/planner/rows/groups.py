@@ -1,0 +1,50 @@
+"""Long rows of exponentials: as many threads as make whole groups of accesses.
+
+Each group joins its elements at one anchor, and takes an exponential of each. What is left of a row is one more group,
+whose missing accesses take as long as others, so the threads are those that lack few of them. Of those the most are the
+fastest: an SM then reads few rows at a time.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...target import WARP
+from .. import sittings
+from ..alignment import WIDEST
+from ..table import threshold
+from ..task import Task
+
+ACCESSES = threshold({4: 4, 8: 8}, "accesses of a group, by bytes of an element", sittings.GROUPS)
+"""A thread has these in flight; of wider elements one access is less work."""
+LEAST = threshold(512, "16-byte accesses of a row", sittings.GROUPS)
+"""From here on rows are long enough for several warps."""
+THREADS = threshold((16 * WARP, 8 * WARP, 4 * WARP, 2 * WARP, WARP), "threads of a row", sittings.GROUPS)
+"""These are tried, the most first."""
+IN_VAIN = threshold(1.15, "accesses of groups for each of a row", sittings.GROUPS)
+"""A row gets the most threads whose groups have at most these, and none where it is one group of each thread."""
+
+
+class Groups(NamedTuple):
+    """The threads of a row, and the accesses that each has in flight."""
+
+    threads: int
+    unroll: int
+
+
+def groups(task: Task, vector: int) -> Groups | None:
+    """How a long aligned row of an anchored monoid is read; None for other rows, and where no threads fit."""
+    one_dim, whole = task.ranks[1] == 1, task.is_aligned("reduced", vector) and vector * task.itemsize == WIDEST
+    heavy = task.has_very_long_combine and task.is_anchored and not task.folds_lists
+    if not heavy or not whole or not one_dim or task.itemsize not in ACCESSES or task.has_few_results:
+        return None
+    accesses, unroll = -(-task.geometry.n_reduced // vector), ACCESSES[task.itemsize]
+    if accesses < LEAST:
+        return None
+    return next((Groups(threads, unroll) for threads in THREADS if _fit(accesses, threads * unroll)), None)
+
+
+def _fit(accesses: int, group: int) -> bool:
+    """Whether the accesses of a row fill groups of the row's threads: one of them, or almost all of several."""
+    made = -(-accesses // group) * group
+    return made == accesses or group < made <= IN_VAIN * accesses
