@@ -6,14 +6,18 @@
 // --- the walk ---
 
 // Aligned vectors of four elements, two in flight, 128 elements apart. Three loops:
-//   pairs of accesses      while all elements of both are below the end   (end - 128 - 3)
+//   pairs of accesses      while all elements of both are below the end   (end - 128 - 3), for all lanes of a warp
 //   one more pair          of which the second, or both, may be beyond the end
 //   one masked access      for the last one to three elements
 // CHECK-LABEL: func.func @aligned_vectors
 // CHECK-SAME:    (%[[X:.*]]: !llvm.ptr<1>, %[[FIRST:.*]]: i32, %[[END:.*]]: i32, %{{.*}}: i32)
 func.func @aligned_vectors(%x: !llvm.ptr<1>, %first: i32, %end: i32, %one: i32) -> vector<4xf32> {
   // CHECK:      %[[TWO_FIT:.*]] = arith.subi %[[END]], %c131_i32 : i32
-  // CHECK-NEXT: %[[PAIRS:.*]] = "fold.thread_reduce"(%[[FIRST]], %[[TWO_FIT]], %cst{{.*}}) ({
+  // The last lane is the last to begin: no lane makes a pair that this one does not.
+  // CHECK-NEXT: %[[LAST_LANE:.*]] = arith.ori %[[FIRST]], %c124_i32 : i32
+  // CHECK-NEXT: %[[LATER:.*]] = arith.subi %[[LAST_LANE]], %[[FIRST]] : i32
+  // CHECK-NEXT: %[[ALL_FIT:.*]] = arith.subi %[[TWO_FIT]], %[[LATER]] : i32
+  // CHECK-NEXT: %[[PAIRS:.*]] = "fold.thread_reduce"(%[[FIRST]], %[[ALL_FIT]], %cst{{.*}}) ({
   // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
   // All elements count here: the mask is gone.
   // CHECK-NEXT:   "fold.yield"
@@ -231,7 +235,7 @@ func.func @unaligned_columns(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i3
 // CHECK-LABEL: func.func @words_of_a_copy
 // CHECK-SAME:    (%[[COPY:.*]]: !llvm.ptr<3>, %[[KEPT:.*]]: i32, %[[FIRST:.*]]: i32, %[[END:.*]]: i32, %[[PITCH:.*]]: i32, %{{.*}}: i32, %[[ORIGIN:.*]]: i32)
 // CHECK:      %[[TWO_FIT:.*]] = arith.subi %[[END]], %c135_i32 : i32
-// CHECK-NEXT: %[[PAIRS:.*]] = "fold.thread_reduce"(%[[FIRST]], %[[TWO_FIT]], %cst{{.*}}) ({
+// CHECK:      %[[PAIRS:.*]] = "fold.thread_reduce"(%[[FIRST]], %{{.*}}, %cst{{.*}}) ({
 // CHECK-NEXT: ^bb0(%[[R:.*]]: i32):
 // AT is the address of the first byte in shared memory; its word begins at AT without the two lowest bits.
 // CHECK-NEXT:   %[[LESS:.*]] = arith.subi %c0_i32, %[[ORIGIN]] : i32

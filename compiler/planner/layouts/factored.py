@@ -130,9 +130,9 @@ def _is_faster(task: Task, found: Task) -> bool:
         task, "reduced", STATE_REGISTERS, ALIGNED_BYTES
     ):
         return False
-    if run >= LONG_RUN:
+    if run >= LONG_RUN and not task.is_portable:
         return False
-    narrow = task.itemsize < NARROW_ITEM
+    narrow = task.itemsize < NARROW_ITEM and run < LONG_RUN
     rows = _accesses(found, "kept", registers(found), NARROW_ITEM if narrow else ALIGNED_BYTES)
     return "aligned" in rows or (narrow and "unaligned" in rows)
 

@@ -154,7 +154,8 @@ def _long(task: Task, length: int) -> Reading:
     table = TRUTHS if task.joins_truths else ADDED if task.adds_bytes else TABLES[task.itemsize]
     unroll = UNROLL_OF_LONGEST_ADDED if task.adds_bytes else UNROLL_OF_LONGEST
     light = task.itemsize == 2 and task.state_registers == 1 and not task.has_long_combine
-    if light and task.geometry.runs >= RUNS_OF_MANY and length in PAIRS_OF_MANY and is_large(task):
+    many = task.geometry.runs >= RUNS_OF_MANY and is_large(task) and not task.is_portable
+    if light and many and length in PAIRS_OF_MANY:
         return Reading(HALF // task.itemsize, WARP, 2)
     if light and are_many(task):
         table = DISTANT_PAIRS if length <= DISTANT_PAIRS.last else table

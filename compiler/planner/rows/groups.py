@@ -34,14 +34,19 @@ class Groups(NamedTuple):
 
 def groups(task: Task, vector: int) -> Groups | None:
     """How a long aligned row of an anchored monoid is read; None for other rows, and where no threads fit."""
-    one_dim, whole = task.ranks[1] == 1, task.is_aligned("reduced", vector) and vector * task.itemsize == WIDEST
-    heavy = task.has_very_long_combine and task.is_anchored and not task.folds_lists
-    if not heavy or not whole or not one_dim or task.itemsize not in ACCESSES or task.has_few_results:
+    if not _serves(task) or not task.is_aligned("reduced", vector) or vector * task.itemsize != WIDEST:
         return None
     accesses, unroll = -(-task.geometry.n_reduced // vector), ACCESSES[task.itemsize]
     if accesses < LEAST:
         return None
     return next((Groups(threads, unroll) for threads in THREADS if _fit(accesses, threads * unroll)), None)
+
+
+def _serves(task: Task) -> bool:
+    """Whether rows are many, of one array and one dim, and states a sum beside its anchor."""
+    heavy = task.has_very_long_combine and task.is_anchored and task.itemsize in ACCESSES
+    single = len(task.program.inputs) == task.ranks[1] == 1 and len(task.monoid.state) == 2
+    return heavy and single and not task.has_few_results and not task.is_portable
 
 
 def _fit(accesses: int, group: int) -> bool:
