@@ -130,7 +130,7 @@ def _is_faster(task: Task, found: Task) -> bool:
         task, "reduced", STATE_REGISTERS, ALIGNED_BYTES
     ):
         return False
-    if run >= LONG_RUN and not task.is_portable:
+    if run >= LONG_RUN and task.itemsize > 1 and not task.is_portable:
         return False
     narrow = task.itemsize < NARROW_ITEM and run < LONG_RUN
     rows = _accesses(found, "kept", registers(found), NARROW_ITEM if narrow else ALIGNED_BYTES)

@@ -28,7 +28,7 @@ COLUMNS = threshold(256, "columns", sittings.SHORT_PAIRS)
 COLUMNS_OF_WORDS = threshold(340, "columns", sittings.SHORT_PAIRS)
 """Replaces COLUMNS for bytes that are added or compared: of staggered warps many lanes would own no column."""
 COLUMNS_WITH_GAPS = threshold(
-    {1: COLUMNS, 2: 200, 4: 128, 8: 128}, "columns, by bytes of an element", sittings.BESIDE_PERIODS
+    {1: COLUMNS, 2: 120, 4: 128, 8: 128}, "columns, by bytes of an element", sittings.BESIDE_PERIODS
 )
 """Replaces COLUMNS for rows with gaps between them: wider ones are as fast by staggered warps."""
 MIDDLE_WARPS = threshold(16, "warps of a CTA", sittings.HEAVY_COLUMNS)

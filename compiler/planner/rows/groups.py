@@ -24,6 +24,11 @@ THREADS = threshold((16 * WARP, 8 * WARP, 4 * WARP, 2 * WARP, WARP), "threads of
 IN_VAIN = threshold(1.15, "accesses of groups for each of a row", sittings.GROUPS)
 """A row gets the most threads whose groups have at most these, and none where it is one group of each thread."""
 
+TWO_WARPS = threshold(2 * WARP, "threads of a row", sittings.GROUPS)
+"""Up to here rows are not to be ABOUT_FULL."""
+ABOUT_FULL = threshold((0.75, 1.25), "threads of the machine", sittings.GROUPS)
+"""Between these the threads of all rows are about as many as are resident."""
+
 
 class Groups(NamedTuple):
     """The threads of a row, and the accesses that each has in flight."""
@@ -39,7 +44,8 @@ def groups(task: Task, vector: int) -> Groups | None:
     accesses, unroll = -(-task.geometry.n_reduced // vector), ACCESSES[task.itemsize]
     if accesses < LEAST:
         return None
-    return next((Groups(threads, unroll) for threads in THREADS if _fit(accesses, threads * unroll)), None)
+    fitting = (threads for threads in THREADS if _fit(accesses, threads * unroll) and not _about_a_wave(task, threads))
+    return next((Groups(threads, unroll) for threads in fitting), None)
 
 
 def _serves(task: Task) -> bool:
@@ -47,6 +53,12 @@ def _serves(task: Task) -> bool:
     heavy = task.has_very_long_combine and task.is_anchored and task.itemsize in ACCESSES
     single = len(task.program.inputs) == task.ranks[1] == 1 and len(task.monoid.state) == 2
     return heavy and single and not task.has_few_results and not task.is_portable
+
+
+def _about_a_wave(task: Task, threads: int) -> bool:
+    """Whether the threads of all rows about fill the machine: most of it waits while the last ones run."""
+    filled = task.geometry.n_kept * threads / (task.machine * task.target.threads_per_sm)
+    return threads <= TWO_WARPS and ABOUT_FULL[0] < filled < ABOUT_FULL[1]
 
 
 def _fit(accesses: int, group: int) -> bool:

@@ -15,13 +15,13 @@ from warpfold.compiler.planner.layouts.gapped_columns import DENSE
 from warpfold.compiler.planner.layouts.periods import COLUMNS_OF_WORDS, COLUMNS_WITH_GAPS, LARGEST_WARPS
 
 LONG = 2_000_000
-FULL = {("f32", 12), ("i8", 16)}
+FULL = (("f32", 32), ("f32", 48), ("f32", 64), ("i8", 16))
 """Rows of which whole accesses fill most lanes."""
 
 
 def has_narrow_gaps(width: int, pitch: int, t: str) -> bool:
     """Whether columns are read with the gaps between rows: if these are not whole accesses that fill the lanes."""
-    full = (t, pitch) in FULL
+    full = (t, width) in FULL
     return DENSE * pitch <= width and pitch <= COLUMNS_WITH_GAPS[dtype(t).itemsize] and not full
 
 

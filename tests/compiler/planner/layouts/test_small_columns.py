@@ -14,6 +14,8 @@ from warpfold.compiler.planner.choose import choose
     ("what", "shape", "t"),
     [
         ("sum", (4096, 101), "f32"),
+        ("sum", (83_000, 101), "f32"),
+        ("argmax", (120_000, 65), "f32"),
         ("sum", (20_000, 201), "bf16"),
         ("sum", (127_100, 33), "f64"),
         ("sum", (41_527, 101), "i8"),
@@ -36,7 +38,9 @@ def test_lanes_lie_along_the_rows_of_few_columns(t: str) -> None:
 @pytest.mark.parametrize(
     ("what", "shape", "t"),
     [
-        ("sum", (45_000, 101), "f32"),  # more elements
+        ("sum", (85_000, 101), "f32"),  # more elements
+        ("sum", (130_000, 33), "f32"),
+        ("sum", (45_000, 101), "bf16"),
         ("sum", (400_000, 7), "f32"),
         ("sum", (60_000, 17), "f32"),
         ("any", (40_000, 101), "bool"),
