@@ -68,7 +68,7 @@ def cost(request: Request, ready: Prepared) -> list[tuple[str, object]]:
     found: list[tuple[str, object]] = [
         ("must move", f"{terminal.size(read)} in, {terminal.size(written)} out"),
         ("at the least", least_time(read + written, ready.target.arch)),
-        ("finish", finish_words(plan)),
+        ("finish", finish_words(plan, ready.choice.facts)),
         *arrival_words(plan, program.monoid.state),
         ("launch", launch_words(ready)),
         ("shared memory", f"{terminal.size(shared)} a CTA"),

@@ -101,9 +101,10 @@ def _of_periods(ready: Prepared) -> list[Level]:
     """The levels where the elements of an access may be of several columns: warps find those of a column in memory."""
     plan, g = ready.choice.plan, ready.geometry
     register, *_, grid = levels(plan, ready.choice.run)
-    columns = plan.slots if plan.positions > 1 else min(g.period // g.run, -(-plan.slots // g.run) + 1)
+    narrow = ready.choice.facts.narrow
+    columns = plan.slots if narrow else min(g.period // g.run, -(-plan.slots // g.run) + 1)
     cta = Level("cta", -(-plan.slots // columns), columns, plan.threads, (LANES,))
-    if plan.positions > 1:
+    if narrow:
         cta = replace(cta, reduced=plan.positions, stages=(), idle=A_COLUMN)
         states = ready.choice.run.split * g.n_kept // g.period
         return [register, cta, replace(grid, reduced=states, kept=columns)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..compiler.dtypes import DType
+from ..compiler.plan.facts import Facts
 from ..compiler.plan.plan import Plan
 from ..compiler.plan.shared_memory import counts_bytes
 from ..runtime.prepare import Prepared
@@ -73,14 +74,14 @@ def launch_words(ready: Prepared) -> str:
     return f"{run.tiles * run.split:,} CTA(s) of {plan.threads} threads, {along}"
 
 
-def finish_words(plan: Plan) -> str:
+def finish_words(plan: Plan, facts: Facts) -> str:
     """How CTAs, or clusters, finish a result."""
     if plan.takes_side:
         return "each result of a row is finished by one CTA, and those of side folds by all, each for some columns"
     if plan.resident == "l2":
         return "the CTA that folds the last chunk of a row combines the states of all"
     if plan.in_periods:
-        if plan.positions > 1:
+        if facts.narrow:
             return "each CTA combines, for each of its columns, the states that the CTAs with this column leave"
         return "each CTA combines the states that all CTAs leave of each of its columns"
     if plan.resident == "grid":

@@ -234,5 +234,6 @@ def serves(own: Facts, needed: Facts) -> bool:
         and (own.gapped or not needed.gapped)
         and (own.pieces or not needed.pieces)
         and own.block == needed.block
+        and own.narrow == needed.narrow
         and (not own.places or needed.places)
     )

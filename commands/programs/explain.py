@@ -140,7 +140,7 @@ def step_facts(own: PreparedStep) -> list[tuple[str, object]]:
     waiting = waiting_bytes(plan, choice.facts, own.step.program.inputs, choice.run)
     return [
         ("residency", residency(own)),
-        *([("finish", finish_words(plan))] if own.step.program.reduces else []),
+        *([("finish", finish_words(plan, choice.facts))] if own.step.program.reduces else []),
         *arrival_words(plan, own.step.program.states),
         ("launch", launch_words(own.prepared)),
         ("shared memory", f"{terminal.size(shared_bytes(plan, state) + waiting)} a CTA"),

@@ -16,7 +16,7 @@ INDEX_LIMIT = 2**31 - 2**24
 RARE = (
     "repeats", "flat", "by_row", "gapped", "pieces", "block", "places", "bounds", "cleared", "numbers", "once",
     "stores", "full", "waiting", "lasting", "walked", "leading", "spare", "rows_first", "numberings", "section",
-    "follows", "streams", "runs", "part", *RARE_IN_PLANS,
+    "follows", "streams", "runs", "part", "narrow", *RARE_IN_PLANS,
 )  # fmt: skip
 """The facts, and the fields of a plan, that the IR leaves out where they have their default."""
 
@@ -82,6 +82,7 @@ class Facts:
         runs: the numbers of the operands whose elements follow each other through all reduced dims, where bits are
             numbered so, inputs first: their accesses go on from one row of the innermost dim into the next.
         part: the elements of the parts in which split accesses are read; 0 without any.
+        narrow: whether a strip of periods is no longer than one, so that it has each column once.
     """
 
     kept_rank: int
@@ -115,6 +116,7 @@ class Facts:
     streams: bool = False
     runs: tuple[int, ...] = ()
     part: int = 0
+    narrow: bool = False
 
     def row(self, geometry: Geometry) -> int:
         """The results of a row: those of a CTA are in one row."""

@@ -95,7 +95,7 @@ def scratch(artifact: Artifact, geometry: Geometry, run: Launch) -> Scratch:
     cells = whole * run.split if waits else run.chunk * run.ctas if artifact.plan.takes_side else cells
     if artifact.plan.in_periods:  # each CTA leaves a state of each column, or of those that it has
         cells = geometry.period // geometry.run * run.tiles * run.split
-        cells = geometry.n_kept * run.split if artifact.plan.positions > 1 else cells
+        cells = geometry.n_kept * run.split if artifact.main.facts.narrow else cells
     offsets, nbytes = placed(cells, artifact.state)
     exchange, nbytes = placed(_exchanged(artifact, geometry, run), artifact.state, nbytes)
     counters = run.tiles if finish == "last_block" else 0

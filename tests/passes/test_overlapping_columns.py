@@ -23,7 +23,12 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "sanitizer"))
 from mutate import edit
 
 TYPES = {np.float16: F16, np.float32: F32, np.float64: F64}
-WAYS = ["resident=registers,lanes=1,warps=2", "resident=shared,lanes=1,warps=2", "resident=registers,lanes=1,cluster=2"]
+WAYS = [
+    "resident=registers,lanes=1,warps=2",
+    "resident=shared,lanes=1,warps=2",
+    "resident=registers,lanes=1,cluster=2",
+    "resident=registers,lanes=1,warps=8",  # in all rows of a thread sectors lie alike
+]
 
 
 class Writers(Tool):
@@ -80,6 +85,21 @@ def test_columns_of_groups_with_weights_and_a_result_for_each_column(way: str) -
     d = wide - wide.mean(1, keepdims=True)
     np.testing.assert_allclose(mean, wide.mean(1, keepdims=True), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(y, d / np.sqrt((d * d).mean(1, keepdims=True) + 1e-5) * w + b, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("vector", "overlap", "warps"), [(4, 0, 8), (2, 16, 8), (2, 16, 2)])
+def test_halves_with_weights_in_clusters(vector: int, overlap: int, warps: int) -> None:
+    """One branch goes around the stores of a thread where it owns its columns in all rows, or in none."""
+    x = np.random.default_rng(0).standard_normal((1, 101, 4 * 37)).astype(np.float16)
+    w, b = (np.random.default_rng(k).standard_normal((1, 101, 1)).astype(np.float32) for k in (1, 2))
+    y, mean, tool = np.zeros_like(x), np.zeros((1, 1, 4 * 37), np.float32), Sanitizer()
+    plan = f"{plan_of('resident=shared,lanes=1,cluster=2', vector, np.float16, 0)},warps={warps}"
+    plan = plan.replace("overlap=0", f"overlap={overlap}")
+    run(layer_norm(F16), [x, w, b], [y, mean], (0, 2), tool=tool, plan=plan)
+    assert not list(tool.findings), list(tool.findings)[:3]
+    wide = x.astype(np.float64)
+    d = wide - wide.mean(1, keepdims=True)
+    np.testing.assert_allclose(y, d / np.sqrt((d * d).mean(1, keepdims=True) + 1e-5) * w + b, rtol=2e-3, atol=2e-3)
 
 
 def test_a_planted_mistake_is_found() -> None:

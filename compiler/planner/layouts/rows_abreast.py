@@ -63,7 +63,7 @@ def in_periods(task: Task, plan: Plan) -> Task | None:
     moves = [max(abs(s) for s in strides) > 0 for strides in _strides(task.geometry)]
     item = min(task.operand_type(i).itemsize for i in range(rank) if moves[i])
     most = min(task.sms * plan.slots, elements) // period
-    least = WIDEST if plan.positions == 1 else SECTOR
+    least = SECTOR if is_narrow(task.geometry, plan) else WIDEST
     lines, others = (_in_whole_units(most, period, nbytes // item) for nbytes in (LINE, least))
     abreast = lines if lines >= IN_LINES * others else others
     if not abreast:
@@ -99,6 +99,12 @@ def period_of(g: Geometry) -> tuple[int, int] | None:
     return (period, run) if own and all(strides == wanted for strides in own) else None
 
 
+def is_narrow(g: Geometry, plan: Plan) -> bool:
+    """Whether a strip of periods of single elements is no longer than one, so that it has each column once."""
+    period, run = (g.period, g.run) if g.period else period_of(g) or (0, 0)
+    return plan.in_periods and run == 1 and plan.slots <= period
+
+
 def _strides(g: Geometry) -> list[tuple[int, ...]]:
     """Of each operand its strides along the kept and the reduced dims."""
     return list(zip(*(d.strides for d in (*g.kept, *g.reduced)), strict=True))
@@ -119,6 +125,5 @@ def serves(task: Task, plan: Plan) -> bool:
     shared = plan.resident == "grid" and plan.fast == "kept" and not plan.in_teams
     if plan.in_periods:
         wide = in_periods(task, plan) if shared else None
-        once = plan.positions == 1 or (wide and wide.geometry.run == 1 and plan.slots <= wide.geometry.period)
-        return wide is not None and bool(once)
+        return wide is not None and (plan.positions == 1 or is_narrow(task.geometry, plan))
     return shared and task.geometry.columns % plan.vector == 0 and widened(task, plan.abreast) is not None

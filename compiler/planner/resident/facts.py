@@ -10,6 +10,7 @@ from ...plan.fields import OF_BITS, PARTS_OF, Access
 from ...plan.launch import Launch, layers
 from ...plan.layout import layout_of
 from ...plan.plan import Plan
+from ..layouts import rows_abreast
 from ..task import Task
 from . import (
     grid_facts,
@@ -73,6 +74,7 @@ def facts_of(task: Task, plan: Plan) -> Facts:
         section=sections.elements(task) if task.program.section else 0,
         runs=runs(task, plan.fast),
         part=part_of(task, plan.vector) if "split" in found else 0,
+        narrow=rows_abreast.is_narrow(g, plan),
     )
 
 

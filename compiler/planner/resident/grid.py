@@ -8,6 +8,7 @@ from math import ceil
 
 from ...errors import error
 from ...plan.fields import LARGEST, MOST_HELD
+from ...plan.layout import layout_of
 from ...plan.plan import Plan
 from ...target import WARP
 from .. import sittings
@@ -73,6 +74,10 @@ NARROW_REGISTERS = threshold(32, "registers of a thread", sittings.GRID_ROWS)
 """The same for elements of NARROW bytes, which are widened."""
 OF_COLUMNS = threshold(8, "accesses of a thread", sittings.ROWS_ABREAST)
 """So many of columns of large arrays wait in registers."""
+OF_LIGHT_STRIPS = threshold(16, "accesses of a thread", sittings.STRIPS_AGAIN)
+"""Replaces OF_COLUMNS in narrow strips of words that take few instructions."""
+FEWER = threshold(5, "accesses of a thread", sittings.STRIPS_AGAIN)
+"""At most so many fewer wait in shared memory, so that those that a thread walks are whole groups."""
 COLUMNS = threshold(4, "columns of a thread", sittings.GRID_ROWS)
 """A thread has a state of each of its columns, in registers."""
 WIDTH = threshold(128, "bytes of a row of a strip", sittings.GRID_ROWS)
@@ -169,8 +174,22 @@ def kept(task: Task, plan: Plan) -> Plan:
         if part:
             plan = replace(plan, in_cache=part // (ctas(task) * plan.threads * access_bytes(task, plan)))
     if plan.fast == "kept" and nbytes > ctas(task) * limit + CACHED:
-        plan = replace(plan, in_registers=OF_COLUMNS)
-    return replace(plan, held=room(task, plan, limit))
+        light = not (heavy or is_narrow(task)) and rows_abreast.is_narrow(task.geometry, plan)
+        plan = replace(plan, in_registers=OF_LIGHT_STRIPS if light else OF_COLUMNS)
+    held = room(task, plan, limit)
+    return replace(plan, held=_in_whole_groups(task, replace(plan, held=held)) if plan.fast == "kept" else held)
+
+
+def _in_whole_groups(task: Task, plan: Plan) -> int:
+    """The accesses of a thread in shared memory: as many as ``plan`` has, or some fewer.
+
+    Those that the thread walks are whole groups then, all of whose accesses are in flight at once. One by one each
+    takes as long as a group.
+    """
+    each = launch(task, plan).chunk // layout_of(plan).span("reduced")
+    walked = each - plan.in_registers - plan.held
+    fewer = -walked % plan.unroll
+    return plan.held - fewer if walked > 0 and fewer <= min(FEWER, plan.held - 1) else plan.held
 
 
 def _in_registers(task: Task, plan: Plan) -> int:

@@ -11,13 +11,14 @@ from math import ceil
 
 from ...plan.plan import Plan
 from ...plan.tiles import SECTOR
+from ...target import PORTABLE_CLUSTER
 from .. import sittings
 from ..alignment import LINE, WIDEST
 from ..layouts import rows_abreast
 from ..layouts.tiled import WORD
 from ..table import threshold
 from ..task import Notes, Task
-from . import columns, grid, grid_bounds, grid_facts, kept_columns
+from . import columns, grid, grid_bounds, grid_facts, kept_columns, l2
 from .accesses import accesses, elements_of, has_bits
 from .grid import COLUMNS, UNROLL, WARPS, kept
 
@@ -42,10 +43,22 @@ MANY_HALVES = threshold(48 << 20, "bytes of all rows", sittings.PERIODS_ABREAST)
 """From here on accesses of half the width take longer."""
 LEAST_ACCESS = threshold(8, "bytes of an access", sittings.PERIODS_ABREAST)
 """Of the widest elements: arrays of bytes alone would have smaller ones, and take longer to compute."""
+LEAST_OF_SECTORS = threshold(
+    {2: 8 << 20, 4: 12 << 20}, "bytes of all rows, by bytes of an element", sittings.STRIPS_AGAIN
+)
+"""The least of narrow strips where no clusters hold columns, or tiles whose rows are one sector."""
+LEAST_IN_CLUSTERS = threshold(12 << 20, "bytes of all rows", sittings.STRIPS_AGAIN)
+"""The least of narrow strips of halves where clusters of SHARING CTAs hold columns."""
+SHARING = threshold(4, "CTAs of a cluster", sittings.STRIPS_AGAIN)
+"""See LEAST_IN_CLUSTERS."""
 WAITING = threshold(0.25, "part of the bytes of all rows", sittings.PERIODS_ABREAST)
 """So many wait on chip at least."""
+WAITING_OF_STRIPS = threshold(0.2, "part of the bytes of all rows", sittings.STRIPS_AGAIN)
+"""The same of narrow strips."""
 STATES = threshold(256 << 10, "bytes of states", sittings.PERIODS_ABREAST)
 """The most that a CTA reads: for each of its columns a state of every CTA."""
+STATES_OF_STRIPS = threshold(384 << 10, "bytes of states", sittings.STRIPS_AGAIN)
+"""The same of narrow strips in which threads have columns alone."""
 IN_CLUSTERS = threshold(400 << 10, "bytes of a row", sittings.PERIODS_ABREAST)
 """Shorter rows of runs are as fast in clusters, if a CTA reads more states than PART of the bytes of its elements."""
 PART = threshold(1 / 6, "bytes of states for each byte of elements", sittings.PERIODS_ABREAST)
@@ -61,15 +74,21 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     widest = max(task.operand_type(i).itemsize for i in elements_of(task))
     vector = min(WIDEST // widest, COLUMNS)
     unroll = UNROLL * max(1, WIDEST // (widest * vector))
-    reason, held = "", None if grid_facts.is_narrow(task) else kept_columns.plan(task, Notes())
+    reason, held = "", kept_columns.plan(task, Notes())
+    clusters = None if held and l2.takes(task, held) else held
     strips = STRIPS if grid_facts.is_narrow(task) else STRIPS_OF_WORDS
-    for strip in strips[-1:] if held and held.overlap else strips:
+    overlaps = _overlap(task, held)
+    for strip in strips:
         found = Plan("kept", "interleaved", vector, unroll, 1, WARPS // strip, strip, resident="grid", abreast=1)
+        alone = rows_abreast.is_narrow(task.geometry, found)
+        if alone and (overlaps or (found.positions == 1 and columns.vector_of(task) > 1)):
+            continue
         wide = rows_abreast.as_read(task, found) if rows_abreast.serves(task, found) else None
         if wide is None or _are_whole(wide, vector):
             continue
         found = kept(wide, found)
-        reason = _why_halves(task) or _why_slower(wide, found) if found.held else ""
+        halves = "" if alone and clusters is None else _why_halves(task)
+        reason = halves or _why_slower(wide, found, clusters) if found.held else ""
         if found.held and not reason:
             break
     else:
@@ -82,6 +101,14 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     )
     notes.because(f"{run.tiles * run.split} CTAs share all rows: what they have no room for is read again", "resident")
     return found
+
+
+def _overlap(task: Task, held: Plan | None) -> bool:
+    """Whether columns that overlap in registers, maybe by the plan ``held``, are as fast as narrow strips."""
+    if grid_facts.is_narrow(task):
+        return kept_columns.of_pairs(task, Notes()) is not None
+    most = held is not None and held.cluster == PORTABLE_CLUSTER
+    return held is not None and held.overlap > 0 and (not most or kept_columns.fills(task, held))
 
 
 def _are_whole(task: Task, vector: int) -> bool:
@@ -108,7 +135,19 @@ def _why_halves(task: Task) -> str:
     return f"rows of {g.columns} columns lie abreast in half accesses" if abreast else ""
 
 
-def _why_slower(task: Task, plan: Plan) -> str:
+def _least(task: Task, plan: Plan, held: Plan | None) -> int:
+    """The least bytes of all rows for which strips are faster than clusters, which keep columns by ``held``."""
+    item = max(task.operand_type(i).itemsize for i in elements_of(task))
+    narrow, strips = grid_facts.is_narrow(task), rows_abreast.is_narrow(task.geometry, plan)
+    several = sum(t.itemsize for t in task.program.states) > WORD
+    if strips and (held is None or (held.slots * item <= SECTOR and (several or not narrow))):
+        return LEAST_OF_SECTORS[columns.NARROW if narrow else WORD]
+    if strips and narrow and held and held.cluster >= SHARING:
+        return LEAST_IN_CLUSTERS
+    return grid_bounds.LEAST_OTHERS if narrow else grid_bounds.LEAST_COMPUTED
+
+
+def _why_slower(task: Task, plan: Plan, held: Plan | None) -> str:
     """Why another plan is faster; empty if none is."""
     rows = elements_of(task)
     narrow = grid_facts.is_narrow(task)
@@ -123,12 +162,12 @@ def _why_slower(task: Task, plan: Plan) -> str:
     heavy = grid_facts.instructions(task.program) > grid_facts.LIGHT
     if narrow and heavy and not grid_facts.has_few_states(task):
         return "narrow elements of columns compute for longer than a second read takes"
-    nbytes, least = grid_facts.bytes_of(task), grid_bounds.LEAST_OTHERS if narrow else grid_bounds.LEAST_COMPUTED
+    nbytes, least = grid_facts.bytes_of(task), _least(task, plan, held)
     if not least <= nbytes <= MOST:
         return f"{nbytes} bytes of all rows: {least} to {MOST} are faster so"
     waiting = (plan.held + plan.in_registers) * plan.threads * grid_facts.ctas(task)
     waiting *= grid_facts.access_bytes(task, plan)
-    if waiting < WAITING * nbytes:
+    if waiting < (WAITING_OF_STRIPS if rows_abreast.is_narrow(task.geometry, plan) else WAITING) * nbytes:
         return f"{waiting} of {nbytes} bytes would wait on chip"
     return _why_few(task, plan, nbytes)
 
@@ -136,13 +175,14 @@ def _why_slower(task: Task, plan: Plan) -> str:
 def _why_few(task: Task, plan: Plan, nbytes: int) -> str:
     """Why others are faster than few CTAs, many states and short rows; empty if none are."""
     g, run, ctas = task.geometry, grid_facts.launch(task, plan), grid_facts.ctas(task)
+    narrow = rows_abreast.is_narrow(g, plan)
     used = g.n_kept / plan.slots * run.split / ctas
-    if used < (grid_bounds.FILLED if plan.positions == 1 else FILLED):
+    if used < (FILLED if narrow else grid_bounds.FILLED):
         return f"{used:.0%} of {ctas} CTAs would have work"
     own = min(g.period // g.run, ceil(plan.slots / g.run) + 1)
-    each = own * run.tiles if plan.positions == 1 else plan.slots * g.n_kept // g.period
+    each = plan.slots * g.n_kept // g.period if narrow else own * run.tiles
     states = each * run.split * sum(t.itemsize for t in task.program.states)
-    if states > STATES:
+    if states > (STATES_OF_STRIPS if narrow and plan.positions == 1 else STATES):
         return f"each CTA would read {states} bytes of states"
     if g.run == 1 or nbytes >= MANY_BYTES:
         return ""

@@ -122,7 +122,8 @@ def takes(task: Task, plan: Plan) -> bool:
     fills = n * item >= FILLED * HELD * THREADS * WIDEST * _ctas(task, THREADS)
     narrow = _is_whole(task) and (item <= NARROW or plan.slots * item <= TILE)
     slow = narrow or columns.vector_of(task) == 1
-    return fills and slow and item <= WORD and plan.cluster > CLUSTER and not _are_held_faster(task, plan)
+    large = plan.cluster > CLUSTER and not plan.overlap
+    return fills and slow and item <= WORD and large and not _are_held_faster(task, plan)
 
 
 def _are_held_faster(task: Task, plan: Plan) -> bool:

@@ -29,6 +29,10 @@ MOST_ACROSS = threshold(64, "threads across a tile", sittings.OVERLAPS)
 """A tile of columns that overlap is no wider than the accesses of so many threads."""
 OVERLAPPED = threshold(4, "times the columns that CTAs share", sittings.OVERLAPS)
 """A tile has so many at least, or CTAs do not overlap: they would fold too many columns twice."""
+WEIGHTED_LENGTH = threshold(256, "elements of a column", sittings.STRIPS_AGAIN)
+"""Longer columns with weights are in clusters, whose CTAs do not overlap: all warps of a CTA read the same weights."""
+WEIGHTED_CTAS = threshold(16, "CTAs of a cluster for each element of an access", sittings.STRIPS_AGAIN)
+"""The least of these: divided by the elements of an access, since a CTA has as many more columns."""
 OVERLAP_LEAST = threshold(1 << 22, "elements of an array", sittings.OVERLAPS)
 """In smaller ones CTAs do not overlap."""
 OVERLAP_LENGTH = threshold(50, "elements of a column", sittings.OVERLAPS)
@@ -42,6 +46,8 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     vector, overlap = vector_of(task), sector_of(task)
     if not overlap or not inputs or vector * item < WORD:
         return None
+    if REDUCED in task.program.input_spaces and n > WEIGHTED_LENGTH and inputs == 1:
+        return _weighted(task, notes, min(vector, WIDEST // item // 2), n)
     for width, ctas in OVERLAPPING:
         cluster, across = ceil2(ceil(n * width * inputs / TILE)), width // item // vector
         if cluster <= min(ctas, most_ctas(task)) and across <= MOST_ACROSS:
@@ -60,6 +66,20 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     ctas_of = f" of {cluster} CTAs" if cluster > 1 else ""
     notes.because(f"columns wait in shared memory{ctas_of}: {held} access(es) of each thread", "held", "resident")
     return replace(plan, held=held, overlap=overlap)
+
+
+def _weighted(task: Task, notes: Notes, vector: int, n: int) -> Plan | None:
+    """The plan of columns of ``n`` elements with weights, in tiles of whole warps; None where they are too long."""
+    nbytes = n * WARP * vector * max(task.operand_type(i).itemsize for i in elements_of(task))
+    cluster = max(WEIGHTED_CTAS // vector, ceil2(ceil(nbytes / TILE)))
+    plan = Plan("kept", "interleaved", vector, 1, 1, THREADS // WARP, 1, cluster=cluster, resident="shared")
+    held = held_of(n, 1, plan.positions, cluster)
+    if cluster > most_ctas(task) or held > MOST_HELD or task.geometry.columns <= plan.slots // 2:
+        return None
+    notes.because(
+        f"columns wait in shared memory of {cluster} CTAs: {held} access(es) of each thread", "held", "resident"
+    )
+    return replace(plan, held=held)
 
 
 def explain(notes: Notes, overlap: int) -> None:

@@ -91,7 +91,7 @@ def _columns_on_chip(task: Task, notes: Notes) -> Plan | None:
     if max(task.operand_type(i).itemsize for i in elements_of(task)) > NARROW:
         found = shared_columns.of_words(task, notes)
     else:
-        found = overlapping_columns.plan(task, notes)
+        found = kept_columns.of_pairs(task, notes) or overlapping_columns.plan(task, notes)
         found = found or shared_columns.halves_in_lines(task, notes) or shared_columns.plan(task, notes)
     return found or kept_columns.plan(task, notes)
 

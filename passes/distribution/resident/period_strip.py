@@ -53,8 +53,8 @@ class PeriodStrip:
 
     @property
     def once(self) -> bool:
-        """Whether a strip has no column twice: threads that share its columns have parts of them."""
-        return self.kernel.plan.positions > 1
+        """Whether a strip has no column twice, so that a thread can combine the states of one alone."""
+        return self.kernel.facts.narrow
 
     @cached_property
     def before(self) -> Any:

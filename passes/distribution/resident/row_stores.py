@@ -13,6 +13,7 @@ from ....compiler.ir.build import bytes_of, memory_type
 from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import arith, ir, scf
 from ....compiler.plan.fields import OF_BITS
+from ....compiler.plan.layout import layout_of
 from ....compiler.plan.tiles import SECTOR
 from ....compiler.postorder import postorder
 from ....compiler.program.bit_arrays import WORD
@@ -20,6 +21,7 @@ from ...access.offsets import coordinates
 from ..kernel import load_attributes
 from ..reader import operands_of
 from .row_accesses import RowAccesses, layout_of_operand, ranks_of, wide
+from .turns import has_weights_of_columns
 
 NARROW = 2
 """Bytes of an element of narrow results. On an H100 an RMS norm of bf16 256 x 131072 took 46.8 us by a branch for each
@@ -51,12 +53,13 @@ def store_elements(row: RowAccesses, number: int, value: Any, r: Any, *, whole: 
 def where_row_is(row: RowAccesses, results: Sequence[tuple[int, Any]]) -> Iterator[RowAccesses]:
     """Where the row exists: the accesses to it, whose stores of ``results`` need not ask for that.
 
-    One branch goes around all stores of a CTA that has one row. With a branch around each of them, what an access reads
-    for its results, such as weights, would be read behind the store of the access before. Of wide elements that hides
-    as much, and takes fewer registers.
+    One branch goes around all stores of a CTA that has one row, or columns with weights along them. With a branch
+    around each of them, what an access reads for its results would be read behind the store of the access before. Of
+    wide elements that hides as much, and takes fewer registers.
     """
     plan, place = row.kernel.plan, row.place
-    apart = plan.slots > 1 or plan.overlap or plan.walk == "blocked" or plan.fragments == "matrix"
+    together = not plan.overlap and (plan.slots == 1 or has_weights_of_columns(row.kernel))
+    apart = not together or plan.walk == "blocked" or plan.fragments == "matrix"
     if apart or any(bytes_of(memory_type(element(v.type))) > NARROW for _, v in results):
         yield row
         return
@@ -66,13 +69,26 @@ def where_row_is(row: RowAccesses, results: Sequence[tuple[int, Any]]) -> Iterat
         scf.YieldOp([])
 
 
+def _lie_alike(row: RowAccesses, operand: int, t: Any) -> bool:
+    """Whether sectors of a result of type ``t`` lie alike in all rows of a thread, which keeps these in registers.
+
+    Elements that wait in shared memory are computed again: with one branch around all stores that is slower.
+    """
+    kernel = row.kernel
+    whole = kernel.plan.vector if kernel.facts.stores[operand - len(kernel.inputs)] == "aligned" else 1
+    step = layout_of(kernel.plan).step * whole * bytes_of(memory_type(t))
+    return kernel.plan.resident == "registers" and kernel.facts.reduced_rank == 1 and step % SECTOR == 0
+
+
 def _owns(row: RowAccesses, operand: int, r: Any, t: Any) -> Any:
     """Whether the thread writes its elements of a result of type ``t`` at ``r``.
 
-    Their sector then begins among the CTA's own results, or before the row of results.
+    Their sector then begins among the CTA's own results, or before the row of results. Where the rows of a thread are
+    so far apart that sectors lie alike in all of them, it is known of all by the first one.
     """
     kernel, place, item = row.kernel, row.place, bytes_of(memory_type(t))
     kept, reduced = range(kernel.facts.kept_rank), range(kernel.facts.reduced_rank)
+    r = row.begin if _lie_alike(row, operand, t) else r
     along = coordinates(place.kept, kernel.dims("kept_size", 0, kept[1:]), len(kept))
     along += coordinates(r, kernel.dims("reduced_size", 0, reduced[1:]), len(reduced))
     strides = kernel.dims("kept_stride", operand, kept) + kernel.dims("reduced_stride", operand, reduced)

@@ -14,6 +14,7 @@ from ....compiler.ir.mlir import arith, ir, llvm, scf
 from ....compiler.plan.layout import layout_of
 
 if TYPE_CHECKING:
+    from ..kernel import Kernel
     from .held_accesses import HeldAccesses
 
 R = TypeVar("R", bound="HeldAccesses")
@@ -44,10 +45,25 @@ def turns_of(row: HeldAccesses, count: int) -> int:
     """How many turns a loop over groups of ``count`` accesses of a row has; 0 where there is none.
 
     It has code for one group, in which one access at most may lie beyond the row: that one is masked in all turns.
+    Where columns have weights, a last group of which more may do so has code of its own.
     """
     turns = 0 if row.turn or any(row.fragments) or not _is_worth_it(row) else len(row.starts) // count
-    masked = sum(not all(map(row.is_whole, own)) for own in _alike(turns, count))
+    masked = _masked(row, turns, count)
+    if masked > 1 and has_weights_of_columns(row.row.kernel):
+        turns -= 1
+        masked = _masked(row, turns, count)
     return turns if turns > 1 and masked <= 1 else 0
+
+
+def has_weights_of_columns(kernel: Kernel) -> bool:
+    """Whether columns of whole warps in shared memory have weights, which each access to their elements reads."""
+    plan = kernel.plan
+    return plan.fast == "kept" and plan.resident == "shared" and plan.lanes == 1 and "uniform" in kernel.facts.access
+
+
+def _masked(row: HeldAccesses, turns: int, count: int) -> int:
+    """The accesses of a group of ``count`` that may lie beyond the row in one of so many turns."""
+    return sum(not all(map(row.is_whole, own)) for own in _alike(turns, count))
 
 
 def _is_worth_it(row: HeldAccesses) -> bool:
