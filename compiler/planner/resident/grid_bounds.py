@@ -21,6 +21,7 @@ from .grid_facts import (
     is_long_and_light,
     is_narrow,
     launch,
+    waiting_elements,
     weights_of,
 )
 
@@ -43,9 +44,11 @@ LEAST_OTHERS = threshold(16 << 20, "bytes of all rows", sittings.GRID_ROWS)
 LONG_ANYWHERE = threshold(15 << 20, "bytes of a row", sittings.LARGE_CLUSTERS)
 """Of rows that begin anywhere: shorter ones are faster in the L2 cache."""
 LONG_COMPUTED = threshold(3 << 19, "bytes of a row", sittings.ROWS_IN_PAIRS)
-"""The same where nothing else lies along them, and elements take more than LIGHT instructions."""
+"""The same where nothing else lies along them, and elements take more than LIGHT instructions; and of one array of
+words with weights, with few states: no cluster holds longer rows, and kernels of their own read them twice."""
 LEAST_ANYWHERE = threshold(48 << 20, "bytes of all rows", sittings.LARGE_CLUSTERS)
-"""Of rows without weights that begin anywhere: groups of accesses at both ends of a walk have masks."""
+"""Of rows that begin anywhere, but those of LONG_ANYWHERE with weights: groups of accesses at both ends of a walk have
+masks."""
 LEAST_COMPUTED = threshold(24 << 20, "bytes of all rows", sittings.GRID_ROWS)
 """Of other rows of narrow elements without weights, and of columns of wider elements."""
 FILLED = threshold(0.9, "CTAs per SM", sittings.GRID_ROWS)
@@ -61,9 +64,10 @@ def why_slower(task: Task, plan: Plan, *, by_columns: bool, cached: bool) -> str
         return "wider elements were not measured"
     found = accesses(task, plan.fast, plan.vector)
     kinds, weighted = {found[i] for i in rows}, REDUCED in task.program.input_spaces
-    computed = not weighted and instructions(task.program) > LIGHT
-    long = bytes_of(task) >= (LONG_COMPUTED if computed else LONG_ANYWHERE) * task.geometry.n_kept
-    anywhere = kinds == {"shifted"} and long and are_whole(task, plan) and not (weighted and is_narrow(task))
+    computed = instructions(task.program) > LIGHT if not weighted else _is_light(task)
+    long = bytes_of(task) >= LONG_ANYWHERE * task.geometry.n_kept
+    enough = long or (computed and bytes_of(task) >= LONG_COMPUTED * task.geometry.n_kept)
+    anywhere = kinds == {"shifted"} and enough and are_whole(task, plan) and not (weighted and is_narrow(task))
     if not (kinds == {"aligned"} or anywhere) or (by_columns and columns.vector_of(task) < plan.vector):
         return "rows that begin anywhere are faster otherwise"
     if by_columns and is_narrow(task) and not has_few_states(task) and instructions(task.program) > LIGHT:
@@ -72,9 +76,14 @@ def why_slower(task: Task, plan: Plan, *, by_columns: bool, cached: bool) -> str
     if used < (FILLED_ANYWHERE if anywhere else FILLED):
         return f"{used:.0%} of {ctas(task)} CTAs would have work"
     nbytes = bytes_of(task)
-    least = max(_least(task, by_columns=by_columns), LEAST_ANYWHERE if anywhere and not weighted else 0)
+    least = max(_least(task, by_columns=by_columns), LEAST_ANYWHERE if anywhere and not (weighted and long) else 0)
     most = _most(task, by_columns=by_columns, cached=cached)
     return "" if least <= nbytes <= most else f"{nbytes} bytes of all rows: {least} to {most} are faster so"
+
+
+def _is_light(task: Task) -> bool:
+    """Whether one array of words waits, with few states, such as an RMS norm's."""
+    return len(waiting_elements(task)) == 1 and has_few_states(task) and not is_narrow(task)
 
 
 def _used(task: Task, plan: Plan, *, weighted: bool, by_columns: bool) -> float:

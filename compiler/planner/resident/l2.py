@@ -150,11 +150,22 @@ def _of_rows(task: Task, *, by_columns: bool) -> Plan:
     arrays = [i for i in elements_of(task) if i < len(task.program.inputs) and task.operand_type(i) != BIT]
     held = HELD if task.is_portable else max(1, HELD // ceil2(len(arrays)))
     if held == HELD and not task.is_portable and not task.few:
-        held = next((h for h in (HELD, EVEN) if task.geometry.n_reduced % (h * THREADS * vector) == 0), HELD)
+        held = _dividing(task, vector) or HELD
     plan = Plan("reduced", "interleaved", vector, 1, lanes, THREADS // lanes, resident="l2", held=held)
     if by_columns or task.is_portable or task.few or not _are_paired(task, plan):
         return plan
     return replace(plan, warps=plan.warps // PAIR, warps_kept=PAIR)
+
+
+def divides(task: Task) -> bool:
+    """Whether no end of a row of one array cuts a chunk."""
+    vector = vector_of(task, "reduced")
+    return "shifted" not in accesses(task, "reduced", vector) and _dividing(task, vector) > 0
+
+
+def _dividing(task: Task, vector: int) -> int:
+    """The accesses of a thread to chunks that divide a row of one array; 0 if none do."""
+    return next((h for h in (HELD, EVEN) if task.geometry.n_reduced % (h * THREADS * vector) == 0), 0)
 
 
 def _are_paired(task: Task, plan: Plan) -> bool:

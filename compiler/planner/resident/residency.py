@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...plan.ladder import expand
 from ...plan.plan import Plan
+from ...program.graph import REDUCED
 from ..options import ask_for_blocks
 from ..table import Sitting, threshold
 from ..task import Notes, Task
@@ -20,6 +21,7 @@ from . import (
     overlapping_columns,
     rows,
     shared_columns,
+    shared_rows,
     tiled,
     transposed,
 )
@@ -56,7 +58,7 @@ def owning(task: Task, notes: Notes, wanted: str = "") -> Plan | None:
         found = grid_teams.plan(task, notes, by_columns=True) if by_columns and not wanted else None
         if found:
             return found
-        found = _of_columns(task, notes, wanted) if by_columns else rows.plan(task, notes)
+        found = (_of_columns if by_columns else _of_rows)(task, notes, wanted)
         near = found is not None and found.resident == "registers"
         if not near and not by_columns and not names_residency(wanted) and rows.are_narrow_runs(task):
             notes.rejected.append(("resident=shared", "kernels of their own read runs of narrow elements faster"))
@@ -72,6 +74,19 @@ def _tiled(task: Task, notes: Notes, wanted: str, *, by_columns: bool = False) -
     asked = expand(wanted).get("tile_bytes", "")
     wants = asked != "0" and not has_bits(task) and (asked or tiled.pays(task, by_columns=by_columns))
     return tiled.plan(task, notes) if wants else None
+
+
+def _of_rows(task: Task, notes: Notes, wanted: str) -> Plan | None:
+    """The plan of rows that a CTA or a cluster keeps; None where they are too long, or faster otherwise."""
+    own = Notes()
+    found = rows.plan(task, own)
+    weighted = found is not None and REDUCED in task.program.input_spaces
+    if found and weighted and not wanted and shared_rows.is_long(task, found) and l2.divides(task):
+        notes.rejected.append(("resident=shared", "long rows with weights are faster in whole chunks"))
+        return None
+    notes.reasons += own.reasons
+    notes.rejected += own.rejected
+    return found
 
 
 def _of_columns(task: Task, notes: Notes, wanted: str) -> Plan | None:

@@ -18,6 +18,7 @@ from ...plan.shared_memory import shared_bytes
 from ...program.graph import REDUCED
 from ...target import DEFAULT, PORTABLE_CLUSTER, WARP, Occupancy
 from .. import sittings
+from ..layouts.tiled import WORD
 from ..powers_of_two import ceil2, floor2
 from ..table import threshold
 from ..task import Notes, Task
@@ -53,7 +54,12 @@ WEIGHTED_BYTES = threshold(64 * 1024, "bytes of a row with weights", sittings.SH
 WEIGHTED_CTAS = threshold(4, "CTAs of a cluster", sittings.SHARED_ROWS)
 """The least that share such a row."""
 WEIGHTED_PART = threshold(32 * 1024, "bytes of a row in a CTA", sittings.SHARED_ROWS)
-"""The most that a CTA has of such a row, as far as clusters are large enough."""
+"""The most that a CTA has of such a row, as far as clusters of PORTABLE_CLUSTER CTAs are large enough."""
+HEAVY_PART = threshold(45 * 1024, "bytes of a row in a CTA", sittings.WEIGHTED_PARTS)
+"""Replaces both where one array waits that is folded in several phases, or to states of more than LIGHT registers: what
+a thread does once for all its accesses takes longer. Other rows have larger clusters where CTAs would have more."""
+HEAVY_CTAS = threshold(8, "CTAs per SM", sittings.WEIGHTED_PARTS)
+"""The least that have rows then: of fewer large ones the last wave is longer."""
 
 PART = threshold(52 * 1024, "bytes of a row in a CTA", sittings.PARTS)
 """The most of one array that is read and written without weights, as far as clusters are large enough: an SM has four
@@ -63,8 +69,8 @@ LIGHT = threshold(2, "registers of a state", sittings.PARTS)
 PADDED = threshold(1.1, "accesses of all threads for each access of a row", sittings.PARTS)
 """Where threads would have more, as whole accesses, there are no such parts: each phase computes what no row has."""
 WIDE_PART = threshold(52 * 1024, "bytes of a row in a CTA", sittings.PARTS)
-"""CTAs with more have IN_PAIR warps where weights are read by single elements: an SM has too few of IN_CLUSTER to wait
-for so many loads."""
+"""CTAs with more of a row with weights have IN_PAIR warps, if one array waits or weights are read by single elements:
+an SM has too few of IN_CLUSTER to wait for so many loads."""
 
 LEAST_OF_FEW = threshold(4, "CTAs of a cluster", sittings.FEW_LONG_ROWS)
 """Where a row of elements that are written has so many SMs or more, as many CTAs share it: fewer do not pay."""
@@ -73,7 +79,7 @@ FEW_PART = threshold(32 * 1024, "bytes of a row in a CTA", sittings.FEW_LONG_ROW
 
 FILLING_LARGE = threshold(32 << 20, "bytes of all rows", sittings.LARGE_CLUSTERS)
 """From here on rows that only the largest clusters hold wait there. Few such clusters run at a time, so that fewer rows
-leave many SMs without work. Rows of elements that no loop walks, or with weights, are faster in the L2 cache."""
+leave many SMs without work. Rows with weights that chunks of the L2 cache divide are faster in the grid, or there."""
 LARGE_CTA_BYTES = threshold(100 * 1024, "bytes of a row in a CTA of the largest cluster", sittings.LARGE_CLUSTERS)
 """The most: an SM holds two such CTAs."""
 IN_LARGEST = threshold(2, "arrays that wait", sittings.TWO_IN_CLUSTERS)
@@ -81,9 +87,8 @@ IN_LARGEST = threshold(2, "arrays that wait", sittings.TWO_IN_CLUSTERS)
 PAIR_CTA_BYTES = threshold(106 * 1024, "bytes of a row in a CTA of the largest cluster", sittings.TWO_IN_CLUSTERS)
 """The most of two arrays."""
 WALKED = threshold(2, "bytes of an element", sittings.LARGE_CLUSTERS)
-"""Rows that begin anywhere are walked in a loop if their elements have no more."""
-LIGHT_WEIGHTS = threshold(4, "bytes of weights for an element of a row", sittings.LARGE_CLUSTERS)
-"""Rows with more have at most WEIGHTED_PART in each CTA of the largest clusters."""
+"""Rows that begin anywhere are walked in a loop if their elements have no more. Others wait in the largest clusters if
+only these hold them, and elements are written."""
 
 
 class Block(NamedTuple):
@@ -115,7 +120,7 @@ def plan(task: Task, vector: int, count: int, notes: Notes, alone: Sequence[int]
         sizes = (RUNS_BLOCK if cluster == 1 else RUNS_BLOCK_OF_CLUSTER,)
         block = _block(task, vector, count, cluster, each, sizes)
     elif largest > 1 and nbytes >= WEIGHTED_BYTES and REDUCED in task.program.input_spaces:
-        cluster = min(largest, max(WEIGHTED_CTAS, ceil2(ceil(nbytes / WEIGHTED_PART))))
+        cluster = min(largest, _weighted_ctas(task, nbytes, len(inputs)))
         block = _of_many_loads(task, vector, count, cluster, each)
         if block is None or block.nbytes > _most(task, largest, len(inputs)):
             block = _block(task, vector, count, cluster, each, (in_cluster,))
@@ -169,13 +174,36 @@ def _part(task: Task, vector: int, count: int, cluster: int) -> float:
     return inf if padded or task.state_registers > LIGHT or (cluster > 1 and anywhere and wide) else PART
 
 
+def _weighted_ctas(task: Task, nbytes: int, arrays: int) -> int:
+    """The CTAs that share a row of ``nbytes`` of so many arrays, with weights, if clusters are large enough."""
+    light = max(WEIGHTED_CTAS, ceil2(ceil(nbytes / WEIGHTED_PART)))
+    if arrays > 1:
+        return light
+    heavy = max(2, ceil2(ceil(nbytes / HEAVY_PART)))
+    folds_often = len(task.program.reduces) > 1 or task.state_registers > LIGHT
+    alone = folds_often and task.geometry.n_kept * heavy >= HEAVY_CTAS * task.machine
+    return heavy if alone else max(heavy, min(PORTABLE_CLUSTER, light))
+
+
+def is_long(task: Task, plan: Plan) -> bool:
+    """Whether only the largest clusters hold a row, by the ``plan`` of rows that wait in shared memory."""
+    inputs = [i for i in elements_of(task) if i < len(task.program.inputs)]
+    nbytes = task.geometry.n_reduced * sum(task.operand_type(i).itemsize for i in inputs)
+    return plan.cluster > PORTABLE_CLUSTER and nbytes > PORTABLE_CLUSTER * CTA_BYTES
+
+
 def _of_many_loads(task: Task, vector: int, count: int, cluster: int, each: int) -> Block | None:
-    """The CTAs of rows that begin anywhere, whose weights are read by single elements; None where parts are small."""
+    """The CTAs of rows with weights whose parts are large; None of others.
+
+    Of one array that waits the last slots of a thread may lie beyond the most that a CTA has of a row.
+    """
     found, spaces = accesses(task, "reduced", vector), task.program.input_spaces
     singly = any(found[i] == "strided" for i, space in enumerate(spaces) if space == REDUCED)
-    if not singly or "shifted" not in found or task.program.section or count * each <= cluster * WIDE_PART:
+    alone = sum(i < len(spaces) for i in elements_of(task)) == 1
+    if task.program.section or count * each <= cluster * WIDE_PART or not (alone or (singly and "shifted" in found)):
         return None
-    return _block(task, vector, count, cluster, each, (IN_PAIR,))
+    block = _block(task, vector, count, cluster, each, (IN_PAIR,))
+    return block._replace(nbytes=count * each) if block and alone else block
 
 
 def _has_runs(task: Task, vector: int) -> bool:
@@ -203,15 +231,15 @@ def _largest(task: Task, vector: int, count: int, each: int, arrays: int) -> int
     nbytes = count * each
     long = nbytes > PORTABLE_CLUSTER * CTA_BYTES
     shifted = "shifted" in accesses(task, "reduced", vector)
+    wide = max(task.operand_type(i).itemsize for i in elements_of(task)) > WALKED
     if arrays > 1:
         pays = long and not (shifted or _weights(task)) and task.geometry.n_kept * nbytes >= FILLING_LARGE
-    elif weights := _weights(task):
-        light = nbytes <= task.target.largest_cluster * WEIGHTED_PART or weights <= LIGHT_WEIGHTS
-        pays = light and not (long or shifted)
+    elif _weights(task):
+        pays = not (long and task.geometry.n_kept * nbytes < FILLING_LARGE) and (long or not (wide and shifted))
     else:
-        wide = max(task.operand_type(i).itemsize for i in elements_of(task)) > WALKED
         long = long or (not shifted and nbytes > PORTABLE_CLUSTER * _part(task, vector, count, PORTABLE_CLUSTER))
-        pays = long and not (wide and shifted) and task.geometry.n_kept * nbytes >= FILLING_LARGE
+        masked = wide and shifted and not _writes_words(task)
+        pays = long and not masked and task.geometry.n_kept * nbytes >= FILLING_LARGE
     return task.target.largest_cluster if pays else PORTABLE_CLUSTER
 
 
@@ -221,9 +249,19 @@ def _weights(task: Task) -> int:
     return sum(t.itemsize for t, space in inputs if space == REDUCED)
 
 
+def _writes_words(task: Task) -> bool:
+    """Whether a result has a value for each element of a row, and none is wider than a word."""
+    return _writes(task) and max(task.operand_type(i).itemsize for i in elements_of(task)) <= WORD
+
+
+def _writes(task: Task) -> bool:
+    """Whether a result has a value for each element of a row."""
+    return any(o.space & REDUCED for o in task.program.outputs)
+
+
 def _few(task: Task, nbytes: int) -> int:
     """The CTAs that share a row of ``nbytes`` where rows are so few that each has several SMs; else 1."""
-    if not any(o.space & REDUCED for o in task.program.outputs):
+    if not _writes(task):
         return 1
     sms = floor2(task.machine // max(1, task.geometry.n_kept))
     return 2 * sms if nbytes >= FEW_PART * sms else sms

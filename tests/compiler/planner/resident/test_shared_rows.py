@@ -37,7 +37,7 @@ def _choice(columns: int, arch: str, *, weights: bool, rows: int = 1000, t: DTyp
         ("sm_90a", 65_536, False, 8, 256, "6 CTA(s) of 256 threads, limited by shared memory"),
         ("sm_90a", 65_537, False, 4, 256, "3 CTA(s) of 256 threads, limited by shared memory"),
         ("sm_90a", 10_000, True, 1, 256, "5 CTA(s) of 256 threads, limited by shared memory"),
-        ("sm_90a", 16_384, True, 4, 256, "6 CTA(s) of 256 threads, limited by registers"),
+        ("sm_90a", 16_384, True, 2, 256, "6 CTA(s) of 256 threads, limited by shared memory"),
         ("sm_90a", 65_536, True, 8, 256, "6 CTA(s) of 256 threads, limited by shared memory"),
         ("sm_80", 16_384, True, 1, 512, "2 CTA(s) of 512 threads, limited by shared memory"),
         ("sm_80", 32_768, False, 1, 1024, "1 CTA(s) of 1024 threads, limited by shared memory"),
@@ -109,7 +109,8 @@ def test_as_many_ctas_share_one_of_few_rows_as_it_has_sms(rows: int, columns: in
         (1000, 512, True, "sm_120", 8),
         (1000, 512, True, "sm_90a", 16),
         (1000, 1024, True, "sm_90a", 1),  # in the L2 cache
-        (1000, 700, True, "sm_90a", 8),
+        (1000, 700, True, "sm_90a", 16),
+        (1000, 1000, True, "sm_90a", 16),  # of which chunks would be cut
         (32, 1024, False, "sm_90a", 16),
         (31, 1024, False, "sm_90a", 1),
         (1000, 1600, False, "sm_90a", 16),
@@ -122,10 +123,16 @@ def test_large_clusters_share_what_smaller_ones_hold_badly(
     assert _choice(kibibytes * 256, arch, weights=weights, rows=rows).plan.cluster == cluster
 
 
-def test_large_clusters_hold_no_words_that_begin_anywhere() -> None:
-    """Their accesses have masks each; halves are walked in a loop."""
-    found = [_choice(1024 * 1024 // t.itemsize - 1, "sm_90a", weights=False, t=t).plan for t in (F32, F16)]
-    assert [p.cluster for p in found] == [1, 16]
+@pytest.mark.parametrize("weights", [False, True])
+def test_large_clusters_hold_rows_that_begin_anywhere(*, weights: bool) -> None:
+    types = (F32,) if weights else (F32, F16)
+    found = [_choice(1024 * 1024 // t.itemsize - 1, "sm_90a", weights=weights, t=t).plan for t in types]
+    assert {p.cluster for p in found} == {16}
+
+
+def test_weights_of_words_that_begin_anywhere_have_smaller_clusters() -> None:
+    """Where these hold a row."""
+    assert [_choice(n, "sm_90a", weights=True).plan.cluster for n in (100_001, 180_001, 200_001)] == [8, 8, 16]
 
 
 def test_single_elements_of_weights_have_more_warps_in_large_parts() -> None:
