@@ -6,6 +6,8 @@ most one at each end. A run of no elements is not touched, wherever it begins. I
 zeros follow it. If the run is the CTA's ``own``, an access that would leave the run is copied element by element, and
 the others go by ``cp.async`` on targets that have it: a thread waits for those of all copies behind the last one.
 
+A copy to one of several places is a group of its own, for which threads wait at a ``fold.tile_arrived``.
+
 A ``fold.tile_rows`` has such a run in each row (``access/tile_parts.py``). Accesses of one part are beside each other;
 threads wait for their own ones at the ``fold.arrived``.
 
@@ -144,12 +146,12 @@ IN_FLIGHT = 4
 
 
 OPS = ("fold.tile_copy", "fold.tile_rows")
-ARRIVED = "fold.arrived"
+ARRIVED, TILE_ARRIVED = "fold.arrived", "fold.tile_arrived"
 FUNCTIONS = ("gpu.func", "func.func")
 
 
 def _run(module: Any) -> None:
-    found = find_each(module, (*OPS, ARRIVED))
+    found = find_each(module, (*OPS, ARRIVED, TILE_ARRIVED))
     waiting = {enclosing(op, *FUNCTIONS) for op in found["fold.tile_rows"] if Parts(op).is_async}
     for op in found["fold.tile_rows"]:
         replace(op, [Parts(op).copy()])
@@ -157,12 +159,19 @@ def _run(module: Any) -> None:
         if enclosing(op, *FUNCTIONS) in waiting:
             with before(op):
                 nvvm.cp_async_wait_group(0)
+    for op in found[TILE_ARRIVED]:
+        with before(op):
+            if target_of(kernel_module(op)).has_async_copies:
+                nvvm.cp_async_wait_group(int_attr(op, "later"))
+            replace(op, [])
     ops = found["fold.tile_copy"]
-    last = {op.operation.block: number for number, op in enumerate(ops) if _is_async(op)}
+    last = {op.operation.block: number for number, op in enumerate(ops) if _is_async(op) and not _has_place(op)}
     for number, op in enumerate(ops):
         with before(op):
             values = _Copy(op).run()
-            if number in last.values():
+            if _has_place(op) and _is_async(op):
+                nvvm.cp_async_commit_group()
+            elif number in last.values():
                 nvvm.cp_async_commit_group()
                 nvvm.cp_async_wait_group(0)
             replace(op, values)
@@ -171,6 +180,11 @@ def _run(module: Any) -> None:
 def _is_own(op: Any) -> bool:
     """Whether a copy reads nothing beside the run."""
     return "own" in op.attributes and bool_attr(op, "own")
+
+
+def _has_place(op: Any) -> bool:
+    """Whether a copy goes to one of several places: the CTA waits for it later."""
+    return len(op.operands) > 5
 
 
 def _is_async(op: Any) -> bool:
@@ -182,7 +196,7 @@ class _Copy:
     """One copy. Elements are counted in the array, accesses from the one that holds the first element of the run."""
 
     def __init__(self, op: Any) -> None:
-        self.base, self.begin, length, self.extent, self.thread = op.operands
+        self.base, self.begin, length, self.extent, self.thread = list(op.operands)[:5]
         self.item, self.threads, self.index = int_attr(op, "item"), int_attr(op, "threads"), self.begin.type
         self.element = ir.IntegerType.get_signless(8 * self.item)
         self.each, size = ACCESS // self.item, int_attr(op, "bytes")
@@ -192,7 +206,7 @@ class _Copy:
         self.origin = arith.subi(self.begin, self._lead())
         self.vector = ir.VectorType.get([ACCESS // 4], word_type())
         self.own, self.is_async = _is_own(op), _is_async(op)
-        self.copy = tile_buffer(op, "tile")
+        self.copy = tile_buffer(op, "tile", *list(op.operands)[5:])
 
     def number(self, value: int) -> Any:
         """A constant of the type of an index."""
@@ -284,4 +298,4 @@ class _Copy:
             scf.YieldOp([])
 
 
-PASS = Pass("lower-tile-copy", _run, OPS, "copy what a CTA reduces into shared memory")
+PASS = Pass("lower-tile-copy", _run, (*OPS, TILE_ARRIVED), "copy what a CTA reduces into shared memory")

@@ -120,9 +120,9 @@ def _run(module: Any) -> None:
 
 def _reserved(op: Any) -> list[Any]:
     """Address 0 of shared memory, and the index of the element that would lie there."""
-    base, begin = op.operands
+    base, begin, *place = op.operands
     item = int_attr(op, "item")
-    tile = tile_buffer(op, "results")
+    tile = tile_buffer(op, "results", *place)
     before_tile = arith.shrui(llvm.ptrtoint(begin.type, tile), integer(begin.type, item.bit_length() - 1))
     lead = past_boundary(base, begin, item)
     return [llvm.mlir_zero(tile.type), arith.subi(arith.subi(begin, lead), before_tile)]

@@ -70,7 +70,7 @@ class Plan:
             layout's modes, or a relay between two layouts, and no new walk.
         vector: elements of one access along the fast axis.
         unroll: accesses that a thread has in flight in each step of its loop; where rows of persistent CTAs wait in
-            shared memory, 2 if the next one has room there beside the present one.
+            shared memory, 2 if the next one has room there beside the present one; tiles of a CTA that keeps columns.
         lanes: lanes of a warp along the reduced axis; the others are along the kept axis.
         warps: warps of a CTA along the reduced axis.
         warps_kept: warps of a CTA along the kept axis.
@@ -309,7 +309,12 @@ class Plan:
     @property
     def is_large_tile(self) -> bool:
         """Whether rows that are read again go through a tile in dynamic shared memory, each thread with one of them."""
-        return self.waits_in_tile or (bool(self.resident) and self.tile_bytes > STATIC_TILE)
+        return self.waits_in_tile or (bool(self.resident) and self.tile_bytes > STATIC_TILE) or self.tiles > 1
+
+    @property
+    def tiles(self) -> int:
+        """Tiles of a CTA that keeps columns: some are copied while one is scanned."""
+        return self.unroll if self.keeps_columns else 1
 
     def parts(self, split: int) -> int:
         """Partial states of each result that ``split`` CTAs leave: one a cluster."""

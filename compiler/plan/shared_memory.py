@@ -92,7 +92,7 @@ def waiting_bytes(plan: Plan, facts: Facts, inputs: Sequence[DType], run: Launch
     Where rows of any length share a kernel, a launch needs slots for its own rows; without ``run`` they are the most.
     """
     if plan.is_large_tile:
-        return plan.tile_bytes
+        return plan.tiles * plan.tile_bytes
     if plan.resident not in ("shared", "grid") and (plan.tile_bytes or not plan.persistent):
         return 0
     if plan.has_roles:

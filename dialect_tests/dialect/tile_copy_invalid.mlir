@@ -180,3 +180,23 @@ func.func @own_is_no_flag(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: 
     : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
   return
 }
+
+// -----
+
+func.func @two_places(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32) {
+  // expected-error @below {{WF310: fold.tile_copy expects one place at most, got 2}}
+  %made:2 = "fold.tile_copy"(%x, %begin, %length, %extent, %thread, %thread, %thread)
+    {item = 4, bytes = 1024, threads = 256, dynamic = 0}
+    : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
+  return
+}
+
+// -----
+
+func.func @place_in_static_memory(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32) {
+  // expected-error @below {{WF310: fold.tile_copy expects dynamic shared memory for a place, got none}}
+  %made:2 = "fold.tile_copy"(%x, %begin, %length, %extent, %thread, %thread)
+    {item = 4, bytes = 1024, threads = 256}
+    : (!llvm.ptr<1>, i32, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
+  return
+}

@@ -40,3 +40,11 @@ func.func @behind_no_whole_accesses(%y: !llvm.ptr<1>, %begin: i32) {
     : (!llvm.ptr<1>, i32) -> (!llvm.ptr<3>, i32)
   return
 }
+
+// -----
+
+func.func @place_in_static_memory(%y: !llvm.ptr<1>, %begin: i32) {
+  // expected-error @below {{WF310: fold.tile_reserve expects dynamic shared memory for a place, got none}}
+  %made:2 = "fold.tile_reserve"(%y, %begin, %begin) {item = 4, bytes = 1024} : (!llvm.ptr<1>, i32, i32) -> (!llvm.ptr<3>, i32)
+  return
+}

@@ -227,3 +227,37 @@ gpu.module @old attributes {fold.target = "sm_75"} {
     return %copy : !llvm.ptr<3>
   }
 }
+
+// CHECK-LABEL: gpu.module @ring
+gpu.module @ring attributes {fold.target = "sm_90a"} {
+  // CHECK-LABEL: func.func @to_a_place
+  // CHECK-SAME: (%[[X:.*]]: !llvm.ptr<1>, %[[N:.*]]: i32, %[[PLACE:.*]]: i32)
+  func.func @to_a_place(%x: !llvm.ptr<1>, %n: i32, %place: i32) -> i32 {
+    // CHECK:      %[[WORDS:.*]] = arith.muli %[[PLACE]], %c256_i32 : i32
+    // CHECK:      %[[AT:.*]] = arith.addi %[[WORDS]], %c512_i32 : i32
+    // CHECK:      llvm.getelementptr %{{.*}}[%[[AT]]] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
+    // CHECK:      nvvm.cp.async.shared.global
+    // The copy is a group of its own, for which the CTA waits later.
+    // CHECK:      nvvm.cp.async.commit.group
+    // CHECK-NOT:  nvvm.cp.async.wait.group 0
+    // CHECK:      nvvm.cp.async.wait.group 3
+    %copy, %origin = "fold.tile_copy"(%x, %n, %n, %n, %n, %place) {item = 4, bytes = 1024, threads = 64, own = true, dynamic = 2048} : (!llvm.ptr<1>, i32, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
+    "fold.tile_arrived"() {later = 3} : () -> ()
+    return %origin : i32
+  }
+}
+
+// Where copies are loads and stores, there is nothing to wait for.
+// CHECK-LABEL: gpu.module @old_ring
+gpu.module @old_ring attributes {fold.target = "sm_75"} {
+  // CHECK-LABEL: func.func @to_a_place
+  func.func @to_a_place(%x: !llvm.ptr<1>, %n: i32, %place: i32) -> i32 {
+    // CHECK-NOT:  nvvm.cp.async
+    // CHECK:      llvm.store
+    // CHECK-NOT:  nvvm.cp.async
+    // CHECK:      return
+    %copy, %origin = "fold.tile_copy"(%x, %n, %n, %n, %n, %place) {item = 4, bytes = 1024, threads = 64, own = true, dynamic = 2048} : (!llvm.ptr<1>, i32, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
+    "fold.tile_arrived"() {later = 3} : () -> ()
+    return %origin : i32
+  }
+}

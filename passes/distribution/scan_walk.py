@@ -19,7 +19,7 @@ from ...compiler.ir.dialect.base import state_type
 from ...compiler.ir.mlir import arith, gpu, ir, llvm, scf
 from .kernel import Kernel
 from .place import first_place
-from .resident.row_tiles import fetch_rows, row_tiles
+from .resident.row_tiles import TileRing, fetch_rows, row_tiles
 from .scan_before import Before, chosen
 from .scan_row import ScanRow
 from .scan_work import Work, clear_own_words, look_back
@@ -41,6 +41,10 @@ def distribute_scan_walk(kernel: Kernel) -> None:
     part.scan(before)
 
 
+Step = Callable[[Any, Sequence[Any], ScanRow], Sequence[Any]]
+"""A step of a walk: of the number of a tile, the state, and the row of a thread there; it gives the state behind it."""
+
+
 class _Part(NamedTuple):
     """Tiles of an array of columns.
 
@@ -59,7 +63,8 @@ class _Part(NamedTuple):
         """What comes before the part in the column of a thread. It leaves the states of its own columns for others."""
         kernel = self.kernel.of_scan
         last = arith.cmpi(arith.CmpIPredicate.eq, arith.addi(work.part, kernel.number(1)), work.parts)
-        total = self._replace(end=arith.select(last, self.first, self.end))._total()  # nobody asks for the last one
+        asked = self if kernel.plan.tiles > 1 else self._replace(end=arith.select(last, self.first, self.end))
+        total = asked._total()  # nobody asks for that of the last one, whose tiles wait in a ring all the same
         place, t = first_place(self.kernel)[1], state_type(kernel.states)
         buffers = [ir.Type.parse("!llvm.ptr<3>")] * len(total)
         operands = [kernel.number(0), place.slot, kernel.is_first(place.lane), pack(total)]
@@ -85,7 +90,8 @@ class _Part(NamedTuple):
         def step(number: Any, earlier: Sequence[Any], row: ScanRow) -> Sequence[Any]:
             some = arith.cmpi(arith.CmpIPredicate.ne, number, self.kernel.number(0))
             after = row.scan(Before(earlier, some))
-            gpu.barrier()  # all threads have read what they need of the tile in which results are going to lie
+            if row.row.reused:
+                gpu.barrier()  # all threads have read what they need of the tile in which results are going to lie
             row.store()
             return after
 
@@ -98,6 +104,8 @@ class _Part(NamedTuple):
 
         A walk that ``writes`` nothing goes from the last tile to the first.
         """
+        if self.kernel.plan.tiles > 1:
+            return self._ring(first, step, writes=writes)
         kernel, one = self.kernel, self.kernel.number(1)
         loop = scf.ForOp(self.first, self.end, one, list(first))
         with ir.InsertionPoint(loop.body):
@@ -116,6 +124,48 @@ class _Part(NamedTuple):
                     after = step(number, list(loop.inner_iter_args), row)
             if writes:
                 gpu.barrier()  # the tile is written before the next one takes its place
+            scf.YieldOp(list(after))
+        return list(loop.results)
+
+    def _ring(self, first: Sequence[Any], step: Step, *, writes: bool) -> Sequence[Any]:
+        """The same, where tiles are copied to a ring of places while those before them are scanned.
+
+        A walk back leaves the first tiles of the part in the ring, and one that follows goes round it the other way.
+        """
+        kernel, one = self.kernel, self.kernel.number(1)
+        ring, held = TileRing(kernel, self.array), writes and not kernel.facts.once
+        tiles, count = kernel.plan.tiles, arith.subi(self.end, self.first)
+
+        def number_of(at: Any) -> Any:
+            return at if writes else arith.subi(arith.addi(self.first, arith.subi(self.end, at)), one)
+
+        def place_of(at: Any) -> Any:
+            gone = arith.subi(at, self.first)
+            return kernel.modulo(arith.subi(arith.subi(count, one), gone) if held else gone, tiles)
+
+        def copy(at: Any, exists: Any) -> None:
+            number = arith.select(exists, number_of(at), self.first)
+            ring.copy(Work(self.array, number).chunk(kernel), place_of(at), exists)
+
+        if not held:
+            begun = scf.ForOp(self.first, arith.addi(self.first, kernel.number(tiles - 1)), one)
+            with ir.InsertionPoint(begun.body):
+                copy(begun.induction_variable, kernel.less(begun.induction_variable, self.end))
+                scf.YieldOp([])
+        loop = scf.ForOp(self.first, self.end, one, list(first))
+        with ir.InsertionPoint(loop.body):
+            at = loop.induction_variable
+            ring.arrived()
+            later = arith.addi(at, kernel.number(tiles - 1))
+            exists = kernel.less(later, self.end)
+            copy(later, arith.andi(exists, kernel.less(self.first, at)) if held else exists)
+            number = number_of(at)
+            work = Work(self.array, number)
+            with ring.tile(work.chunk(kernel), place_of(at), writes=writes) as (tile, place, found):
+                row = ScanRow.of(kernel, work, tile, place, tiles=found)
+                row.load()
+                with row.kernel.reduce.location:
+                    after = step(number, list(loop.inner_iter_args), row)
             scf.YieldOp(list(after))
         return list(loop.results)
 

@@ -92,7 +92,7 @@ ENTRIES: Entries = {
         ),
         "WF443": (
             "{name} scans its rows: a plan of a scan has {key}={only}, and not {value}",
-            "leave out {key}; such plans have fast, vector, lanes, warps, warps_kept, held, tile_bytes and persistent",
+            "leave out {key}; such plans have fast vector lanes warps warps_kept held tile_bytes unroll persistent",
         ),
         "WF426": (
             "resident={resident}: a row has {nbytes} bytes: a thread would keep {held} accesses, at most {most}",

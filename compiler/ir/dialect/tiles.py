@@ -1,5 +1,6 @@
 """Level 1: tiles: runs of memory that lie in shared memory as they do in an array, on the way in and out."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..mlir import ext
@@ -22,13 +23,14 @@ from .base import (
 class TileCopyOp(Fold.Operation, name="tile_copy"):  # type: ignore[misc]
     """Copies a run of an array into shared memory.
 
-    ``copy, origin = fold.tile_copy base, begin, length, extent, thread {item, bytes, threads, [beyond], [own],
+    ``copy, origin = fold.tile_copy base, begin, length, extent, thread, [place] {item, bytes, threads, [beyond], [own],
     [dynamic]}``: the elements, of ``item`` bytes each, from ``begin`` on, ``length`` of them or as many as there are
     before ``extent``, the end of the array. All ``threads`` threads of the CTA take part. Element i of the array then
     is element i - ``origin`` of ``copy``, which has ``bytes`` bytes, and lies on a boundary of 16 bytes where it does
     so in the array. Of what lies behind the last one ``beyond`` bytes can be read; without, none. It is there for all
     threads after a barrier. With ``own`` nothing beside the run is read, since other CTAs may write there. With
-    ``dynamic`` the copy lies in dynamic shared memory, behind so many bytes.
+    ``dynamic`` the copy lies in dynamic shared memory, behind so many bytes, and with a ``place`` behind so many copies
+    as well. It is then there after the ``fold.tile_arrived`` that waits for it, and a barrier.
     """
 
     base: ext.Operand[Any]
@@ -36,6 +38,7 @@ class TileCopyOp(Fold.Operation, name="tile_copy"):  # type: ignore[misc]
     length: ext.Operand[Any]
     extent: ext.Operand[Any]
     thread: ext.Operand[Any]
+    place: Sequence[ext.Operand[Any]]
     copy: ext.Result[Any]
     origin: ext.Result[Any]
     item: Any
@@ -45,7 +48,8 @@ class TileCopyOp(Fold.Operation, name="tile_copy"):  # type: ignore[misc]
     @coded
     def verify_invariants(op: Any) -> None:  # noqa: N805
         check_pointer(op, 0, GLOBAL)
-        check_index(op, 1, 2, 3, 4)
+        check_index(op, *range(1, len(op.operands)))
+        _check_place(op, 5)
         check_results(op, [SHARED, str(op.operands[1].type)])
         power_of_two(op, "item", 16)
         size = int_attr(op, "bytes")
@@ -58,6 +62,20 @@ class TileCopyOp(Fold.Operation, name="tile_copy"):  # type: ignore[misc]
             beyond = int_attr(op, "beyond")
             most = min(size - 16, 16 * int_attr(op, "threads"))
             expect(0 < beyond <= most and beyond % 16 == 0, op, f"a multiple of 16 up to {most} beyond", beyond)
+
+
+class TileArrivedOp(Fold.Operation, name="tile_arrived"):  # type: ignore[misc]
+    """Waits until the copies to places are there that the thread has begun: ``fold.tile_arrived {later}``.
+
+    It does not wait for the ``later`` copies that it began last.
+    """
+
+    later: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        check_results(op, [])
+        expect(int_attr(op, "later") >= 0, op, "no number below 0", int_attr(op, "later"))
 
 
 class TileRowsOp(Fold.Operation, name="tile_rows"):  # type: ignore[misc]
@@ -108,14 +126,16 @@ class TileRowsOp(Fold.Operation, name="tile_rows"):  # type: ignore[misc]
 class TileReserveOp(Fold.Operation, name="tile_reserve"):  # type: ignore[misc]
     """Shared memory for a run of an array that the CTA is going to write.
 
-    ``tile, origin = fold.tile_reserve base, begin {item, bytes, [dynamic]}``: element i of the array, of ``item``
-    bytes, is going to be element i - ``origin`` of ``tile``, which has ``bytes`` bytes. It lies on a boundary of 16
-    bytes where it does so in the array. The run begins with element ``begin``. With ``dynamic`` the tile lies in
-    dynamic shared memory, behind so many bytes.
+    ``tile, origin = fold.tile_reserve base, begin, [place] {item, bytes, [dynamic]}``: element i of the array, of
+    ``item`` bytes, is going to be element i - ``origin`` of ``tile``, which has ``bytes`` bytes. It lies on a boundary
+    of 16 bytes where it does so in the array. The run begins with element ``begin``. With ``dynamic`` the tile lies in
+    dynamic shared memory, behind so many bytes, and with a ``place`` behind so many tiles, in which a
+    ``fold.tile_copy`` may have left the run.
     """
 
     base: ext.Operand[Any]
     begin: ext.Operand[Any]
+    place: Sequence[ext.Operand[Any]]
     tile: ext.Result[Any]
     origin: ext.Result[Any]
     item: Any
@@ -124,7 +144,8 @@ class TileReserveOp(Fold.Operation, name="tile_reserve"):  # type: ignore[misc]
     @coded
     def verify_invariants(op: Any) -> None:  # noqa: N805
         check_pointer(op, 0, GLOBAL)
-        check_index(op, 1)
+        check_index(op, *range(1, len(op.operands)))
+        _check_place(op, 2)
         check_results(op, [SHARED, str(op.operands[1].type)])
         power_of_two(op, "item", 16)
         size = int_attr(op, "bytes")
@@ -156,6 +177,13 @@ class TileWriteOp(Fold.Operation, name="tile_write"):  # type: ignore[misc]
         check_index(op, 1, 3, 4, 5)
         power_of_two(op, "item", 16)
         count_up_to(op, "threads", 1024)
+
+
+def _check_place(op: Any, others: int) -> None:
+    """Checks that a tile has one place at most behind ``others`` operands, in dynamic shared memory."""
+    places = len(op.operands) - others
+    expect(places in (0, 1), op, "one place at most", places)
+    expect(not places or "dynamic" in op.attributes, op, "dynamic shared memory for a place", "none")
 
 
 def _check_dynamic(op: Any) -> None:

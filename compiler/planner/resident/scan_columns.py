@@ -14,7 +14,8 @@ from ...plan.launch import Launch
 from ...plan.plan import Plan
 from ...target import WARP
 from .. import sittings
-from ..powers_of_two import ceil2
+from ..alignment import WIDEST
+from ..powers_of_two import ceil2, floor2
 from ..table import threshold
 from ..task import Notes, Task
 from . import columns, tile_groups
@@ -34,6 +35,12 @@ LANES = threshold(4, "lanes of a column", sittings.KEPT_COLUMNS)
 """At most, in each tile. So many of each column must fill a warp."""
 CTAS = threshold(8, "CTAs of an SM", sittings.KEPT_COLUMNS)
 """At most, of THREADS in all."""
+WHOLE_TILES = threshold(4, "tiles of a CTA", sittings.RINGS)
+"""So many have places in shared memory, where they begin at whole accesses."""
+OTHER_TILES = threshold(2, "tiles of a CTA", sittings.RINGS)
+"""So many where they do not."""
+ROOM = threshold(208 << 10, "bytes of an SM", sittings.RINGS)
+"""All places of all CTAs of an SM have so many at most."""
 THREADS = threshold(1024, "threads of an SM", sittings.KEPT_COLUMNS)
 """With more of them, few registers are left for elements."""
 
@@ -53,17 +60,38 @@ def plan(task: Task, notes: Notes) -> Plan | None:
         if size < least / 2**0.5 or rows < LEAST_ROWS:
             continue
         lanes = min(LANES, ceil2(ceil(rows / HELD)))
-        held = (min(HELD, rows // lanes) - 1) | 1  # neighbours then begin at different banks
+        most = min(HELD, rows // lanes)
+        whole = _whole(task, own, lanes, most)
+        held = whole or (most - 1) | 1  # neighbours then begin at different banks
         warps = ceil2(ceil(g.columns * lanes / WARP))
         ctas = max(1, min(CTAS, THREADS // (WARP * warps)))
+        resident = min(ctas, ceil(arrays / task.machine))
+        places = min(WHOLE_TILES if whole else OTHER_TILES, floor2(ROOM // (resident * size)))
         found = Plan(
-            "kept", lanes=lanes, warps_kept=warps, tile_bytes=size, resident="chain", held=held, persistent=ctas
-        )
+            "kept", unroll=places, lanes=lanes, warps_kept=warps, tile_bytes=size, resident="chain", held=held,
+            persistent=ctas,
+        )  # fmt: skip
         if lanes * warps <= WARP * WARP and g.n_reduced > lanes * held and serves(task, found):
             words = f"a CTA keeps {g.columns} columns, and copies {lanes * held} rows of them at a time"
             notes.because(f"{words} into {size} bytes of shared memory", "persistent", "held")
+            if places > 1:
+                notes.because(f"{places} such tiles are there: while one is scanned the next ones are copied", "unroll")
             return found
     return None
+
+
+def _whole(task: Task, own: tiles.Groups, lanes: int, most: int) -> int:
+    """The most elements of a thread, at least 3/4 of ``most``, with which tiles begin at whole accesses; 0 for none.
+
+    The accesses at both ends of other tiles are single elements, for which a thread waits.
+    """
+    items = {task.operand_type(i).itemsize for i in own.units}
+    if any(own.rows * task.geometry.n_reduced * item % WIDEST for item in items):
+        return 0
+    for held in range(most, 3 * most // 4 - 1, -1):
+        if not any(lanes * held * own.rows * item % WIDEST for item in items):
+            return held
+    return 0
 
 
 def serves(task: Task, plan: Plan) -> bool:

@@ -16,14 +16,15 @@ from ...plan.plan import STATIC_TILE, Plan
 from ...target import WARP
 from .. import sittings
 from ..alignment import WIDEST
+from ..powers_of_two import floor2
 from ..table import threshold
 from ..task import Notes, Task
 from . import columns, scan_columns, tile_groups
 from .accesses import elements_of
 
-FEW = threshold({1: 33, 2: 112, 4: 33, 8: 9}, "columns, by bytes of an element", sittings.PARTS_OF_COLUMNS)
+FEW = threshold({1: 33, 2: 193, 4: 81, 8: 33}, "columns, by bytes of an element", sittings.RINGS)
 """At most, from LEAST on. Of more columns a strip of some is faster, and its chunk waits for fewer states."""
-COLUMNS = threshold({1: 33, 2: 321, 4: 65, 8: 17}, "columns, by bytes of an element", sittings.PARTS_OF_COLUMNS)
+COLUMNS = threshold({1: 33, 2: 545, 4: 225, 8: 65}, "columns, by bytes of an element", sittings.RINGS)
 """The same of one array from LARGE on."""
 OF_SEVERAL = threshold(33, "columns", sittings.PARTS_OF_COLUMNS)
 """At most, where a state takes two registers. With more registers strips are kept."""
@@ -37,13 +38,18 @@ LARGE = threshold(120 << 20, "bytes moved", sittings.PARTS_OF_COLUMNS)
 """From here on the wait is a small part for several arrays, or more columns, too."""
 ARRAYS = threshold({1: 1, 2: 16, 4: 8, 8: 1}, "arrays, by bytes of an element", sittings.PARTS_OF_COLUMNS)
 """Of more, the chunks before a strip's have left their states when it asks for them."""
-THREADS = threshold(672, "threads of an SM", sittings.PARTS_OF_COLUMNS)
-"""At most, if that is a CTA or more: parts are fewer, and look at fewer states."""
-LANES_FROM = threshold(128, "lanes of all columns of a tile", sittings.PARTS_OF_COLUMNS)
-"""A column gets two lanes or more, a power of two, so that a tile has as many: as many look back for it."""
+THREADS = threshold({1: 672, 2: 672, 4: 320, 8: 320}, "threads of an SM, by bytes of an element", sittings.RINGS)
+"""At most, if that is a CTA or more: parts are fewer, look at fewer states, and have more tiles in shared memory."""
+LANES_FROM = threshold({1: 256, 2: 256, 4: 128, 8: 128}, "lanes of a tile, by bytes of an element", sittings.RINGS)
+"""A column gets two lanes or more, a power of two, so that a tile has as many: as many look back for it. It gets one
+where two would be more than THREADS."""
+TILES = threshold({1: 2, 2: 4, 4: 8, 8: 8}, "tiles of a CTA, by bytes of an element", sittings.RINGS)
+"""So many have places in shared memory, or half as many, and so on: while one is scanned the next ones are copied."""
 HELD = threshold((12, 24), "elements of a thread", sittings.PARTS_OF_COLUMNS)
-"""The least and the most. Of these numbers the largest is taken at which lanes wait least for banks."""
-REGISTERS = threshold(30, "registers of a thread", sittings.PARTS_OF_COLUMNS)
+"""The least and the most. Of these numbers the largest is taken at which lanes wait little for banks."""
+WAITS = threshold(2, "words of one bank that a warp asks for at a time", sittings.RINGS)
+"""Up to here states of one register do not take fewer elements for the sake of banks."""
+REGISTERS = threshold(28, "registers of a thread", sittings.RINGS)
 """The states of its elements take so many at most."""
 
 
@@ -58,29 +64,48 @@ def plan(task: Task, registers: int, notes: Notes) -> Plan | None:
     g, own = task.geometry, tile_groups.groups(task, alone=True)
     if own is None or not _pays(task, registers):
         return None
-    lanes = 2
-    while lanes < WARP and g.columns * lanes < LANES_FROM:
+    item = _item(task)
+    lanes = 1 if 2 * g.columns > THREADS[item] else 2
+    while 1 < lanes < WARP and g.columns * lanes < LANES_FROM[item]:
         lanes *= 2
     warps = ceil(g.columns * lanes / WARP)
-    ctas = max(1, THREADS // (WARP * warps))
+    ctas = max(1, THREADS[item] // (WARP * warps))
     shape = Plan("kept", lanes=lanes, warps_kept=warps, resident="chain", persistent=ctas)
     most = max(HELD[0], min(HELD[1], REGISTERS // registers))
-    plans = [_with_tile(task, own, replace(shape, held=held)) for held in range(most, HELD[0] - 1, -1)]
-    waits = [(tile_groups.most_waits(task, own, p), -p.held, p) for p in plans if scan_columns.serves(task, p)]
+    plans = [_with_tiles(task, own, replace(shape, held=held), item) for held in range(most, HELD[0] - 1, -1)]
+    waits = [(_cost(task, own, p, registers), p) for p in plans if p and scan_columns.serves(task, p)]
     if not waits or warps > WARP:
         return None
-    found = min(waits, key=lambda w: w[:2])[2]
+    found = min(waits, key=lambda w: w[0])[1]
     words = (
         f"a CTA keeps {g.columns} columns of a part of the rows, and goes through it twice, {lanes * found.held} rows"
     )
     notes.because(f"{words} at a time, in {found.tile_bytes} bytes of shared memory", "persistent", "held")
+    notes.because(f"{found.unroll} such tiles are there: while one is scanned the next ones are copied", "unroll")
     return found
+
+
+def _cost(task: Task, own: tiles.Groups, plan: Plan, registers: int) -> tuple[bool, int, int]:
+    """What makes a plan worse, the most important first: tiles that begin between accesses, lanes that wait, few rows.
+
+    The accesses at both ends of such a tile are single elements, for which a thread waits.
+    """
+    rows = plan.lanes * plan.held * own.rows
+    between = any(rows * task.operand_type(i).itemsize % WIDEST for i in own.units)
+    waits = tile_groups.most_waits(task, own, plan)
+    return between, max(waits, WAITS) if registers == 1 else waits, -plan.held
+
+
+def _item(task: Task) -> int:
+    """The bytes of the widest element that is read."""
+    rows = elements_of(task)
+    return max((task.operand_type(i).itemsize for i in rows if i < len(task.program.inputs)), default=0)
 
 
 def _pays(task: Task, registers: int) -> bool:
     """Whether columns are few and arrays are few and long, and accesses to neighbouring columns are narrow."""
     g, rows = task.geometry, elements_of(task)
-    item = max((task.operand_type(i).itemsize for i in rows if i < len(task.program.inputs)), default=0)
+    item = _item(task)
     arrays, vector = g.n_kept // max(1, g.columns), columns.vector_of(task)
     if registers not in LEAST or item not in FEW or arrays > ARRAYS[item]:
         return False
@@ -96,11 +121,12 @@ def _pays(task: Task, registers: int) -> bool:
     return g.columns <= most and moved >= (LEAST[registers] if arrays == 1 else LARGE)
 
 
-def _with_tile(task: Task, own: tiles.Groups, plan: Plan) -> Plan:
-    """``plan`` with the least tile for the rows that its lanes have; none where an SM's static memory holds no such."""
+def _with_tiles(task: Task, own: tiles.Groups, plan: Plan, item: int) -> Plan | None:
+    """``plan`` with the least tile for the rows that its lanes have, and as many as have room; None without two."""
     items = [task.operand_type(i).itemsize for i in own.units]
     copied = tile_groups.buffers_of(task, own, replace(plan, tile_bytes=STATIC_TILE)).own
     row = sum(task.operand_type(i).itemsize for i in copied)
     nbytes = row * (plan.lanes * plan.held * own.rows + ceil((tiles.EDGE + tiles.ACCESS) / min(items)))
     found = ceil(nbytes / TILE_UNIT) * TILE_UNIT
-    return replace(plan, tile_bytes=found if found <= STATIC_TILE else 0)
+    most = min(TILES[item], floor2(scan_columns.ROOM // (plan.persistent * found)))
+    return replace(plan, tile_bytes=found, unroll=most) if most > 1 else None

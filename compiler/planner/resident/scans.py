@@ -76,7 +76,7 @@ LEAST_OF_COLUMNS = 16
 """The same of columns, at which a quarter of the warps look back."""
 BULK = 16
 """Bytes of which a row has a multiple, and at a multiple of which it begins, where chunks are copied in bulk."""
-SERVED = ("fast", "vector", "lanes", "warps", "warps_kept", "held", "tile_bytes", "persistent")
+SERVED = ("fast", "vector", "lanes", "warps", "warps_kept", "held", "tile_bytes", "unroll", "persistent")
 """The fields of a plan that options may set."""
 ROWS_OF_ACCESSES = ("aligned", "shifted", "uniform", "reversed", "strided", "kept", "number", *OF_BITS)
 """The accesses that scans have."""
@@ -128,6 +128,7 @@ def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
     if chosen.tile_bytes:
         serves = scan_columns.serves if chosen.keeps_columns else scan_tiles.serves
         _expect(task, chosen, "tile_bytes", "0", holds=serves(task, chosen))
+    _expect(task, chosen, "unroll", "1", holds=chosen.unroll == 1 or chosen.keeps_columns)
     if chosen.persistent and not chosen.tile_bytes:
         _expect(task, chosen, "persistent", "0", holds=_serves_roles(task, chosen) and chosen.persistent == 1)
         least = LEAST_WARPS if chosen.slots == 1 else LEAST_OF_COLUMNS
@@ -280,7 +281,10 @@ def _of_columns(task: Task, notes: Notes) -> Plan:
         "kept", "interleaved", vector, 1, lanes, warps, max(1, CTA_WARPS // warps) if whole else 1,
         resident="chain", held=held,
     )  # fmt: skip
-    plan = scan_strips.widened(task, plan, states) if whole and 1 < vector < WIDEST // item else plan
+    if vector == 1:
+        plan = scan_strips.of_elements(task, plan, _registers(task), narrow=item <= columns.NARROW)
+    elif whole and vector < WIDEST // item:
+        plan = scan_strips.widened(task, plan, states)
     notes.because(f"neighbouring lanes have neighbouring columns: {vector} of a thread, {plan.slots} of a CTA", "fast")
     return plan
 

@@ -68,6 +68,43 @@ def row_tiles(
         runs.write(found)
 
 
+class TileRing:
+    """Places of shared memory to which a CTA copies the rows of one chunk after another, before it works on them."""
+
+    def __init__(self, kernel: Kernel, number: Any) -> None:
+        self.kernel = kernel
+        self.rows = _rows_of(kernel, number)
+        self.own = [i for i in buffers_of(kernel).own if i < len(kernel.inputs)]
+
+    def _runs(self, chunk: Chunk) -> _Runs:
+        return _Runs(self.kernel, *self.rows, chunk)
+
+    def copy(self, chunk: Chunk, place: Any, exists: Any) -> None:
+        """Begins to copy a chunk to a place, if it ``exists``."""
+        self._runs(chunk).copy_to(self.own, place, exists)
+
+    def arrived(self) -> None:
+        """Waits until a tile is there for all threads, behind which all other places are on their way."""
+        kernel = self.kernel
+        kernel.make_op("fold.tile_arrived", [], [], {"later": len(self.own) * (kernel.plan.tiles - 2)})
+        gpu.barrier()
+
+    @contextmanager
+    def tile(
+        self, chunk: Chunk, place: Any, *, writes: bool
+    ) -> Iterator[tuple[Tile, Place, Mapping[int, Sequence[Any]]]]:
+        """The rows of a chunk that is there for all threads, as in ``row_tiles``."""
+        kernel, runs = self.kernel, self._runs(chunk)
+        found = runs.placed(place, writes=writes)
+        if writes:
+            runs.reuse(found)
+        tile, own = first_place(kernel)
+        yield tile, _placed(kernel, own, arith.addi(self.rows[0], own.slot), self.rows[1]), found
+        if writes:
+            gpu.barrier()
+            runs.write(found)
+
+
 def fetch_rows(kernel: Kernel, chunk: Chunk, number: Any = None) -> None:
     """Has the L2 cache read the elements of a chunk of rows, which are copied to a tile later."""
     _Runs(kernel, *_rows_of(kernel, number), chunk).fetch()
@@ -178,11 +215,41 @@ class _Runs:
                 found[i] = list(kernel.make_op("fold.tile_copy", types, operands, how).results)
             else:
                 found[i] = list(kernel.make_op("fold.tile_reserve", types, [self._array(i), begin], room).results)
-        for i, other in self.buffers.reused.items() if writes else ():
+        if writes:
+            self.reuse(found)
+        return found
+
+    def reuse(self, found: dict[int, Sequence[Any]]) -> None:
+        """Adds the results that lie where an input does."""
+        for i, other in self.buffers.reused.items():
             tile, origin = found[other]
             moved = arith.subi(self._boundary(i), self._boundary(other))
             found[i] = [tile, arith.addi(origin, moved)]
+
+    def placed(self, place: Any, *, writes: bool) -> dict[int, Sequence[Any]]:
+        """The tile of each operand with its own one, and its origin: inputs are in a ``place`` of a ring."""
+        kernel, inputs = self.kernel, len(self.kernel.inputs)
+        types, found = [ir.Type.parse("!llvm.ptr<3>"), kernel.index], dict[int, Sequence[Any]]()
+        for i in (i for i in self.buffers.own if writes or i < inputs):
+            operands = [self._array(i), self.found[i].begin, *([place] if i < inputs else [])]
+            found[i] = list(kernel.make_op("fold.tile_reserve", types, operands, self._room(i)).results)
         return found
+
+    def _room(self, operand: int) -> dict[str, int]:
+        """Where the places of a ring of an operand are."""
+        room = {"item": self.buffers.items[operand], "bytes": self.buffers.nbytes(operand)}
+        return room | {"dynamic": self.buffers.start(operand) * self.kernel.plan.tiles}
+
+    def copy_to(self, own: Sequence[int], place: Any, exists: Any) -> None:
+        """Begins to copy inputs to a place of a ring, if there is a chunk."""
+        kernel, zero = self.kernel, self.kernel.number(0)
+        types = [ir.Type.parse("!llvm.ptr<3>"), kernel.index]
+        for i in own:
+            begin, length = self.found[i]
+            length = arith.select(exists, length, zero)
+            how = self._room(i) | {"threads": kernel.plan.threads, "own": True}
+            operands = [self._array(i), begin, length, arith.addi(begin, length), self.thread, place]
+            kernel.make_op("fold.tile_copy", types, operands, how)
 
     def _array(self, operand: int) -> Any:
         """Where the array of an operand begins."""

@@ -156,6 +156,24 @@ def test_a_cta_walks_along_columns(name: str) -> None:
     np.testing.assert_array_equal(wf.scan(x, second, 1, plan=plan), x)
 
 
+@pytest.mark.parametrize("name", WALKS)
+@pytest.mark.parametrize("tiles", [2, 4])
+def test_tiles_are_copied_while_others_are_scanned(name: str, tiles: int) -> None:
+    x, plan = WALKS[name][0](), f"{KEPT},{WALKS[name][1]},unroll={tiles}"
+    for how in ({}, {"exclusive": True, "reverse": True}):
+        np.testing.assert_array_equal(wf.scan(x, wf.SUM, 1, plan=plan, **how), cumsum(x, 1, **how))
+    np.testing.assert_array_equal(wf.scan(x, second, 1, plan=plan), x)
+
+
+@pytest.mark.parametrize("tiles", [2, 8])
+@pytest.mark.parametrize("t", [np.float32, np.int16])
+def test_a_part_that_was_walked_back_begins_in_shared_memory(tiles: int, t: Any) -> None:
+    x = numbers(4003, 13, dtype=t)
+    plan = f"fast=kept,lanes=2,warps=1,warps_kept=1,held=1,tile_bytes=1024,persistent=1,unroll={tiles}"
+    for how in ({}, {"reverse": True}):
+        np.testing.assert_array_equal(wf.scan(x, wf.SUM, 0, plan=plan, **how), cumsum(x, 0, **how))
+
+
 def test_many_arrays_of_odd_columns_are_walked_by_default() -> None:
     x = np.broadcast_to(np.float32(0), (400, 1000, 49)).copy()
     assert wf.cumulative_sum.compile(x, axis=1).plans[0].keeps_columns
@@ -171,6 +189,30 @@ def test_many_arrays_of_odd_columns_are_walked_by_default() -> None:
 def test_few_odd_columns_of_long_arrays_have_parts(shape: tuple[int, ...], t: str, parts: bool) -> None:
     made = wf.cumulative_sum.compile((shape, t), axis=len(shape) - 2)
     assert made.plans[0].keeps_columns == parts
+
+
+@pytest.mark.parametrize(
+    ("shape", "t", "expected"),
+    [((87_152, 385), "bf16", (1, 24, 1, 4)), ((130_560, 257), "bf16", (2, 24, 1, 4)),
+     ((508_400, 33), "f32", (4, 24, 2, 8)), ((684, 1000, 49), "bf16", (2, 20, 8, 4)),
+     ((2000, 300, 63), "bf16", (2, 15, 8, 2))],
+)  # fmt: skip
+def test_tiles_begin_at_whole_accesses_where_they_can(
+    shape: tuple[int, ...], t: str, expected: tuple[int, ...]
+) -> None:
+    plan = wf.cumulative_sum.compile((shape, t), axis=len(shape) - 2).plans[0]
+    assert (plan.lanes, plan.held, plan.persistent, plan.tiles) == expected
+
+
+@pytest.mark.parametrize(
+    ("shape", "t", "expected"),
+    [((63, 511, 513), "bf16", (1, 4, 63)), ((63, 511, 513), "f32", (2, 2, 32)), ((100, 321, 513), "f32", (4, 4, 25)),
+     ((300, 107, 513), "f32", (16, 1, 19)), ((100, 41, 101), "bf16", (4, 1, 25)),
+     ((400, 161, 513), "bf16", (8, 1, 32))],
+)  # fmt: skip
+def test_strips_of_single_elements(shape: tuple[int, ...], t: str, expected: tuple[int, ...]) -> None:
+    plan = wf.cumulative_sum.compile((shape, t), axis=0).plans[0]
+    assert (plan.warps, plan.warps_kept, plan.held) == expected
 
 
 @pytest.mark.parametrize(("shape", "strips"), [((2674, 64, 196), 4), ((300, 64, 196), 1), ((2674, 64, 200), 1)])
@@ -486,6 +528,7 @@ REFUSED = {
     "roles": ("WF443", PlanError, lambda: wf.cumulative_sum(Y[::2], plan=ROLES), "persistent=0, and not 1"),
     "no columns": ("WF443", PlanError, lambda: wf.cumulative_sum(X, axis=1, plan=WALK), "has tile_bytes=0"),
     "a long tile": ("WF443", PlanError, lambda: wf.cumulative_sum(Y, plan="tile_bytes=4096"), "has tile_bytes=0"),
+    "two tiles": ("WF443", PlanError, lambda: wf.cumulative_sum(X, axis=1, plan="unroll=2"), "has unroll=1"),
     "few warps": ("WF443", PlanError, lambda: wf.cumulative_sum(Y, plan=ROLES + ",warps=4"), "warps=at least 8"),
     "residency": ("WF443", PlanError, lambda: wf.cumulative_sum(X, axis=1, plan="resident=l2"), "has resident=chain"),
     "gradient": ("WF901", TraceError, lambda: wf.vjp(lambda v: wf.scan(v, product))(X[0], X[0]), "scan with product"),
