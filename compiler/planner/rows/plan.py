@@ -43,8 +43,8 @@ LIGHT_LIFT = threshold(1, "instructions", Sitting("2026-11-24", "77e3862", "Two 
 def plan(task: Task, notes: Notes) -> Plan:
     """The plan of rows."""
     vector = vector_of(task, "reduced", _widest(task), notes)
-    if found := groups(task, vector):
-        return _in_groups(task, Plan("reduced", vector=vector, reads="together"), *found, notes)
+    if read := groups(task, vector):
+        return _in_groups(task, Plan("reduced", vector=vector, reads="together"), *read, notes)
     shifted = vector > 1 and "shifted" in task.accesses("reduced", vector)
     positions = threads_of(task, vector)
     if positions == CTA_THREADS and task.is_large and task.has_few_results and task.ranks[1] == 1:
