@@ -7,7 +7,7 @@ which is set when the tracer is imported.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import CodeType, ModuleType
 from typing import Any, TypeVar
 
@@ -29,7 +29,7 @@ def mark(code: CodeType) -> None:
     """Keeps ``torch.compile`` from tracing frames of this code that ordinary Python enters."""
     _codes.add(code)
     if _TRACER in sys.modules:
-        _mark()
+        _mark([code])
     elif not any(isinstance(finder, _Watch) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Watch())
 
@@ -40,14 +40,14 @@ class _Watch:
     def find_spec(self, name: str, _path: Sequence[str] | None = None, _target: ModuleType | None = None) -> None:
         if name == _TRACER:
             sys.meta_path.remove(self)
-            _mark()
+            _mark(_codes)
 
 
-def _mark() -> None:
+def _mark(codes: Iterable[CodeType]) -> None:
     try:
         hook = sys.modules["torch"]._C._dynamo.eval_frame
         skip = hook._FrameExecStrategy(hook._FrameAction.SKIP, hook._FrameAction.SKIP)
-        for code in _codes:
+        for code in codes:
             hook.set_code_exec_strategy(code, skip)
     except (AttributeError, KeyError):  # in other versions of PyTorch the attributes must suffice
         return

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from array import array
 from collections.abc import Callable
 from typing import Any
 
@@ -90,14 +91,15 @@ class PackedLaunch:
 
     Attributes:
         arguments: the arguments of ``Entries.launch``.
-        words: the memory of the kernel's arguments as 8-byte words; an address is one word.
+        words: the memory of the kernel's arguments as 8-byte words; an address is one word. An item of ``array`` is
+            written in half the time of one of ``ctypes``.
     """
 
     def __init__(self, function: Function, call: Call, stream: int) -> None:
         self.function, self.call, self.stream = function, call, stream
-        self.words = (ctypes.c_uint64 * max(1, -(-function.layout.size // WORD)))()
+        self.words = array("Q", bytes(WORD * max(1, -(-function.layout.size // WORD))))
         function.layout.pack_into(self.words, 0, *call.args)
-        start = ctypes.addressof(self.words)
+        start = self.words.buffer_info()[0]
         self.pointers = (ctypes.c_void_p * max(1, len(function.offsets)))(*(start + o for o in function.offsets))
         attribute = COOPERATIVE if call.cooperative else FOLLOWING if call.follows else None
         attributes = (ctypes.addressof(attribute), 1) if attribute else (None, 0)

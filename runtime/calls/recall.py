@@ -34,6 +34,8 @@ KEPT = 1024
 """Greatest number of kinds of calls that one function remembers; the oldest is dropped first."""
 STREAMS = 64
 """Greatest number of streams for which a kind of call has recipes."""
+Latest = tuple[int, tuple[tuple[str, Any], ...], Recipe]
+"""How a call was written, and its recipe: the number of arrays, and the parameters."""
 
 
 @dataclass(slots=True)
@@ -76,11 +78,20 @@ class Memo:
         last: the latest recipe for each key, if it can test whether arrays are of its kinds.
         latest: a recipe and how the latest call that it repeated was written: the number of arrays, all of which were
             given by position, and the parameters, all by name. A call like that is found without a key.
+        repeated, again: told of a call that is written like the latest one, and of one that is found by its key.
+        tried: the call or the recipe for which a function was looked for last.
+        entries: the functions that they made, see ``programs/entering.py``.
+        left: told that all calls are forgotten.
     """
 
     def __init__(self) -> None:
         self.last: dict[Hashable, Recipe] = {}
-        self.latest: tuple[int, tuple[tuple[str, Any], ...], Recipe] | None = None
+        self.latest: Latest | None = None
+        self.tried: Any = None
+        self.entries: dict[Hashable, Recipe | None] = {}
+        self.repeated: Callable[[Latest], None] = self._tried
+        self.again: Callable[..., Any] = self._tried
+        self.left: Callable[[], Any] = tuple
         self._of_shape: dict[Hashable, Recipe] = {}
         self._of_tracked: dict[Hashable, Recipe] = {}
         self._table: dict[Hashable, Entry] = {}
@@ -137,11 +148,16 @@ class Memo:
     def clear(self) -> None:
         """Forgets all calls."""
         with self._lock:
-            self.latest = None
+            self.latest = self.tried = None
+            self.left()
+            self.entries.clear()
             self.last.clear()
             self._of_shape.clear()
             self._of_tracked.clear()
             self._table.clear()
+
+    def _tried(self, *told: Any) -> None:
+        self.tried = told[-1]
 
     def _tracked(self, key: Hashable, what: Any, arrays: tuple[Any, ...], slow: Callable[[], Any]) -> Any:
         """The result of a call that PyTorch records.

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...compiler.program.tracing import Structure, tuple_type
@@ -74,7 +75,19 @@ class Guard(NamedTuple):
     @property
     def names(self) -> dict[str, Any]:
         """The names in the tests, with their values."""
-        return self.check.names | {name: getattr(self, name) for name in ("same", "stream", "number", "elsewhere")}
+        function, places = _unbound(self.stream)
+        own = {"stream": function, "number": self.number, "elsewhere": self.elsewhere, "same": self.same}
+        return self.check.names | own | {f"place{i}": place for i, place in enumerate(places)}
+
+    @property
+    def current(self) -> str:
+        """The caller's stream as a Python expression."""
+        return f"stream({', '.join(f'place{i}' for i, _ in enumerate(_unbound(self.stream)[1]))})"
+
+
+def _unbound(call: Callable[..., Any]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """A function and its arguments: a ``partial`` without its own call."""
+    return (call.func, call.args) if type(call) is partial and not call.keywords else (call, ())
 
 
 def recipe_of(call: QueuedCall, arrays: tuple[Any, ...], guard: Guard | None) -> Recipe | None:
@@ -109,7 +122,7 @@ def recipe_of(call: QueuedCall, arrays: tuple[Any, ...], guard: Guard | None) ->
     for i, (v, reader) in enumerate(zip(views, readers, strict=True)):
         values[f"address{i}"], values[f"offset{i}"] = reader.address, v.address & 15  # type: ignore[union-attr]
     for i, x in enumerate(made, start=len(arrays)):
-        values[f"empty{i}"] = readers[i].empty(x)  # type: ignore[union-attr]
+        values[f"empty{i}"], values[f"like{i}"] = _unbound(readers[i].empty(x))  # type: ignore[union-attr]
     for o, low, high, i in spans:
         values[f"low{o}_{i}"], values[f"high{o}_{i}"] = low, high
     words_of = [_address_words(p, numbers) for p in call.launches]
@@ -122,14 +135,18 @@ def recipe_of(call: QueuedCall, arrays: tuple[Any, ...], guard: Guard | None) ->
     pairs = tuple((o, i) for o, _, _, i in spans)
     aligned = tuple(None if i in passed else v.address % 16 == 0 for i, v in enumerate(views))
     held = tuple(0 not in v.shape and i not in passed for i, v in enumerate(views[: len(arrays)]))
-    text = _text(held, aligned, pairs, shape, captures, result, guard.tests if guard else (), same)
-    return compiled(text, tuple(values))(**values)
+    tests = (guard.tests, guard.current) if guard else ((), "")
+    text = partial(_text, held, aligned, pairs, shape, captures, result, *tests, same)
+    recipe = compiled(text(), tuple(values))(**values)
+    if guard:
+        recipe.source = text, values  # type: ignore[attr-defined]
+    return recipe
 
 
-def guarded(count: int, check: Check, same: Callable[[], bool] | None, call: Recipe) -> Recipe:
+def guarded(n: int, check: Check, same: Callable[[], bool] | None, call: Recipe) -> Recipe:
     """A recipe that makes ``call`` of so many arrays that pass a test; ``same`` tests the variables of functions."""
     values = check.names | {"same": same, "call": call, "MISS": MISS}
-    names, met = ", ".join(f"x{i}" for i in range(count)), check.text if same is None else f"{check.text} and same()"
+    names, met = ", ".join(f"x{i}" for i in range(n)), check.text if same is None else f"{check.text} and same()"
     text = f"def recipe({names}):\n    if not ({met}): return MISS\n    return call({names})"
     return compiled(text, tuple(values))(**values)
 
@@ -199,13 +216,15 @@ class _Spare:
 
 
 Writes = tuple[tuple[int, int, bool], ...]
+Form = tuple[tuple[bool, ...], tuple[tuple[str, bool], ...], bool]
+"""How a call is written: whether each argument by position, and by name, is an array, and whether it has ``out``."""
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=512)
 def _text(
     held: tuple[bool, ...], aligned: tuple[bool | None, ...], spans: tuple[tuple[int, int], ...],
-    kernels: tuple[Writes, ...], captures: bool, result: str, tests: tuple[str, ...] = (),
-    same: tuple[tuple[int, int], ...] = (),
+    kernels: tuple[Writes, ...], captures: bool, result: str, tests: tuple[str, ...] = (), stream: str = "stream()",
+    same: tuple[tuple[int, int], ...] = (), form: Form | None = None,
 ) -> str:  # fmt: skip
     """The source of a recipe.
 
@@ -218,30 +237,54 @@ def _text(
         captures: whether a graph may capture the stream; a graph has a workspace of its own.
         result: the source of the returned value.
         tests: the tests of the guard, as Python expressions; none without a guard.
+        stream: the caller's stream, as another.
         same: pairs of a result array and the input that it must be.
+        form: for a function that takes any call, see ``written.py``, how those are written that it repeats.
     """
     given, every = len(held), range(len(aligned))
     names = ", ".join(f"x{i}" for i in range(given))
-    lines = _guarding(tests, names) if tests else []
+    lines = _guarding(tests, stream, names, known=form is None) if tests else []
     lines += [f"a{i} = address{i}(x{i})" for i in range(given)]
     met = _moved(aligned, every[:given]) + [f"a{i} < {LOW}" for i in every[:given] if held[i]]
     met += [f"low{o}_{i} < a{o} - a{i} < high{o}_{i}" for o, i in spans] + [f"a{o} != a{i}" for o, i in same]
     lines += [f"if {' or '.join(met)}: return MISS"] if met else []
-    lines += [f"x{i} = empty{i}(); a{i} = address{i}(x{i})" for i in every[given:]]
+    lines += [f"x{i} = empty{i}(*like{i}); a{i} = address{i}(x{i})" for i in every[given:]]
     if every[given:]:
         lines.append(f"if {' or '.join(_moved(aligned, every[given:]))}: return MISS")
     if kernels:
         lines += _queueing(kernels, captures)
     body = "".join(f"    {line}\n" for line in (*lines, f"return {result}"))
+    if form is not None:
+        return _heading(form) + body.replace("return MISS", f"return missed({names})")
     return f"def recipe({names}, known=False):\n{body}"
 
 
-def _guarding(tests: tuple[str, ...], names: str) -> list[str]:
-    """The lines that test the guard: ``MISS`` for other kinds, and the recipe of the right stream."""
+def _heading(form: Form) -> str:
+    """The first lines of a function that takes any call, and goes on for one that is written so."""
+    places, named, out = form
+    numbers, given = count(), count()
+    xs = [f"x{next(numbers)}" if is_array else f"p{next(given)}" for is_array in places]
+    own = [(name, is_array, f"x{next(numbers)}" if is_array else f"given{next(given)}") for name, is_array in named]
+    met = [f"{x} is not given{x[1:]}" for x in xs if x[0] == "p"]
+    met += [f"{name} is not {value}" for name, is_array, value in own if not is_array]
+    first, second = ("".join(f"{name}=MISS, " for name in names) for names in (xs, (name for name, _, _ in own)))
+    how = "".join(f"'{name}': {name}, " for name, _, _ in own)
+    return "\n    ".join([
+        f"def recipe({first}/, *xs, {second}out=None, **how):",
+        f"if {' or '.join([*met, 'xs', 'how', 'out is None' if out else 'out is not None'])}: "
+        f"return other(({''.join(f'{x}, ' for x in xs)}*xs), out, {{{how}**how}})",
+        *(f"{x} = {name}" for name, is_array, x in own if is_array), *[f"x{next(numbers)} = out"] * out,
+    ]) + "\n"  # fmt: skip
+
+
+def _guarding(tests: tuple[str, ...], stream: str, names: str, known: bool) -> list[str]:
+    """The lines that test the guard: ``MISS`` for other kinds, and the recipe of the right stream.
+
+    With ``known`` they are not run for arrays of known kinds.
+    """
     met = " and ".join(tests)
-    return [
-        "if not known:", f"    if not ({met}): return MISS", f"    if stream() != number: return elsewhere({names})"
-    ]  # fmt: skip
+    lines = [f"if not ({met}): return MISS", f"if {stream} != number: return elsewhere({names})"]
+    return ["if not known:", *(f"    {line}" for line in lines)] if known else lines
 
 
 def _moved(aligned: Sequence[bool | None], which: Sequence[int]) -> list[str]:
@@ -264,7 +307,7 @@ def _queueing(kernels: tuple[Writes, ...], captures: bool) -> list[str]:
     return [f"try: {held} = pop()", f"except IndexError: {held} = spare()", *lines, "push(held)"]
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=512)
 def compiled(text: str, names: tuple[str, ...]) -> Callable[..., Recipe]:
     """A function that makes a recipe with this source from the values of its names."""
     inner = text.replace("\n", "\n    ")

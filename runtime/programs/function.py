@@ -29,6 +29,7 @@ from ..calls.recipe import MISS, Recipe
 from ..options import check_options, plan_text
 from . import autocast, run
 from .arguments import Arguments, arguments_of
+from .entering import Entering
 from .keys import has_key
 from .torch_graphs import ENTRIES, Symbolic, are_traced, changed, entry_of, labelled, op_in_graphs
 from .traces import Traces
@@ -79,7 +80,13 @@ class ArrayFunction(partial[R], Generic[P, R]):
         made = super().__new__(cls, cls._entered(calls.entry, function))
         update_wrapper(made, function)
         made.function, made._calls, made._traces = function, calls, calls.traces
+        if made.func is calls.entry:
+            Entering(calls.memo, calls.entry, calls.keyed, made._enter)
         return made
+
+    def _enter(self, entry: Callable[..., Any]) -> None:
+        """Calls enter ``entry`` from now on: the state of a ``partial`` is set at once, for all threads."""
+        partial.__setstate__(self, (entry, (), {}, self.__dict__))  # type: ignore[attr-defined]
 
     @staticmethod
     def _entered(entry: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:  # noqa: ARG004 - subclasses ask for it
@@ -137,11 +144,13 @@ class _Calls:
         function: the Python function.
         traces: its traces.
         memo: the recipes of earlier calls.
-        entry: the function that a call enters.
+        entry: the function that takes any call.
+        keyed: the one that finds its recipe by a key.
         casts: the name by which autocast knows the function; empty if it does not.
     """
 
     entry: Callable[..., Any]
+    keyed: Callable[..., Any]
     casts = ""
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -229,9 +238,11 @@ class _Calls:
 def _entry(calls: _Calls) -> Callable[..., Any]:
     """The function that a call of a program enters: ``ArrayFunction`` says what it takes.
 
-    A call that is written like the latest one, with the same objects as parameters, needs no key.
+    A call that is written like the latest one, with the same objects as parameters, needs no key; what it enters from
+    then on is made for such calls (``entering.py``).
     """
     memo, keyed = calls.memo, _keyed(calls)
+    calls.keyed = keyed
 
     def call(*xs: Any, out: Any = None, **how: Any) -> Any:
         latest, tried = memo.latest, None
@@ -243,6 +254,8 @@ def _entry(calls: _Calls) -> Callable[..., Any]:
                 tried = latest[2]
                 found = tried(*xs)
                 if found is not MISS:
+                    if memo.tried is not latest:
+                        memo.repeated(latest)
                     return found
         return keyed(xs, out, how, tried)
 
@@ -288,6 +301,8 @@ def _keyed(calls: _Calls) -> Callable[..., Any]:
                 found = recent(key, arrays)
             elif plain:
                 memo.latest = len(xs), tuple(how.items()), recipe
+            else:
+                _ = recipe is memo.tried or memo.again(xs, out, how, recipe)
             if found is not MISS:
                 return found
         return missed(key, arrays, xs, how, out)

@@ -24,7 +24,7 @@ def test_the_source_of_the_simplest_recipe() -> None:
         "def recipe(x0, known=False):",
         "    a0 = address0(x0)",
         "    if a0 & 15 != offset0 or a0 < 4294967296: return MISS",
-        "    x1 = empty1(); a1 = address1(x1)",
+        "    x1 = empty1(*like1); a1 = address1(x1)",
         "    if (a1) & 15: return MISS",
         "    try: launch0, words0 = held = pop()",
         "    except IndexError: launch0, words0 = held = spare()",

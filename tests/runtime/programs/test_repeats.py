@@ -130,7 +130,8 @@ def test_a_warm_call_enters_a_recipe_and_little_else(gpu: Gpu, what: str) -> Non
     call = given.get(what) or (lambda: CALLS[what](x))
     call()
     call()  # makes a buffer for arguments
-    assert functions_of(call) - {"same", "keyed"} == {"call", "recipe"}
+    call()  # is written like the latest one: from here on calls enter what repeats it
+    assert functions_of(call) - {"same"} == ({"call", "keyed", "recipe"} if what == "results given" else {"recipe"})
 
 
 @pytest.mark.parametrize("gpu", [True], indirect=True)
@@ -164,10 +165,10 @@ def test_a_reduction_where_bits_are_set_enters_its_recipe(gpu: Gpu) -> None:
 @pytest.mark.parametrize("gpu", [True], indirect=True)
 def test_one_tensor_in_two_places(gpu: Gpu) -> None:
     x, w, b = gpu.tensor(ROWS), gpu.tensor(ROWS[0]), gpu.tensor(ROWS[1])
-    for _ in range(2):
+    for _ in range(3):
         wf.layer_norm(x, w, w)
         softmax(x, out=x)
-    assert functions_of(lambda: wf.layer_norm(x, w, w)) == {"call", "recipe"}
+    assert functions_of(lambda: wf.layer_norm(x, w, w)) == {"recipe"}
     assert functions_of(lambda: softmax(x, out=x)) <= {"call", "keyed", "recipe", "same"}
     x = gpu.tensor(ROWS)
     for first, second in ((w, b), (w, w), (b, b), (b, w)):

@@ -1,0 +1,153 @@
+"""Calls that are written alike enter a function of their own; all others, and errors, are as without it."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "programs"))
+from fake_gpu import Gpu, Tensor, gpu
+from made import layer_norm, softmax
+
+import warpfold as wf
+from warpfold.compiler.errors import WarpfoldError
+from warpfold.runtime.calls import recall
+
+__all__ = ["gpu"]
+ROWS = np.random.default_rng(3).normal(size=(5, 12)).astype(np.float32)
+LAUNCH = "cuLaunchKernelEx"
+
+
+def _repeated(call: Callable[[], Any]) -> Any:
+    """The result of a call that is made until what it enters is its own."""
+    return [call() for _ in range(4)][-1]
+
+
+def _is_own(program: Any) -> bool:
+    return program.func is not program._calls.entry
+
+
+@pytest.mark.parametrize("gpu", [True], indirect=True)
+def test_a_call_enters_its_own_function_from_the_third_on(gpu: Gpu) -> None:
+    x, seen = gpu.tensor(ROWS), []
+    recall.forget()
+    for _ in range(4):
+        seen.append(_is_own(softmax))
+        softmax(x, axis=-1)
+    assert seen == [False, False, False, True]
+    softmax(x, axis=-1, out=gpu.tensor(ROWS))
+    assert _is_own(softmax)
+    softmax(x, axis=0)
+    assert not _is_own(softmax)
+
+
+@pytest.mark.parametrize("gpu", [True], indirect=True)
+def test_what_is_forgotten_is_not_entered(gpu: Gpu) -> None:
+    x = gpu.tensor(ROWS)
+    _repeated(lambda: softmax(x, axis=-1))
+    assert _is_own(softmax)
+    gpu.backends[0].close()
+    assert not _is_own(softmax)
+    assert not softmax._calls.memo.entries
+
+
+def test_calls_of_all_forms_in_any_order(gpu: Gpu) -> None:
+    """Each form is repeated a few times, so that what is entered changes; arrays, streams and alignments change too."""
+    rng = np.random.default_rng(0)
+    wide = rng.normal(size=(6, 16)).astype(np.float32)
+    w, b = ROWS[0], ROWS[1]
+    forms: list[Callable[[Any, Any], Any]] = [
+        lambda x, _: softmax(x),
+        lambda x, _: softmax(x, axis=-1),
+        lambda x, _: softmax(x, axis=0),
+        lambda x, _: softmax(x=x, axis=0),
+        lambda x, _: softmax(x, axis=0, determinism="portable"),
+        lambda x, made: softmax(x, axis=0, out=made(np.zeros(x.shape, np.float32))),
+        lambda x, made: layer_norm(x, *(made(np.resize(v, x.shape[-1])) for v in (w, b))),
+        lambda x, made: layer_norm(x, made(np.resize(w, x.shape[-1]))),
+        lambda x, made: layer_norm(x, b=made(np.resize(b, x.shape[-1])), w=made(np.resize(w, x.shape[-1]))),
+    ]
+    warm = 0
+    for _ in range(60):
+        form, a = forms[rng.integers(len(forms))], (ROWS, wide)[rng.integers(2)]
+        wanted = form(a, np.asarray)
+        for _ in range(rng.integers(1, 6)):
+            x = gpu.tensor(a, offset=4 * int(rng.integers(2)))
+            gpu.stream.use((0, 7)[rng.integers(2)])
+            found, calls = gpu.launched(lambda: form(x, gpu.tensor))  # noqa: B023
+            assert type(found) is Tensor
+            np.testing.assert_allclose(found.a, wanted, rtol=1e-5)
+            warm += set(calls) == {LAUNCH}
+    assert warm > 60
+
+
+def test_parameters_may_have_any_name(gpu: Gpu) -> None:
+    x, y = gpu.tensor(ROWS), gpu.tensor(ROWS + 1)
+
+    @wf.program
+    def odd(x: Any, y: Any, *, held: int = 0, given0: int = 0, how: int = 0, xs: int = 0, x0: int = 0) -> Any:
+        return x * (1 + held) + y * (1 + given0) + how + xs + x0
+
+    for name, wanted in (("held", 5), ("given0", 6), ("how", 3), ("xs", 3), ("x0", 3)):
+        found = _repeated(lambda: odd(x, y, **{name: 2}))  # noqa: B023
+        base = ROWS * 1 + (ROWS + 1)
+        more = {5: 2 * ROWS, 6: 2 * (ROWS + 1), 3: 2}[wanted]
+        np.testing.assert_allclose(found.a, base + more, rtol=1e-5, atol=1e-5)
+
+
+def test_errors_are_those_of_a_first_call(gpu: Gpu) -> None:
+    x = gpu.tensor(ROWS)
+    bad: list[Callable[[], Any]] = [
+        lambda: softmax(),
+        lambda: softmax(x, x, x),
+        lambda: softmax(x, axes=0),
+        lambda: softmax(x, axis=5),
+        lambda: softmax(x, axis=-1, plan="so few"),
+        lambda: softmax(),
+    ]
+
+    def said(call: Callable[[], Any]) -> tuple[str, int]:
+        with pytest.raises(WarpfoldError) as e:
+            call()
+        assert e.value.location is not None
+        return str(e.value), e.value.location.line
+
+    wanted = [said(call) for call in bad]
+    for form in (lambda: softmax(x), lambda: softmax(x, axis=-1)):
+        for call, text in zip(bad, wanted, strict=True):
+            _repeated(form)
+            assert said(call) == text
+
+
+@pytest.mark.parametrize("gpu", [True], indirect=True)
+def test_tracers_of_pytorch_see_the_same_function(gpu: Gpu) -> None:
+    x, before = gpu.tensor(ROWS), wf.softmax.func.__dict__
+    _repeated(lambda: wf.softmax(x, axis=-1))
+    assert _is_own(wf.softmax)
+    assert wf.softmax.func.__dict__ == before
+    assert {"_torchdynamo_inline", "_warpfold_entry"} <= before.keys()
+
+
+@pytest.mark.parametrize("gpu", [True], indirect=True)
+def test_threads_that_write_calls_differently(gpu: Gpu) -> None:
+    x, found = gpu.tensor(ROWS), dict[int, list[Any]]()
+    wanted = [softmax(ROWS, axis=axis) for axis in (0, 1)]
+
+    def work(axis: int) -> None:
+        found[axis] = [softmax(x, axis=axis).a for _ in range(40)]
+
+    threads = [threading.Thread(target=work, args=(axis,)) for axis in (0, 1)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    for axis in (0, 1):
+        assert len(found[axis]) == 40
+        for a in found[axis]:
+            np.testing.assert_array_equal(a, wanted[axis])
