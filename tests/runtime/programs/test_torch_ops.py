@@ -195,3 +195,20 @@ def test_other_numbers_are_other_calls() -> None:
         calls.described(entry_of(wf.sum), ("initial",), calls.TENSOR, v) for v in (1, 1.0, True, 0.0, -0.0, np.int8(1))
     }
     assert len(texts) == 6
+
+
+def test_a_graph_is_kept_when_calls_enter_another_function() -> None:
+    """As those of a CUDA device do that are repeated; see ``entering.py``."""
+    graphs: list[Any] = []
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda x: wf.softmax(x, axis=-1), backend=lambda graph, _: graphs.append(graph) or graph)
+    call = wf.softmax.func
+
+    def other(*xs: Any, **how: Any) -> Any:
+        return call(*xs, **how)
+
+    other.__dict__.update(call.__dict__)
+    for entered in (call, other, call):
+        wf.softmax._enter(entered)
+        assert torch.equal(compiled(X), wf.softmax(X, axis=-1))
+    assert len(graphs) == 1
