@@ -59,8 +59,8 @@ def _fields(labels: Sequence[str], results: Sequence[Array]) -> Array:
 
 
 def _value(result: Array) -> str:
-    """A result as text, shortened if it is large."""
-    return np.array2string(result, threshold=SMALL, edgeitems=3, max_line_width=100)
+    """A result as text, shortened if it is large: at three axes its first and last elements take nine lines."""
+    return np.array2string(result, threshold=SMALL, edgeitems=3 if result.ndim < 3 else 1, max_line_width=100)
 
 
 def verdict(result: Array, check: reference.Check) -> str:

@@ -147,8 +147,14 @@ def guarded(n: int, check: Check, same: Callable[[], bool] | None, call: Recipe)
     """A recipe that makes ``call`` of so many arrays that pass a test; ``same`` tests the variables of functions."""
     values = check.names | {"same": same, "call": call, "MISS": MISS}
     names, met = ", ".join(f"x{i}" for i in range(n)), check.text if same is None else f"{check.text} and same()"
-    text = f"def recipe({names}):\n    if not ({met}): return MISS\n    return call({names})"
-    return compiled(text, tuple(values))(**values)
+
+    def text(form: Form | None = None) -> str:
+        head, miss = (f"def recipe({names}):\n", "MISS") if form is None else (_heading(form), f"missed({names})")
+        return f"{head}    if not ({met}): return {miss}\n    return call({names})"
+
+    recipe = compiled(text(), tuple(values))(**values)
+    recipe.source = text, values  # type: ignore[attr-defined]
+    return recipe
 
 
 def _nested(structure: Structure, numbers: Sequence[int], values: dict[str, Any]) -> str:

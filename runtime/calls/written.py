@@ -81,10 +81,9 @@ def entered(written: Written, missed: Callable[..., Any], other: Callable[..., A
     text, values = source
     if not _are_free([name for name, _ in written.how], text()):
         return None
-    elsewhere = values["elsewhere"]
 
     def away(*arrays: Any) -> Any:
-        found = elsewhere(*arrays)
+        found = values["elsewhere"](*arrays)
         return missed(*arrays) if found is MISS else found
 
     held = {**values, **written.given, "missed": missed, "other": other, "elsewhere": away}

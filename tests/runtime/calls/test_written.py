@@ -151,3 +151,20 @@ def test_threads_that_write_calls_differently(gpu: Gpu) -> None:
         assert len(found[axis]) == 40
         for a in found[axis]:
             np.testing.assert_array_equal(a, wanted[axis])
+
+
+def test_a_call_that_pytorch_records_enters_its_own_function() -> None:
+    torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed")
+    x, w, b = (torch.tensor(a, requires_grad=True) for a in (ROWS, ROWS[0], ROWS[1]))
+    recall.forget()
+    wanted, *_ = [wf.layer_norm(x, w, b, eps=1e-3) for _ in range(4)]
+    assert _is_own(wf.layer_norm)
+    found = wf.layer_norm(x, w, b, eps=1e-3)
+    assert torch.equal(found, wanted)
+    (mine,), (theirs,) = (torch.autograd.grad(y.square().sum(), w) for y in (found, wanted))
+    assert torch.equal(mine, theirs)
+    with torch.no_grad():
+        found = wf.layer_norm(x, w, b, eps=1e-3)
+    assert torch.equal(found, wanted)
+    assert not found.requires_grad
+    assert wf.layer_norm(x.detach(), w.detach(), b.detach(), eps=1e-3).grad_fn is None
