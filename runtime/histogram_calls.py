@@ -43,7 +43,7 @@ def repeated(x: Any, bins: Any, range: Any, weights: Any, device: str) -> Any:
     found = known.repeat(recipe, *((x,) if weights is None else (x, weights)))
     if found is not MISS and type(bins) is int and type(range) is tuple:  # which cannot change
         how = ("bins", bins), ("range", range), ("device", device)
-        MEMO.latest = 1, how, partial(known.repeat, recipe)
+        MEMO.latest = 1, how, partial(known.repeat, recipe), known.key
     return found
 
 

@@ -34,8 +34,8 @@ KEPT = 1024
 """Greatest number of kinds of calls that one function remembers; the oldest is dropped first."""
 STREAMS = 64
 """Greatest number of streams for which a kind of call has recipes."""
-Latest = tuple[int, tuple[tuple[str, Any], ...], Recipe]
-"""How a call was written, and its recipe: the number of arrays, and the parameters."""
+Latest = tuple[int, tuple[tuple[str, Any], ...], Recipe, Hashable]
+"""How a call was written, the number of arrays and the parameters; its recipe, and its key."""
 
 
 @dataclass(slots=True)
@@ -89,8 +89,8 @@ class Memo:
         self.latest: Latest | None = None
         self.tried: Any = None
         self.entries: dict[Hashable, Recipe | None] = {}
-        self.repeated: Callable[[Latest], None] = self._tried
-        self.again: Callable[..., Any] = self._tried
+        self.repeated: Callable[[Latest], None] = self._repeated
+        self.again: Callable[..., Any] = self._again
         self.left: Callable[[], Any] = tuple
         self._of_shape: dict[Hashable, Recipe] = {}
         self._of_tracked: dict[Hashable, Recipe] = {}
@@ -156,8 +156,11 @@ class Memo:
             self._of_tracked.clear()
             self._table.clear()
 
-    def _tried(self, *told: Any) -> None:
-        self.tried = told[-1]
+    def _repeated(self, latest: Latest) -> None:
+        self.tried = latest
+
+    def _again(self, _xs: Any, _out: Any, _how: Any, recipe: Recipe, _key: Hashable) -> None:
+        self.tried = recipe
 
     def _tracked(self, key: Hashable, what: Any, arrays: tuple[Any, ...], slow: Callable[[], Any]) -> Any:
         """The result of a call that PyTorch records.

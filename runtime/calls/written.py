@@ -52,6 +52,12 @@ class Written(NamedTuple):
         own = (*self.xs, *(value for _, value in self.how))
         return {f"given{i}": value for i, value in enumerate(v for v in own if v is not ARRAY)}
 
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """Which arrays are not given where fewer arguments are: the last one by position, and those by name."""
+        places = self.xs.count(ARRAY)
+        return (*range(places)[-1:], *range(places, places + sum(value is ARRAY for _, value in self.how)))
+
     def arguments(self, arrays: Sequence[Any]) -> tuple[tuple[Any, ...], Any, dict[str, Any]]:
         """The arguments by position, the array for the result, and the arguments by name of a call with ``arrays``."""
         rest: Iterator[Any] = iter(arrays)

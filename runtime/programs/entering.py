@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from ..arrays.torch_compile import mark
@@ -38,44 +38,49 @@ class Entering:
     def repeated(self, latest: Latest) -> None:
         """Calls are to enter a function that repeats the latest one, whose arrays are all given by position."""
         self.memo.tried = latest
-        count, how, recipe = latest
-        self._enter(Written((ARRAY,) * count, how, False, recipe), latest)
+        count, how, recipe, key = latest
+        self._enter(Written((ARRAY,) * count, how, False, recipe), key, latest)
 
-    def again(self, xs: Sequence[Any], out: Any, how: Mapping[str, Any], recipe: Recipe) -> None:
+    def again(self, xs: Sequence[Any], out: Any, how: Mapping[str, Any], recipe: Recipe, key: Hashable) -> None:
         """Calls are to enter a function that repeats this one, if the one before had the same recipe."""
         if recipe is not self.seen:
             self.seen = recipe
             return
         self.memo.tried = recipe
         if type(out) is not tuple:
-            self._enter(Written.of(xs, out, how, recipe), None)
+            self._enter(Written.of(xs, out, how, recipe), key, None)
 
     def left(self) -> None:
         """Calls are to enter the function for any call."""
         self.enter(self.call)
 
-    def _enter(self, written: Written, latest: Latest | None) -> None:
+    def _enter(self, written: Written, key: Hashable, latest: Latest | None) -> None:
         made = self.memo.entries
         if self.changes >= CHANGES:
             return
         if written not in made:
             if len(made) >= MADE:
                 made.clear()
-            made[written] = self._made(written, latest)
+            made[written] = self._made(written, key, latest)
         if (entry := made.get(written)) is not None:
             self.changes += 1
             self.enter(entry)
 
-    def _made(self, written: Written, latest: Latest | None) -> Callable[..., Any] | None:
-        memo, call, keyed = self.memo, self.call, self.keyed
+    def _made(self, written: Written, key: Hashable, latest: Latest | None) -> Callable[..., Any] | None:
+        memo, call, keyed, recent, ends = self.memo, self.call, self.keyed, self.memo.recent, written.ends
+        arguments = written.arguments if latest is None else lambda arrays: (arrays, None, dict(written.how))
 
         def missed(*arrays: Any) -> Any:
-            xs, out, how = written.arguments(arrays)
-            if any(x is MISS for x in arrays):
-                return other(xs, out, how)
+            for i in ends:
+                if arrays[i] is MISS:
+                    return other(*arguments(arrays))
             if latest is None or memo.latest is latest:
-                return keyed(xs, out, how, written.recipe)
-            return call(*xs, **how)
+                found = recent(key, arrays)
+                if found is not MISS:
+                    return found
+                return keyed(*arguments(arrays), written.recipe)
+            xs, out, how = arguments(arrays)
+            return call(*xs, out=out, **how)
 
         def other(xs: Sequence[Any], out: Any, how: Mapping[str, Any]) -> Any:
             if out is None or written.out:

@@ -300,9 +300,9 @@ def _keyed(calls: _Calls) -> Callable[..., Any]:
             if found is MISS:
                 found = recent(key, arrays)
             elif plain:
-                memo.latest = len(xs), tuple(how.items()), recipe
+                memo.latest = len(xs), tuple(how.items()), recipe, key
             else:
-                _ = recipe is memo.tried or memo.again(xs, out, how, recipe)
+                _ = recipe is memo.tried or memo.again(xs, out, how, recipe, key)
             if found is not MISS:
                 return found
         return missed(key, arrays, xs, how, out)

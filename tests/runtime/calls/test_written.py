@@ -18,6 +18,7 @@ from made import layer_norm, softmax
 import warpfold as wf
 from warpfold.compiler.errors import WarpfoldError
 from warpfold.runtime.calls import recall
+from warpfold.runtime.programs import function
 
 __all__ = ["gpu"]
 ROWS = np.random.default_rng(3).normal(size=(5, 12)).astype(np.float32)
@@ -48,6 +49,18 @@ def test_a_call_enters_its_own_function_from_the_third_on(gpu: Gpu) -> None:
 
 
 @pytest.mark.parametrize("gpu", [True], indirect=True)
+def test_shapes_that_take_turns_need_no_key(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    xs = [gpu.tensor(ROWS[:n]) for n in (1, 2, 3)]
+    for x in xs:
+        _repeated(lambda: softmax(x, axis=-1))  # noqa: B023
+    assert _is_own(softmax)
+    wanted = {x: softmax(x, axis=-1).a for x in xs}
+    monkeypatch.setattr(function, "READERS", {})  # which keys are made with
+    for x in xs * 2:
+        np.testing.assert_array_equal(softmax(x, axis=-1).a, wanted[x])
+
+
+@pytest.mark.parametrize("gpu", [True], indirect=True)
 def test_what_is_forgotten_is_not_entered(gpu: Gpu) -> None:
     x = gpu.tensor(ROWS)
     _repeated(lambda: softmax(x, axis=-1))
@@ -71,6 +84,8 @@ def test_calls_of_all_forms_in_any_order(gpu: Gpu) -> None:
         lambda x, made: softmax(x, axis=0, out=made(np.zeros(x.shape, np.float32))),
         lambda x, made: layer_norm(x, *(made(np.resize(v, x.shape[-1])) for v in (w, b))),
         lambda x, made: layer_norm(x, made(np.resize(w, x.shape[-1]))),
+        lambda x, made: wf.group_norm(x, 2, weight=made(np.ones(x.shape[1], np.float32) * 2)),
+        lambda x, made: wf.group_norm(x, 2, made(np.ones(x.shape[1], np.float32) * 2), eps=1e-3),
         lambda x, made: layer_norm(x, b=made(np.resize(b, x.shape[-1])), w=made(np.resize(w, x.shape[-1]))),
     ]
     warm = 0
