@@ -39,10 +39,8 @@ def host(backend: CudaBackend, programs: bool = False) -> Costs:
     if not torch.cuda.is_available():
         return {}
     timed = program_calls(torch) if programs else calls(torch, backend)
-    found: Costs = {TIMES: microseconds(backend, timed), BUSY: {}, ALLOCATIONS: {}}
-    for name, call in timed.items():
-        found[BUSY][name] = while_busy(backend, call)
-        found[ALLOCATIONS][name] = allocations(torch, call)
+    found: Costs = {TIMES: microseconds(backend, timed), BUSY: while_busy(backend, timed)}
+    found[ALLOCATIONS] = {name: allocations(torch, call) for name, call in timed.items()}
     return found | apart(backend.device.number, programs)
 
 
@@ -107,17 +105,21 @@ def microseconds(backend: CudaBackend, calls: Mapping[str, Call]) -> dict[str, f
     return {name: median(own) for name, own in found.items()}
 
 
-def while_busy(backend: CudaBackend, call: Call) -> float:
-    """The median time of a call in microseconds, behind work that takes the device hundreds of microseconds."""
-    found = []
+def while_busy(backend: CudaBackend, calls: Mapping[str, Call]) -> dict[str, float]:
+    """The median time of each call in microseconds, behind work that takes the device hundreds of microseconds.
+
+    The calls take turns, as above.
+    """
+    found: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(FEW):
-        backend.wait()
-        backend.flush()
-        start = time.perf_counter()
-        call()
-        found.append((time.perf_counter() - start) * 1e6)
+        for name, call in calls.items():
+            backend.wait()
+            backend.flush()
+            start = time.perf_counter()
+            call()
+            found[name].append((time.perf_counter() - start) * 1e6)
     backend.wait()
-    return median(found)
+    return {name: median(own) for name, own in found.items()}
 
 
 def allocations(torch: Any, call: Call) -> float:
