@@ -137,7 +137,10 @@ class Memo:
 
         So layers of several shapes may take turns: a shape is read faster than a kind.
         """
-        recipe = self._of_shape.get((key, arrays[0].shape, arrays[0].dtype))
+        try:
+            recipe = self._of_shape.get((key, arrays[0].shape, arrays[0].dtype))
+        except RuntimeError:  # a nested tensor, which has no shape
+            return MISS
         if recipe is None or recipe is self.last.get(key):
             return MISS
         found = recipe(*arrays)
@@ -167,7 +170,7 @@ class Memo:
 
         What repeats it takes the tensors past all that ``slow`` finds out, to PyTorch's record of the call.
         """
-        if not all(READERS[type(x)] for x in arrays):
+        if not all(READERS[type(x)] and not getattr(x, "is_nested", False) for x in arrays):
             return slow()
         kind = key, arrays[0].shape, arrays[0].dtype, *map(_requires_gradient, arrays)
         recipe: Recipe | None = self._of_tracked.get(kind)

@@ -12,8 +12,9 @@ from ..calls.written import ARRAY, Written, entered
 
 MADE = 64
 """Greatest number of functions that a program keeps for calls that were repeated."""
-CHANGES = 1000
-"""Greatest number of changes of what a program enters: calls that are written in several ways in turn gain nothing."""
+OTHERS = 4
+"""Number of calls that a function made for a form does not repeat, after which calls enter the one for any call again.
+A change takes as long as one call gains."""
 Enter = Callable[[Callable[..., Any]], None]
 
 
@@ -25,14 +26,16 @@ class Entering:
         call: takes any call.
         keyed: finds the recipe of a call by its key, see ``function.py``.
         enter: makes calls of the program enter another function.
-        changes: how often that was done.
+        is_own: whether the one that they enter is made for a form.
+        others: the number of calls since then that it did not repeat, besides those of shapes that take turns.
         seen: the recipe of the latest call that was found by its key, and is not written with arrays alone by position.
     """
 
+    is_own, others = False, 0
     seen: Recipe | None = None
 
     def __init__(self, memo: Memo, call: Callable[..., Any], keyed: Callable[..., Any], enter: Enter) -> None:
-        self.memo, self.call, self.keyed, self.enter, self.changes = memo, call, keyed, enter, 0
+        self.memo, self.call, self.keyed, self.enter = memo, call, keyed, enter
         memo.repeated, memo.again, memo.left = self.repeated, self.again, self.left
 
     def repeated(self, latest: Latest) -> None:
@@ -52,23 +55,30 @@ class Entering:
 
     def left(self) -> None:
         """Calls are to enter the function for any call."""
+        self.is_own, self.memo.tried = False, None
         self.enter(self.call)
 
+    def _missed(self) -> None:
+        self.others += 1
+        if self.others >= OTHERS and self.is_own:
+            self.left()
+
     def _enter(self, written: Written, key: Hashable, latest: Latest | None) -> None:
-        made = self.memo.entries
-        if self.changes >= CHANGES:
+        if self.is_own:
             return
+        made = self.memo.entries
         if written not in made:
             if len(made) >= MADE:
                 made.clear()
             made[written] = self._made(written, key, latest)
         if (entry := made.get(written)) is not None:
-            self.changes += 1
+            self.is_own, self.others = True, 0
             self.enter(entry)
 
     def _made(self, written: Written, key: Hashable, latest: Latest | None) -> Callable[..., Any] | None:
         memo, call, keyed, recent, ends = self.memo, self.call, self.keyed, self.memo.recent, written.ends
         arguments = written.arguments if latest is None else lambda arrays: (arrays, None, dict(written.how))
+        places, names = len(written.xs), [name for name, _ in written.how]
 
         def missed(*arrays: Any) -> Any:
             for i in ends:
@@ -79,14 +89,18 @@ class Entering:
                 if found is not MISS:
                     return found
                 return keyed(*arguments(arrays), written.recipe)
+            self._missed()
             xs, out, how = arguments(arrays)
             return call(*xs, out=out, **how)
 
-        def other(xs: Sequence[Any], out: Any, how: Mapping[str, Any]) -> Any:
-            if out is None or written.out:
-                self.left()
-            own = {name: value for name, value in how.items() if value is not MISS}
-            return call(*(x for x in xs if x is not MISS), out=out, **own)
+        def other(xs: tuple[Any, ...], out: Any, how: dict[str, Any]) -> Any:
+            self._missed()
+            if places and xs[places - 1] is MISS:
+                xs = tuple(x for x in xs if x is not MISS)
+            for name in names:
+                if how[name] is MISS:
+                    del how[name]
+            return call(*xs, out=out, **how)
 
         made = entered(written, missed, other)
         if made is not None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "programs"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 from fake_gpu import Gpu, Tensor, gpu
 from made import layer_norm, softmax
 
@@ -42,10 +42,26 @@ def test_a_call_enters_its_own_function_from_the_third_on(gpu: Gpu) -> None:
         seen.append(_is_own(softmax))
         softmax(x, axis=-1)
     assert seen == [False, False, False, True]
-    softmax(x, axis=-1, out=gpu.tensor(ROWS))
-    assert _is_own(softmax)
-    softmax(x, axis=0)
+    for i in range(4):
+        assert _is_own(softmax)
+        softmax(x, axis=None if i % 2 else 0)
     assert not _is_own(softmax)
+
+
+@pytest.mark.parametrize("gpu", [True], indirect=True)
+def test_another_form_or_shape_takes_its_place_when_it_is_repeated(gpu: Gpu) -> None:
+    entered = set()
+    for x in (gpu.tensor(ROWS), gpu.tensor(ROWS[:2])):
+        for axis in (-1, 0):
+            for _ in range(10):
+                softmax(x, axis=axis)
+            assert _is_own(softmax)
+            own, entered_now = softmax._calls.memo.left.__self__, softmax.func  # type: ignore[attr-defined]
+            others = own.others
+            softmax(x, axis=axis)
+            assert (own.others, softmax.func) == (others, entered_now)
+            entered.add(entered_now)
+    assert len(entered) == 4
 
 
 @pytest.mark.parametrize("gpu", [True], indirect=True)
