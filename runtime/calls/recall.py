@@ -34,7 +34,9 @@ KEPT = 1024
 """Greatest number of kinds of calls that one function remembers; the oldest is dropped first."""
 STREAMS = 64
 """Greatest number of streams for which a kind of call has recipes."""
-Latest = tuple[int, tuple[tuple[str, Any], ...], Recipe, Hashable]
+Parameters = tuple[tuple[str, Any], ...]
+"""Parameters of a call, by name."""
+Latest = tuple[int, Parameters, Recipe, Hashable]
 """How a call was written, the number of arrays and the parameters; its recipe, and its key."""
 
 
@@ -80,7 +82,7 @@ class Memo:
             given by position, and the parameters, all by name. A call like that is found without a key.
         repeated, again: told of a call that is written like the latest one, and of one that is found by its key.
         tried: the call or the recipe for which a function was looked for last.
-        entries: the functions that they made, see ``programs/entering.py``.
+        entries: for recipes the parameters and the functions that they made, see ``programs/entering.py``.
         left: told that all calls are forgotten.
     """
 
@@ -88,7 +90,7 @@ class Memo:
         self.last: dict[Hashable, Recipe] = {}
         self.latest: Latest | None = None
         self.tried: Any = None
-        self.entries: dict[Hashable, Recipe | None] = {}
+        self.entries: dict[Recipe, tuple[Parameters, Recipe | None]] = {}
         self.repeated: Callable[[Latest], None] = self._repeated
         self.again: Callable[..., Any] = self._again
         self.left: Callable[[], Any] = tuple
@@ -137,16 +139,20 @@ class Memo:
 
         So layers of several shapes may take turns: a shape is read faster than a kind.
         """
-        try:
-            recipe = self._of_shape.get((key, arrays[0].shape, arrays[0].dtype))
-        except RuntimeError:  # a nested tensor, which has no shape
-            return MISS
+        recipe = self.of_shape(key, arrays)
         if recipe is None or recipe is self.last.get(key):
             return MISS
         found = recipe(*arrays)
         if found is not MISS:
             self.last[key] = recipe
         return found
+
+    def of_shape(self, key: Hashable, arrays: Sequence[Any]) -> Recipe | None:
+        """The latest recipe for the shape and the type of the first array; None without one."""
+        try:
+            return self._of_shape.get((key, arrays[0].shape, arrays[0].dtype))
+        except RuntimeError:  # a nested tensor, which has no shape
+            return None
 
     def clear(self) -> None:
         """Forgets all calls."""

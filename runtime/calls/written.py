@@ -13,6 +13,7 @@ from keyword import iskeyword
 from typing import Any, NamedTuple
 
 from ..arrays.fast_readers import READERS
+from .recall import Parameters
 from .recipe import MISS, Form, Recipe, compiled
 
 ARRAY: Any = object()
@@ -42,6 +43,11 @@ class Written(NamedTuple):
         return cls(tuple(map(_place, xs)), own, out is not None, recipe)
 
     @property
+    def parameters(self) -> Parameters:
+        """The parameters that its function compares; those by position have no name."""
+        return (*(("", x) for x in self.xs if x is not ARRAY), *((n, v) for n, v in self.how if v is not ARRAY))
+
+    @property
     def form(self) -> Form:
         """What the source of the function depends on."""
         return tuple(x is ARRAY for x in self.xs), tuple((n, v is ARRAY) for n, v in self.how), self.out
@@ -49,8 +55,7 @@ class Written(NamedTuple):
     @property
     def given(self) -> dict[str, Any]:
         """The parameters by their names in the source."""
-        own = (*self.xs, *(value for _, value in self.how))
-        return {f"given{i}": value for i, value in enumerate(v for v in own if v is not ARRAY)}
+        return {f"given{i}": value for i, (_, value) in enumerate(self.parameters)}
 
     @property
     def ends(self) -> tuple[int, ...]:

@@ -6,16 +6,18 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from ..arrays.torch_compile import mark
-from ..calls.recall import Latest, Memo
+from ..calls.recall import Latest, Memo, Parameters
 from ..calls.recipe import MISS, Recipe
 from ..calls.written import ARRAY, Written, entered
 
 MADE = 64
 """Greatest number of functions that a program keeps for calls that were repeated."""
-OTHERS = 4
-"""Number of calls that a function made for a form does not repeat, after which calls enter the one for any call again.
-A change takes as long as one call gains."""
-Enter = Callable[[Callable[..., Any]], None]
+TIMES = 2
+"""Number of calls of one recipe, without one of another between that the entered function does not repeat either, from
+which on they enter their own: a change costs as much as half of what a call gains."""
+OTHERS = 64
+"""Number of calls of other forms after which the function for any call is entered again."""
+Function = Callable[..., Any]
 
 
 class Entering:
@@ -27,83 +29,113 @@ class Entering:
         keyed: finds the recipe of a call by its key, see ``function.py``.
         enter: makes calls of the program enter another function.
         is_own: whether the one that they enter is made for a form.
-        others: the number of calls since then that it did not repeat, besides those of shapes that take turns.
-        seen: the recipe of the latest call that was found by its key, and is not written with arrays alone by position.
+        others: the number of calls of other forms since then.
+        previous, times: the recipe of the latest call that the entered function did not repeat, and how often it came.
     """
 
-    is_own, others = False, 0
-    seen: Recipe | None = None
+    is_own, others, times = False, 0, 0
+    previous: Recipe | None = None
 
-    def __init__(self, memo: Memo, call: Callable[..., Any], keyed: Callable[..., Any], enter: Enter) -> None:
+    def __init__(self, memo: Memo, call: Function, keyed: Function, enter: Callable[[Function], None]) -> None:
         self.memo, self.call, self.keyed, self.enter = memo, call, keyed, enter
         memo.repeated, memo.again, memo.left = self.repeated, self.again, self.left
 
     def repeated(self, latest: Latest) -> None:
         """Calls are to enter a function that repeats the latest one, whose arrays are all given by position."""
-        self.memo.tried = latest
         count, how, recipe, key = latest
-        self._enter(Written((ARRAY,) * count, how, False, recipe), key, latest)
+        if self.is_own and not self._missed(recipe):
+            return
+        self.memo.tried = latest
+        if not self._enter(recipe, how):
+            self._keep(Written((ARRAY,) * count, how, False, recipe), key, are_all=True)
 
     def again(self, xs: Sequence[Any], out: Any, how: Mapping[str, Any], recipe: Recipe, key: Hashable) -> None:
         """Calls are to enter a function that repeats this one, if the one before had the same recipe."""
-        if recipe is not self.seen:
-            self.seen = recipe
+        if recipe is not self.previous:
+            self.previous, self.times = recipe, 1
             return
         self.memo.tried = recipe
         if type(out) is not tuple:
-            self._enter(Written.of(xs, out, how, recipe), key, None)
+            written = Written.of(xs, out, how, recipe)
+            if not self._enter(recipe, written.parameters):
+                self._keep(written, key, are_all=False)
 
     def left(self) -> None:
         """Calls are to enter the function for any call."""
-        self.is_own, self.memo.tried = False, None
+        self.is_own, self.others, self.previous, self.memo.tried = False, 0, None, None
         self.enter(self.call)
 
-    def _missed(self) -> None:
-        self.others += 1
-        if self.others >= OTHERS and self.is_own:
-            self.left()
-
-    def _enter(self, written: Written, key: Hashable, latest: Latest | None) -> None:
-        if self.is_own:
-            return
-        made = self.memo.entries
-        if written not in made:
-            if len(made) >= MADE:
-                made.clear()
-            made[written] = self._made(written, key, latest)
-        if (entry := made.get(written)) is not None:
-            self.is_own, self.others = True, 0
+    def _enter(self, recipe: Recipe, how: Parameters) -> bool:
+        """Whether there is an answer for calls of this recipe, with the same objects as parameters: they enter it."""
+        made = self.memo.entries.get(recipe)
+        if made is None:
+            return False
+        own, entry = made
+        if own is not how:
+            for (_, x), (_, y) in zip(own, how, strict=True):
+                if x is not y:
+                    return False
+        if entry is not None:
+            self.is_own, self.others, self.previous = True, 0, None
             self.enter(entry)
+        return True
 
-    def _made(self, written: Written, key: Hashable, latest: Latest | None) -> Callable[..., Any] | None:
-        memo, call, keyed, recent, ends = self.memo, self.call, self.keyed, self.memo.recent, written.ends
-        arguments = written.arguments if latest is None else lambda arrays: (arrays, None, dict(written.how))
-        places, names = len(written.xs), [name for name, _ in written.how]
+    def _keep(self, written: Written, key: Hashable, are_all: bool) -> None:
+        """Makes the answer; ``are_all`` says that all arguments by position are arrays, and no others."""
+        if len(self.memo.entries) >= MADE:
+            self.memo.entries.clear()
+        self.memo.entries[written.recipe] = written.parameters, self._made(written, key, are_all)
+        self._enter(written.recipe, written.parameters)
+
+    def _made(self, written: Written, key: Hashable, are_all: bool) -> Function | None:
+        made = entered(written, self._missing(written, key, are_all), self._otherwise(written))
+        if made is not None:
+            made.__dict__.update(self.call.__dict__)  # what PyTorch's tracers know
+            mark(made.__code__)
+        return made
+
+    def _missed(self, recipe: Recipe) -> bool:
+        """Whether a call of this recipe is to enter its own function from now on."""
+        if recipe is not self.previous:
+            self.previous, self.times = recipe, 1
+            return False
+        self.times += 1
+        return self.times >= TIMES
+
+    def _missing(self, written: Written, key: Hashable, are_all: bool) -> Function:
+        """What makes the calls of a form on other arrays."""
+        memo, keyed, recipe, how, ends = self.memo, self.keyed, written.recipe, written.how, written.ends
+        arguments = (lambda arrays: (arrays, None, dict(how))) if are_all else written.arguments
+        other, parameters = self._otherwise(written), written.parameters
 
         def missed(*arrays: Any) -> Any:
             for i in ends:
                 if arrays[i] is MISS:
                     return other(*arguments(arrays))
-            if latest is None or memo.latest is latest:
-                found = recent(key, arrays)
-                if found is not MISS:
-                    return found
-                return keyed(*arguments(arrays), written.recipe)
-            self._missed()
-            xs, out, how = arguments(arrays)
-            return call(*xs, out=out, **how)
+            again = memo.of_shape(key, arrays)
+            found = MISS if again is None or again is recipe else again(*arrays)
+            if again is None or found is MISS:
+                return keyed(*arguments(arrays), recipe)
+            memo.last[key] = again
+            if self._missed(again) and not self._enter(again, parameters):
+                self._keep(written._replace(recipe=again), key, are_all)
+            return found
+
+        return missed
+
+    def _otherwise(self, written: Written) -> Function:
+        """What makes the calls of other forms."""
+        call, places, names = self.call, len(written.xs), [name for name, _ in written.how]
 
         def other(xs: tuple[Any, ...], out: Any, how: dict[str, Any]) -> Any:
-            self._missed()
             if places and xs[places - 1] is MISS:
                 xs = tuple(x for x in xs if x is not MISS)
             for name in names:
                 if how[name] is MISS:
                     del how[name]
+            self.others += 1
+            if self.others >= OTHERS:
+                self.left()
             return call(*xs, out=out, **how)
 
-        made = entered(written, missed, other)
-        if made is not None:
-            made.__dict__.update(call.__dict__)  # what PyTorch's tracers know
-            mark(made.__code__)
-        return made
+        return other

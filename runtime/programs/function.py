@@ -86,7 +86,7 @@ class ArrayFunction(partial[R], Generic[P, R]):
 
     def _enter(self, entry: Callable[..., Any]) -> None:
         """Calls enter ``entry`` from now on: the state of a ``partial`` is set at once, for all threads."""
-        partial.__setstate__(self, (entry, (), {}, self.__dict__))  # type: ignore[attr-defined]
+        self.__setstate__((entry, (), {}, self.__dict__))  # type: ignore[attr-defined]
 
     @staticmethod
     def _entered(entry: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:  # noqa: ARG004 - subclasses ask for it
