@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from time import monotonic
 from typing import Any
 
 from ..arrays.torch_compile import mark
@@ -12,11 +13,13 @@ from ..calls.written import ARRAY, Written, entered
 
 MADE = 64
 """Greatest number of functions that a program keeps for calls that were repeated."""
-TIMES = 2
-"""Number of calls of one recipe, without one of another between that the entered function does not repeat either, from
-which on they enter their own: a change costs as much as half of what a call gains."""
-OTHERS = 64
-"""Number of calls of other forms after which the function for any call is entered again."""
+TIMES = 3
+"""Number of calls of one recipe, with none of another between that the entered function does not repeat either, from
+which on calls of this form enter its own."""
+SHORT = 100e-6
+"""Seconds for which a function must be entered to gain what two changes cost, about 15 calls."""
+SKIPPED = 255
+"""Greatest number of repeated calls that change nothing, where calls of other forms came too soon."""
 Function = Callable[..., Any]
 
 
@@ -29,11 +32,13 @@ class Entering:
         keyed: finds the recipe of a call by its key, see ``function.py``.
         enter: makes calls of the program enter another function.
         is_own: whether the one that they enter is made for a form.
-        others: the number of calls of other forms since then.
+        since: when they entered it, in seconds.
+        wait, skip: how many repeated calls change nothing after a call of another form, and how many of them are left.
         previous, times: the recipe of the latest call that the entered function did not repeat, and how often it came.
     """
 
-    is_own, others, times = False, 0, 0
+    is_own, since, times = False, 0.0, 0
+    wait, skip = 0, 0
     previous: Recipe | None = None
 
     def __init__(self, memo: Memo, call: Function, keyed: Function, enter: Callable[[Function], None]) -> None:
@@ -45,6 +50,9 @@ class Entering:
         count, how, recipe, key = latest
         if self.is_own and not self._missed(recipe):
             return
+        if self.skip:
+            self.skip -= 1
+            return
         self.memo.tried = latest
         if not self._enter(recipe, how):
             self._keep(Written((ARRAY,) * count, how, False, recipe), key, are_all=True)
@@ -54,6 +62,9 @@ class Entering:
         if recipe is not self.previous:
             self.previous, self.times = recipe, 1
             return
+        if self.skip:
+            self.skip -= 1
+            return
         self.memo.tried = recipe
         if type(out) is not tuple:
             written = Written.of(xs, out, how, recipe)
@@ -62,8 +73,15 @@ class Entering:
 
     def left(self) -> None:
         """Calls are to enter the function for any call."""
-        self.is_own, self.others, self.previous, self.memo.tried = False, 0, None, None
+        self.is_own, self.previous, self.memo.tried = False, None, None
         self.enter(self.call)
+
+    def _left_for_another(self) -> None:
+        """A call of another form came: after a short time it is likely to come again."""
+        if self.is_own:
+            self.wait = 0 if monotonic() - self.since >= SHORT else min(2 * self.wait + 1, SKIPPED)
+            self.skip = self.wait
+            self.left()
 
     def _enter(self, recipe: Recipe, how: Parameters) -> bool:
         """Whether there is an answer for calls of this recipe, with the same objects as parameters: they enter it."""
@@ -76,7 +94,9 @@ class Entering:
                 if x is not y:
                     return False
         if entry is not None:
-            self.is_own, self.others, self.previous = True, 0, None
+            if not self.is_own:
+                self.is_own, self.since = True, monotonic()
+            self.previous = None
             self.enter(entry)
         return True
 
@@ -104,7 +124,8 @@ class Entering:
 
     def _missing(self, written: Written, key: Hashable, are_all: bool) -> Function:
         """What makes the calls of a form on other arrays."""
-        memo, keyed, recipe, how, ends = self.memo, self.keyed, written.recipe, written.how, written.ends
+        memo, call, keyed, recipe, how = self.memo, self.call, self.keyed, written.recipe, written.how
+        ends = written.ends
         arguments = (lambda arrays: (arrays, None, dict(how))) if are_all else written.arguments
         other, parameters = self._otherwise(written), written.parameters
 
@@ -115,7 +136,10 @@ class Entering:
             again = memo.of_shape(key, arrays)
             found = MISS if again is None or again is recipe else again(*arrays)
             if again is None or found is MISS:
-                return keyed(*arguments(arrays), recipe)
+                xs, out, own = arguments(arrays)
+                latest = memo.latest
+                is_other = latest is not None and latest[2] is not recipe and latest[3] == key
+                return call(*xs, out=out, **own) if is_other else keyed(xs, out, own, recipe)
             memo.last[key] = again
             if self._missed(again) and not self._enter(again, parameters):
                 self._keep(written._replace(recipe=again), key, are_all)
@@ -133,9 +157,7 @@ class Entering:
             for name in names:
                 if how[name] is MISS:
                     del how[name]
-            self.others += 1
-            if self.others >= OTHERS:
-                self.left()
+            self._left_for_another()
             return call(*xs, out=out, **how)
 
         return other

@@ -18,7 +18,7 @@ from made import layer_norm, softmax
 import warpfold as wf
 from warpfold.compiler.errors import WarpfoldError
 from warpfold.runtime.calls import recall
-from warpfold.runtime.programs import function
+from warpfold.runtime.programs import entering, function
 
 __all__ = ["gpu"]
 ROWS = np.random.default_rng(3).normal(size=(5, 12)).astype(np.float32)
@@ -27,6 +27,7 @@ LAUNCH = "cuLaunchKernelEx"
 
 def _repeated(call: Callable[[], Any]) -> Any:
     """The result of a call that is made until what it enters is its own."""
+    recall.forget()
     return [call() for _ in range(4)][-1]
 
 
@@ -42,26 +43,42 @@ def test_a_call_enters_its_own_function_from_the_third_on(gpu: Gpu) -> None:
         seen.append(_is_own(softmax))
         softmax(x, axis=-1)
     assert seen == [False, False, False, True]
-    own = softmax.func
-    for i in range(64):
-        assert softmax.func is own
-        softmax(x, axis=None if i % 2 else 0)
+    softmax(x, axis=0)
     assert not _is_own(softmax)
 
 
 @pytest.mark.parametrize("gpu", [True], indirect=True)
-def test_another_form_or_shape_takes_its_place_when_it_is_repeated(gpu: Gpu) -> None:
-    entered = set()
+def test_forms_that_take_turns_change_what_is_entered_less_and_less(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, changes, now = gpu.tensor(ROWS), list[int](), [0.0]
+    recall.forget()
+    own: Any = softmax._calls.memo.left.__self__  # type: ignore[attr-defined]
+    enter = own.enter
+    monkeypatch.setattr(own, "wait", 0)
+    monkeypatch.setattr(own, "skip", 0)
+    monkeypatch.setattr(own, "enter", lambda entry: (changes.append(i), enter(entry)))
+    monkeypatch.setattr(entering, "monotonic", lambda: now[0])
+    for i in range(400):
+        softmax(x, axis=i // 3 % 2)
+    assert 4 < len(changes) < 20
+    before = len(changes)
+    for i in range(1000):  # a form that stays, but for one call in a hundred
+        now[0] += 1.0
+        softmax(x, axis=-1 if i % 100 else 0)
+    assert own.wait == 0
+    assert before + 10 < len(changes) < before + 25
+
+
+@pytest.mark.parametrize("gpu", [True], indirect=True)
+def test_another_form_or_shape_takes_its_place_when_it_is_repeated(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    entered, own = set(), softmax._calls.memo.left.__self__  # type: ignore[attr-defined]
+    monkeypatch.setattr(entering, "SHORT", 0.0)
+    monkeypatch.setattr(own, "skip", 0)
     for x in (gpu.tensor(ROWS), gpu.tensor(ROWS[:2])):
         for axis in (-1, 0):
             for _ in range(10):
                 softmax(x, axis=axis)
             assert _is_own(softmax)
-            own, entered_now = softmax._calls.memo.left.__self__, softmax.func  # type: ignore[attr-defined]
-            others = own.others
-            softmax(x, axis=axis)
-            assert (own.others, softmax.func) == (others, entered_now)
-            entered.add(entered_now)
+            entered.add(softmax.func)
     assert len(entered) == 4
 
 
