@@ -16,8 +16,8 @@ MADE = 64
 TIMES = 3
 """Number of calls of one recipe, with none of another between that the entered function does not repeat either, from
 which on calls of this form enter its own."""
-SHORT = 100e-6
-"""Seconds for which a function must be entered to gain what two changes cost, about 15 calls."""
+SHORT = 300e-6
+"""Seconds for which a function must be entered to gain more than two changes cost: 30 to 40 calls."""
 SKIPPED = 255
 """Greatest number of repeated calls that change nothing, where calls of other forms came too soon."""
 Function = Callable[..., Any]
