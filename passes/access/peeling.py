@@ -48,6 +48,10 @@ def peel(op: Any) -> None:
         replace(op, chain.close(op.results[0].type))
 
 
+ROOMY = 256
+"""Threads of a row up to which each has registers to spare: larger CTAs are fit to a full SM (``occupancy.py``)."""
+
+
 class LoopChain:
     """A growing chain of ``fold.thread_reduce`` ops, each of which starts from the state that the one before left.
 
@@ -59,7 +63,8 @@ class LoopChain:
         reach: elements of the accesses that are made together: of those of all lanes that join what they read, which
             make the same steps; else of one.
         step, unroll: elements between a thread's accesses, and accesses in flight.
-        alike: lanes of a warp whose accesses of several elements of a row follow each other; 0 where those have one.
+        alike: lanes of a warp whose accesses of several elements of a row follow each other; 0 where those have one, or
+            more than ROOMY threads share the row.
         together: whether the accesses that are left after the full groups are one more: of a short combine, or of an
             anchored one, whose states move to one anchor together, where all elements can be read again.
         single_group: whether no thread makes more than ``unroll`` accesses.
@@ -74,7 +79,8 @@ class LoopChain:
         known = "together" in op.attributes and anchored(Combine.of(op.regions[1])) is not None
         self.together = short(op.regions[1]) or known
         self.rolled = "rolled" in op.attributes and anchored(Combine.of(op.regions[1])) is None
-        self.alike = min(WARP, self.step // self.lanes) if self.lanes > 1 else 0
+        threads = self.step // self.lanes
+        self.alike = min(WARP, threads) if self.lanes > 1 and (threads <= ROOMY or known) else 0
         self.single_group = "once" in op.attributes and self.together and live is not None
 
     def add(self, begin: Any, end: Any, unroll: int, window: Window | None = None, *, once: bool = False) -> None:
