@@ -55,5 +55,5 @@ def plan(task: Task, wide: Plan, other: Plan, notes: Notes) -> Plan | None:
 
 def _most(task: Task) -> int:
     """Elements of an array up to which it is small."""
-    many = task.itemsize == 4 and task.geometry.columns >= MANY_COLUMNS and not task.is_portable
-    return ELEMENTS_OF_MANY if many else ELEMENTS
+    many = task.itemsize == 4 and task.geometry.columns >= MANY_COLUMNS
+    return ELEMENTS_OF_MANY if many and not (task.few or task.is_portable) else ELEMENTS

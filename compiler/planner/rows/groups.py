@@ -24,10 +24,12 @@ THREADS = threshold((16 * WARP, 8 * WARP, 4 * WARP, 2 * WARP, WARP), "threads of
 IN_VAIN = threshold(1.15, "accesses of groups for each of a row", sittings.GROUPS)
 """A row gets the most threads whose groups have at most these, and none where it is one group of each thread."""
 
-TWO_WARPS = threshold(2 * WARP, "threads of a row", sittings.GROUPS)
+FEW_THREADS = threshold(4 * WARP, "threads of a row", sittings.GROUPS)
 """Up to here rows are not to be ABOUT_FULL."""
-ABOUT_FULL = threshold((0.75, 1.25), "threads of the machine", sittings.GROUPS)
+ABOUT_FULL = threshold((0.9, 1.3), "times the resident threads", sittings.GROUPS)
 """Between these the threads of all rows are about as many as are resident."""
+RESIDENT = threshold({4: 2048, 8: 1024}, "threads per SM, by bytes of an element", sittings.GROUPS)
+"""The registers of an SM hold these threads."""
 
 
 class Groups(NamedTuple):
@@ -44,8 +46,8 @@ def groups(task: Task, vector: int) -> Groups | None:
     accesses, unroll = -(-task.geometry.n_reduced // vector), ACCESSES[task.itemsize]
     if accesses < LEAST:
         return None
-    fitting = (threads for threads in THREADS if _fit(accesses, threads * unroll) and not _about_a_wave(task, threads))
-    return next((Groups(threads, unroll) for threads in fitting), None)
+    found = next((threads for threads in THREADS if _fit(accesses, threads * unroll)), None)
+    return None if found is None or _about_a_wave(task, found) else Groups(found, unroll)
 
 
 def _serves(task: Task) -> bool:
@@ -57,8 +59,8 @@ def _serves(task: Task) -> bool:
 
 def _about_a_wave(task: Task, threads: int) -> bool:
     """Whether the threads of all rows about fill the machine: most of it waits while the last ones run."""
-    filled = task.geometry.n_kept * threads / (task.machine * task.target.threads_per_sm)
-    return threads <= TWO_WARPS and ABOUT_FULL[0] < filled < ABOUT_FULL[1]
+    filled = task.geometry.n_kept * threads / (task.machine * RESIDENT[task.itemsize])
+    return threads <= FEW_THREADS and ABOUT_FULL[0] < filled < ABOUT_FULL[1]
 
 
 def _fit(accesses: int, group: int) -> bool:

@@ -25,7 +25,7 @@ def test_rows_get_the_most_threads_whose_groups_they_fill(t: str) -> None:
     """One whole group of each thread, or several, of which few accesses are missing."""
     unroll = ACCESSES[8 if t == "f64" else 4]
     for accesses in range(LEAST, 20_000, 77):
-        plan = choose(rows(accesses, t)).plan
+        plan = choose(rows(accesses, t, many=1 << 16)).plan
         threads = plan.lanes * plan.warps
         made = {n: -(-accesses // (n * unroll)) * n * unroll for n in THREADS}
         served = [n for n, m in made.items() if m == accesses or n * unroll < m <= IN_VAIN * accesses]
@@ -41,6 +41,13 @@ def test_other_rows_are_not_read_in_groups() -> None:
     others.append(simple("logsumexp", (MANY, 32000), (1,), "bf16"))
     others.append(simple("logsumexp", (MANY, 32001), (1,), "f32"))
     assert not any(choose(task).plan.reads for task in others)
+
+
+def test_rows_whose_threads_about_fill_the_machine_are_read_as_others() -> None:
+    """While the last of them run, most of the machine would wait."""
+    for t, accesses, many in (("f32", 1250, 4096), ("f32", 2250, 2000), ("f64", 3500, 2396)):
+        assert not choose(rows(accesses, t, many=many)).plan.reads
+        assert choose(rows(accesses, t, many=4 * many)).plan.reads == "together"
 
 
 @pytest.mark.parametrize("n", [4, 128, 700, 4096, 5000, 7036])
