@@ -122,7 +122,7 @@ SCANNED = {
     "4194304": ("share 1 row(s) in turn", "a chunk of a row waits in shared memory", 0),
     "400x1000x12": ("take 600 chunk(s)", "a chunk of a row waits in registers", 1),
     "400x1000x13": ("400 CTA(s) of 64 threads, which keep 13 column(s) each", "in registers", 1),
-    "300000x33": ("521 of each array, which keep 33 column(s) each", "in registers", 0),
+    "300000x33": ("261 of each array, which keep 33 column(s) each", "in registers", 0),
 }
 """The launch, and where elements wait: of whole rows, by warps with roles, of columns in chunks, kept, and in parts."""
 
