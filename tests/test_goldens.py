@@ -18,7 +18,7 @@ def test_the_table_has_every_walk_every_way_to_read_and_every_finish() -> None:
     assert {"reduced", "kept", "both"} == {w.partition("=")[2] for w in words if w.startswith("fast=")}
     read = {"aligned", "shifted", "unaligned", "strided", "tile", "tile_strided", "whole", "period", "staggered"}
     assert read == {w.strip() for w in words if "=" not in w}
-    assert len(ROWS) >= 400
+    assert len(ROWS) >= 390
 
 
 @pytest.mark.parametrize("arch", goldens.ARCHS)
