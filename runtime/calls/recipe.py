@@ -276,9 +276,9 @@ def _heading(form: Form) -> str:
     first, second = ("".join(f"{name}=MISS, " for name in names) for names in (xs, (name for name, _, _ in own)))
     how = "".join(f"'{name}': {name}, " for name, _, _ in own)
     return "\n    ".join([
-        f"def recipe({first}/, *xs, {second}out=None, **how):",
+        f"def recipe({f'{first}/, ' if first else ''}*xs, {second}out=None, **how):",
         f"if {' or '.join([*met, 'xs', 'how', 'out is None' if out else 'out is not None'])}: "
-        f"return other(({''.join(f'{x}, ' for x in xs)}*xs), out, {{{how}**how}})",
+        f"return other(({''.join(f'{x}, ' for x in xs)}*xs,), out, {{{how}**how}})",
         *(f"{x} = {name}" for name, is_array, x in own if is_array), *[f"x{next(numbers)} = out"] * out,
     ]) + "\n"  # fmt: skip
 

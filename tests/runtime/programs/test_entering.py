@@ -121,6 +121,7 @@ def test_calls_of_all_forms_in_any_order(gpu: Gpu) -> None:
         lambda x, made: wf.group_norm(x, 2, weight=made(np.ones(x.shape[1], np.float32) * 2)),
         lambda x, made: wf.group_norm(x, 2, made(np.ones(x.shape[1], np.float32) * 2), eps=1e-3),
         lambda x, made: layer_norm(x, b=made(np.resize(b, x.shape[-1])), w=made(np.resize(w, x.shape[-1]))),
+        lambda x, made: layer_norm(x=x, w=made(np.resize(w, x.shape[-1]))),
     ]
     warm = 0
     for _ in range(60):
@@ -134,6 +135,16 @@ def test_calls_of_all_forms_in_any_order(gpu: Gpu) -> None:
             np.testing.assert_allclose(found.a, wanted, rtol=1e-5)
             warm += set(calls) == {LAUNCH}
     assert warm > 60
+
+
+@pytest.mark.parametrize("name", ["softmax", "layer_norm"])
+def test_all_arrays_may_be_given_by_name(name: str) -> None:
+    """A call that PyTorch records, with no tensor by position, is repeated, too."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    x = torch.linspace(-1, 1, 12).reshape(3, 4).requires_grad_()
+    wanted = getattr(wf, name)(x)
+    for _ in range(5):
+        assert torch.equal(getattr(wf, name)(x=x), wanted)
 
 
 def test_parameters_may_have_any_name(gpu: Gpu) -> None:
