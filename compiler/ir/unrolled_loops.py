@@ -12,7 +12,7 @@ from typing import Any
 from .mlir import ir, llvm, scf
 
 UNROLLED = "fold.unrolled"
-"""The attribute of such a loop: the number of its turns, which are known at compile time."""
+"""The attribute of such a loop: how many of its turns the pass makes one, most often all."""
 
 REPEATED = 3
 """From how many accesses on the same code is written once, in a loop, which a pass unrolls."""
@@ -42,8 +42,13 @@ def unrolled(
     """
     loop, found = rolled(items, types, turn, numbers, carried)
     if loop is not None:
-        loop.attributes[UNROLLED] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), len(items))
+        unroll_later(loop, len(items))
     return found
+
+
+def unroll_later(loop: Any, turns: int) -> None:
+    """Marks a loop, of which the pass makes so many turns one."""
+    loop.attributes[UNROLLED] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), turns)
 
 
 def rolled(

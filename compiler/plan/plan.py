@@ -122,9 +122,8 @@ class Plan:
             which is for teaching; empty where it takes as few as it can.
         reads: ``ahead`` where a thread reads what only results need, such as weights, before the first phase, and keeps
             it in registers: its latency passes while that of the row does. Persistent CTAs read weights once, which
-            wait in shared memory. ``together`` where a thread of a reduction
-            makes the accesses that are left after its last full group as one more group, though its combine is long.
-            Empty where a thread reads when it needs.
+            wait in shared memory. ``together`` where a thread of a reduction makes the accesses that are left after its
+            last full group as one more group, though its combine is long. Empty where a thread reads when it needs.
         abreast: elements of a column that follow each other and lie abreast in one wide row, where the grid shares
             columns: the strips of CTAs are then whole lines of memory, though rows are not. CTAs leave states of the
             wide row's columns, and those of one column meet with its parts. 1: as many as CTAs have one access for, so

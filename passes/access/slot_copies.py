@@ -12,8 +12,7 @@ from ...compiler.ir.dialect.access import ACCESS_BYTES
 from ...compiler.ir.dialect.base import bool_attr, int_attr, str_attr
 from ...compiler.ir.dialect.residency import HELD_ACCESS
 from ...compiler.ir.mlir import arith, ir, nvvm, scf
-from ...compiler.ir.unrolled_loops import REPEATED
-from ...compiler.ir.unrolled_loops import UNROLLED as UNROLLED_LOOP
+from ...compiler.ir.unrolled_loops import REPEATED, unroll_later
 from .element_loads import lower_element_load
 from .in_row import is_readable
 from .offsets import offset
@@ -104,7 +103,7 @@ class Hold(Slots):
             write(k, arith.addi(self.begin, arith.muli(k, self.number(self.step))), False)
             scf.YieldOp([])
         if turns > 1:
-            loop.attributes[UNROLLED_LOOP] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), turns)
+            unroll_later(loop, turns)
 
     def each_access(self, write: Callable[[Any, Any, bool], None]) -> None:
         """Calls ``write`` as ``each_slot`` does, for the accesses that begin before the end of the row.

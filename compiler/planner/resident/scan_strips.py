@@ -22,8 +22,6 @@ HELD = threshold(16, "accesses of a thread", sittings.WIDE_STRIPS)
 """At most. More of them leave more warps for strips."""
 CTAS = threshold(3, "CTAs of an SM", sittings.WIDE_STRIPS)
 """With fewer of them strips stay narrow."""
-
-
 ELEMENTS = threshold({1: 32, 2: 25}, "elements of a thread, by registers of a state", sittings.STRIPS_OF_ELEMENTS)
 """At most, where accesses are single elements."""
 WHOLE = threshold(320, "elements of a column", sittings.STRIPS_OF_ELEMENTS)
@@ -32,8 +30,6 @@ ALONE = threshold(64, "elements of a column", sittings.STRIPS_OF_ELEMENTS)
 """Up to here each thread has a column, if elements are narrow and a state takes one register, and no strip is wide."""
 ALONE_WARPS = threshold(4, "warps of a CTA", sittings.STRIPS_OF_ELEMENTS)
 """Their threads have no others with which they meet."""
-
-
 CTAS_OF_ELEMENTS = threshold(4, "CTAs of an SM", sittings.STRIPS_OF_ELEMENTS)
 """With fewer of them strips of single elements stay narrow."""
 
