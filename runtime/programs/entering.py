@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from time import monotonic
 from typing import Any
 
+from ..arrays.fast_readers import READERS
 from ..arrays.torch_compile import mark
 from ..calls.recall import Latest, Memo, Parameters
 from ..calls.recipe import MISS, Recipe
@@ -133,7 +134,7 @@ class Entering:
             for i in ends:
                 if arrays[i] is MISS:
                     return other(*arguments(arrays))
-            again = memo.of_shape(key, arrays)
+            again = memo.of_shape(key, arrays) if READERS[type(arrays[0])] else None
             found = MISS if again is None or again is recipe else again(*arrays)
             if again is None or found is MISS:
                 xs, out, own = arguments(arrays)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import threading
 from collections.abc import Callable
@@ -159,6 +160,31 @@ def test_parameters_may_have_any_name(gpu: Gpu) -> None:
         base = ROWS * 1 + (ROWS + 1)
         more = {5: 2 * ROWS, 6: 2 * (ROWS + 1), 3: 2}[wanted]
         np.testing.assert_allclose(found.a, base + more, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("gpu", [True], indirect=True)
+def test_symbolic_arrays_keep_their_sizes_open(gpu: Gpu) -> None:
+    """A function that repeats calls of real arrays looks at no size of a traced program."""
+    x = gpu.tensor(ROWS)
+
+    @wf.program
+    def scaled(x: Any) -> Any:
+        return wf.exp(x) / wf.sum(x)
+
+    for form in (lambda: wf.exp(x), lambda: wf.exp(x, determinism="portable")):
+        _repeated(form)
+        assert _is_own(inspect.getclosurevars(wf.exp).nonlocals["program"])
+        scaled(ROWS)
+        scaled(ROWS[:3])
+    assert [p.sizes for found in scaled._traces._found.values() for p in found] == [()]
+
+
+def test_lists_and_other_arrays_after_a_repeated_call(gpu: Gpu) -> None:
+    x, wanted = gpu.tensor(ROWS), wf.softmax(ROWS)
+    for other in (ROWS.tolist(), ROWS, gpu.tensor(ROWS), ROWS.astype(np.float64)):
+        _repeated(lambda: wf.softmax(x))
+        found = wf.softmax(other)
+        np.testing.assert_allclose(getattr(found, "a", found), wanted, rtol=1e-5)
 
 
 def test_errors_are_those_of_a_first_call(gpu: Gpu) -> None:
