@@ -124,6 +124,7 @@ ROWS_IN_PAIRS = Sitting("2026-11-26", "58357060", "Pairs of rows in the grid, an
 WIDE_CTAS = Sitting("2026-11-27", "590a8bfd", "CTAs of long rows, again")
 GRID_FILLED = Sitting("2026-11-27", "0b92157a", "Rows of a CTA by how many CTAs have work")
 PARTS = Sitting("2026-11-27", "0b92157a", "Smaller parts of rows in clusters")
+FOLLOWING = Sitting("2026-11-27", "1509cb87", "By how much a phase follows the one before it")
 WEIGHTED_PARTS = Sitting("2026-11-27", "5dad8e0c", "Ends of parts, and parts of rows with weights")
 LIGHT_IN_GRID = Sitting("2026-11-27", "f90cd503", "Rows with weights, by hand, and equal parts")
 NEAR_THE_GATE = Sitting("2026-11-27", "0b92157a", "Columns and crops near the gate")

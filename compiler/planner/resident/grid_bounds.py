@@ -46,6 +46,8 @@ LONG_ANYWHERE = threshold(15 << 20, "bytes of a row", sittings.LARGE_CLUSTERS)
 LONG_COMPUTED = threshold(3 << 19, "bytes of a row", sittings.ROWS_IN_PAIRS)
 """The same where nothing else lies along them, and elements take more than LIGHT instructions; and of one array of
 words with weights, with few states: no cluster holds longer rows, and kernels of their own read them twice."""
+LONG_ALONE = threshold(12 << 20, "bytes of a row", sittings.FOLLOWING)
+"""Replaces LONG_COMPUTED for rows of one array without weights, of which a CTA has one."""
 LEAST_ANYWHERE = threshold(48 << 20, "bytes of all rows", sittings.LARGE_CLUSTERS)
 """Of rows that begin anywhere, but those of LONG_ANYWHERE with weights: groups of accesses at both ends of a walk have
 masks."""
@@ -66,7 +68,9 @@ def why_slower(task: Task, plan: Plan, *, by_columns: bool, cached: bool) -> str
     kinds, weighted = {found[i] for i in rows}, REDUCED in task.program.input_spaces
     computed = instructions(task.program) > LIGHT if not weighted else _is_light(task)
     long = bytes_of(task) >= LONG_ANYWHERE * task.geometry.n_kept
-    enough = long or (computed and bytes_of(task) >= LONG_COMPUTED * task.geometry.n_kept)
+    alone = not weighted and plan.slots == len(waiting_elements(task)) == len(task.program.reduces) == 1
+    shortest = LONG_ALONE if alone else LONG_COMPUTED
+    enough = long or (computed and bytes_of(task) >= shortest * task.geometry.n_kept)
     anywhere = kinds == {"shifted"} and enough and are_whole(task, plan) and not (weighted and is_narrow(task))
     if not (kinds == {"aligned"} or anywhere) or (by_columns and columns.vector_of(task) < plan.vector):
         return "rows that begin anywhere are faster otherwise"

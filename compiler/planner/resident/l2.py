@@ -60,6 +60,10 @@ THREADS_PER_SM = threshold(512, "threads per SM", sittings.TURNS)
 """CTAs of the grid have this many threads in all; each takes chunks until none is left."""
 AHEAD = threshold(0.75, "times the CTAs", sittings.TURNS)
 """A phase follows the one before it by the chunks of a row and so many more, so that CTAs seldom wait."""
+ANYWHERE_AHEAD = threshold(0.5, "times the CTAs", sittings.FOLLOWING)
+"""Replaces AHEAD for rows that begin anywhere and are folded once, which follow by FOLLOWING at least."""
+FOLLOWING = threshold(12 << 20, "bytes of rows", sittings.FOLLOWING)
+"""By fewer CTAs wait for each other, and of more the cache has lost some when they are read again."""
 
 
 def plan(task: Task, notes: Notes, *, by_columns: bool, asked: bool = False) -> Plan | None:
@@ -211,8 +215,19 @@ def launch(task: Task, plan: Plan) -> Launch:
     length = count_of(task, plan.vector) * plan.vector if plan.fast == "reduced" else g.n_reduced
     tiles, parts = -(-g.n_kept // plan.slots), max(1, -(-length // chunk))
     ctas = min(tiles * parts, _ctas(task, plan.threads))
-    lag = min(parts + int(ctas * AHEAD), tiles * parts)
+    lag = min(_lag(task, plan, parts, ctas, chunk), tiles * parts)
     return Launch(tiles, parts, chunk, lag=lag, ctas=ctas)
+
+
+def _lag(task: Task, plan: Plan, parts: int, ctas: int, chunk: int) -> int:
+    """The chunks by which a phase follows the one before it: more than the ``parts`` of a row."""
+    inputs = [i for i in elements_of(task) if i < len(task.program.inputs)]
+    found = accesses(task, plan.fast, plan.vector)
+    anywhere = plan.fast == "reduced" and any(found[i] == "shifted" for i in inputs)
+    if not anywhere or len(task.program.reduces) > 1 or task.is_portable:
+        return parts + int(ctas * AHEAD)
+    nbytes = plan.slots * chunk * sum(task.operand_type(i).itemsize for i in inputs)
+    return max(parts + int(ctas * ANYWHERE_AHEAD), FOLLOWING // nbytes)
 
 
 def _ctas(task: Task, threads: int) -> int:

@@ -198,6 +198,27 @@ def test_ctas_of_chunks_fill_the_machine() -> None:
     assert run.lag > run.split
 
 
+@pytest.mark.parametrize(
+    ("columns", "t", "lag"),
+    [
+        ((1 << 20) - 1, F32, (12 << 20) >> 15),  # chunks of 32 KiB
+        ((1 << 21) - 1, F16, (12 << 20) >> 15),
+        (2_500_001, F32, 306 + 132),  # half of 264 CTAs
+        (1 << 20, F32, 128 + 198),
+    ],
+)
+def test_a_phase_follows_by_more_bytes_where_rows_begin_anywhere(columns: int, t: DType, lag: int) -> None:
+    x = np.lib.stride_tricks.as_strided(np.zeros(4, t.numpy), (22, columns), (columns * t.itemsize, t.itemsize))
+    program = Program("shifted", (t,), ((operand(0, t) - total(operand(0, t))).expr,))
+    assert choose(task_of(program, [x, x], (0,), TARGETS["sm_90a"])).run.lag == lag
+
+
+def test_several_folds_follow_as_before() -> None:
+    x = np.lib.stride_tricks.as_strided(np.zeros(4, np.float32), (64, (1 << 20) - 1), ((4 << 20) - 4, 4))
+    run = choose(task_of(softmax(), [x, x], (0,), TARGETS["sm_90a"]), "resident=l2").run
+    assert run.lag == run.split + int(l2.AHEAD * run.ctas)
+
+
 def test_chunks_of_portable_bits_follow_from_the_row() -> None:
     """They depend neither on how many rows there are nor on the machine."""
     for n in (20_000, 1 << 20):

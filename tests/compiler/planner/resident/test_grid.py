@@ -127,6 +127,22 @@ def test_long_rows_that_begin_anywhere_are_shared() -> None:
     assert (found.plan.in_registers, found.facts.access) == (0, ("shifted",))
 
 
+def test_rows_of_one_array_that_begin_anywhere_wait_in_the_cache_as_long_as_it_holds_them() -> None:
+    """If they are folded once, elements compute for longer, and a CTA has one row."""
+    x, y = operand(0, F32), operand(1, F32)
+    once = Program("once", (F32,), (wf.exp(x - total(x)).expr,))
+    for rows, columns, resident in (
+        (16, M, "l2"),
+        (12, M + M // 4, "l2"),
+        (4, 13 * M // 4, "grid"),
+        (24, M * 5 // 8, "grid"),
+    ):
+        assert _choice(once, (rows, columns - 1)).plan.resident == resident
+    assert _choice(softmax(), (16, M - 1)).plan.resident == "grid"
+    row = _long((16, M // 2 - 1))
+    assert _is_shared(Program("both", (F32, F32), (wf.exp(x + y - total(x * y)).expr,)), [row, row, row])
+
+
 def test_weights_count_with_the_rows() -> None:
     for columns, waits in ((8 * M, True), (12 * M, False)):
         x, w = _long((2, columns)), _long((1, columns))
