@@ -162,7 +162,7 @@ class StepPlanner:
         step, before = steps.steps[number], {o for s in steps.steps[:number] for o in s.inputs}
         maps = number == len(steps.steps) - 1 and not step.program.reduces and own.choice.plan.resident == "registers"
         again = sum(_bytes(self.tasks.operand(o, steps)) for o in before.intersection(step.inputs))
-        streams = maps and planned_maps.streams(again)
+        streams = maps and not self.tasks.few and planned_maps.streams(again)
         facts = replace(own.choice.facts, follows=True, streams=streams)
         return replace(own, choice=replace(own.choice, facts=facts))
 

@@ -32,7 +32,9 @@ MOST = {
 """
 CALLS = 250
 FEW = 54
-"""The same with ``plan="few"``, of any size and of large arrays: 1,000 calls ask for at most 60."""
+"""The same with ``plan="few"``, of any size and of large arrays."""
+MANY_CALLS, FEW_OF_MANY = 1000, 60
+"""So many calls with ``plan="few"`` ask for so many kernels at most, of programs and arrays that ask for most."""
 ROWS = sorted({max(1, 2**k + d) for k in range(32) for d in (-1, 0, 1) if 2**k + d <= 2**31})
 WALKS = 11
 """Walks through the IR of one kernel, each of which takes time for every op."""
@@ -66,6 +68,12 @@ def test_random_calls_ask_for_no_more_kernels_than_they_did(name: str, dtype: st
 @pytest.mark.parametrize("name", RANDOM)
 def test_few_kernels_serve_random_calls(name: str, dtype: str, least: int) -> None:
     assert len(kernels(name, dtype, CALLS, least, "few")) <= FEW
+
+
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+@pytest.mark.parametrize("name", ["softmax along any axis", "batch_norm"])
+def test_few_kernels_serve_many_calls(name: str, dtype: str) -> None:
+    assert len(kernels(name, dtype, MANY_CALLS, LARGE, "few")) <= FEW_OF_MANY
 
 
 @pytest.mark.parametrize("dtype", ["f32", "bf16", "f64", "f8e4m3fn"])

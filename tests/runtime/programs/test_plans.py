@@ -116,9 +116,9 @@ def test_one_kernel_serves_any_weights() -> None:
     assert len(with_both.steps) == len(with_one.steps) == 1
 
 
-def _images(n: int, arch: str = "sm_90a") -> PreparedProgram:
+def _images(n: int, arch: str = "sm_90a", plan: str = "") -> PreparedProgram:
     """The steps of a batch norm of images, channels innermost, with a ReLU."""
-    how = {"training": True, "activation": "relu", "channel_axis": 3}
+    how = {"training": True, "activation": "relu", "channel_axis": 3, "plan": plan}
     return wf.batch_norm._planned([((n, 56, 56, 256), "bf16")], how, arch).prepared  # type: ignore[attr-defined,no-any-return]
 
 
@@ -133,8 +133,9 @@ def test_a_step_waits_for_the_one_before_it_and_then_reads() -> None:
 
 
 def test_elements_that_a_fold_has_read_stay_in_the_cache() -> None:
-    """The last step reads them again: its results do not take their place."""
+    """The last step reads them again: its results do not take their place. With few kernels one serves all sizes."""
     assert [s.prepared.choice.facts.streams for s in _images(64).steps] == [False, True]
+    assert not any(s.prepared.choice.facts.streams for s in _images(64, plan="few").steps)
     ptx = artifact(_images(64).steps[-1].prepared).ptx
     for access in ("ld.global.nc", "st.global"):
         assert len(re.findall(rf"\b{access}\.L2::cache_hint", ptx)) == 4
