@@ -1,7 +1,8 @@
 """The adjoint of each elementwise operation: what an operand gains from the gradient of the result.
 
 Where a function has no derivative, its rule takes what PyTorch takes: 0 for ``abs`` at 0, half for each of two equal
-operands of ``maximum`` and ``minimum``, all for what equals a bound of ``clip``, 0 for functions with steps.
+operands of ``maximum`` and ``minimum``, all for what equals a bound of ``clip``, 0 for functions with steps, and 0 for
+norms and standard deviations that are 0.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..functions import cos, cosh, exp, isnan, log, rsqrt, sin, sinh, where
-from ..marks import BOUND, CORRECTION, RIGHT
+from ..marks import BOUND, CORRECTION, RIGHT, ROOT
 from ..symbols import Sym, constant, node
 
 Parts = Sequence[Any]
@@ -69,6 +70,11 @@ def _of_absolute(g: Sym, z: Sym, x: Sym) -> Parts:
     return (where(x > 0.0, g, where(x < 0.0, -g, _zero(g) * x)),)
 
 
+def _of_root(g: Sym, z: Sym, x: Sym) -> Parts:
+    slope = g * (0.5 / z)
+    return (where(z == 0.0, 0.0, slope) if z.expr.value == ROOT else slope,)
+
+
 RULES: dict[str, Rule] = {
     "add": lambda g, z, x, y: (g, g),
     "sub": lambda g, z, x, y: (g, -g),
@@ -83,7 +89,7 @@ RULES: dict[str, Rule] = {
     "min": _of_extreme,
     "where": _of_choice,
     "cast": lambda g, z, x: (g,),
-    "sqrt": lambda g, z, x: (g * (0.5 / z),),
+    "sqrt": _of_root,
     "rsqrt": lambda g, z, x: (g * (-0.5 * z * z * z),),
     "exp": lambda g, z, x: (g * z,),
     "exp2": lambda g, z, x: (g * (z * math.log(2.0)),),

@@ -19,6 +19,7 @@ from ...errors import error
 from ..complexes import Complex
 from ..fold import as_initial, count, fold, leaving_out, not_a_number, sums_fit
 from ..functions import fma, isinf, log, sqrt, where
+from ..marks import ROOT, marked
 from ..monoid import Monoid
 from ..public_names import REDUCTIONS
 from ..symbols import Sym
@@ -199,7 +200,7 @@ def var(x: Any, *, correction: float = 0.0, dtype: object = None, accumulate: ob
 def std(x: Any, *, correction: float = 0.0, dtype: object = None, accumulate: object = None) -> Sym:
     """The standard deviation: the square root of ``var``."""
     n, _, squares, result = _moments(x, dtype, accumulate, "std")
-    return cast(sqrt(_variance(n, squares, correction)), result)
+    return cast(marked(sqrt(_variance(n, squares, correction)), ROOT), result)
 
 
 def mean_var(x: Any, *, correction: float = 0.0, dtype: object = None, accumulate: object = None) -> dict[str, Sym]:
@@ -215,9 +216,10 @@ def norm(x: Any, *, ord: float = 2.0, accumulate: object = None) -> Sym:
     if ord == 2 and isinstance(wide, Complex):
         # an infinite part makes the number infinite, whatever the other one is: as abs has it, so in each square
         real, imag = where(isinf(wide.imag), math.inf, wide.real), where(isinf(wide.real), math.inf, wide.imag)
-        return cast(sqrt(_products(real, real, accumulate) + _products(imag, imag, accumulate)), result)
+        squares = _products(real, real, accumulate) + _products(imag, imag, accumulate)
+        return cast(marked(sqrt(squares), ROOT), result)
     if ord == 2:
-        return cast(sqrt(_products(wide, wide, accumulate)), result)
+        return cast(marked(sqrt(_products(wide, wide, accumulate)), ROOT), result)
     if ord == 0:
         return cast(count_nonzero(x), result)
     size = abs(wide)
@@ -297,7 +299,7 @@ def describe(x: Any, *, correction: float = 0.0) -> dict[str, Any]:
         "argmax": at_high,
         "mean": cast(average, result),
         "var": cast(variance, result),
-        "std": cast(sqrt(variance), result),
+        "std": cast(marked(sqrt(variance), ROOT), result),
         "norm": norm(x),
     }
 

@@ -92,3 +92,17 @@ def test_equal_gradients_are_one_array_unless_each_is_given() -> None:
     again = gradient.backward(dy, dz, kept)
     assert again[0] is again[1]
     np.testing.assert_allclose(again[0], dx, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("correction", [0.0, 1.0])
+def test_roots_of_sums_of_squares_take_no_gradient_where_they_are_0(correction: float) -> None:
+    """As PyTorch's norms and standard deviations do: a row of zeros, or of a constant, gives no NaN."""
+    x = np.array([[0, 0, 0], [1, 2, 2]], np.float64)
+    (g,) = [wf.vjp(lambda v: wf.norm(v, axis=1))(np.ones(2), x)]
+    np.testing.assert_allclose(g, [[0, 0, 0], [1 / 3, 2 / 3, 2 / 3]])
+    (g,) = [wf.vjp(lambda v: wf.std(v, axis=1, correction=correction))(np.ones(2), x)]
+    deviation = x[1].std(ddof=int(correction))
+    np.testing.assert_allclose(g, [[0, 0, 0], (x[1] - x[1].mean()) / deviation / (3 - correction)], atol=1e-12)
+    (g,) = [wf.vjp(lambda v: wf.normalize(v, eps=0.5))(np.ones((2, 3)), x)]
+    np.testing.assert_allclose(g[0], [2, 2, 2])
+    assert np.isfinite(g).all()
