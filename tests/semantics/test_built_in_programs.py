@@ -71,6 +71,9 @@ def test_empty_rows_of_built_in_programs() -> None:
     for function in (softmax, layer_norm, rms_norm, on_emulator("standardize")):
         assert function(normal(3, 0)).shape == (3, 0)
         assert function(normal(0, 3)).shape == (0, 3)
+    for call in (lambda: wf.quantize(normal(3, 0)), lambda: wf.cross_entropy(normal(3, 0), np.zeros(3, np.int64))):
+        with pytest.raises(wf.WarpfoldError, match="WF104"):
+            call()
 
 
 def test_softmax_of_finite_elements() -> None:

@@ -202,6 +202,10 @@ ENTRIES: Entries = {
             "the targets have {found}: expected integers, one for each row: rank {rank}",
             "pass the number of the class of each row; the axis of the classes is named by axis=",
         ),
+        "WF281": (
+            "the weight has {found}: expected floats, one for each of {size} class(es): rank 1",
+            "pass the factor of each class; multiply losses with reduction='none' by a factor for each row",
+        ),
         "WF272": (
             "arrays are not quantised to {dtype}: expected one of {known}",
             "convert to other types with wf.cast(x, dtype)",

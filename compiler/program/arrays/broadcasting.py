@@ -40,7 +40,7 @@ def along(value: ArrayValue, axes: Axes) -> Expr:
     """The expression of ``value`` along the dims of ``axes``, to whose shape it broadcasts.
 
     Raises:
-        TraceError: WF255 when it has an axis that ``axes`` has not.
+        TraceError: WF255 when it has another size, or an axis that ``axes`` has not.
     """
     dims = value.dims
     if value.dtype == BIT:
@@ -60,7 +60,7 @@ def _along(value: ArrayValue, shared: Axes, dims: Dims, values: Sequence[ArrayVa
         if s is None or d is None:
             continue
         if dims.sizes[s] != dims.sizes[d]:
-            raise _mismatch(i - len(shared), values, value, dims.sizes[s])
+            raise _mismatch(i - len(shared), values, value, dims.sizes[s]) if values else _unlike(value, shared)
         dims.unify(s, d)
     shared, own = dims.axes(shared), dims.axes(own)
     names = _names(shared, own, dims)

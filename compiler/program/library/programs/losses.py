@@ -61,7 +61,8 @@ def cross_entropy(
     Raises:
         ArgumentError: WF138 for an unknown reduction, or an option that is no such number; with ``check`` WF189 for a
             target outside of the classes, after the losses were written.
-        TraceError: WF254 for a weight of another size, WF271 for targets of another rank or that are no integers.
+        TraceError: WF254 for a weight of another size, WF281 for one of another rank or that has no floats, WF271 for
+            targets of another rank or that are no integers.
     """
     label_smoothing, z_loss = fraction("label_smoothing", label_smoothing, 0.0), number("z_loss", z_loss, 0.0)
     place = _class_axis(x, axis)
@@ -115,7 +116,7 @@ class _Rows:
             raise error("WF271", found=found, rank=x.ndim - 1, where=caller())
         self.axis = axis
         self.target = cast(xp.expand_dims(target, axis=axis), I64)
-        self.weight = None if weight is None else along("weight", weight, wide(x, result_type(x)), axis)
+        self.weight = None if weight is None else _of_classes(weight, wide(x, result_type(x)), axis)
         self.counted = self.target != ignore_index
         self.inside = (self.target >= 0) & (self.target < x.shape[axis])
 
@@ -145,6 +146,15 @@ class _Rows:
         if self.weight is None:
             return cast(xp.count_nonzero(self.counted), t)
         return xp.sum(xp.where(self.counted, self.at_target(self.weight), 0.0))
+
+
+def _of_classes(weight: Array, x: Array, axis: int) -> Array:
+    """The weight of each class, along the axis of the classes of ``x``."""
+    expect_array("weight", weight)
+    if weight.ndim != 1 or not weight.dtype.is_float:
+        found = f"rank {weight.ndim} and type {weight.dtype}"
+        raise error("WF281", found=found, size=x.sizes[axis], where=caller())
+    return along("weight", weight, x, axis)
 
 
 def _at(x: Any, target: Any) -> Any:

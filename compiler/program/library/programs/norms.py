@@ -165,11 +165,14 @@ def normalize(x: Array, *, p: float = 2.0, axis: AxisArgument = 1, eps: float = 
 
     Returns:
         An array of the shape and type of ``x``.
+
+    Raises:
+        ArgumentError: WF138 for an order that is no number.
     """
     t = result_type(x)
     x = wide(x, t)
-    least = number("eps", eps, 1e-12)
-    return cast(x * (1.0 / maximum(norm(x, axis, ord=p, keepdims=True), least)), t)
+    least, order = number("eps", eps, 1e-12), number("p", p, 2.0)
+    return cast(x * (1.0 / maximum(norm(x, axis, ord=order, keepdims=True), least)), t)
 
 
 def standardize(

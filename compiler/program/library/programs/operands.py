@@ -10,6 +10,7 @@ from typing import Any
 
 from ....dtypes import DType, compute, floating, promote
 from ....errors import error
+from ...arrays.broadcasting import along as broadcast_along
 from ...arrays.folding import AxisArgument, positions
 from ...arrays.shaping import broadcast_arrays
 from ...arrays.sizes import Size
@@ -76,6 +77,12 @@ def expect_array(name: str, value: object) -> None:
     """Raises a TraceError (WF285) for an argument that is no array."""
     if not is_array(value):
         raise error("WF285", name=name, kind=type(value).__name__, where=caller())
+
+
+def expect_inside(value: Array, x: Array) -> Array:
+    """``value``, which broadcasts to the shape of ``x``; TraceError WF255 for one that does not."""
+    broadcast_along(value, x.axes)
+    return value
 
 
 def expect_divisor(option: str, given: object, x: Array, place: int) -> None:

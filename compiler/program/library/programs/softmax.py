@@ -13,7 +13,7 @@ from ...arrays import namespace as xp
 from ...arrays.folding import AxisArgument
 from ...arrays.packing import truths
 from ...values import cast
-from .operands import Array, like, result_type, wide
+from .operands import Array, expect_inside, like, result_type, wide
 
 
 def softmax(
@@ -33,6 +33,9 @@ def softmax(
 
     Returns:
         An array of the shape of ``x``.
+
+    Raises:
+        TraceError: WF255 for a bias or a mask that does not broadcast to ``x``.
     """
     t = result_type(x, dtype)
     return _normalised(_logits(x, t, bias, where), axis, t)
@@ -59,8 +62,8 @@ def log_softmax(
 def _logits(x: Array, t: DType, bias: Array, where: Array) -> Array:
     """The exponents: ``x + bias`` in the type of computation, minus infinity outside of the mask."""
     x = wide(x, t)
-    x = x if bias is None else x + like(bias, x)
-    return x if where is None else xp.where(truths(where, x), x, -math.inf)
+    x = x if bias is None else x + expect_inside(like(bias, x), x)
+    return x if where is None else xp.where(expect_inside(truths(where, x), x), x, -math.inf)
 
 
 def _normalised(x: Array, axis: AxisArgument, t: DType) -> Array:

@@ -177,6 +177,15 @@ def test_bad_arguments() -> None:
         program(cross_entropy, {"x": X, "target": T[:4]})
     with pytest.raises(TraceError, match=r"WF254: shapes .* do not broadcast"):
         program(cross_entropy, {"x": X, "target": T, "weight": W[:4]})
+    for weight, found in (
+        (np.ones_like(X), "rank 2 and type f32"),
+        (W > 0, "rank 1 and type bool"),
+        (W[0], "rank 0 and"),
+    ):
+        with pytest.raises(
+            TraceError, match=rf"WF281: the weight has {found}.*: expected floats, one for each of \d+ class"
+        ):
+            program(nll_loss, {"x": X, "target": T, "weight": weight})
     for option, value, text in (
         ("reduction", "all", "'all': expected none, sum or mean"),
         ("label_smoothing", 2.0, "2.0: expected a number from 0 to 1"),

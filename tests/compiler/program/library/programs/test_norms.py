@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from library_programs import program, values, wide
 
 from warpfold.compiler.dtypes import BF16, F16, F32, F64
-from warpfold.compiler.errors import TraceError
+from warpfold.compiler.errors import ArgumentError, TraceError
 from warpfold.compiler.program.library.programs.norms import (
     add_layer_norm,
     add_rms_norm,
@@ -203,3 +203,11 @@ def test_standardize_with_the_statistics_of_a_mask() -> None:
     mean = x.mean(-1, keepdims=True, where=where)
     var = x.var(-1, keepdims=True, where=where, ddof=1)
     np.testing.assert_allclose(found, (x - mean) / np.sqrt(var + 1e-3), rtol=1e-9, atol=1e-9)
+
+
+def test_masks_of_other_shapes_and_orders_that_are_no_numbers() -> None:
+    with pytest.raises(TraceError, match=r"WF255: where has shape \(3,\), which does not broadcast to \(3, 4, 5\)"):
+        program(standardize, {"x": X, "where": np.ones(3, bool)})
+    for order in ("fro", None, True):
+        with pytest.raises(ArgumentError, match=f"WF138: p cannot be {order!r}: expected a number"):
+            program(normalize, {"x": X}, p=order)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from library_programs import program, values, wide
 
 from warpfold.compiler.dtypes import BF16, F16, F32, F64, dtype
+from warpfold.compiler.errors import TraceError
 from warpfold.compiler.program.library.programs.softmax import log_softmax, softmax, softmin
 
 RNG = np.random.default_rng(25)
@@ -105,3 +106,13 @@ def test_types(name: str, given: str, asked: Any, result: Any, computed: Any) ->
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_two_folds_of_one_row(name: str) -> None:
     assert len(program(FUNCTIONS[name], {"x": X, "bias": X[0], "where": X > 0}).folds) == 2
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("shape", [(2, 3, 4, 5), (4,), (3, 1, 4)])
+def test_biases_and_masks_stay_inside_of_the_array(name: str, shape: tuple[int, ...]) -> None:
+    for operand, value in (("bias", np.ones(shape)), ("where", np.ones(shape, bool))):
+        with pytest.raises(
+            TraceError, match=rf"WF255: {operand} has shape .*, which does not broadcast to \(3, 4, 5\)"
+        ):
+            program(FUNCTIONS[name], {"x": X, operand: value})
