@@ -6,7 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from ...compiler.program.arrays.batching import batched
+from .arguments import is_real_array
 from .function import ArrayFunction
 from .torch_calls import CALLS, structure_from
 from .torch_gradients import Traced
@@ -25,12 +28,27 @@ def batching(traced: Traced) -> Callable[..., tuple[list[Any], list[int]]]:
         ]
         call = CALLS[text]
         own = call.symbolic(rows)
-        found = traced(entry_of(_of_batches(own.function, own.label)), own.xs, {**own.how, **call.determinism})
+        xs = [_repeated(x, info.batch_size, at_place=True) for x in own.xs]
+        how = {name: _repeated(x, info.batch_size, at_place=False) for name, x in own.how.items()}
+        found = traced(entry_of(_of_batches(own.function, own.label)), xs, {**how, **call.determinism})
         leaves: list[Any] = []
         call.structure = structure_from(found, leaves)
         return leaves, [0] * len(leaves)
 
     return rule
+
+
+def _repeated(x: Any, count: int, *, at_place: bool) -> Any:
+    """An argument with a leading axis along which calls lie, if it is an array; tensors have theirs.
+
+    Lists and NumPy's scalars are arrays ``at_place``, which is by position.
+    """
+    if type(x).__module__.partition(".")[0] == "torch":
+        return x
+    if is_real_array(x) or (at_place and isinstance(x, list | np.generic)):
+        own = np.asarray(x)
+        return np.broadcast_to(own, (count, *own.shape))
+    return x
 
 
 @lru_cache(maxsize=1024)

@@ -33,7 +33,9 @@ def batched(function: Callable[..., Any]) -> Callable[..., Any]:
             if isinstance(r, tuple):
                 found = map(whole, r)
                 return type(r)(*found) if hasattr(r, "_fields") else tuple(found)
-            return r
+            if isinstance(r, list):
+                return list(map(whole, r))
+            return {name: whole(value) for name, value in r.items()} if isinstance(r, dict) else r
 
         return whole(function(*map(row, xs), **{name: row(x) for name, x in how.items()}))
 

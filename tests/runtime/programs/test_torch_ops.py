@@ -107,6 +107,15 @@ BATCHES: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...]
         lambda x: wf.group_norm(x, 2), lambda x: F.group_norm(x, 2), (tensor(3, 2, 4, 5),), 0,
     ),
     "elements": (lambda x: wf.argmax(x) + wf.exp(x), lambda x: x.argmax() + x.exp(), (X,), 0),
+    "arrays of NumPy": (lambda x: wf.layer_norm(x, W.numpy()), lambda x: F.layer_norm(x, (4,), W), (X,), 0),
+    "square arrays of NumPy": (
+        lambda x: wf.layer_norm(x, W.numpy()), lambda x: F.layer_norm(x, (4,), W), (tensor(4, 4),), 0,
+    ),
+    "numbers of NumPy": (lambda x: wf.program(lambda v, k: v * k)(x, np.float32(2)), lambda x: x * 2, (X,), 0),
+    "a dict": (
+        lambda x: tuple(wf.program(lambda v: {"y": v * 2, "s": wf.sum(v)})(x)), lambda x: (x * 2, x.sum()), (X,), 0,
+    ),
+    "a list": (lambda x: tuple(wf.program(lambda v: [v * 2, wf.sum(v)])(x)), lambda x: (x * 2, x.sum()), (X,), 0),
 }  # fmt: skip
 
 
