@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ...plan.ladder import expand
-from ...plan.plan import Plan
+from ...plan.plan import STATIC_SHARED, Plan
+from ...plan.shared_memory import shared_bytes
 from ...program.graph import REDUCED
 from ..options import ask_for_blocks
 from ..table import Sitting, threshold
@@ -35,10 +36,20 @@ no registers for a row."""
 
 
 def owning(task: Task, notes: Notes, wanted: str = "") -> Plan | None:
-    """The plan by which a CTA or a cluster owns its rows; None where they are too long for that.
+    """The plan by which a CTA or a cluster owns its rows; None where they, or their states, are too large for that.
 
     Where ``wanted`` names a residency, rows of any length have a plan to put it in.
     """
+    found = _owning(task, notes, wanted)
+    states = sum(t.itemsize for t in task.program.states)
+    if found is None or wanted or shared_bytes(found, states) <= STATIC_SHARED:
+        return found
+    notes.rejected.append((f"resident={found.resident}", f"states of {states} bytes do not fit shared memory"))
+    return None
+
+
+def _owning(task: Task, notes: Notes, wanted: str) -> Plan | None:
+    """The same, whatever room states take."""
     if ask_for_blocks(wanted):
         return matrix_tiles.plan(task, notes)
     by_columns = is_by_columns(task) and not writes_bits(task)

@@ -139,3 +139,21 @@ def test_elements_that_a_fold_has_read_stay_in_the_cache() -> None:
     ptx = artifact(_images(64).steps[-1].prepared).ptx
     for access in ("ld.global.nc", "st.global"):
         assert len(re.findall(rf"\b{access}\.L2::cache_hint", ptx)) == 4
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "how"),
+    [((37, 5), "f64", {"determinism": "portable"}), ((700, 30), "f32", {}), ((9, 11), "f64", {"plan": "few"})],
+)
+def test_rows_whose_states_have_no_room_are_cut(shape: tuple[int, int], dtype: str, how: dict[str, str]) -> None:
+    """The states of 32 warps of 8 doubles, or of 16 of 25 floats, take more shared memory than a kernel has."""
+
+    @wf.program
+    def sums(x: Any) -> Any:
+        return (*(wf.sum(x * (k + 0.5), axis=0) for k in range(24)), x - wf.max(x, axis=0))
+
+    x = np.random.default_rng(1).normal(size=shape).astype(wf.dtype(dtype).numpy)
+    *found, centred = sums(x, **how)
+    np.testing.assert_array_equal(centred, x - x.max(0))
+    for k, each in enumerate(found):
+        np.testing.assert_allclose(each, (x * (k + 0.5)).sum(0, dtype=np.float64), rtol=1e-4, atol=1e-3)
