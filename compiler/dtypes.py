@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from .errors import error, near
+from .errors import DTypeError, error, near
 
 if TYPE_CHECKING:
     import numpy
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Kind = Literal["bool", "int", "uint", "float", "complex"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DType:
     """One element type.
 
@@ -81,6 +81,18 @@ class DType:
         if self.is_float:
             return float("inf")
         return (1 << (self.bits - (self.kind == "int"))) - 1
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are one type; other libraries' names of it are equal to it, too: ``x.dtype == np.float32``."""
+        if isinstance(other, DType):
+            return self is other or self.name == other.name
+        try:
+            return self == dtype(other)
+        except DTypeError:
+            return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     def __repr__(self) -> str:
         return self.name

@@ -117,3 +117,19 @@ def test_complex_types_are_pairs_of_floats_that_accumulate_as_themselves() -> No
 def test_an_unknown_type_suggests_similar_ones(spec: object, text: str) -> None:
     with pytest.raises(DTypeError, match=f"WF105: no rule for elements .*{re.escape(text)}"):
         dtype(spec)
+
+
+@pytest.mark.parametrize("t", [*ALL, *STORED], ids=str)
+def test_types_of_other_libraries_are_equal(t: DType) -> None:
+    """So a function that compares ``x.dtype`` with NumPy's types branches as it does with NumPy."""
+    names: list[object] = [t.numpy, t.numpy.type, t.name, t.numpy_name]
+    assert all(t == name for name in names)
+    assert t in (np.str_, t.numpy.type)
+    assert t.numpy not in [other for other in (*ALL, *STORED) if other is not t]
+
+
+def test_what_is_no_type_is_equal_to_none() -> None:
+    for other in (None, 1.0, "number", object, np.dtype("U3"), np.dtype(">f4")):
+        assert not F32 == other  # noqa: SIM201, SIM300 - whose method is meant
+    assert BOOL == bool  # noqa: E721, SIM300
+    assert len({F32, dtype("float32"), F64}) == 2
