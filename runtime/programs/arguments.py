@@ -16,6 +16,7 @@ import numpy as np
 from ...compiler.errors import error
 from ...compiler.program.signatures import defined, parameters
 from ...compiler.program.spelling import twice, unknown, wrong_count
+from ..calls.recall import FIXED
 from ..resolve import hashable
 
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -50,6 +51,12 @@ class Arguments(NamedTuple):
         """Whether the arguments by position are the arrays, in order, and those by keyword are parameters."""
         baked = all(isinstance(slot, Baked) for _, slot in self.named)
         return baked and self.positional == tuple(range(len(self.positional)))
+
+    @property
+    def objects(self) -> tuple[Any, ...]:
+        """The parameters that are functions or objects, from which a function may read what changes."""
+        slots = (*self.positional, *(slot for _, slot in self.named))
+        return tuple(s.value for s in slots if isinstance(s, Baked) and not isinstance(s.value, FIXED))
 
     def call(self, function: Callable[..., Any], arrays: Sequence[Any]) -> Any:
         """The result of ``function`` for these arguments."""

@@ -293,7 +293,7 @@ def _keyed(calls: _Calls) -> Callable[..., Any]:
             key = key, *map(_is_given, outs), outs is out
         try:
             recipe = last.get(key)
-        except TypeError:  # a parameter without a hash
+        except (TypeError, ValueError):  # a parameter without a hash, as a memoryview that can be written has none
             recipe = None
         if recipe is not None:
             found = MISS if recipe is tried else recipe(*arrays)

@@ -36,7 +36,7 @@ class Traces:
         """
         kinds = tuple((a.dtype, a.number, tuple(min(n, 2) for n in a.shape)) for a in arrays)  # 0 and 1 are special
         once = is_gradient(self.function) and not apart
-        known = self._found.setdefault((arguments, kinds, once, captured(self.function)), [])
+        known = self._found.setdefault((arguments, kinds, once, captured((self.function, *arguments.objects))), [])
         shapes = [a.shape for a in arrays]
         found = next((p for p in known if serves(p, shapes)), None)
         if found is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import warpfold as wf
@@ -69,3 +70,21 @@ def test_arrays_have_the_names_of_parameters() -> None:
 
     arguments, arrays = arguments_of(function, [_Array(), _Array()], {"w": _Array(), "axis": 1})
     assert names_of(function, arguments, len(arrays)) == ("x", "array_1", "w")
+
+
+def test_parameters_are_as_at_the_moment_of_the_call() -> None:
+    """What functions read of objects and functions that are parameters may change between calls."""
+
+    class Options:
+        factor, factors = 2.0, (1.0,)
+
+    def scale(v: Any) -> Any:
+        return v * options.factor
+
+    options, x = Options(), np.ones(3, np.float32)
+    taken = wf.program(lambda x, *, options: x * options.factor * options.factors[0])
+    applied = wf.program(lambda x, *, f: f(x))
+    for factor in (2.0, 3.0, 2.0):
+        options.factor = factor
+        np.testing.assert_array_equal(taken(x, options=options), x * factor)
+        np.testing.assert_array_equal(applied(x, f=scale), x * factor)
