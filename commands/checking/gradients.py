@@ -117,7 +117,7 @@ def compared(function: Callable[..., Any], program: ArrayProgram, arrays: Sequen
                     ends.append(sign * (value(moved) - middle) / STEP)
                 terms = np.where(direction == 0.0, 0.0, gradient * direction)
                 size = np.sum(np.abs(terms)) + ROUNDED * abs(np.sum(middle))
-                sums = (np.sum(x) for x in (terms, *ends, np.minimum(*ends), np.maximum(*ends)))
+                sums = [np.sum(x) for x in (terms, *ends, np.minimum(*ends), np.maximum(*ends))]
             found.append(Compared(i, at, *map(float, (*sums, size))))
     return found
 
