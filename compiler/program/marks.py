@@ -23,8 +23,8 @@ ROOT: Mark = "root"
 def marked(value: Any, mark: Mark) -> Any:
     """``value``, whose node has a mark; what is a constant, or an operand, has none."""
     e = value.expr
-    return (
-        value.alike(replace(e, value=mark))
-        if e.op in ("max", "min", "where", "abs", "sqrt") and e.value is None
-        else value
-    )
+    return value.alike(replace(e, value=mark)) if e.op in _MARKED and e.value is None else value
+
+
+_MARKED = ("max", "min", "where", "abs", "sqrt")
+"""The operations whose nodes have marks."""
