@@ -80,8 +80,9 @@ def expect_array(name: str, value: object) -> None:
 
 
 def expect_inside(value: Array, x: Array) -> Array:
-    """``value``, which broadcasts to the shape of ``x``; TraceError WF255 for one that does not."""
-    broadcast_along(value, x.axes)
+    """``value``, an array that broadcasts to the shape of ``x``, or a number; TraceError WF255 for another array."""
+    if is_array(value):
+        broadcast_along(value, x.axes)
     return value
 
 

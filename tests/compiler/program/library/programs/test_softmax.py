@@ -116,3 +116,10 @@ def test_biases_and_masks_stay_inside_of_the_array(name: str, shape: tuple[int, 
             TraceError, match=rf"WF255: {operand} has shape .*, which does not broadcast to \(3, 4, 5\)"
         ):
             program(FUNCTIONS[name], {"x": X, operand: value})
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_numbers_as_biases_and_masks(name: str) -> None:
+    for where in (np.bool_(True), True):
+        (found,) = values(FUNCTIONS[name], {"x": X}, bias=1.0, where=where)
+        np.testing.assert_allclose(found, formula(name, X.astype(np.float64)), rtol=1e-5, atol=1e-6)
