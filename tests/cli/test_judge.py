@@ -81,6 +81,11 @@ def test_an_extreme_is_checked_where_sums_overflow(tmp_path: Path) -> None:
     assert re.search(r"^check std +not checked: partial results overflow their type, so nothing", shown, re.MULTILINE)
 
 
+def test_a_result_without_elements_passes() -> None:
+    shown = call("run", "softmax", "--shape", "0x10", "--device", "emulator").stdout
+    assert "check    passed: error 0" in shown
+
+
 def test_nan_and_infinity_must_be_where_numpy_has_them() -> None:
     x = np.array([[1, np.nan], [np.inf, 1], [1, 2]], np.float32)
     evaluator = Evaluator(program(FUNCTIONS["sum"], (dtype("f32"),)), [x], (1,))

@@ -26,6 +26,10 @@ def product(x, scale):
     return x * scale
 
 @wf.program
+def blend(x, w):
+    return (x - wf.mean(x, axis=-1, keepdims=True)) * w
+
+@wf.program
 def choice(x, mask):
     return wf.where(mask, wf.sin(x), x * x)
 """
@@ -106,3 +110,8 @@ def test_a_reduction_is_refused() -> None:
     found = call("sum", "--shape", "3x4")
     assert found.exit_code == 2
     assert "WF899: sum is a reduction: --gradient is for programs" in found.output
+
+
+def test_sums_of_infinities_print_no_warning(file: str) -> None:
+    found = call(f"{file}:blend", "--shape", "6x7")
+    assert (found.exit_code, "warning" in found.output) == (0, False)
