@@ -73,6 +73,11 @@ def is_real_array(x: object) -> bool:
     return not isinstance(x, type | np.dtype | np.generic) and any(hasattr(x, name) for name in _ARRAYS)
 
 
+def is_array_argument(x: object, *, positional: bool) -> bool:
+    """Whether an argument is an array: also a list or a number of NumPy's types, for a parameter that is positional."""
+    return is_real_array(x) or (positional and isinstance(x, list | np.generic))
+
+
 def arguments_of(
     function: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, Any]
 ) -> tuple[Arguments, list[Any]]:
@@ -96,7 +101,7 @@ def arguments_of(
     arrays: list[Any] = []
 
     def slot(label: str, value: Any, *, array: bool) -> Slot:
-        if is_real_array(value) or (array and isinstance(value, list | np.generic)):
+        if is_array_argument(value, positional=array):
             arrays.append(value)
             return len(arrays) - 1
         if not hashable(value):

@@ -7,9 +7,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import torch
 
 from ...compiler.program.arrays.batching import batched
-from .arguments import is_real_array
+from ...compiler.program.signatures import parameters
+from .arguments import POSITIONAL, is_array_argument
 from .function import ArrayFunction
 from .torch_calls import CALLS, structure_from
 from .torch_gradients import Traced
@@ -28,8 +30,9 @@ def batching(traced: Traced) -> Callable[..., tuple[list[Any], list[int]]]:
         ]
         call = CALLS[text]
         own = call.symbolic(rows)
-        xs = [_repeated(x, info.batch_size, at_place=True) for x in own.xs]
-        how = {name: _repeated(x, info.batch_size, at_place=False) for name, x in own.how.items()}
+        places = {p.name for p in parameters(own.function) if p.kind in POSITIONAL}
+        xs = [_repeated(x, info.batch_size, positional=True) for x in own.xs]
+        how = {name: _repeated(x, info.batch_size, positional=name in places) for name, x in own.how.items()}
         found = traced(entry_of(_of_batches(own.function, own.label)), xs, {**how, **call.determinism})
         leaves: list[Any] = []
         call.structure = structure_from(found, leaves)
@@ -38,17 +41,12 @@ def batching(traced: Traced) -> Callable[..., tuple[list[Any], list[int]]]:
     return rule
 
 
-def _repeated(x: Any, count: int, *, at_place: bool) -> Any:
-    """An argument with a leading axis along which calls lie, if it is an array; tensors have theirs.
-
-    Lists and NumPy's scalars are arrays ``at_place``, which is by position.
-    """
-    if type(x).__module__.partition(".")[0] == "torch":
+def _repeated(x: Any, count: int, *, positional: bool) -> Any:
+    """An argument with a leading axis along which calls lie, if it is an array; tensors have theirs."""
+    if isinstance(x, torch.Tensor) or not is_array_argument(x, positional=positional):
         return x
-    if is_real_array(x) or (at_place and isinstance(x, list | np.generic)):
-        own = np.asarray(x)
-        return np.broadcast_to(own, (count, *own.shape))
-    return x
+    own = np.asarray(x)
+    return np.broadcast_to(own, (count, *own.shape))
 
 
 @lru_cache(maxsize=1024)

@@ -106,3 +106,10 @@ def test_roots_of_sums_of_squares_take_no_gradient_where_they_are_0(correction: 
     (g,) = [wf.vjp(lambda v: wf.normalize(v, eps=0.5))(np.ones((2, 3)), x)]
     np.testing.assert_allclose(g[0], [2, 2, 2])
     assert np.isfinite(g).all()
+
+
+def test_gradients_of_rows_without_a_finite_extreme() -> None:
+    inf, nan = np.inf, np.nan
+    rows = np.array([[inf, 1, 2], [-inf, -inf, -inf]])
+    np.testing.assert_array_equal(wf.vjp(lambda v: wf.logsumexp(v, axis=1))(np.ones(2), rows), [[nan, 0, 0], [0, 0, 0]])
+    np.testing.assert_array_equal(wf.vjp(lambda v: wf.max(v, axis=1))(np.ones(1), np.array([[1, nan, 2]])), [[0, 0, 0]])

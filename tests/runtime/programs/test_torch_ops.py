@@ -111,6 +111,9 @@ BATCHES: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...]
     "square arrays of NumPy": (
         lambda x: wf.layer_norm(x, W.numpy()), lambda x: F.layer_norm(x, (4,), W), (tensor(4, 4),), 0,
     ),
+    "numbers of NumPy by name": (
+        lambda x: wf.program(lambda v, k: v * k)(x, k=np.float32(2)), lambda x: x * 2, (X,), 0,
+    ),
     "numbers of NumPy": (lambda x: wf.program(lambda v, k: v * k)(x, np.float32(2)), lambda x: x * 2, (X,), 0),
     "a dict": (
         lambda x: tuple(wf.program(lambda v: {"y": v * 2, "s": wf.sum(v)})(x)), lambda x: (x * 2, x.sum()), (X,), 0,
