@@ -6,18 +6,19 @@ Run by ``make lit``; one file: ``lit -v dialect_tests/passes/lower-warp-shuffle.
 import sys
 from pathlib import Path
 
-import lit.formats
-
 from warpfold.compiler.target import DEFAULT
 from warpfold.passes import PASSES, steps
 
+sys.path.insert(0, str(Path(__file__).parent))
+from forked import ForkedShTest
+
 config.name = "warpfold"
-config.test_format = lit.formats.ShTest()
+config.test_format = ForkedShTest()
 config.suffixes = {".mlir"}
 config.test_source_root = str(Path(__file__).parent)
 config.test_exec_root = str(Path(__file__).parent.parent / "build" / "lit")
 
-# A test takes about half a second; one that hangs is stopped and says so (psutil does the stopping).
+# A test takes about a tenth of a second; one that hangs is stopped and says so (psutil does the stopping).
 config.maxIndividualTestTime = 60
 
 # This interpreter's own tools, whatever is first on PATH.

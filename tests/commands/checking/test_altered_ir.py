@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "mutants.py"
+SCRIPT = Path(__file__).parents[2] / "altered_ir.py"
 COUNT = 150
 
 
