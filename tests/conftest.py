@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -21,12 +22,16 @@ class RootIsNoTestPackage:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--gpu", action="store_true", help="also run the tests that need a CUDA device")
+    parser.addoption(
+        "--only", metavar="FILE", help="run just the tests and files of tests that FILE lists, in its order"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     # Tests compile for themselves, in a cache of their own that all workers of a run share.
     if "WARPFOLD_CACHE_DIR" not in os.environ:
-        os.environ["WARPFOLD_CACHE_DIR"] = tempfile.mkdtemp(prefix="warpfold-tests-")
+        os.environ["WARPFOLD_CACHE_DIR"] = cache = tempfile.mkdtemp(prefix="warpfold-tests-")
+        config.add_cleanup(lambda: shutil.rmtree(cache, ignore_errors=True))
     # JAX would take most of a GPU's memory in each worker.
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     # As an object: the hooks of this module itself do not apply to the folder above it.
@@ -34,6 +39,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if (only := config.getoption("--only")) is not None:
+        places = {line: place for place, line in enumerate(Path(only).read_text().splitlines())}
+        place_of = {item: places.get(item.nodeid, places.get(item.nodeid.partition("::")[0])) for item in items}
+        config.hook.pytest_deselected(items=[item for item in items if place_of[item] is None])
+        items[:] = sorted((i for i in items if place_of[i] is not None), key=lambda item: place_of[item] or 0)
     marked = [item for item in items if item.get_closest_marker("gpu")]
     reason = _why_no_gpu(asked=config.getoption("--gpu")) if marked else None
     if reason is not None:

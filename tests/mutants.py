@@ -27,15 +27,13 @@ import sys
 import tempfile
 import threading
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import touches
+from touches import ROOT, Touched
 
-ROOT = Path(__file__).resolve().parent.parent
-TOUCHES = ROOT / "build" / "touches.xz"
 PACKAGE = ("cli", "commands", "compiler", "passes", "runtime")
 # What no test of a machine without a GPU can see: other libraries' kernels as peers.
 LEFT_OUT = ("commands/bench/peers/",)
@@ -300,41 +298,19 @@ def text_with(fault: dict[str, Any]) -> str:
     return min(found)[1]
 
 
-class Touched:
-    """Which tests run a function, the most telling first."""
-
-    def __init__(self, file: Path) -> None:
-        self.functions, self.tests = touches.read(file)
-        self.runs: dict[str, list[str]] = defaultdict(list)
-        for test, (_, ran) in self.tests.items():
-            for number in ran:
-                self.runs[self.functions[number]].append(test)
-
-    def of(self, fault: dict[str, Any], seconds: float) -> list[str]:
-        """Tests that run the function, or else its file: those that run few functions first, within a time."""
-        names = [f"{fault['file']}:{fault['function']}"]
-        if not any(name in self.runs for name in names):
-            names = [name for name in self.runs if name.startswith(fault["file"] + ":")]
-        tests = sorted({test for name in names for test in self.runs[name]}, key=self.weight)
-        named = Path(fault["file"]).stem.strip("_")
-        own = [test for test in tests if f"/test_{named}" in test.partition("::")[0]]
-        by_file: dict[str, list[str]] = defaultdict(list)  # files take turns, so that near-equal cases do not fill it
-        for test in tests:
-            by_file[test.partition("::")[0]].append(test)
-        turns = [
-            test for _, _, test in sorted((n, self.weight(t), t) for ts in by_file.values() for n, t in enumerate(ts))
-        ]
-        chosen: dict[str, None] = {}
-        spent = 0.0
-        for test in [*own[:60], *turns]:
-            if test not in chosen and spent + self.tests[test][0] <= seconds:
-                chosen[test] = None
-                spent += self.tests[test][0] + 0.02
-        return list(chosen)
-
-    def weight(self, test: str) -> float:
-        taken, ran = self.tests[test]
-        return len(ran) * (0.1 + taken)
+def tests_of(fault: dict[str, Any], touched: Touched, seconds: float) -> list[str]:
+    """Tests that run the faulty function, or else its file, within a time; those of the file's own come first."""
+    name = f"{fault['file']}:{fault['function']}"
+    names = [name] if name in touched.runs else [n for n in touched.runs if n.startswith(fault["file"] + ":")]
+    tests = touched.ordered({test for name in names for test in touched.runs[name]})
+    mirror = f"/test_{Path(fault['file']).stem.strip('_')}"
+    own = [test for test in tests if mirror in test.partition("::")[0]]
+    chosen: dict[str, None] = {}
+    for test in [*own[:60], *tests]:
+        if test not in chosen and touched.seconds(test) <= seconds:
+            chosen[test] = None
+            seconds -= touched.seconds(test)
+    return list(chosen)
 
 
 def copy_of_tree(folder: Path) -> Path:
@@ -405,13 +381,14 @@ def pytest(tree: Path, tests: list[str]) -> list[str]:
     chosen = tree.parent / "chosen"
     chosen.write_text("\n".join(tests))
     options = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p", "no:randomly"]
-    return [sys.executable, "-m", "pytest", *options, f"@{chosen}"] if tests else []
+    files = dict.fromkeys(test.partition("::")[0] for test in tests)
+    return [sys.executable, "-m", "pytest", *options, "--only", str(chosen), *files] if tests else []
 
 
 def run(file: Path, jobs: int, seconds: float, again: bool) -> None:
     """Tries every fault that has no answer yet; ``again`` also those that were not seen."""
     faults = json.loads(file.read_text())
-    touched = Touched(TOUCHES)
+    touched = Touched()
     waiting: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     for fault in faults:
         if "seen" not in fault or (again and not fault["seen"] and "excused" not in fault):
@@ -424,7 +401,7 @@ def run(file: Path, jobs: int, seconds: float, again: bool) -> None:
             while not waiting.empty():
                 fault = waiting.get()
                 try:
-                    verdict = tried(tree, fault, touched.of(fault, seconds), 4 * seconds + 60)
+                    verdict = tried(tree, fault, tests_of(fault, touched, seconds), 4 * seconds + 60)
                 except LookupError as gone:
                     verdict = {"problem": str(gone)}
                 with lock:
