@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if "WARPFOLD_CACHE_DIR" not in os.environ:
         os.environ["WARPFOLD_CACHE_DIR"] = cache = tempfile.mkdtemp(prefix="warpfold-tests-")
         config.add_cleanup(lambda: shutil.rmtree(cache, ignore_errors=True))
+    Path(os.environ["WARPFOLD_CACHE_DIR"]).mkdir(parents=True, exist_ok=True)
     # JAX would take most of a GPU's memory in each worker.
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     # As an object: the hooks of this module itself do not apply to the folder above it.
@@ -60,6 +63,16 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 10)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """With a GPU, a test marked ``timing`` waits for the tests of other workers to end, and they wait for it."""
+    if not item.config.getoption("--gpu"):
+        return (yield)
+    with Path(os.environ["WARPFOLD_CACHE_DIR"], "running").open("a") as running:
+        fcntl.flock(running, fcntl.LOCK_EX if item.get_closest_marker("timing") else fcntl.LOCK_SH)
+        return (yield)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

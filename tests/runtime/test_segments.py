@@ -289,6 +289,7 @@ def test_one_long_segment_among_many_short_ones(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.gpu
+@pytest.mark.timing
 def test_a_long_segment_costs_no_more_than_its_bytes() -> None:
     """One segment of 2^24 among 10^5 of length 8: the kernels take a few times as long as a plain sum of the bytes.
 
