@@ -19,11 +19,11 @@ TOPS = {"compiler", "runtime", "commands"}
 """Folders whose own files are spread over the page by what they belong to."""
 
 
-@pytest.mark.parametrize(("words", "file"), ROWS, ids=[words for words, _ in ROWS])
-def test_each_word_occurs_in_its_file(words: str, file: str) -> None:
-    text = " ".join((ROOT / file).read_text(encoding="utf-8").lower().replace("_", " ").split())
-    for word in re.sub(r" \(.*\)", "", words).split(", "):
-        assert re.search(rf"\b{word.lower()}", text), f"{file} does not have {word!r}"
+def test_each_word_occurs_in_its_file() -> None:
+    for words, file in ROWS:
+        text = " ".join((ROOT / file).read_text(encoding="utf-8").lower().replace("_", " ").split())
+        for word in re.sub(r" \(.*\)", "", words).split(", "):
+            assert re.search(rf"\b{word.lower()}", text), f"{file} does not have {word!r}"
 
 
 def test_each_line_has_one_word_with_a_file() -> None:

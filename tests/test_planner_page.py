@@ -6,7 +6,6 @@ import ast
 import re
 
 import planner_page
-import pytest
 
 FIXED = {
     "LEAST_WARPS",
@@ -32,15 +31,15 @@ def test_the_page_is_what_the_planner_says() -> None:
     assert planner_page.PAGE.read_text(encoding="utf-8") == planner_page.page(), "python tests/planner_page.py"
 
 
-@pytest.mark.parametrize(("path", "module"), planner_page.modules(), ids=lambda text: text)
-def test_each_number_has_a_meaning_and_a_date(path: str, module: str) -> None:
-    for entry in planner_page.entries(path, module):
-        assert entry.means, f"{entry.name} has no docstring"
-        assert re.fullmatch(r"\d{4}-\d\d-\d\d", entry.measured.day), entry.name
-        assert entry.measured.section in {"", *planner_page.LOG}, entry.name
-        if isinstance(entry.value, planner_page.Table):
-            bounds = [bound for bound, _ in entry.value.rows]
-            assert bounds == sorted(set(bounds)), entry.name
+def test_each_number_has_a_meaning_and_a_date() -> None:
+    for path, module in planner_page.modules():
+        for entry in planner_page.entries(path, module):
+            assert entry.means, f"{entry.name} has no docstring"
+            assert re.fullmatch(r"\d{4}-\d\d-\d\d", entry.measured.day), entry.name
+            assert entry.measured.section in {"", *planner_page.LOG}, entry.name
+            if isinstance(entry.value, planner_page.Table):
+                bounds = [bound for bound, _ in entry.value.rows]
+                assert bounds == sorted(set(bounds)), entry.name
 
 
 def test_each_sitting_has_a_name_of_its_own() -> None:
@@ -49,16 +48,16 @@ def test_each_sitting_has_a_name_of_its_own() -> None:
     assert sorted(names) == sorted(set(names))
 
 
-@pytest.mark.parametrize(("path", "module"), planner_page.modules(), ids=lambda text: text)
-def test_no_constant_of_the_planner_is_a_bare_number(path: str, module: str) -> None:
-    known = {entry.name for entry in planner_page.entries(path, module)} | FIXED
-    for node in ast.parse((planner_page.PLANNER / path).read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-            name = ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target)
-            numbers = [
-                n for n in ast.walk(node.value) if isinstance(n, ast.Constant) and isinstance(n.value, int | float)
-            ]
-            assert name in known or name.startswith("_") or not _compared(node.value, numbers), name
+def test_no_constant_of_the_planner_is_a_bare_number() -> None:
+    for path, module in planner_page.modules():
+        known = {entry.name for entry in planner_page.entries(path, module)} | FIXED
+        for node in ast.parse((planner_page.PLANNER / path).read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+                name = ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target)
+                numbers = [
+                    n for n in ast.walk(node.value) if isinstance(n, ast.Constant) and isinstance(n.value, int | float)
+                ]
+                assert name in known or name.startswith("_") or not _compared(node.value, numbers), name
 
 
 def _compared(value: ast.expr, numbers: list[ast.Constant]) -> bool:

@@ -1,7 +1,12 @@
-"""How many distinct cases run: at least 5,000 of reductions and 2,000 of programs; each test checks its own number."""
+"""How many cases the searches run; ``WARPFOLD_CASES=10`` runs ten times as many, by hand.
+
+Faults that were planted in the package (``tests/mutants.py``) are seen within the first few cases of a search or not at
+all, so the numbers are small; what matters is that each function, layout and size can come up.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 from zlib import crc32
@@ -13,27 +18,26 @@ from .program_strategies import FUNCTIONS as LIBRARY
 from .strategies import FUNCTIONS
 from .user_monoids import SUBJECTS
 
-LEAST = 5_000
+SCALE = int(os.environ.get("WARPFOLD_CASES", "1"))
 _HEAVY = {"describe": 0.5, "logsumexp": 0.6, "dot": 0.4}
 """Functions that take a share of the usual number: their kernels take long to compile, or have one shape only."""
-PLAIN = {f: int(60 * _HEAVY.get(f, 1)) for f in FUNCTIONS}
-WITH_ARGUMENTS = {f: int(50 * _HEAVY.get(f, 1)) for f in FUNCTIONS}
-MONOIDS = dict.fromkeys(SUBJECTS, 32)
-LEAST_OF_PROGRAMS = 2_000
-PROGRAMS = dict.fromkeys(LIBRARY, 45)
+PLAIN = {f: int(20 * _HEAVY.get(f, 1)) * SCALE for f in FUNCTIONS}
+WITH_ARGUMENTS = {f: int(16 * _HEAVY.get(f, 1)) * SCALE for f in FUNCTIONS}
+MONOIDS = dict.fromkeys(SUBJECTS, 12 * SCALE)
+PROGRAMS = dict.fromkeys(LIBRARY, 16 * SCALE)
 """Calls of each program of the library."""
-RANDOM, RUN = 1_300, 120
+RANDOM, RUN = 600 * SCALE, 60 * SCALE
 """Random programs of arrays: those that are evaluated whole and in steps, and those that run."""
 
 
 def search(name: str, strategy: st.SearchStrategy[Any], distinct: int, check: Callable[[Any], Any]) -> None:
-    """Runs ``check`` on ``distinct`` distinct cases, the same on every run; one that fails is made small."""
+    """Runs ``check`` on about ``distinct`` distinct cases, the same on every run; one that fails is made small."""
     seen: set[Any] = set()
     failed = False
 
     @seed(crc32(name.encode()))
     @settings(
-        max_examples=3 * distinct, deadline=None, database=None, phases=(Phase.generate, Phase.shrink),
+        max_examples=distinct + distinct // 4, deadline=None, database=None, phases=(Phase.generate, Phase.shrink),
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
     @given(strategy)
@@ -50,4 +54,4 @@ def search(name: str, strategy: st.SearchStrategy[Any], distinct: int, check: Ca
         seen.add(case.key)
 
     run()
-    assert len(seen) == distinct, f"{len(seen)} distinct cases, not {distinct}"
+    assert 2 * len(seen) > distinct, f"{len(seen)} distinct cases, not {distinct}"

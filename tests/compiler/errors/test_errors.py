@@ -46,27 +46,27 @@ def calls() -> Iterator[tuple[str, str, set[str] | None]]:
             yield f"{path.relative_to(ROOT)}:{call.lineno}", str(call.args[0].value), facts
 
 
-@pytest.mark.parametrize("code", sorted(CATALOGUE))
-def test_texts_are_lowercase_sentences_without_a_stop(code: str) -> None:
-    row = CATALOGUE[code]
-    assert row.text
-    assert row.remedy
-    first = row.text.split()[0]
-    assert first[0].islower() or first[0] in "{-" or first.isupper(), row.text
-    for text in (row.text, row.remedy):
-        assert not text.endswith((".", "!")), text
-        assert text == text.strip()
-        assert "\n" not in text
+def test_texts_are_lowercase_sentences_without_a_stop() -> None:
+    for code in sorted(CATALOGUE):
+        row = CATALOGUE[code]
+        assert row.text
+        assert row.remedy
+        first = row.text.split()[0]
+        assert first[0].islower() or first[0] in "{-" or first.isupper(), row.text
+        for text in (row.text, row.remedy):
+            assert not text.endswith((".", "!")), text
+            assert text == text.strip()
+            assert "\n" not in text
 
 
-@pytest.mark.parametrize("code", sorted(CATALOGUE))
-def test_the_remedy_names_only_facts_of_the_text(code: str) -> None:
-    facts = dict.fromkeys(fields(CATALOGUE[code].text) | fields(CATALOGUE[code].remedy), Anything())
-    made = error(code, **facts)
-    assert type(made) is CATALOGUE[code].kind
-    assert made.code == code
-    assert str(made).startswith(f"{code}: ")
-    assert "{" not in made.message.replace("{literal", "")
+def test_the_remedy_names_only_facts_of_the_text() -> None:
+    for code in sorted(CATALOGUE):
+        facts = dict.fromkeys(fields(CATALOGUE[code].text) | fields(CATALOGUE[code].remedy), Anything())
+        made = error(code, **facts)
+        assert type(made) is CATALOGUE[code].kind
+        assert made.code == code
+        assert str(made).startswith(f"{code}: ")
+        assert "{" not in made.message.replace("{literal", "")
 
 
 def test_each_code_has_one_row() -> None:
@@ -85,11 +85,13 @@ def test_codes_are_grouped_by_their_first_digit() -> None:
             assert issubclass(row.kind, groups[code[:3]]), code
 
 
-@pytest.mark.parametrize(("place", "code", "facts"), list(calls()), ids=lambda v: v if isinstance(v, str) else "")
-def test_every_call_site_gives_the_facts_of_its_text(place: str, code: str, facts: set[str] | None) -> None:
-    assert code in CATALOGUE, f"{place} raises a code that is in no catalogue"
-    needed = fields(CATALOGUE[code].text) | fields(CATALOGUE[code].remedy)
-    assert facts is None or facts == needed, f"{place}: {code} names {sorted(needed)}, the call gives {sorted(facts)}"
+def test_every_call_site_gives_the_facts_of_its_text() -> None:
+    for place, code, facts in calls():
+        assert code in CATALOGUE, f"{place} raises a code that is in no catalogue"
+        needed = fields(CATALOGUE[code].text) | fields(CATALOGUE[code].remedy)
+        assert facts is None or facts == needed, (
+            f"{place}: {code} names {sorted(needed)}, the call gives {sorted(facts)}"
+        )
 
 
 def test_an_unknown_code_is_an_internal_error() -> None:
