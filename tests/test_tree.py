@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import covering
 
 import warpfold as wf
 from warpfold.compiler.plan.ladder import RUNGS
@@ -441,9 +442,7 @@ KEPT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("where", ["registers", "shared"])
-@pytest.mark.parametrize("n", [96, 333, 1000])
-@pytest.mark.parametrize("options", KEPT)
+@covering(("where", ["registers", "shared"]), ("n", [96, 333, 1000]), ("options", KEPT))
 def test_sums_of_rows_that_wait_on_chip(options: str, n: int, where: str) -> None:
     """Rows of 333 elements begin between boundaries, so that accesses begin before them."""
     x, plan = at_element(random(5, n), 0), Plan().with_options(options)
@@ -523,13 +522,20 @@ def test_staggered_warps_have_the_tree_of_unaligned_vectors(options: str) -> Non
     assert same == [True, False]
 
 
-@pytest.mark.parametrize("start", range(4))
-@pytest.mark.parametrize(
-    ("shape", "options"),
-    [((50_000, 9), ""), ((1000, 9), "walk=period,warps_kept=2,unroll=2,finish=last_block"),
-     ((777, 33), "walk=period,warps_kept=4,unroll=1,finish=cta"), ((3001, 6), "walk=period,warps_kept=1,unroll=4"),
-     ((900, 5), "walk=period,warps_kept=1,unroll=2,vector=2"), ((30, 31), "walk=period,warps_kept=1")],
-)  # fmt: skip
+@covering(
+    ("start", range(4)),
+    (
+        ("shape", "options"),
+        [
+            ((50_000, 9), ""),
+            ((1000, 9), "walk=period,warps_kept=2,unroll=2,finish=last_block"),
+            ((777, 33), "walk=period,warps_kept=4,unroll=1,finish=cta"),
+            ((3001, 6), "walk=period,warps_kept=1,unroll=4"),
+            ((900, 5), "walk=period,warps_kept=1,unroll=2,vector=2"),
+            ((30, 31), "walk=period,warps_kept=1"),
+        ],
+    ),
+)
 def test_sums_of_narrow_columns(shape: tuple[int, int], options: str, start: int) -> None:
     """Rows that are read as one: the place of the array in the first access decides who has which element."""
     x = random(*shape)

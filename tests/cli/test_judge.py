@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from command_line import SMALL, call
+from covering import covering
 
 import warpfold as wf
 from warpfold.commands.checking import random_inputs, reference
@@ -61,8 +62,7 @@ def test_a_lost_element_fails_the_check(wrong: float, passes: bool) -> None:
     assert check.passed is passes
 
 
-@pytest.mark.parametrize("kind", ["f16", "bf16", "f32", "f64", "i32"])
-@pytest.mark.parametrize("name", ["describe", "minmax", "max", "nanmin"])
+@covering(("kind", ["f16", "bf16", "f32", "f64", "i32"]), ("name", ["describe", "minmax", "max", "nanmin"]))
 def test_extremes_must_be_equal_whatever_other_results_there_are(name: str, kind: str) -> None:
     found = json.loads(call("run", name, *SMALL, "--axis", "1", "--dtype", kind, "--json").stdout)
     extremes = [r for r in found["results"] if r["name"] in ("", "min", "max", "argmin", "argmax", "nonzero", "count")]

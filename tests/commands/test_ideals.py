@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from covering import covering
 
 from warpfold.commands.emulated import Work, watch
 from warpfold.commands.ideals import ideals
@@ -160,8 +161,10 @@ def test_the_counts_of_states_that_meet_in_memory(method: str, barriers: int, lo
     assert found.warp_instructions["barrier"] == barriers + extra + again  # once more after the last round
 
 
-@pytest.mark.parametrize("op", ["sum", "argmax", "var", "max"])
-@pytest.mark.parametrize("place", ["300x1000 1", "300x1000 0", "20000x3 0", "5000x20 0", "100x16 1", "1x1 0", "70000"])
+@covering(
+    ("op", ["sum", "argmax", "var", "max"]),
+    ("place", ["300x1000 1", "300x1000 0", "20000x3 0", "5000x20 0", "100x16 1", "1x1 0", "70000"]),
+)
 def test_default_plans_count_no_less_than_the_ideal_in_as_many_rounds(op: str, place: str) -> None:
     shape, _, axis = place.partition(" ")
     for found, least in _profiled(op, shape, axis or None):

@@ -1,4 +1,4 @@
-"""How many cases the searches run; ``WARPFOLD_CASES=10`` runs ten times as many, by hand.
+"""How many cases the searches run; ``WARPFOLD_CASES=every`` runs ten times as many.
 
 Faults that were planted in the package (``tests/mutants.py``) are seen within the first few cases of a search or not at
 all, so the numbers are small; what matters is that each function, layout and size can come up.
@@ -18,7 +18,7 @@ from .program_strategies import FUNCTIONS as LIBRARY
 from .strategies import FUNCTIONS
 from .user_monoids import SUBJECTS
 
-SCALE = int(os.environ.get("WARPFOLD_CASES", "1"))
+SCALE = 10 if os.environ.get("WARPFOLD_CASES") == "every" else 1
 _HEAVY = {"describe": 0.5, "logsumexp": 0.6, "dot": 0.4}
 """Functions that take a share of the usual number: their kernels take long to compile, or have one shape only."""
 PLAIN = {f: int(20 * _HEAVY.get(f, 1)) * SCALE for f in FUNCTIONS}

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import covering
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -80,8 +81,7 @@ def check(x: Any, axis: Any, **options: Any) -> None:
     np.testing.assert_allclose(found, (weights * values).sum(axis) / weights.sum(axis), 10 * rtol, 10 * rtol)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("shape", "axis"), SHAPES)
+@covering(("dtype", [np.float32, np.float64]), (("shape", "axis"), SHAPES))
 def test_in_any_layout(shape: tuple[int, ...], axis: Any, dtype: Any) -> None:
     check(numbers(shape, dtype), axis)
 
@@ -110,8 +110,7 @@ def test_any_small_shape(shape: list[int], data: st.DataObject) -> None:
 SPECIAL = (0.0, -math.inf, math.inf, math.nan, -5.0, 300.0)
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-@pytest.mark.parametrize("n", [1, 2, 3, 5, 40, 1000])
+@covering(("dtype", [np.float16, np.float32, np.float64]), ("n", [1, 2, 3, 5, 40, 1000]))
 def test_log_sum_exp_of_infinities_and_nan(n: int, dtype: Any) -> None:
     """Each row has one value, except for one other element at either end or in the middle."""
     rows = [np.full(n, a) for a in SPECIAL for _ in SPECIAL for _ in range(3)]

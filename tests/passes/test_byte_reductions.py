@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import covering
 from kernel_harness import compile_text, run_text
 
 import warpfold as wf
@@ -37,8 +38,7 @@ def drawn(dtype: str, shape: tuple[int, ...], filled: float) -> np.ndarray[Any, 
     return np.where(some, x, 0).astype(dtype)
 
 
-@pytest.mark.parametrize(("dtype", "begin"), [("bool", 3), ("int8", 0), ("int8", 3), ("uint8", 0)])
-@pytest.mark.parametrize(("shape", "axis"), LAYOUTS)
+@covering((("dtype", "begin"), [("bool", 3), ("int8", 0), ("int8", 3), ("uint8", 0)]), (("shape", "axis"), LAYOUTS))
 def test_sums_and_counts(dtype: str, shape: tuple[int, ...], axis: int, begin: int) -> None:
     x = drawn(dtype, shape, 0.6)[..., begin:]
     wide = np.uint64 if dtype == "uint8" else np.int64
@@ -50,9 +50,7 @@ def test_sums_and_counts(dtype: str, shape: tuple[int, ...], axis: int, begin: i
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int8"])
-@pytest.mark.parametrize(("shape", "axis"), LAYOUTS)
-@pytest.mark.parametrize("filled", [0.0, 0.002, 0.998, 1.0])
+@covering(("dtype", ["bool", "int8"]), (("shape", "axis"), LAYOUTS), ("filled", [0.0, 0.002, 0.998, 1.0]))
 def test_any_and_all(dtype: str, shape: tuple[int, ...], axis: int, filled: float) -> None:
     x = drawn(dtype, shape, filled)[..., 1:]
     where = np.random.default_rng(8).random(x.shape) < 0.7
@@ -176,8 +174,7 @@ def wide_sums(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("wide_sums")
-@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8"])
-@pytest.mark.parametrize(("shape", "axis"), LAYOUTS[1::2])
+@covering(("dtype", ["bool", "int8", "uint8"]), (("shape", "axis"), LAYOUTS[1::2]))
 def test_sums_in_64_bits(dtype: str, shape: tuple[int, ...], axis: int) -> None:
     x = drawn(dtype, shape, 0.6)
     assert api.plan_for("count_nonzero", shape, x.dtype, axis=axis).program.monoid.state == (I64,)
@@ -197,8 +194,7 @@ def test_bytes_of_columns_are_unpacked_together(dtype: str, options: str, sums: 
     assert len([name for name in found if name not in ("dp4a", "mov", "prmt")]) <= 8 * loads
 
 
-@pytest.mark.parametrize("unroll", [1, 2, 8, 32])
-@pytest.mark.parametrize("dtype", ["bool", "int8"])
+@covering(("unroll", [1, 2, 8, 32]), ("dtype", ["bool", "int8"]))
 def test_columns_of_any_number_of_accesses(dtype: str, unroll: int) -> None:
     x = drawn(dtype, (1000, 64), 0.9)
     for walk in ("vector=4,lanes=1", "vector=8,lanes=4,warps=2,warps_kept=1", "walk=period,vector=8"):

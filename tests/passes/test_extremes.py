@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import covering
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -49,18 +50,17 @@ def compare(found: Any, expected: Any) -> None:
     np.testing.assert_array_equal(np.float32(found), np.float32(expected))
 
 
-@pytest.mark.parametrize(
-    ("name", "begin"), [("i8", 0), ("u8", 3), ("i16", 3), ("u16", 0), ("f16", 0), ("bf16", 3)]
-)  # fmt: skip
-@pytest.mark.parametrize(("shape", "axis"), LAYOUTS)
+@covering(
+    (("name", "begin"), [("i8", 0), ("u8", 3), ("i16", 3), ("u16", 0), ("f16", 0), ("bf16", 3)]),
+    (("shape", "axis"), LAYOUTS),
+)
 def test_random_elements(name: str, shape: tuple[int, ...], axis: int, begin: int) -> None:
     x = drawn(name, shape)[..., begin:]
     for mine, numpys in ((wf.max, np.max), (wf.min, np.min)):
         compare(mine(x, axis=axis), numpys(x, axis=axis))
 
 
-@pytest.mark.parametrize("name", INTEGERS)
-@pytest.mark.parametrize(("shape", "axis"), LAYOUTS)
+@covering(("name", INTEGERS), (("shape", "axis"), LAYOUTS))
 def test_elements_may_equal_the_identity(name: str, shape: tuple[int, ...], axis: int) -> None:
     """All elements, or all but one, equal the identity; a mask leaves out most elements."""
     info = np.iinfo(typed(name).numpy)
@@ -75,8 +75,7 @@ def test_elements_may_equal_the_identity(name: str, shape: tuple[int, ...], axis
         compare(found, numpys(y, axis=axis, where=where, initial=initial))
 
 
-@pytest.mark.parametrize("name", FLOATS)
-@pytest.mark.parametrize(("shape", "axis"), LAYOUTS)
+@covering(("name", FLOATS), (("shape", "axis"), LAYOUTS))
 def test_nan_propagates_and_zeros_are_ordered(name: str, shape: tuple[int, ...], axis: int) -> None:
     """A result is NaN if one of its elements is, whatever its bits; negative zero is less than positive zero."""
     t, rng = typed(name).numpy, np.random.default_rng(6)

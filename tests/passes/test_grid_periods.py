@@ -9,6 +9,7 @@ from typing import Any
 import kernel_programs
 import numpy as np
 import pytest
+from covering import covering
 from kernel_programs import operand, placed, run, softmax, three_phases, total, untouched_around
 
 from warpfold.compiler.dtypes import F16, F32
@@ -35,18 +36,20 @@ def _array(shape: tuple[int, ...], dtype: Any, begin: int = 0) -> tuple[Any, Any
     return found.reshape(shape), memory
 
 
-@pytest.mark.parametrize("kept", KEPT)
-@pytest.mark.parametrize(
-    ("shape", "warps", "vector", "dtype"),
-    [
-        ((12031, 3), 1, 4, np.float32),  # the last access lacks elements
-        ((9001, 3), 2, 4, np.float32),  # and so does the last strip
-        ((2701, 7), 1, 8, np.float16),
-        ((90, 129), 1, 4, np.float32),  # more columns than a strip has elements
-        ((5, 16, 49), 1, 4, np.float32),  # columns are runs, of which a strip has three, or parts of four
-        ((150, 3, 25), 1, 8, np.float16),  # and several images
-        ((10, 8, 132), 1, 4, np.float32),  # runs longer than a strip
-    ],
+@covering(
+    ("kept", KEPT),
+    (
+        ("shape", "warps", "vector", "dtype"),
+        [
+            ((12031, 3), 1, 4, np.float32),  # the last access lacks elements
+            ((9001, 3), 2, 4, np.float32),  # and so does the last strip
+            ((2701, 7), 1, 8, np.float16),
+            ((90, 129), 1, 4, np.float32),  # more columns than a strip has elements
+            ((5, 16, 49), 1, 4, np.float32),  # columns are runs, of which a strip has three, or parts of four
+            ((150, 3, 25), 1, 8, np.float16),  # and several images
+            ((10, 8, 132), 1, 4, np.float32),  # runs longer than a strip
+        ],
+    ),
 )
 def test_accesses_go_on_from_one_column_in_the_next(
     shape: tuple[int, ...], warps: int, vector: int, dtype: Any, kept: str

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import covering
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_programs import layer_norm, operand, placed, run, softmax, three_phases, total, untouched_around
@@ -52,9 +53,11 @@ def test_rows_in_pairs_of_which_the_last_lacks_one() -> None:
     assert (choice.plan.slots, choice.run.tiles) == (2, 2)
 
 
-@pytest.mark.parametrize("parts", PARTS)
-@pytest.mark.parametrize("columns", [2, 9001])
-@pytest.mark.parametrize(("spare", "begin", "dtype"), [(0, 0, np.float32), (3, 1, np.float32), (3, 1, np.float16)])
+@covering(
+    ("parts", PARTS),
+    ("columns", [2, 9001]),
+    (("spare", "begin", "dtype"), [(0, 0, np.float32), (3, 1, np.float32), (3, 1, np.float16)]),
+)
 def test_rows_that_begin_and_end_anywhere(columns: int, spare: int, begin: int, dtype: Any, parts: str) -> None:
     """A short row has one part, which waits as a whole; of a long one each CTA also walks some accesses again."""
     vector = 16 // np.dtype(dtype).itemsize
@@ -65,8 +68,7 @@ def test_rows_that_begin_and_end_anywhere(columns: int, spare: int, begin: int, 
         assert choice.run.chunk > (choice.plan.held + choice.plan.in_registers) * 32 * vector
 
 
-@pytest.mark.parametrize("parts", PARTS)
-@pytest.mark.parametrize("shape", [(1, 4), (300, 40), (601, 36)])
+@covering(("parts", PARTS), ("shape", [(1, 4), (300, 40), (601, 36)]))
 def test_strips_of_columns(shape: tuple[int, int], parts: str) -> None:
     choice = _check(shape, 0, f"{STRIPS},{parts},vector=4,lanes=8")
     assert choice.facts.access == ("aligned",)

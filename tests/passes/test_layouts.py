@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from arrays import Shape, laid, numbers, placed, result_type, right, strides_of
+from covering import covering
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -244,10 +245,13 @@ ROW_PLANS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("plan", "kept"), [*((p, n) for p in ROW_PLANS for n in (1, 2, 3)), *(("walk=padded,vector=4", n) for n in (2, 3))]
+@covering(
+    (
+        ("plan", "kept"),
+        [*((p, n) for p in ROW_PLANS for n in (1, 2, 3)), *(("walk=padded,vector=4", n) for n in (2, 3))],
+    ),
+    ("wide", [True, False], ["wide", "own dims"]),
 )
-@pytest.mark.parametrize("wide", [True, False], ids=["wide", "own dims"])
 def test_offsets_of_sixty_four_bits_and_kernels_of_just_these_dims(
     plan: str, kept: int, wide: bool, monkeypatch: pytest.MonkeyPatch, artifacts: list[Artifact]
 ) -> None:
@@ -308,9 +312,17 @@ def lines(shape: Shape, offset: int, gap: int = 0) -> Any:
     return laid(numbers(shape, np.float32), strides_of(shape, tuple(range(len(shape) - 1)), (gap,)), offset)[0]
 
 
-@pytest.mark.parametrize("plan", [*ROW_PLANS, "walk=period,vector=4,warps_kept=2,unroll=1,finish=cta",
-                                  "walk=period,vector=4,warps_kept=2,unroll=1,finish=last_block"])  # fmt: skip
-@pytest.mark.parametrize("outer", [1, 3])
+@covering(
+    (
+        "plan",
+        [
+            *ROW_PLANS,
+            "walk=period,vector=4,warps_kept=2,unroll=1,finish=cta",
+            "walk=period,vector=4,warps_kept=2,unroll=1,finish=last_block",
+        ],
+    ),
+    ("outer", [1, 3]),
+)
 def test_states_of_several_values(plan: str, outer: int) -> None:
     """Each value of a state is in a buffer of its own, whose rows are padded to whole vectors."""
     shape = (outer, 500, 13) if "period" in plan else (outer, 70, 85)

@@ -11,6 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from covering import covering
 from kernel_harness import place, ptx_of_text
 from numpy.testing import assert_array_equal
 
@@ -38,8 +39,7 @@ def total(x: Any, plan: str, what: Any = wf.sum, **how: Any) -> Any:
     return what(x, axis=-1, device="emulator", plan=f"meet=mma,{plan}", **how)
 
 
-@pytest.mark.parametrize("plan", PLANS)
-@pytest.mark.parametrize("t", [np.float16, BF16])
+@covering(("plan", PLANS), ("t", [np.float16, BF16]))
 def test_rows_of_halves_are_summed(t: Any, plan: str) -> None:
     for shape in SHAPES:
         x = elements(shape, t)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import covering
 from kernel_programs import layer_norm, placed, run, softmax, untouched_around
 
 import warpfold as wf
@@ -53,9 +54,11 @@ def plan_of(way: str, vector: int, dtype: Any, sectors: int = 1) -> str:
     return f"fast=kept,walk=interleaved,vector={vector},warps_kept=1,tile_bytes=0,overlap={overlap},{way}"
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(("dtype", "vector"), [(np.float16, 2), (np.float16, 1), (np.float32, 1), (np.float64, 1)])
-@pytest.mark.parametrize(("columns", "begin", "begin_of_results"), [(134, 0, 0), (70, 2, 4), (32, 0, 6)])
+@covering(
+    ("way", WAYS),
+    (("dtype", "vector"), [(np.float16, 2), (np.float16, 1), (np.float32, 1), (np.float64, 1)]),
+    (("columns", "begin", "begin_of_results"), [(134, 0, 0), (70, 2, 4), (32, 0, 6)]),
+)
 def test_columns(way: str, dtype: Any, vector: int, columns: int, begin: int, begin_of_results: int) -> None:
     """Bits are those of the plan without an overlap, and no sector inside of a row has two writers."""
     x, _ = placed(41, columns, columns, begin, dtype)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from arrays import numbers, placed
+from covering import covering
 
 import warpfold as wf
 from warpfold.runtime.emulator.counters import total
@@ -26,9 +26,7 @@ TYPES = [
 ]
 
 
-@pytest.mark.parametrize(("what", "t"), TYPES)
-@pytest.mark.parametrize("columns", [16, 33, 37, 129])
-@pytest.mark.parametrize("offset", range(0, 16, 3))
+@covering((("what", "t"), TYPES), ("columns", [16, 33, 37, 129]), ("offset", range(0, 16, 3)))
 def test_results_may_begin_anywhere(what: str, t: Any, columns: int, offset: int) -> None:
     """Results of two bytes at every second byte, and so on; the memory around them is unchanged."""
     x = numbers((5, 3, columns), t, offset)

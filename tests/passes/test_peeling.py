@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import pytest
+from covering import covering
 from kernel_harness import compile_text, place
 
 from warpfold.runtime.emulator import Memory, sanitize
@@ -100,8 +100,7 @@ def compiled(unroll: int) -> Any:
     return compile_text("gpu.module @device {\n" + "\n".join(texts) + "\n}")
 
 
-@pytest.mark.parametrize("unroll", [1, 2, 4])
-@pytest.mark.parametrize("walk", WALKS)
+@covering(("unroll", [1, 2, 4]), ("walk", WALKS))
 def test_every_element_counts_once(walk: str, unroll: int) -> None:
     """Rows of any length and pitch; nothing beside the arrays is read."""
     body, most = WALKS[walk], STEP * SLOTS - VECTOR

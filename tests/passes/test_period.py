@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from arrays import numbers, placed
+from covering import covering
 
 import warpfold as wf
 from warpfold.compiler.errors import PlanError
@@ -21,8 +22,10 @@ COLUMNS = [2, 3, 5, 7, 8, 9, 13, 16, 17, 31, 32]
 """What one warp can own: those that divide an access, fill several, or have nothing in common with one."""
 
 
-@pytest.mark.parametrize(("what", "t"), [*(("sum", t) for t in TYPES), ("max", np.int8), ("argmax", np.float32)])
-@pytest.mark.parametrize("finish", ["cta", "last_block"])
+@covering(
+    (("what", "t"), [*(("sum", t) for t in TYPES), ("max", np.int8), ("argmax", np.float32)]),
+    ("finish", ["cta", "last_block"]),
+)
 def test_every_column_is_read_wherever_the_array_begins(what: str, t: Any, finish: str) -> None:
     """Every offset, with rows that fill no period or a few, or end inside an access."""
     item = np.dtype(t).itemsize
@@ -35,8 +38,7 @@ def test_every_column_is_read_wherever_the_array_begins(what: str, t: Any, finis
             np.testing.assert_array_equal(found, getattr(values, what)(axis=0), f"{offset} {rows} {n} {plan}")
 
 
-@pytest.mark.parametrize("t", TYPES)
-@pytest.mark.parametrize("finish", ["cta", "last_block"])
+@covering(("t", TYPES), ("finish", ["cta", "last_block"]))
 def test_the_rows_of_a_middle_axis_begin_anywhere(t: Any, finish: str) -> None:
     """Rows of an odd number of elements; those of each outer index begin at another place of their first access."""
     item = np.dtype(t).itemsize

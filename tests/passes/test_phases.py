@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import covering
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_programs import greatest, layer_norm, operand, placed, run, scaled, softmax, untouched_around
@@ -54,17 +55,19 @@ def test_a_softmax_of_long_rows(rows: int, columns: int) -> None:
     assert choice.plan.resident == "registers"
 
 
-@pytest.mark.parametrize("columns", [10, 77, 100, 333, 1001])
-@pytest.mark.parametrize("begin", [0, 1])
-@pytest.mark.parametrize(
-    "how",
-    [
-        {"plan": "tile_bytes=0"},
-        {"plan": "tile_bytes=0,vector=4,lanes=32,warps=1,warps_kept=4"},
-        {"plan": "tile_bytes=0,vector=4,lanes=32,warps=1,warps_kept=4,resident=shared"},
-        {"plan": "tile_bytes=32768"},
-        {"determinism": "portable"},
-    ],
+@covering(
+    ("columns", [10, 77, 100, 333, 1001]),
+    ("begin", [0, 1]),
+    (
+        "how",
+        [
+            {"plan": "tile_bytes=0"},
+            {"plan": "tile_bytes=0,vector=4,lanes=32,warps=1,warps_kept=4"},
+            {"plan": "tile_bytes=0,vector=4,lanes=32,warps=1,warps_kept=4,resident=shared"},
+            {"plan": "tile_bytes=32768"},
+            {"determinism": "portable"},
+        ],
+    ),
 )
 def test_a_row_may_be_its_own_result(columns: int, begin: int, how: Any) -> None:
     """Each element is read by the thread that writes it, and by no other, if all threads have rows."""
@@ -172,10 +175,12 @@ def test_an_exponential_below_the_maximum_has_the_bits_of_any_other() -> None:
     assert below.shape == a.shape
 
 
-@pytest.mark.parametrize("rows", [1, 5])
-@pytest.mark.parametrize("columns", [1, 7, 64, 1000, 1001, 5000])
-@pytest.mark.parametrize("axis", [0, 1])
-@pytest.mark.parametrize("plan", ["resident=memory", "resident=memory,unroll=2,cluster=2"])
+@covering(
+    ("rows", [1, 5]),
+    ("columns", [1, 7, 64, 1000, 1001, 5000]),
+    ("axis", [0, 1]),
+    ("plan", ["resident=memory", "resident=memory,unroll=2,cluster=2"]),
+)
 def test_a_row_that_waits_in_memory_is_read_again(rows: int, columns: int, axis: int, plan: str) -> None:
     shape = (rows, columns) if axis else (columns, rows)
     x, _ = placed(*shape, shape[1], 1, np.float32)
@@ -197,10 +202,12 @@ def test_weights_of_a_row_in_memory() -> None:
     np.testing.assert_allclose(mean, mean_again, rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("rows", [1, 5])
-@pytest.mark.parametrize("columns", [1, 7, 64, 1000, 1001, 5000])
-@pytest.mark.parametrize("axis", [0, 1])
-@pytest.mark.parametrize("plan", ["resident=shared", "resident=shared,warps=16,warps_kept=1,cluster=2"])
+@covering(
+    ("rows", [1, 5]),
+    ("columns", [1, 7, 64, 1000, 1001, 5000]),
+    ("axis", [0, 1]),
+    ("plan", ["resident=shared", "resident=shared,warps=16,warps_kept=1,cluster=2"]),
+)
 def test_a_row_waits_in_shared_memory(rows: int, columns: int, axis: int, plan: str) -> None:
     shape = (rows, columns) if axis else (columns, rows)
     for t, dtype, ulps in ((F32, np.float32, 12), (F16, np.float16, 2)):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from access_kernels import POINTER, ROWS, THREADS, Kind, check
 from access_kernels import kernel as made
+from covering import covering
 from kernel_harness import compile_text, place, ptx_of_text
 
 from warpfold.runtime.emulator import Memory
@@ -69,8 +70,7 @@ def compiled(slots: int, arch: str) -> Any:
     return compile_text(in_module("\n".join(texts), arch))
 
 
-@pytest.mark.parametrize(("slots", "arch"), [*((slots, "sm_90a") for slots in SLOTS), (3, "sm_75")])
-@pytest.mark.parametrize("kind", KINDS, ids=str)
+@covering((("slots", "arch"), [*((slots, "sm_90a") for slots in SLOTS), (3, "sm_75")]), ("kind", KINDS, str))
 def test_each_thread_reads_what_it_copied(kind: Kind, slots: int, arch: str) -> None:
     """Rows that fill all slots, some, or none; with accesses that either end of the row cuts, or the array's ends."""
     width, full = (kind.width if kind.axis == "reduced" else 1), kind.step * slots

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import covering
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from kernel_programs import layer_norm, operand, placed, run, softmax, task_of, total, untouched_around
@@ -93,8 +94,7 @@ GROUPS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
 LARGE = "tile_bytes=65536,lanes=4,warps_kept=4"
 
 
-@pytest.mark.parametrize("dtype", list(TYPES))
-@pytest.mark.parametrize("name", GROUPS)
+@covering(("dtype", list(TYPES)), ("name", GROUPS))
 def test_groups_of_rows(name: str, dtype: Any) -> None:
     (outer, *inner), kept = GROUPS[name]
     count = int(np.prod(inner))
@@ -122,10 +122,12 @@ PARTS = "resident=shared,tile_bytes=3072,lanes=4,warps=1,warps_kept=2,unroll=4,c
 """CTAs hold 18 elements of each row, and the last one 16."""
 
 
-@pytest.mark.parametrize("dtype", list(TYPES))
-@pytest.mark.parametrize(
-    ("begin", "in_place", "plan"),
-    [(3, False, WAITING), (1, False, WAITING), (3, True, WAITING), (3, True, PARTS), (3, False, LANES)],
+@covering(
+    ("dtype", list(TYPES)),
+    (
+        ("begin", "in_place", "plan"),
+        [(3, False, WAITING), (1, False, WAITING), (3, True, WAITING), (3, True, PARTS), (3, False, LANES)],
+    ),
 )
 def test_groups_wait_in_a_tile(dtype: Any, begin: int, in_place: bool, plan: str) -> None:
     """Results go back through the tile where they lie as the elements do; else threads write them from registers."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from arrays import placed
+from covering import covering
 
 import warpfold as wf
 from warpfold.compiler.driver.artifact import Artifact
@@ -38,12 +39,21 @@ def expected(x: Any, what: str, axes: tuple[int, ...]) -> Any:
     return getattr(flat.astype(np.int64) if what == "sum" else flat, what)(axis=-1)
 
 
-@pytest.mark.parametrize("finish", ["", ",finish=last_block,coarsening=4"])
-@pytest.mark.parametrize(
-    ("what", "t"),
-    [("sum", np.int8), ("max", np.int8), ("any", np.bool_), ("sum", np.float16), ("argmax", np.float32),
-     ("max", np.float64), ("argmin", np.int16)],
-)  # fmt: skip
+@covering(
+    ("finish", ["", ",finish=last_block,coarsening=4"]),
+    (
+        ("what", "t"),
+        [
+            ("sum", np.int8),
+            ("max", np.int8),
+            ("any", np.bool_),
+            ("sum", np.float16),
+            ("argmax", np.float32),
+            ("max", np.float64),
+            ("argmin", np.int16),
+        ],
+    ),
+)
 def test_every_run_is_read_wherever_it_begins(what: str, t: Any, finish: str) -> None:
     """Every place in an access; runs shorter than an access, that end inside one, or have one element too many."""
     item = np.dtype(t).itemsize

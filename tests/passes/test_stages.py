@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import covering
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_harness import Outcome, compile_text, reduce_array, run_text
@@ -175,9 +176,9 @@ def test_shared_memory_stages_alone(combine: Combine) -> None:
         check(compiled, f"k{rows}_{lanes}", given, interwarp_accumulate(left, slot, 1, combine.function))
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("scratch", [False, True], ids=["shared", "global"])
-@pytest.mark.parametrize("combine", [ADD, AFFINE], ids=["add", "affine"])
+@covering(
+    ("method", METHODS), ("scratch", [False, True], ["shared", "global"]), ("combine", [ADD, AFFINE], ["add", "affine"])
+)
 def test_cta_reduce_alone(method: str, scratch: bool, combine: Combine) -> None:
     """Two CTAs; lanes of a warp that are positions of one result, or results side by side."""
     cases = [(warps, lanes) for warps in (1, 4) for lanes in (1, 4, 32) if warps * lanes > 1]

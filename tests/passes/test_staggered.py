@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from arrays import laid, numbers, placed
+from covering import covering
 from numpy.lib.stride_tricks import as_strided
 
 import warpfold as wf
@@ -26,8 +27,10 @@ def pitch_of(columns: int, more: int, warps: int, vector: int) -> int:
     return next(p for p in range(columns + more, columns + more + vector) if warps * p % vector == 0)
 
 
-@pytest.mark.parametrize(("what", "t"), [*(("sum", t) for t in TYPES), ("max", np.int8), ("argmax", np.float32)])
-@pytest.mark.parametrize("finish", ["cta", "last_block,coarsening=4"])
+@covering(
+    (("what", "t"), [*(("sum", t) for t in TYPES), ("max", np.int8), ("argmax", np.float32)]),
+    ("finish", ["cta", "last_block,coarsening=4"]),
+)
 def test_every_column_is_read_wherever_the_rows_begin(what: str, t: Any, finish: str) -> None:
     """Every offset; tiles that are just full, end inside an access, or have one column too many; rows near and far."""
     item = np.dtype(t).itemsize

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from access_kernels import POINTER, THREADS, Kind, check
 from access_kernels import kernel as made
+from covering import covering
 from kernel_harness import compile_text, ptx_of_text
 
 KINDS = [
@@ -37,8 +38,7 @@ def compiled() -> Any:
     return compile_text("gpu.module @device {\n" + "\n".join(texts) + "\n}")
 
 
-@pytest.mark.parametrize("unroll", UNROLLS)
-@pytest.mark.parametrize("kind", KINDS, ids=str)
+@covering(("unroll", UNROLLS), ("kind", KINDS, str))
 def test_every_element_is_written_once_and_nothing_else(kind: Kind, unroll: int) -> None:
     """Lengths around one access, one round of all threads, and one and two groups of accesses."""
     width, group = (kind.width if kind.axis == "reduced" else 1), kind.step * unroll

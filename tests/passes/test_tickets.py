@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import covering
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_programs import count, greatest, layer_norm, operand, run, softmax, total
@@ -59,9 +60,11 @@ def _check(
     return choice
 
 
-@pytest.mark.parametrize("columns", [2, 7, 64, 127, 128, 129, 1000, 1001])
-@pytest.mark.parametrize(("spare", "begin"), [(0, 0), (3, 1)])
-@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@covering(
+    ("columns", [2, 7, 64, 127, 128, 129, 1000, 1001]),
+    (("spare", "begin"), [(0, 0), (3, 1)]),
+    ("dtype", [np.float32, np.float16]),
+)
 def test_rows_that_begin_and_end_anywhere(columns: int, spare: int, begin: int, dtype: Any) -> None:
     vector = 16 // np.dtype(dtype).itemsize
     choice = _check((5, columns), 1, f"{ROWS},vector={vector}", spare, begin, dtype)

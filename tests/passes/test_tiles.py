@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from arrays import accesses, placed
+from covering import covering
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -125,8 +126,7 @@ def test_words_of_rows_that_begin_anywhere(t: type[Any], nbytes: int, artifacts:
     assert accesses(artifacts) == {"tile"}
 
 
-@pytest.mark.parametrize("nbytes", VECTORS)
-@pytest.mark.parametrize("t", NARROW)
+@covering(("nbytes", VECTORS), ("t", NARROW))
 def test_words_are_read_where_something_was_written(t: type[Any], nbytes: int, findings: Findings) -> None:
     """Words reach beyond the elements into the zeros of the copy: no thread reads what no thread wrote."""
     item = np.dtype(t).itemsize
@@ -138,8 +138,7 @@ def test_words_are_read_where_something_was_written(t: type[Any], nbytes: int, f
     assert list(findings) == []
 
 
-@pytest.mark.parametrize("t", TYPES)
-@pytest.mark.parametrize("gap", [1, 2, 5])
+@covering(("t", TYPES), ("gap", [1, 2, 5]))
 def test_sliced_rows(t: type[Any], gap: int) -> None:
     """Gaps between rows are copied but not reduced; nothing is read beyond the last row."""
     item, rows = np.dtype(t).itemsize, 23
@@ -290,8 +289,7 @@ def test_moments(plan: str) -> None:
     )
 
 
-@pytest.mark.parametrize("plan", PLANS)
-@pytest.mark.parametrize("length", [1, 2, 5, 31, 32, 33, 40])
+@covering(("plan", PLANS), ("length", [1, 2, 5, 31, 32, 33, 40]))
 def test_the_order_of_the_elements_is_kept(plan: str, length: int) -> None:
     values = whole((53, length), np.int8)
     np.testing.assert_array_equal(run(placed(values, 3), digits, plan=plan), as_base_3(values))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import covering
 
 import warpfold as wf
 
@@ -23,18 +24,20 @@ def filled(shape: tuple[int, ...], t: type) -> np.ndarray[Any, Any]:
     return (np.random.default_rng(3).random(shape) < 0.3).astype(t)
 
 
-@pytest.mark.parametrize("t", TYPES)
-@pytest.mark.parametrize(
-    ("shape", "part", "axis"),
-    [
-        ((8, 9, 51), np.s_[:, :8], (0, 1)),
-        ((40, 60, 51), np.s_[:, :59], (0, 1)),
-        ((3, 9, 301), np.s_[:, :8], (0, 1)),
-        ((8, 5, 9, 51), np.s_[:, :, :8], (0, 1, 2)),
-        ((8, 9, 51), np.s_[:, 1:, 2:], (0, 1)),
-        ((6, 9, 5, 27), np.s_[:, :8], (0, 1)),
-        ((9, 6, 5, 27), np.s_[:, ::-1, :4], (0, 2)),
-    ],
+@covering(
+    ("t", TYPES),
+    (
+        ("shape", "part", "axis"),
+        [
+            ((8, 9, 51), np.s_[:, :8], (0, 1)),
+            ((40, 60, 51), np.s_[:, :59], (0, 1)),
+            ((3, 9, 301), np.s_[:, :8], (0, 1)),
+            ((8, 5, 9, 51), np.s_[:, :, :8], (0, 1, 2)),
+            ((8, 9, 51), np.s_[:, 1:, 2:], (0, 1)),
+            ((6, 9, 5, 27), np.s_[:, :8], (0, 1)),
+            ((9, 6, 5, 27), np.s_[:, ::-1, :4], (0, 2)),
+        ],
+    ),
 )
 def test_images_cut_out_of_others(t: type, shape: tuple[int, ...], part: Any, axis: tuple[int, ...]) -> None:
     """Several dims are reduced, and the last row ends where the memory does."""

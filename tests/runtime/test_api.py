@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from covering import covering
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -103,11 +104,25 @@ def test_sizes_around_every_boundary_of_the_planner(n: int, op: str) -> None:
     assert_close(getattr(wf, op)(x, device="emulator"), reference(op, x, None), op, x)
 
 
-@pytest.mark.parametrize("plan", [
-    "", "finish=two_kernels", "vector=1", "unroll=1", "warps=1", "warps=16", "lanes=8,warps=1",
-    "lanes=1,warps=1,warps_kept=1", "walk=blocked,vector=1", "walk=blocked,vector=1,finish=two_kernels", "fast=kept",
-])  # fmt: skip
-@pytest.mark.parametrize("shape", [(100_003,), (3, 70_001)])
+@covering(
+    (
+        "plan",
+        [
+            "",
+            "finish=two_kernels",
+            "vector=1",
+            "unroll=1",
+            "warps=1",
+            "warps=16",
+            "lanes=8,warps=1",
+            "lanes=1,warps=1,warps_kept=1",
+            "walk=blocked,vector=1",
+            "walk=blocked,vector=1,finish=two_kernels",
+            "fast=kept",
+        ],
+    ),
+    ("shape", [(100_003,), (3, 70_001)]),
+)
 def test_every_plan_gives_the_answer(plan: str, shape: tuple[int, ...]) -> None:
     x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
     for op in ("sum", "argmax"):

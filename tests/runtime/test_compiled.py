@@ -16,6 +16,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from altered import sealed
+from covering import covering
 
 import warpfold as wf
 from warpfold.compiler.driver import artifact_file
@@ -79,10 +80,10 @@ def test_a_compiled_reduction_shows_itself_and_runs() -> None:
     np.testing.assert_allclose(k(x, device="emulator"), x.sum(1), rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("what", "t"), [("sum", "f32"), ("mean", "bf16"), ("max", "i8"), ("any", "bool"), ("argmax", "f32")]
+@covering(
+    (("what", "t"), [("sum", "f32"), ("mean", "bf16"), ("max", "i8"), ("any", "bool"), ("argmax", "f32")]),
+    ("n", [1000, 4095, 4096, 6000, 70001]),
 )
-@pytest.mark.parametrize("n", [1000, 4095, 4096, 6000, 70001])
 def test_a_kernel_without_loops_gives_the_bits_of_the_one_that_serves_any_size(what: str, t: str, n: int) -> None:
     """Calls get a kernel for few elements; ``compile`` gives one that serves any number."""
     dtype = ml_dtypes.bfloat16 if t == "bf16" else {"bool": "?", "f32": "f4", "f64": "f8", "i8": "i1"}[t]

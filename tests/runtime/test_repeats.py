@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from covering import covering
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -136,8 +137,7 @@ LAYOUTS: list[tuple[Any, Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("plan", PLANS)
-@pytest.mark.parametrize("t", [np.int32, np.float32])
+@covering(("plan", PLANS), ("t", [np.int32, np.float32]))
 def test_repeats_under_every_kind_of_plan(plan: str, t: Any) -> None:
     """Whole numbers, so that sums of floats are exact in any order; each plan serves a layout with copies."""
     served = []
@@ -155,8 +155,7 @@ def test_repeats_under_every_kind_of_plan(plan: str, t: Any) -> None:
     assert {(5, 9, 3, 301), (301, 4, 3, 32), (300, 4, 3, 202)}.intersection(served)
 
 
-@pytest.mark.parametrize("t", ["i1", "u1", "i2", "u4", "i8", "?", "f2", "f4", "f8"])
-@pytest.mark.parametrize("what", ["sum", "prod", "max", "any", "norm"])
+@covering(("t", ["i1", "u1", "i2", "u4", "i8", "?", "f2", "f4", "f8"]), ("what", ["sum", "prod", "max", "any", "norm"]))
 def test_repeats_of_every_type(t: str, what: str) -> None:
     """Sums and products of whole numbers wrap around like NumPy's."""
     numbers = (

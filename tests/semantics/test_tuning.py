@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from covering import covering
 from meanings import normal, total
 
 import warpfold as wf
@@ -39,8 +40,10 @@ def test_finds_are_for_one_kind() -> None:
 
 
 @pytest.mark.usefixtures("no_finds")
-@pytest.mark.parametrize("determinism", ["run", "portable"])
-@pytest.mark.parametrize(("shape", "axis"), [((20000,), None), ((40, 512), 1), ((3000, 40), 0), ((40, 30), 1)])
+@covering(
+    ("determinism", ["run", "portable"]),
+    (("shape", "axis"), [((20000,), None), ((40, 512), 1), ((3000, 40), 0), ((40, 30), 1)]),
+)
 def test_finds_have_the_same_bits(shape: tuple[int, ...], axis: Any, determinism: str) -> None:
     x = normal(*shape)
     ready, own = plan_for("sum", shape, axis=axis, determinism=determinism), total(x, axis, determinism=determinism)

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pytest
+from covering import covering
 
 import warpfold as wf
 from warpfold.compiler.driver.compile import listed, session, stages
@@ -59,8 +60,7 @@ def without_comments(text: str) -> str:
     return re.sub(r"(?m)  // .*\.py:\d+.*$", "", text)
 
 
-@pytest.mark.parametrize("plan", PLANS)
-@pytest.mark.parametrize("what", [both, scaled], ids=["both", "scaled"])
+@covering(("plan", PLANS), ("what", [both, scaled], ["both", "scaled"]))
 def test_locations_are_only_comments_beside_the_ir(what: Any, plan: str) -> None:
     kernel = wf.compile(what, (512, 512), ("f32", "f32"), axis=1, plan=plan)
     plain = stages(kernel.artifact.source, steps(api.target(kernel.artifact.arch)))

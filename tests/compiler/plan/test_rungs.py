@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import covering
 
 import warpfold as wf
 from warpfold.compiler.errors import PlanError
@@ -89,8 +90,7 @@ def check(case: Case, options: str, shape: tuple[int, ...], axis: int | None) ->
         np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("rung", RUNGS, ids=lambda r: r.name)
-@pytest.mark.parametrize("case", CASES, ids=str)
+@covering(("rung", RUNGS, lambda r: r.name), ("case", CASES, str))
 def test_every_rung_serves_every_monoid(rung: Rung, case: Case) -> None:
     """Each pair on one shape: every shape is used with every rung and with every monoid."""
     shape, axis = SHAPES[(RUNGS.index(rung) + CASES.index(case)) % len(SHAPES)]
@@ -101,8 +101,9 @@ def test_every_rung_serves_every_monoid(rung: Rung, case: Case) -> None:
     check(case, rung.name, shape, axis)
 
 
-@pytest.mark.parametrize("method", ["serial", "interleaved", "sequential", "warp_sync", "unrolled"])
-@pytest.mark.parametrize("exchange", ["shared", "global"])
+@covering(
+    ("method", ["serial", "interleaved", "sequential", "warp_sync", "unrolled"]), ("exchange", ["shared", "global"])
+)
 def test_order_is_kept_where_it_matters(method: str, exchange: str) -> None:
     x = np.random.default_rng(1).integers(-(2**31), 2**31, 3001).astype(np.int32)
     s, t = np.int64(1), np.int64(0)

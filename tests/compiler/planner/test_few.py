@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import covering
 
 import warpfold as wf
 from warpfold.compiler.errors import PlanError
@@ -22,8 +23,7 @@ SHAPES = (
 )
 
 
-@pytest.mark.parametrize(("shape", "axis"), SHAPES)
-@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8, np.float64])
+@covering((("shape", "axis"), SHAPES), ("dtype", [np.float32, np.float16, np.int8, np.float64]))
 def test_results_are_right(shape: tuple[int, ...], axis: Any, dtype: Any) -> None:
     rng = np.random.default_rng(0)
     whole = rng.integers(-9, 9, (*shape[:-1], shape[-1] + 1)).astype(dtype)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import covering
 
 import warpfold as wf
 from warpfold.compiler.plan.facts import Facts
@@ -63,8 +64,7 @@ def plans(n: int, *, few: int, seed: int) -> list[tuple[Plan, Launch]]:
     return found
 
 
-@pytest.mark.parametrize("n", [1, 3, 31, 64, 100, 256, 511, 768])
-@pytest.mark.parametrize("lead", [0, 1])
+@covering(("n", [1, 3, 31, 64, 100, 256, 511, 768]), ("lead", [0, 1]))
 def test_equal_signatures_mean_equal_bits(n: int, lead: int) -> None:
     """Elements of very different magnitudes, so nearly every other order gives other bits."""
     rng = np.random.default_rng(n)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import covering
 from graph_numpy import call, combine, identity, results
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -139,8 +140,7 @@ def result(name: str, x: Any, **params: Any) -> np.ndarray:
     return np.asarray(call(reductions.FUNCTIONS[name], x, **params))
 
 
-@pytest.mark.parametrize("name", sorted(COMPLETE))
-@pytest.mark.parametrize("t", ALL, ids=str)
+@covering(("name", sorted(COMPLETE)), ("t", ALL, str))
 def test_every_reduction_of_every_type_is_numpys(name: str, t: DType) -> None:
     if name == "ptp" and t == BOOL:
         with pytest.raises(TraceError, match="WF206: operator - is not defined for bool"):
@@ -399,8 +399,10 @@ def test_an_initial_value_has_the_type_of_the_state(t: DType, initial: Any, expe
         program(reductions.max, (t,), initial=initial)
 
 
-@pytest.mark.parametrize("name", ["f16", "f32", "f64", "i8", "u8", "i32", "u32", "i64", "bool"])
-@pytest.mark.parametrize(("shape", "axis"), [((5003,), 0), ((33, 277), 1), ((277, 33), 0), ((5, 30, 7), 1)])
+@covering(
+    ("name", ["f16", "f32", "f64", "i8", "u8", "i32", "u32", "i64", "bool"]),
+    (("shape", "axis"), [((5003,), 0), ((33, 277), 1), ((277, 33), 0), ((5, 30, 7), 1)]),
+)
 def test_the_places_of_the_extremes(name: str, shape: tuple[int, ...], axis: int) -> None:
     """Ties, zeros of both signs, infinities and NaN of both signs included: the first of equals, NaN before any."""
     rng = np.random.default_rng(5)

@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
+from covering import covering
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,23 +29,25 @@ def place(memory: Array, order: tuple[int, ...], steps: tuple[int, ...]) -> Arra
     return inner[(..., *(slice(None, None, step) for step in steps))]
 
 
-@pytest.mark.parametrize(
-    ("shape", "axis", "order", "steps"),
-    [
-        ((33,), None, (), ()),
-        ((40, 16), 0, (0,), (2,)),
-        ((40, 16), 0, (0,), (-1,)),
-        ((40, 16), 0, (0,), (1,)),
-        ((17, 40), 1, (0,), (-3,)),
-        ((6, 40, 8), 1, (1, 0), (1, 1)),
-        ((6, 40, 8), 1, (0, 1), (1, -1)),
-        ((6, 40, 8), 1, (1, 0), (-2, 3)),
-        ((4, 6, 8, 5), 3, (2, 0, 1), (1, -2, 1)),
-        ((4, 6, 8, 5), (0, 2), (1, 0), (2, 1)),
-        ((3, 2, 2, 2, 2, 2, 2, 5), 7, (6, 0, 5, 1, 4, 2, 3), (1, -1, 2, 1, -2, 1, 1)),
-    ],
+@covering(
+    (
+        ("shape", "axis", "order", "steps"),
+        [
+            ((33,), None, (), ()),
+            ((40, 16), 0, (0,), (2,)),
+            ((40, 16), 0, (0,), (-1,)),
+            ((40, 16), 0, (0,), (1,)),
+            ((17, 40), 1, (0,), (-3,)),
+            ((6, 40, 8), 1, (1, 0), (1, 1)),
+            ((6, 40, 8), 1, (0, 1), (1, -1)),
+            ((6, 40, 8), 1, (1, 0), (-2, 3)),
+            ((4, 6, 8, 5), 3, (2, 0, 1), (1, -2, 1)),
+            ((4, 6, 8, 5), (0, 2), (1, 0), (2, 1)),
+            ((3, 2, 2, 2, 2, 2, 2, 5), 7, (6, 0, 5, 1, 4, 2, 3), (1, -1, 2, 1, -2, 1, 1)),
+        ],
+    ),
+    ("kind", ["f4", "f8", "i2", "c8", "c16", "bfloat16"]),
 )
-@pytest.mark.parametrize("kind", ["f4", "f8", "i2", "c8", "c16", "bfloat16"])
 def test_results_are_written_to_out_and_nowhere_else(
     shape: tuple[int, ...], axis: Any, order: tuple[int, ...], steps: tuple[int, ...], kind: str
 ) -> None:

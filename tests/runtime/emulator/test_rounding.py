@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from covering import covering
 from emulator_harness import exact_value, round_exact
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -55,8 +56,7 @@ def zero_sign(mode: str, terms: list[tuple[Fraction, int]]) -> int:
     return 1 if mode == "rm" else 0
 
 
-@pytest.mark.parametrize("type_", ["f32", "f64", "f16", "bf16"])
-@pytest.mark.parametrize("mode", MODES)
+@covering(("type_", ["f32", "f64", "f16", "bf16"]), ("mode", MODES))
 def test_fma_rounds_once(type_: str, mode: str) -> None:
     precision, width, emin = SHAPES[type_]
 
@@ -87,9 +87,7 @@ def test_f32_fma_breaks_a_tie_by_a_hair(step: int, hair: int, product_sign: int,
     assert bits_of("f32", "fma", "rn", (a, b, c)) == expected("f32", "rn", x * y + z, 0)
 
 
-@pytest.mark.parametrize("operation", ["add", "mul", "div", "sqrt"])
-@pytest.mark.parametrize("type_", ["f32", "f64"])
-@pytest.mark.parametrize("mode", MODES)
+@covering(("operation", ["add", "mul", "div", "sqrt"]), ("type_", ["f32", "f64"]), ("mode", MODES))
 def test_basic_operations_round_once(operation: str, type_: str, mode: str) -> None:
     precision, width, emin = SHAPES[type_]
     mask = (1 << (width - 1)) - 1

@@ -9,6 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from covering import covering
 from made import (
     batch_norm,
     batch_norm_numpy,
@@ -55,8 +56,9 @@ def test_rows_in_several_dims_may_begin_anywhere(plan: str) -> None:
     np.testing.assert_allclose(shifted(x, w, plan=plan), softmax_numpy(x + w[:, None]), atol=2e-7)
 
 
-@pytest.mark.parametrize("n", [7, 257, 1003, 2051])
-@pytest.mark.parametrize("plan", ["resident=shared", "resident=shared,cluster=2", "lanes=32,warps=1,vector=4"])
+@covering(
+    ("n", [7, 257, 1003, 2051]), ("plan", ["resident=shared", "resident=shared,cluster=2", "lanes=32,warps=1,vector=4"])
+)
 def test_odd_rows_of_many_lengths(n: int, plan: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One kernel masks both ends of rows of any length, of which some threads have no access."""
     monkeypatch.setattr(held, "LARGE", 0)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import covering
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -111,8 +112,7 @@ def test_how_many_kernels_a_loss_takes(function: Any, shape: tuple[int, int], re
     assert text.count("  plan ") == kernels
 
 
-@pytest.mark.parametrize("where", ["", "cluster=1", "cluster=2,warps=4,unroll=2", "resident=none"])
-@pytest.mark.parametrize("t", ["f32", "bf16"])
+@covering(("where", ["", "cluster=1", "cluster=2,warps=4,unroll=2", "resident=none"]), ("t", ["f32", "bf16"]))
 def test_losses_of_rows_that_are_folded_once(where: str, t: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows so long that a cluster would keep them; a target beside the row, and one that is ignored."""
     monkeypatch.setattr(once, "LEAST_CTAS", 0)

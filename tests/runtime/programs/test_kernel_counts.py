@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from covering import covering
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
@@ -57,15 +58,12 @@ SLOW = {
 time, those that LLVM is given, and the instructions that it selects, 4 us each."""
 
 
-@pytest.mark.parametrize("dtype", ["f32", "bf16"])
-@pytest.mark.parametrize("name", RANDOM)
+@covering(("dtype", ["f32", "bf16"]), ("name", RANDOM))
 def test_random_calls_ask_for_no_more_kernels_than_they_did(name: str, dtype: str) -> None:
     assert len(kernels(name, dtype, CALLS)) <= MOST[name]
 
 
-@pytest.mark.parametrize("least", [0, LARGE])
-@pytest.mark.parametrize("dtype", ["f32", "bf16"])
-@pytest.mark.parametrize("name", RANDOM)
+@covering(("least", [0, LARGE]), ("dtype", ["f32", "bf16"]), ("name", RANDOM))
 def test_few_kernels_serve_random_calls(name: str, dtype: str, least: int) -> None:
     assert len(kernels(name, dtype, CALLS, least, "few")) <= FEW
 
@@ -76,8 +74,7 @@ def test_few_kernels_serve_many_calls(name: str, dtype: str) -> None:
     assert len(kernels(name, dtype, MANY_CALLS, LARGE, "few")) <= FEW_OF_MANY
 
 
-@pytest.mark.parametrize("dtype", ["f32", "bf16", "f64", "f8e4m3fn"])
-@pytest.mark.parametrize("name", ["softmax", "layer_norm", "rms_norm", "standardize"])
+@covering(("dtype", ["f32", "bf16", "f64", "f8e4m3fn"]), ("name", ["softmax", "layer_norm", "rms_norm", "standardize"]))
 def test_rows_of_every_length_have_a_plan(name: str, dtype: str) -> None:
     for n in ROWS:
         found = planned(name, ((((3, n), dtype),), {}))

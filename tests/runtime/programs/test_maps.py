@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import covering
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -63,8 +64,10 @@ def test_any_plan(plan: str, columns: int) -> None:
         np.testing.assert_array_equal(f, e)
 
 
-@pytest.mark.parametrize("plan", ["", "lanes=2", "warps=2,warps_kept=1", "vector=2,held=2"])
-@pytest.mark.parametrize("shape", [(2, 12, 80), (40, 8, 24), (8, 72), (36, 4), (36, 6)])
+@covering(
+    ("plan", ["", "lanes=2", "warps=2,warps_kept=1", "vector=2,held=2"]),
+    ("shape", [(2, 12, 80), (40, 8, 24), (8, 72), (36, 4), (36, 6)]),
+)
 def test_blocks(shape: tuple[int, ...], plan: str) -> None:
     """Each array lies across the other, and results lie as one or as the other."""
     rng = np.random.default_rng(2)
@@ -78,8 +81,7 @@ def test_blocks(shape: tuple[int, ...], plan: str) -> None:
             np.testing.assert_array_equal(f, e)
 
 
-@pytest.mark.parametrize("t", ["f8", "f4", "f2", "i1", "?"])
-@pytest.mark.parametrize("shape", [(65, 67), (2, 66, 72), (65, 3, 130)])
+@covering(("t", ["f8", "f4", "f2", "i1", "?"]), ("shape", [(65, 67), (2, 66, 72), (65, 3, 130)]))
 def test_blocks_that_begin_anywhere(shape: tuple[int, ...], t: str) -> None:
     """Each array lies across the other, and results lie as one or as the other, which they may take."""
     rng = np.random.default_rng(4)

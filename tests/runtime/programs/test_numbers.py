@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import covering
 from made import softmax_numpy
 
 import warpfold as wf
@@ -54,9 +55,11 @@ LAYOUTS = {
 }
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("shape", [(1, 1), (7, 7), (33, 64), (2, 40, 40), (3, 2, 5, 130)])
-@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@covering(
+    ("layout", LAYOUTS),
+    ("shape", [(1, 1), (7, 7), (33, 64), (2, 40, 40), (3, 2, 5, 130)]),
+    ("dtype", [np.float32, np.float16]),
+)
 def test_a_causal_mask_is_part_of_the_kernel(shape: tuple[int, ...], layout: str, dtype: Any) -> None:
     x = LAYOUTS[layout](RNG.standard_normal(shape).astype(dtype))
     below = np.arange(shape[-1]) <= np.arange(shape[-2])[:, None]

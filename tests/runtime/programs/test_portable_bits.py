@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import covering
 from library_programs import KINDS, RESIDENCIES
 
 import warpfold as wf
@@ -99,8 +100,7 @@ def test_rows_of_two_axes_in_any_memory_order() -> None:
             np.testing.assert_array_equal(function(turned, axis=(1, 2), determinism="portable"), expected)
 
 
-@pytest.mark.parametrize("place", ON_CHIP)
-@pytest.mark.parametrize("name", PROGRAMS)
+@covering(("place", ON_CHIP), ("name", PROGRAMS))
 def test_wherever_rows_wait(name: str, place: str) -> None:
     if (name, place) == ("cross_entropy", "l2"):
         pytest.skip("a program that only folds reads its rows once there")

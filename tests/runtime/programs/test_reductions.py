@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import covering
 
 import warpfold as wf
 from warpfold.compiler.errors import ArgumentError, TraceError
@@ -26,8 +27,7 @@ def leaves(found: Any) -> list[Any]:
     return [*found] if isinstance(found, tuple) else [found]
 
 
-@pytest.mark.parametrize(("name", "params"), REDUCTIONS)
-@pytest.mark.parametrize("axis", [None, -1, (0, 2)])
+@covering((("name", "params"), REDUCTIONS), ("axis", [None, -1, (0, 2)]))
 def test_reductions_where_bits_are_set(name: str, params: dict[str, Any], axis: Any) -> None:
     expected = getattr(wf, name)(X, axis=axis, where=MASK, **params)
     for bits in BOTH:
@@ -48,11 +48,13 @@ def test_elements_of_any_type(t: str) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-3 if t == "float16" else 1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("t", [np.float32, np.float16])
-@pytest.mark.parametrize("start", [0, 3])
-@pytest.mark.parametrize(
-    ("shape", "axis"),
-    [((5, 1023), 1), ((40007,), None), ((300, 101), 0), ((2000, 37), 0), ((3, 70, 129), (0, 2)), ((64, 256), 1)],
+@covering(
+    ("t", [np.float32, np.float16]),
+    ("start", [0, 3]),
+    (
+        ("shape", "axis"),
+        [((5, 1023), 1), ((40007,), None), ((300, 101), 0), ((2000, 37), 0), ((3, 70, 129), (0, 2)), ((64, 256), 1)],
+    ),
 )
 def test_rows_and_columns_that_begin_anywhere(shape: tuple[int, ...], axis: Any, start: int, t: Any) -> None:
     x = RNG.integers(-9, 9, start + math.prod(shape)).astype(t)[start:].reshape(shape)  # sums are exact

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from covering import covering
 
 import warpfold as wf
 from warpfold.cli import cli
@@ -156,8 +157,7 @@ def test_a_cta_walks_along_columns(name: str) -> None:
     np.testing.assert_array_equal(wf.scan(x, second, 1, plan=plan), x)
 
 
-@pytest.mark.parametrize("name", WALKS)
-@pytest.mark.parametrize("tiles", [2, 4])
+@covering(("name", WALKS), ("tiles", [2, 4]))
 def test_tiles_are_copied_while_others_are_scanned(name: str, tiles: int) -> None:
     x, plan = WALKS[name][0](), f"{KEPT},{WALKS[name][1]},unroll={tiles}"
     for how in ({}, {"exclusive": True, "reverse": True}):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from access_picture import run_under
+from covering import covering
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -99,8 +100,7 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("name", ROWS)
-@pytest.mark.parametrize(("t", "k", "n"), [("i4", 4, 3200), ("f4", 9, 7000), ("f2", 4, 6400)])
+@covering(("name", ROWS), (("t", "k", "n"), [("i4", 4, 3200), ("f4", 9, 7000), ("f2", 4, 6400)]))
 def test_a_bound_of_a_warp_leaves_nothing_out(name: str, t: str, k: int, n: int) -> None:
     """Elements of 32 and of 16 bits, whose keys have 64 and 32: most or none are below the bound, or many are equal."""
     x = np.stack([*(ROWS[name](t, n) for _ in range(6)), mixed(t, n)])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import covering
 
 import warpfold as wf
 from warpfold.commands.ideals import ideals
@@ -163,9 +164,11 @@ def test_plans_that_cannot_be_served_are_refused(what: str, shape: tuple[int, ..
 
 
 # --- what comes out --------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32"])
-@pytest.mark.parametrize("shape", [(70, 17, 7, 7), (3, 5, 9, 9), (130, 3, 3, 3)])
-@pytest.mark.parametrize("offset", [0, 1, 5])
+@covering(
+    ("dtype", ["bool", "int8", "float16", "float32"]),
+    ("shape", [(70, 17, 7, 7), (3, 5, 9, 9), (130, 3, 3, 3)]),
+    ("offset", [0, 1, 5]),
+)
 def test_rows_that_begin_anywhere(dtype: str, shape: tuple[int, ...], offset: int) -> None:
     """The end of a row cuts its last vector, but the states of a part are whole vectors.
 
@@ -188,9 +191,11 @@ def test_two_kernels_read_columns_that_begin_anywhere() -> None:
     np.testing.assert_array_equal(got, x.sum(axis=0, dtype=np.int64))
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32"])
-@pytest.mark.parametrize("what", ["sum", "max", "mean", "mean_var", "logsumexp"])
-@pytest.mark.parametrize("options", ["", ",vector=1,unroll=2,lanes=4", ",vector=2,warps=2,warps_kept=4", ",cta=serial"])
+@covering(
+    ("dtype", ["bool", "int8", "float16", "float32"]),
+    ("what", ["sum", "max", "mean", "mean_var", "logsumexp"]),
+    ("options", ["", ",vector=1,unroll=2,lanes=4", ",vector=2,warps=2,warps_kept=4", ",cta=serial"]),
+)
 def test_the_results_are_those_of_runs(dtype: str, what: str, options: str) -> None:
     x = images(dtype)
     both, runs = (

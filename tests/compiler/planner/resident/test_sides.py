@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from covering import covering
 
 import warpfold as wf
 from warpfold.compiler.dtypes import dtype
@@ -24,9 +25,9 @@ def _plan(norm: str, rows: int, columns: int, t: str) -> Any:
     return steps[0].prepared.choice.plan if len(steps) == 1 else None
 
 
-@pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize(
-    ("columns", "t"), [(128, "bf16"), (768, "f32"), (4096, "bf16"), (4096, "f32"), (12288, "bf16"), (4095, "bf16")]
+@covering(
+    ("norm", NORMS),
+    (("columns", "t"), [(128, "bf16"), (768, "f32"), (4096, "bf16"), (4096, "f32"), (12288, "bf16"), (4095, "bf16")]),
 )
 def test_nothing_spills(norm: str, columns: int, t: str) -> None:
     """Not in the loop over rows: a spill there takes longer than any other plan."""

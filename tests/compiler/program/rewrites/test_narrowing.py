@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import covering
 from graph_numpy import run
 from hypothesis import given
 from hypothesis import strategies as st
@@ -140,10 +141,12 @@ def doubled(x: Any) -> Any:
     return fold(monoids.MAX, cast(x, I32) * 2)
 
 
-@pytest.mark.parametrize("t", [I8, U8, I16, U16])
-@pytest.mark.parametrize(
-    ("function", "last"),
-    [(reductions.max, "lowest"), (reductions.min, "highest"), (odds, "lowest"), (little, "lowest")],
+@covering(
+    ("t", [I8, U8, I16, U16]),
+    (
+        ("function", "last"),
+        [(reductions.max, "lowest"), (reductions.min, "highest"), (odds, "lowest"), (little, "lowest")],
+    ),
 )
 @given(data=st.data())
 def test_the_identity_becomes_the_last_value_of_the_narrow_type(

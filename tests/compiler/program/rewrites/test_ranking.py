@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import covering
 from graph_numpy import run
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,8 +63,7 @@ def test_computed_values_are_ranked_by_their_own_type() -> None:
     assert narrowed(program(of_doubles, I8))[1] == MOST[I16]
 
 
-@pytest.mark.parametrize("function", [reductions.argmin, reductions.argmax, of_doubles, extremes.extreme])
-@pytest.mark.parametrize("t", MOST)
+@covering(("function", [reductions.argmin, reductions.argmax, of_doubles, extremes.extreme]), ("t", MOST))
 @given(data=st.data())
 def test_the_results_are_those_of_64_bits(function: Any, t: DType, data: st.DataObject) -> None:
     if function is of_doubles and t == BF16:

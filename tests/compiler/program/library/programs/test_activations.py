@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import covering
 from library_programs import program
 
 import warpfold as wf
@@ -50,8 +51,7 @@ def same(found: Any, expected: Any) -> None:
     assert torch.equal(found.nan_to_num(), expected.nan_to_num())
 
 
-@pytest.mark.parametrize("t", ["float32", "float64", "bfloat16"])
-@pytest.mark.parametrize("name", CASES)
+@covering(("t", ["float32", "float64", "bfloat16"]), ("name", CASES))
 def test_as_pytorch(name: str, t: str) -> None:
     forward, backward, pytorchs = CASES[name]
     for shape in SHAPES:
