@@ -343,12 +343,13 @@ def first_failure(tree: Path, fault: dict[str, Any], tests: list[str], limit: fl
         shutil.rmtree(cache, ignore_errors=True)  # kernels of a faulty compiler are nobody else's
     environment = {**os.environ, "PYTHONPATH": str(tree.parent), "WARPFOLD_CACHE_DIR": str(cache)}
     environment |= {"PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
-    for command in (lit(tree, fault), pytest(tree, tests)):
+    files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
+    for command in (lit(tree, fault), pytest(tree, tests, files[:3]), pytest(tree, tests, files[3:15])):
         if not command:
             continue
         process = subprocess.Popen(
             command, cwd=tree, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            start_new_session=True,
+            process_group=0,
         )  # fmt: skip
         try:
             output, _ = process.communicate(timeout=limit)
@@ -377,12 +378,12 @@ def lit(tree: Path, fault: dict[str, Any]) -> list[str]:
     return [str(Path(sys.executable).parent / "lit"), "--quiet", "-j1", *map(str, files)]
 
 
-def pytest(tree: Path, tests: list[str]) -> list[str]:
+def pytest(tree: Path, tests: list[str], files: list[str]) -> list[str]:
+    """Runs those tests that are in the files; few files first, since finding the tests of a file takes time, too."""
     chosen = tree.parent / "chosen"
     chosen.write_text("\n".join(tests))
     options = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p", "no:randomly"]
-    files = dict.fromkeys(test.partition("::")[0] for test in tests)
-    return [sys.executable, "-m", "pytest", *options, "--only", str(chosen), *files] if tests else []
+    return [sys.executable, "-m", "pytest", *options, "--only", str(chosen), *files] if files else []
 
 
 def run(file: Path, jobs: int, seconds: float, again: bool) -> None:

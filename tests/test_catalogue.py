@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from catalogue import CATALOGUE, Case
+from covering import covering
 
 import warpfold as wf
 from warpfold.compiler.driver.compile import compile_program, session
@@ -25,10 +26,12 @@ def ptx(case: Case, arch: str) -> str:
     return compile_program(ready.program, ready.choice.facts, plan, ready.target, steps(ready.target, plan)).ptx
 
 
-@pytest.mark.parametrize("arch", list(TARGETS))
-@pytest.mark.parametrize("case", CATALOGUE, ids=lambda c: c.name)
+@covering(("arch", list(TARGETS)), ("case", CATALOGUE, lambda c: c.name))
 def test_every_kernel_assembles_without_spills(case: Case, arch: str) -> None:
-    """On every target: no spill, no local memory, no call. Cluster plans only on targets that have clusters."""
+    """On each target some, and each on some target: no spill, no local memory, no call.
+
+    Cluster plans are refused on targets without clusters.
+    """
     if "cluster" in case.plan and not TARGETS[arch].has_clusters:
         with pytest.raises(PlanError, match=f"WF414: .*: {arch} has no clusters of CTAs"):
             ptx(case, arch)
@@ -40,15 +43,14 @@ def test_every_kernel_assembles_without_spills(case: Case, arch: str) -> None:
     assert assembly.spills == 0
 
 
-@pytest.mark.parametrize("rung", RUNGS, ids=lambda r: r.name)
-def test_every_rung_assembles_without_spills(rung: Rung) -> None:
-    """On every target: the state of three values of Welford's variance, or a sum where an atomic ends it."""
+@covering(("rung", RUNGS, lambda r: r.name), ("arch", list(TARGETS)))
+def test_every_rung_assembles_without_spills(rung: Rung, arch: str) -> None:
+    """The state of three values of Welford's variance, or a sum where an atomic ends it."""
     what, dtype = ("sum", "i32") if "atomic" in rung.options else ("mean_var", "f32")
-    for arch in TARGETS:
-        text = ptx(Case(what, (1 << 22,), dtype, plan=rung.name), arch)
-        assert ".local" not in text
-        assert "call" not in text
-        assert assemble(text, arch).spills == 0
+    text = ptx(Case(what, (1 << 22,), dtype, plan=rung.name), arch)
+    assert ".local" not in text
+    assert "call" not in text
+    assert assemble(text, arch).spills == 0
 
 
 @pytest.mark.parametrize(

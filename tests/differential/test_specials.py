@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pytest
+from covering import covering
 
 import warpfold as wf
 from warpfold.compiler.dtypes import dtype
@@ -94,15 +94,13 @@ def places(plan: Plan, run: Launch, n: int) -> list[int]:
     return sorted(place for place in found if 0 <= place < n)
 
 
-@pytest.mark.parametrize("arrangement", ARRANGEMENTS)
-@pytest.mark.parametrize("name", ["f32", "f64", "bf16"])
+@covering(("arrangement", ARRANGEMENTS), ("name", ["f32", "f64", "bf16"]))
 def test_floats(name: str, arrangement: str, device: str) -> None:
     for number, scene in enumerate(FLOATS):
         _play(scene, name, arrangement, device, number)
 
 
-@pytest.mark.parametrize("arrangement", ARRANGEMENTS)
-@pytest.mark.parametrize("name", ["i8", "u64", "bool"])
+@covering(("arrangement", ARRANGEMENTS), ("name", ["i8", "u64", "bool"]))
 def test_integers(name: str, arrangement: str, device: str) -> None:
     for number, scene in enumerate(WHOLE):
         _play(scene, name, arrangement, device, number)

@@ -81,7 +81,7 @@ def test_the_ends_of_rows_of_every_length(dtype: str, how: str) -> None:
     plan = f"fast=reduced,vector=16,warps=1,warps_kept=1,tile_bytes=0,{how}"
     wide = np.uint64 if dtype == "uint8" else np.int64
     for length in range(2, 41):  # a row of one element has no vector
-        for pitch in (length, 48):
+        for pitch in (48,) if length % 2 else (length,):
             x = rows_apart(dtype, 6, length, pitch)
             for what in OF_ENDS[dtype]:
                 expected = x.sum(axis=1, dtype=wide) if what == "sum" else getattr(np, what)(x, axis=1)

@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from covering import covering
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -65,8 +66,7 @@ def places(x: np.ndarray[Any, Any], axis: int) -> None:
         np.testing.assert_array_equal(mine(x, axis=axis), numpys(wide, axis=axis))
 
 
-@pytest.mark.parametrize("kind", ["many", "few", "lowest"])
-@pytest.mark.parametrize(("dtype", "shape", "axis"), CASES)
+@covering(("kind", ["many", "few", "lowest"]), (("dtype", "shape", "axis"), CASES))
 def test_the_first_of_the_extremes(dtype: str, kind: str, shape: tuple[int, ...], axis: int) -> None:
     """Also where rows begin anywhere, and where numbers count down in memory."""
     x = filled(kind, dtype, shape)

@@ -111,13 +111,13 @@ def test_every_row_is_read_and_nothing_outside_the_array(t: type[Any], artifacts
     [(np.int8, 4), (np.int8, 16), (np.bool_, 8), (ml_dtypes.bfloat16, 4), (np.float16, 8), (np.float16, 16)],
 )
 def test_words_of_rows_that_begin_anywhere(t: type[Any], nbytes: int, artifacts: list[Artifact]) -> None:
-    """Vectors are extracted from words, wherever they begin: every offset and length, of three offsets each a third.
+    """Vectors are extracted from words, wherever they begin: every offset and length, of seven offsets each a seventh.
 
     The planner treats a row of one element as no row, and gives it no vector.
     """
     item = np.dtype(t).itemsize
     for at, offset in enumerate(range(0, WIDEST, item)):
-        for length in range(2 + at % 3, 42, 3):
+        for length in range(2 + at % 7, 42, 7):
             values = striped((1 + 7 * (at + length) % 61, length), t)
             what = WHAT[(at + length // 3) % len(WHAT)]
             plan = f"{PLANS[(at + length) % 3]},vector={nbytes // item}"

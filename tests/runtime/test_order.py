@@ -14,7 +14,7 @@ import pytest
 import warpfold as wf
 
 Array = npt.NDArray[Any]
-SIZES = [1, 2, 3, 4, 5, 7, 8, 9, 31, 32, 33, 63, 64, 65, 127, 255, 256, 257, 1000, 1023, 1025, 4097, 5000]
+SIZES = [1, 2, 3, 5, 8, 31, 33, 64, 257, 1023, 1025, 4097]
 PLANS = [
     "", "finish=two_kernels", "walk=blocked,vector=1,lanes=8,warps=2", "walk=blocked,vector=1,lanes=1,warps=1",
     "walk=blocked,vector=1,lanes=32,warps=4,finish=last_block",

@@ -68,7 +68,7 @@ def check(got: Any, expected: Array, t: np.dtype[Any]) -> None:
 
 
 @pytest.mark.parametrize("what", sorted(REFERENCE))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(data=st.data())
 def test_segments_are_numpys(what: str, data: st.DataObject) -> None:
     lengths = data.draw(LENGTHS)

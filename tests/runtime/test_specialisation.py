@@ -30,9 +30,7 @@ def arrays(count: int) -> Any:
 
 
 @pytest.mark.parametrize(("name", "kind", "most"), [("sum", np.float32, 60), ("argmax", np.float16, 78)])
-def test_a_thousand_arrays_cause_few_compilations(
-    name: str, kind: Any, most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_arrays_cause_few_compilations(name: str, kind: Any, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels are compiled as usual; only their launches are left out."""
     made: list[str] = []
     put = cache.put
@@ -41,7 +39,7 @@ def test_a_thousand_arrays_cause_few_compilations(
     monkeypatch.setattr(EmulatorBackend, "launch", lambda *_: None)
     cache.clear_memory()
     memory = np.zeros((1 << 22) + 16, kind)
-    for shape, order, axes, start in arrays(1000):
+    for shape, order, axes, start in arrays(400):
         laid = [shape[a] for a in order]
         x = memory[start : start + int(np.prod(laid))].reshape(laid).transpose(np.argsort(order))
         getattr(wf, name)(x, axes, device="emulator")

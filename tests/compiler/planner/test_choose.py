@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
+from covering import covering
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from layouts import Layout, strides_of
@@ -61,7 +62,7 @@ def together(options: list[str]) -> str:
     return ",".join([*names, *(f"{key}={value}" for key, value in fields.items())])
 
 
-@settings(max_examples=500)
+@settings(max_examples=200)
 @given(tasks())
 def test_every_plan_fits_and_owns_every_element_once(task: Task) -> None:
     choice = choose(task)
@@ -70,14 +71,14 @@ def test_every_plan_fits_and_owns_every_element_once(task: Task) -> None:
     check_cluster(task, choice.plan)
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(tasks())
 def test_options_for_teaching_are_never_chosen(task: Task) -> None:
     plan = choose(task).plan
     assert (plan.cta, plan.exchange, plan.coarsening) == ("shuffle", "shared", 0)
 
 
-@settings(max_examples=350)
+@settings(max_examples=150)
 @given(tasks(), st.lists(st.sampled_from(OPTIONS), min_size=1, max_size=2))
 def test_options_give_a_plan_that_holds_or_an_error(task: Task, options: list[str]) -> None:
     try:
@@ -88,7 +89,7 @@ def test_options_give_a_plan_that_holds_or_an_error(task: Task, options: list[st
         check_choice(task, choice)
 
 
-@settings(max_examples=250)
+@settings(max_examples=100)
 @given(tasks(sizes=tuple(BOUNDARIES[1:] + BEYOND), most=2**34), st.data())
 def test_plans_for_arrays_that_nobody_enumerates(task: Task, data: st.DataObject) -> None:
     choice, g = choose(task), task.geometry
@@ -118,8 +119,7 @@ def test_plans_for_arrays_that_nobody_enumerates(task: Task, data: st.DataObject
             assert owners(choice.plan, choice.run, g.n_reduced, element, lead) == 1
 
 
-@pytest.mark.parametrize("n", sorted({*BOUNDARIES, 12_345, 40_000, 2**17 + 1}))
-@pytest.mark.parametrize("start", [0, 1])
+@covering(("n", sorted({*BOUNDARIES, 12_345, 40_000, 2**17 + 1})), ("start", [0, 1]))
 def test_full_reductions_around_every_boundary(n: int, start: int) -> None:
     for what, t in (("sum", "f32"), ("argmax", "f16"), ("any", "bool"), ("affine", "f64"), ("powers", "f32")):
         task = simple(what, (n,), (0,), t, start)
@@ -261,7 +261,7 @@ def test_partial_states_fit_the_workspace(what: str, n_reduced: int) -> None:
                 check_workspace(task, choose(task))
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(tasks())
 def test_reasons_are_words(task: Task) -> None:
     choice = choose(task)
@@ -328,8 +328,9 @@ def random_task(source: random.Random, what: str, t: str, ranks: int, plain: boo
     return task_of(traced(what, dtype(t)), layout, (source.choice([0, 0, 0, 1, 2, 3]), 0), DEFAULT, DEFAULT.sms)
 
 
-@pytest.mark.parametrize(("what", "t"), ASKED)
-@pytest.mark.parametrize(("ranks", "plain"), [(4, True), (6, True), (8, True), (4, False), (6, False), (8, False)])
+@covering(
+    (("what", "t"), ASKED), (("ranks", "plain"), [(4, True), (6, True), (8, True), (4, False), (6, False), (8, False)])
+)
 def test_a_thousand_arrays_ask_for_a_bounded_number_of_kernels(what: str, t: str, ranks: int, plain: bool) -> None:
     """The compile key of one program is (plan, facts)."""
     source = random.Random(ranks)
@@ -338,7 +339,7 @@ def test_a_thousand_arrays_ask_for_a_bounded_number_of_kernels(what: str, t: str
     assert len(keys) <= KERNELS[plain], f"{len(keys)} kernels for 1000 arrays"
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(tasks())
 def test_a_kernel_has_as_many_dims_as_the_array_or_more(task: Task) -> None:
     g, found = task.geometry, choose(task).facts
@@ -351,7 +352,7 @@ def test_a_kernel_has_as_many_dims_as_the_array_or_more(task: Task) -> None:
 def test_a_portable_plan_depends_on_the_array_alone() -> None:
     """Device and addresses do not change it; they only change how the same elements are read."""
     source = random.Random(7)
-    for _ in range(400):
+    for _ in range(100):
         what, t = source.choice(ASKED)
         task = replace(random_task(source, what, t, 5, plain=False), determinism="portable")
         found = choose(task)

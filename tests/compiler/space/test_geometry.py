@@ -41,7 +41,7 @@ def sorted_elements(elements: np.ndarray) -> np.ndarray:
     return np.sort(keys, axis=1)
 
 
-@settings(max_examples=1200)
+@settings(max_examples=300)
 @given(layouts(SIZES), st.booleans(), st.booleans())
 def test_every_result_gets_its_elements(layout: Layout, ordered: bool, indexed: bool) -> None:
     inputs = len(layout.inputs)
@@ -138,7 +138,7 @@ def kept_order(shape: tuple[int, ...], kept: list[int], *inputs: tuple[int, ...]
     return [kept.index(a) for a in memory_order(shape, inputs) if a in kept]
 
 
-@settings(max_examples=1500)
+@settings(max_examples=400)
 @given(views(), st.booleans(), st.data())
 def test_results_have_numpys_memory_order(x: np.ndarray, keepdims: bool, data: st.DataObject) -> None:
     """The whole rule, also where axes are broadcast and strides do not order them."""

@@ -10,6 +10,7 @@ from typing import Any
 import library_programs
 import numpy as np
 import pytest
+from covering import some
 
 import warpfold as wf
 from warpfold.compiler.dtypes import BF16
@@ -64,7 +65,7 @@ def _gradients(case: library_programs.Case, given: dict[str, Any]) -> list[Any]:
     return list(torch.autograd.grad(total, leaves))
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", some(CASES, 15))
 def test_gradients_in_f64_are_differences(name: str) -> None:
     case = CASES[name]
     given = _arrays(case, torch.float64)
@@ -76,7 +77,7 @@ def test_gradients_in_f64_are_differences(name: str) -> None:
     assert torch.autograd.gradcheck(results, [given[n] for n in names], fast_mode=True)
 
 
-@pytest.mark.parametrize(("name", "kind"), CALLS)
+@pytest.mark.parametrize(("name", "kind"), some(CALLS, 24))
 def test_gradients_in_narrow_types_are_those_in_f64(name: str, kind: Any) -> None:
     case = CASES[name]
     given = _arrays(case, kind)

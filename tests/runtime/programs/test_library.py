@@ -12,6 +12,7 @@ import numpy as np
 import program_digests
 import pytest
 from access_picture import run_under
+from covering import some
 from library_programs import Case
 
 import warpfold as wf
@@ -58,7 +59,7 @@ def assert_rounded(found: Any, exact: Any) -> None:
     assert (np.nan_to_num(off) <= (0.5 if t.name in ("f16", "bf16") else 1.0) * unit + computed).all()
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", some(CASES, 80))
 def test_results_are_those_of_the_evaluator(name: str) -> None:
     case = CASES[name]
     found = run(case)
@@ -67,12 +68,12 @@ def test_results_are_those_of_the_evaluator(name: str) -> None:
         assert_rounded(result, expected)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", some(CASES, 80))
 def test_the_emulator_has_the_recorded_digests(name: str) -> None:
     assert program_digests.digest(program_digests.results(CASES[name], "emulator")) == DIGESTS[name]
 
 
-@pytest.mark.parametrize("name", WAITING)
+@pytest.mark.parametrize("name", some(WAITING, 60))
 def test_rows_wait_anywhere(name: str) -> None:
     """Wherever they do, results are right, the sanitizer finds nothing, and the bits are those that a GPU has."""
     case, tool, found = WAITING[name], Sanitizer(), []

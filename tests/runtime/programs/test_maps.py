@@ -120,7 +120,7 @@ def test_rows_backwards(t: str, columns: int) -> None:
 
 def test_each_array_may_take_a_result() -> None:
     rng = np.random.default_rng(1)
-    x, y, w = rng.random((80, 16)), rng.random((16, 80)).T, rng.random(16)
+    x, y, w = rng.random((20, 8)), rng.random((8, 20)).T, rng.random(8)
     expected = [np.where(x > 0, x, y) * w, x + y, w + w]
     found = several(x, y, w, out=(x, y, w))
     for f, e, o in zip(found, expected, (x, y, w), strict=True):
