@@ -299,14 +299,15 @@ def text_with(fault: dict[str, Any]) -> str:
 
 
 def tests_of(fault: dict[str, Any], touched: Touched, seconds: float) -> list[str]:
-    """Tests that run the faulty function, or else its file, within a time; those of the file's own come first."""
-    name = f"{fault['file']}:{fault['function']}"
+    """Tests that run the faulty function, or else its file, or are in its folder, within a time; its own come first."""
+    name, place = f"{fault['file']}:{fault['function']}", Path(fault["file"])
     names = [name] if name in touched.runs else [n for n in touched.runs if n.startswith(fault["file"] + ":")]
     tests = touched.ordered({test for name in names for test in touched.runs[name]})
-    mirror = f"/test_{Path(fault['file']).stem.strip('_')}"
+    mirror = f"/test_{place.stem.strip('_')}"
     own = [test for test in tests if mirror in test.partition("::")[0]]
+    beside = [test for test in touched.tests if test.startswith(f"tests/{place.parent}/")]  # whose processes run it
     chosen: dict[str, None] = {}
-    for test in [*own[:60], *tests]:
+    for test in [*own[:60], *tests, *touched.ordered(beside)]:
         if test not in chosen and touched.seconds(test) <= seconds:
             chosen[test] = None
             seconds -= touched.seconds(test)
