@@ -127,7 +127,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:  # noqa: ARG001
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     """torch.compile cannot trace the statements that set marks; its tests are left out of the record."""
     report: Any = yield
     if call.excinfo is not None and "dynamo" in type(call.excinfo.value).__module__ + str(call.excinfo.value):
