@@ -183,7 +183,7 @@ class Touched:
         return self.tests[test][0] + 0.02
 
     def ordered(self, tests: Iterable[str]) -> list[str]:
-        """The tests, those first that run few functions in little time; files take turns of five, since theirs are alike."""
+        """The tests, those first that run few functions in little time; files take turns of five of them."""
 
         def weight(test: str) -> float:
             taken, ran = self.tests[test]

@@ -100,7 +100,7 @@ def test_integers(shape: tuple[int, ...], axis: Any) -> None:
     np.testing.assert_array_equal(count, (x == x.max(axis, keepdims=True)).sum(axis))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=3), st.data())
 def test_any_small_shape(shape: list[int], data: st.DataObject) -> None:
     axis = data.draw(st.integers(0, len(shape) - 1))

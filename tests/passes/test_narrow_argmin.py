@@ -89,7 +89,7 @@ def test_the_first_nan(dtype: str, shape: tuple[int, ...], axis: int) -> None:
             places(view, axis)
 
 
-@settings(deadline=None, max_examples=24)
+@settings(deadline=None, max_examples=10)
 @given(
     st.sampled_from([t for t in TYPES if t != "float32"]), st.integers(64, 2000), st.integers(0, 17),
     st.integers(0, 2**32), st.integers(0, 3), st.sampled_from([1, 2, 4, 8]), st.booleans(),

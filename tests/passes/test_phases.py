@@ -33,7 +33,7 @@ def _checked(program: Any, x: Any, y: Any, memory: Any, want: Any, kept: Any, ul
     return choice
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(st.data())
 def test_a_softmax_of_any_rows_writes_their_elements_and_nothing_beside(data: Any) -> None:
     dtype, t = data.draw(st.sampled_from([(np.float32, F32), (np.float16, F16)]))
@@ -111,7 +111,7 @@ def test_a_program_without_a_fold(shape: tuple[int, int], kept: tuple[int], spac
     np.testing.assert_array_equal(y, x * w + k)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.data())
 def test_the_bits_of_a_row_depend_on_that_row_alone(data: Any) -> None:
     """Portable plans: whatever the number of rows, their place, strides and alignment are."""

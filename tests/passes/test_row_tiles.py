@@ -61,7 +61,7 @@ def _shapes(draw: Any) -> tuple[int, int]:
     return draw(st.integers(2, max(2, min(300, 5000 // columns)))), columns
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(
     _shapes(), st.sampled_from(list(TYPES)), st.integers(0, 7), st.integers(0, 7), st.sampled_from(TILES), st.booleans()
 )
@@ -190,7 +190,7 @@ def test_groups_of_contiguous_rows_wait_in_a_tile(dtype: Any, shape: tuple[int, 
     assert untouched_around(y, memory)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(_shapes(), st.integers(0, 3), st.sampled_from(TILES))
 def test_weights_along_the_row_and_a_result_of_each_row(shape: tuple[int, int], begin: int, plan: str) -> None:
     x, _ = _filled(*shape, begin, np.float16)
@@ -206,7 +206,7 @@ def test_weights_along_the_row_and_a_result_of_each_row(shape: tuple[int, int], 
     assert untouched_around(y, memory)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(_shapes(), st.integers(0, 3), st.sampled_from(TILES))
 def test_arrays_of_several_types_have_parts_of_the_tile(shape: tuple[int, int], begin: int, plan: str) -> None:
     """x + r over its sum, in f64, and x + r: two inputs and two results, of three types."""

@@ -39,7 +39,7 @@ def _moments(x: np.ndarray[Any, Any], correction: float) -> tuple[Any, Any]:
         return wide.mean() if x.size else np.nan, squares / divisor if divisor > 0 else np.nan
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(
     st.lists(NUMBERS, max_size=40), st.lists(ODD, max_size=1), st.integers(0, 40), st.sampled_from(PLANS),
     st.sampled_from([0.0, 1.0, -1.5, 2.0]),

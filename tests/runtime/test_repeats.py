@@ -83,7 +83,7 @@ def axes_of(draw: st.DrawFn, rank: int) -> tuple[int, ...]:
     return tuple(a for a in range(rank) if draw(st.booleans()))
 
 
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.data(), st.sampled_from(sorted(REFERENCE)))
 def test_any_array_expanded_anywhere(data: st.DataObject, what: str) -> None:
     x = data.draw(expanded(np.float64 if what in ("mean", "var") else np.int64))
@@ -99,7 +99,7 @@ def test_any_array_expanded_anywhere(data: st.DataObject, what: str) -> None:
         np.testing.assert_array_equal(got, wanted)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(st.data())
 def test_results_with_strides_and_masks_of_their_own(data: st.DataObject) -> None:
     x = data.draw(expanded(np.int32))

@@ -14,7 +14,7 @@ NAMES = ("bool", "int8", "uint8", "int16", "uint16")
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_the_distinct_elements_are_numpys(name: str, data: st.DataObject) -> None:
     shape = data.draw(arrays.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=9))

@@ -424,7 +424,7 @@ def test_laws_that_are_not_claimed_are_not_refuted() -> None:
 
 
 # --- against plain Python ----------------------------------------------------------------------------------------
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(rule=st.tuples(*[st.integers(-3, 3)] * 4))
 def test_exhaustive_verdicts_are_those_of_brute_force(rule: tuple[int, ...]) -> None:
     p, q, r, k = rule

@@ -100,7 +100,7 @@ def test_a_kernel_over_ragged_rows_has_the_parameters_of_each_row(indexed: bool,
     assert [value(p, g, Launch(1, 1, 32), 4) for p in found[-2:]] == [0, 1]
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(tasks())
 def test_every_parameter_has_a_value_within_the_kernels_integers(task: Task) -> None:
     choice = choose(task)

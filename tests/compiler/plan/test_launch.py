@@ -35,7 +35,7 @@ NEAR_BOUNDARIES = sorted({max(0, b + d) for b in (0, 8, 32, 64, 256, 1024, 2048)
 HUGE = [2**31 - 1, 2**31, 2**31 + 5, 2**33 + 1]
 
 
-@settings(max_examples=400)
+@settings(max_examples=160)
 @given(
     plans(), st.sampled_from([1, 2, 31, 32, 33, 100]), st.sampled_from(NEAR_BOUNDARIES), st.integers(1, 40), st.data()
 )
@@ -47,7 +47,7 @@ def test_every_element_has_one_owner(plan: Plan, n_kept: int, n: int, split: int
     check_reduced(plan, run, n, lead)
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(plans(most_threads=256), st.sampled_from(NEAR_BOUNDARIES), st.integers(1, 40))
 def test_a_walk_of_one_step_has_all_its_accesses_in_flight(plan: Plan, n: int, split: int) -> None:
     run = launch(plan, 1, n, split)
@@ -58,7 +58,7 @@ def test_a_walk_of_one_step_has_all_its_accesses_in_flight(plan: Plan, n: int, s
     assert walks_once(plan, run, n) == (plan.unroll > 1 and most <= plan.unroll and again <= second_plan(plan).unroll)
 
 
-@settings(max_examples=40)
+@settings(max_examples=16)
 @given(plans(most_threads=64), st.integers(1, 9), st.integers(0, 70), st.integers(1, 3), st.data())
 def test_every_element_has_one_owner_counted_one_by_one(
     plan: Plan, n_kept: int, n: int, split: int, data: st.DataObject
@@ -98,7 +98,7 @@ def test_a_shifted_row_begins_at_the_boundary_before_it() -> None:
             assert step % plan.vector == 0
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(
     st.sampled_from([1, 2, 4, 8, 16]), st.sampled_from([1, 2, 4]), st.sampled_from([1, 2, 8]), st.integers(1, 300),
     st.integers(1, 400), st.integers(1, 5), st.data(),
@@ -123,7 +123,7 @@ def test_a_period_has_whole_rows_in_whole_accesses(vector: int, warps: int, colu
     assert period_rows(Plan("kept", "period", vector, lanes=1, warps_kept=warps), columns) == rows
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(
     st.sampled_from([2, 4, 8]), st.sampled_from([1, 2]), st.sampled_from([2, 4, 8]), st.integers(2, 300),
     st.integers(0, 8), st.integers(2, 40), st.integers(1, 3), st.integers(0, 7),
@@ -142,7 +142,7 @@ def test_every_element_of_staggered_rows_has_one_owner(
     check_staggered(plan, run, columns + gap, columns, n, start)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(plans(most_threads=256), st.integers(1, 300), st.integers(1, 5), st.booleans())
 def test_every_result_has_one_owner_where_tiles_go_by_row(plan: Plan, row: int, rows: int, staggered: bool) -> None:
     """Threads own the columns that they own in a row alone, whatever the row."""
@@ -154,7 +154,7 @@ def test_every_result_has_one_owner_where_tiles_go_by_row(plan: Plan, row: int, 
     check_rows_of_results(plan, run, rows * row, row)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(
     st.sampled_from([2, 4, 8, 16]), st.sampled_from([1, 4, 8]), st.integers(1, 300), st.integers(1, 9), st.data()
 )  # fmt: skip

@@ -168,7 +168,7 @@ def asked(task: Task, options: str) -> Any:
         raise
 
 
-@settings(max_examples=400)
+@settings(max_examples=160)
 @given(tasks(), st.sampled_from([256, 1024, 4096, 16384]), st.sampled_from([1, 4, 32]), st.sampled_from([1, 8]))
 def test_a_copy_holds_the_elements_of_its_results(task: Task, room: int, lanes: int, warps: int) -> None:
     """In any layout each result has one CTA, which copies all its elements and reads nothing outside the array."""

@@ -62,7 +62,7 @@ def test_cutting_twice_keeps_the_callers_counts(lengths: list[int], first: int, 
     assert sorted(set(states.count.tolist())) == sorted({n for n in lengths if n})
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(
     st.lists(st.integers(0, 1 << 22), min_size=1, max_size=30),
     st.integers(0, 10**5),

@@ -36,7 +36,7 @@ def expanded(g: Geometry, inputs: int) -> tuple[np.ndarray, np.ndarray]:
     return out[order], elements[order]
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=240, deadline=None)
 @given(layouts(SIZES), st.booleans(), st.booleans(), st.booleans())
 def test_every_result_gets_its_elements(layout: Layout, ordered: bool, indexed: bool, one: bool) -> None:
     if one:

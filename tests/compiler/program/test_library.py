@@ -61,7 +61,7 @@ def typed(types: tuple[DType, ...], s: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize(("m", "types"), EXACT + CLOSE, ids=lambda v: getattr(v, "name", None) or ",".join(map(str, v)))
-@settings(max_examples=40)
+@settings(max_examples=16)
 @given(data=st.data())
 def test_the_laws_of_a_monoid(m: Any, types: tuple[DType, ...], data: st.DataObject) -> None:
     graph = m.typed(*types)
@@ -160,7 +160,7 @@ def test_every_reduction_of_complex_numbers_is_numpys_or_refused(name: str, t: D
 
 
 @pytest.mark.parametrize("name", ["min", "max", "argmin", "argmax", "any", "all", "sum", "logsumexp"])
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(xs=st.lists(st.sampled_from(SPECIAL), min_size=1, max_size=12))
 def test_nan_infinities_and_ties_are_numpys(name: str, xs: list[float]) -> None:
     x = np.array(xs)

@@ -61,7 +61,7 @@ def test_every_result_gets_its_elements(layout: Layout, ordered: bool, indexed: 
         assert np.array_equal(sorted_elements(expected), sorted_elements(found))
 
 
-@settings(max_examples=600)
+@settings(max_examples=240)
 @given(layouts(SIZES), st.booleans(), st.booleans())
 def test_nothing_is_left_to_merge_drop_or_flip(layout: Layout, ordered: bool, indexed: bool) -> None:
     g = geometry(layout, ordered=ordered, indexed=indexed)
@@ -75,7 +75,7 @@ def test_nothing_is_left_to_merge_drop_or_flip(layout: Layout, ordered: bool, in
             assert steps == sorted(steps, reverse=True)
 
 
-@settings(max_examples=600)
+@settings(max_examples=240)
 @given(layouts(SIZES), st.booleans())
 def test_span_is_the_least_and_greatest_offset(layout: Layout, ordered: bool) -> None:
     g = geometry(layout, ordered=ordered)

@@ -36,13 +36,13 @@ def touched(v: View) -> Counter[int]:
     return Counter(start + b for start in starts for b in range(item))
 
 
-@settings(max_examples=500)
+@settings(max_examples=200)
 @given(views, views)
 def test_views_share_the_bytes_that_belong_to_both(v: View, w: View) -> None:
     assert overlap.share(v, w) == bool(touched(v) & touched(w))
 
 
-@settings(max_examples=500)
+@settings(max_examples=200)
 @given(views)
 def test_a_view_overlaps_itself_where_a_byte_belongs_to_two_elements(v: View) -> None:
     assert overlap.overlaps_itself(v) == any(count > 1 for count in touched(v).values())

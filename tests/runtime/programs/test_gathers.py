@@ -72,7 +72,7 @@ def _cases(draw: Any) -> tuple[Any, Any, int]:
     return x, i, axis
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(_cases())
 def test_elements_along_any_axis(case: tuple[Any, Any, int]) -> None:
     x, i, axis = case
@@ -140,7 +140,7 @@ def test_one_element_of_a_row_that_is_folded(where: str, columns: int) -> None:
     np.testing.assert_allclose(share(x, t, plan=where), expected, rtol=1e-13)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(
     st.tuples(st.integers(1, 40), st.integers(1, 70)), st.sampled_from(["f32", "f64", "bf16"]),
     st.sampled_from(["none", "mean", "sum"]), st.sampled_from(["int64", "int32", "int8"]), st.booleans(), st.booleans(),

@@ -42,7 +42,7 @@ def arrays(draw: st.DrawFn, shape: tuple[int, ...], t: str) -> Any:
     return made.transpose(np.argsort(order))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(data=st.data())
 def test_any_layout(data: st.DataObject) -> None:
     t = data.draw(st.sampled_from(TYPES))
