@@ -345,7 +345,8 @@ def first_failure(tree: Path, fault: dict[str, Any], tests: list[str], limit: fl
     environment = {**os.environ, "PYTHONPATH": str(tree.parent), "WARPFOLD_CACHE_DIR": str(cache)}
     environment |= {"PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
     files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
-    for command in (lit(tree, fault), pytest(tree, tests, files[:3]), pytest(tree, tests, files[3:15])):
+    own, every = lit(tree, fault)
+    for command in (own, pytest(tree, tests, files[:3]), pytest(tree, tests, files[3:15]), every):
         if not command:
             continue
         process = subprocess.Popen(
@@ -366,17 +367,15 @@ def first_failure(tree: Path, fault: dict[str, Any], tests: list[str], limit: fl
     return {"seen": ""}
 
 
-def lit(tree: Path, fault: dict[str, Any]) -> list[str]:
-    """The lit tests of the pass or op that the fault's file holds, if it has some."""
+def lit(tree: Path, fault: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """The lit tests of the pass or op that the fault's file holds, and all of them where they run the file."""
+    if not fault["file"].startswith(("passes/", "compiler/ir/", "compiler/driver/")):
+        return [], []
     name = Path(fault["file"]).stem.replace("_", "-")
-    files = [
-        file
-        for file in (tree / "dialect_tests").rglob("*.mlir")
-        if file.stem in (name, f"{name}-invalid", f"{name}_invalid")
-    ]
-    if not files:
-        return []
-    return [str(Path(sys.executable).parent / "lit"), "--quiet", "-j1", *map(str, files)]
+    named = {name, f"{name}-invalid", f"{name}_invalid"}
+    own = [str(file) for file in (tree / "dialect_tests").rglob("*.mlir") if file.stem in named]
+    start = [str(Path(sys.executable).parent / "lit"), "--quiet", "-j1"]
+    return [*start, *own] if own else [], [*start, str(tree / "dialect_tests")]
 
 
 def pytest(tree: Path, tests: list[str], files: list[str]) -> list[str]:
