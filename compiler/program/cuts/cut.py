@@ -16,6 +16,7 @@ from ..graph import Expr, Space
 from ..rewrites.approximations import approximated
 from ..rewrites.online import online
 from ..rewrites.two_pass import two_pass
+from .checked import checked
 from .grouped import grouped
 from .groups import Group, Owns, Splits, above_results, folds_below
 from .maps import Along
@@ -73,7 +74,7 @@ def cut(
         crossing.insert(0, found)
     pairs = zip(groups, crossing, strict=True)
     steps = [step_of(program, g, found, buffers) for g, found in pairs if g.phases or g.written]
-    return Steps(named(program.name, [*buffers.steps(), *steps]), tuple(buffers.all))
+    return checked(program, Steps(named(program.name, [*buffers.steps(), *steps]), tuple(buffers.all)))
 
 
 def rewritten(program: ArrayProgram, owns: Owns, far: Owns, *, portable: bool) -> ArrayProgram:

@@ -35,7 +35,8 @@ def fold_groups(
             group = _with_early(group, program, early - left, below)
             group.source = next((g for g in groups if {f.digest for f in g.sections} >= group.own), None)
             if group.source is None and group.owned:
-                group.sections, group.sectioned = _sections(group, waiting, below, program, splits)
+                taken = {f for g in groups for f in g.sections}
+                group.sections, group.sectioned = _sections(group, waiting, taken, below, program, splits)
             groups.append(group)
             waiting = [f for f in waiting if f.digest not in group.own]
     return groups
@@ -132,12 +133,17 @@ def _sides(group: Group, waiting: Sequence[Expr], below: dict[str, frozenset[str
 
 
 def _sections(
-    group: Group, waiting: Sequence[Expr], below: dict[str, frozenset[str]], program: ArrayProgram, splits: Splits
+    group: Group,
+    waiting: Sequence[Expr],
+    taken: set[Expr],
+    below: dict[str, frozenset[str]],
+    program: ArrayProgram,
+    splits: Splits,
 ) -> tuple[tuple[Expr, ...], Space]:
     """Folds over parts of the rows of ``group``, of elements that it reads anyway, and the dims of these parts.
 
-    They are all folds of one later step, which then combines the states of sections. The step of the rows writes their
-    elements: a reduction stays one.
+    They are all folds of one later step, which then combines the states of sections; those ``taken`` have states from an
+    earlier one. The step of the rows writes their elements: a reduction stays one.
     """
     whole, left = group.kept | group.reduced, {f.digest for f in waiting} - group.own
     if not any(space_of(o.axes) == whole and below[o.expr.digest] & group.own for o in program.outputs):
@@ -151,7 +157,7 @@ def _sections(
             and read & _elements_read(group, f.args)
             for f in alike
         )
-        served = own and inner and not order and space | over == whole
+        served = own and inner and not order and space | over == whole and taken.isdisjoint(alike)
         if served and splits(*map(program.dims_of, (group.kept, group.reduced, inner))):
             return alike, inner
     return (), 0
