@@ -127,7 +127,7 @@ def _writer(e: Expr, group: Group, groups: Sequence[Group], homes: Mapping[str, 
     own, number = groups.index(group), homes.get(e.digest, -1)
     home = groups[number]
     known = (home.space, home.reduced) if home.sides else (home.space,)
-    if number not in (own, -1) and e.space in known and home.makes(e):
+    if 0 <= number < own and e.space in known and home.makes(e):
         return number
     return next((i for i in range(number + 1, own) if _is_of_rows(groups[i]) and groups[i].space == e.space), -1)
 
