@@ -45,13 +45,22 @@ def fold_groups(
 def _with_early(group: Group, program: ArrayProgram, early: frozenset[str], below: dict[str, frozenset[str]]) -> Group:
     """A step that makes folds of its dims again which a value of its rows needs: a map behind it would cost more.
 
-    Those that its own first folds need are known already, and read from buffers.
+    Those that its own first folds need are known already, and read from buffers. A fold that needs another one which is
+    made again has a later phase: without an owner of the row it is read, too.
     """
     rows = [below[o.expr.digest] for o in program.outputs if space_of(o.axes) == group.kept]
     needed = frozenset().union(*(folds for folds in rows if folds & group.own)) & early
     needed -= frozenset().union(*(below[f.digest] for f in group.phases[0]))
     again = [f for f in program.folds if f.digest in needed and _key(f) == (group.kept, group.reduced, group.order)]
-    return replace(group, phases=((*again, *group.phases[0]), *group.phases[1:])) if again else group
+    if not again:
+        return group
+    phase: dict[str, int] = {}
+    for f in (*again, *(f for own in group.phases for f in own)):
+        phase[f.digest] = 1 + max((phase[b] for b in below[f.digest] if b in phase), default=-1)
+    made = [f for f in again if group.owned or not phase[f.digest]]
+    folds = (*made, *(f for own in group.phases for f in own))
+    numbers = range(1 + max(phase[f.digest] for f in folds))
+    return replace(group, phases=tuple(tuple(f for f in folds if phase[f.digest] == i) for i in numbers))
 
 
 def _early(program: ArrayProgram, below: dict[str, frozenset[str]], owns: Owns) -> frozenset[str]:
