@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -392,6 +393,7 @@ def main() -> None:
     first, last = map(int, options.seeds.split(":"))
     failed, begin = 0, time.process_time()
     for seed in range(first, last):
+        print(seed, file=sys.stderr) if seed % 100 == 0 else None
         program = drawn(seed, emulator=options.emulator)
         fault = failure(check, program, seed)
         if fault:

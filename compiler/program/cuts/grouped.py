@@ -97,8 +97,9 @@ def _writes_elements(order: Sequence[int], whole: Collection[tuple[int, ...]], g
 
 
 def _writes_sides(group: Group, written: Written) -> bool:
-    """Whether a step can write a value that its side folds leave."""
-    return bool(group.sides) and written.space == group.reduced and written.words is None and group.makes(written.value)
+    """Whether a step can write a value that its side folds leave; one that varies along no row is not such."""
+    is_side = written.value.space == written.space == group.reduced
+    return bool(group.sides) and is_side and written.words is None and group.makes(written.value)
 
 
 def _writes_rows(group: Group, written: Written) -> bool:
