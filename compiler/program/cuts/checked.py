@@ -70,6 +70,8 @@ def _faults_of(step: Step, arrays: _Arrays) -> Iterator[str]:
     for e in walk(step.program.outputs):
         yield from _faults_of_node(e, step, arrays)
     spaces = [e.space for e in step.program.outputs]
+    if not spaces:
+        yield "writes nothing"
     for o, space in zip(step.outputs, spaces, strict=True):
         if o in arrays.written:
             yield f"writes {o.kind} {o.number}, which is written already"

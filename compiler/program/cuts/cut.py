@@ -74,7 +74,7 @@ def cut(
             groups[_writer(e, group, groups, homes)].written += buffers.written(e)
         crossing.insert(0, found)
     pairs = zip(groups, crossing, strict=True)
-    steps = [step_of(program, g, found, buffers) for g, found in pairs if g.phases or g.written]
+    steps = [step_of(program, g, found, buffers) for g, found in pairs if g.written or g.sections]
     return checked(program, Steps(named(program.name, [*buffers.steps(), *steps]), tuple(buffers.all)))
 
 

@@ -154,12 +154,14 @@ def _sections(
     They are all folds of one later step, which then combines the states of sections; those ``taken`` have states from an
     earlier one. The step of the rows writes their elements: a reduction stays one.
     """
-    whole, left = group.kept | group.reduced, {f.digest for f in waiting} - group.own
+    whole, known = group.kept | group.reduced, {f.digest for phase in group.phases for f in phase}
+    left = {f.digest for f in waiting} - known  # side folds are known when the step is over
     if not any(space_of(o.axes) == whole and below[o.expr.digest] & group.own for o in program.outputs):
         return (), 0
     read = _elements_read(group, group.folded)
-    for space, over, order in dict.fromkeys(_key(f) for f in waiting if f.digest in left and isinstance(f.value, Fold)):
-        inner, alike = over & group.reduced, tuple(f for f in waiting if _key(f) == (space, over, order))
+    later = [f for f in waiting if f.digest not in group.own and isinstance(f.value, Fold)]
+    for space, over, order in dict.fromkeys(map(_key, later)):
+        inner, alike = over & group.reduced, tuple(f for f in later if _key(f) == (space, over, order))
         own = all(
             _fold(f).monoid.commutative
             and left.isdisjoint(below[f.digest] - {f.digest})
