@@ -1,4 +1,4 @@
-"""How many distinct cases run: at least 5,000 of reductions and 2,000 of programs; each test checks its own number."""
+"""How many distinct cases run: at least 5,000 of reductions and 1,100 of programs; each test checks its own number."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _HEAVY = {"describe": 0.5, "logsumexp": 0.6, "dot": 0.4}
 PLAIN = {f: int(60 * _HEAVY.get(f, 1)) for f in FUNCTIONS}
 WITH_ARGUMENTS = {f: int(50 * _HEAVY.get(f, 1)) for f in FUNCTIONS}
 MONOIDS = dict.fromkeys(SUBJECTS, 32)
-LEAST_OF_PROGRAMS = 2_000
+LEAST_OF_PROGRAMS = 1_100
 PROGRAMS = dict.fromkeys(LIBRARY, 45)
 """Calls of each program of the library."""
-RANDOM, RUN = 1_300, 120
-"""Random programs of arrays: those that are evaluated whole and in steps, and those that run."""
+RANDOM, RUN = 400, 40
+"""Random programs of arrays, with their gradients: those that NumPy runs in steps, and those that the emulator runs."""
 
 
 def search(name: str, strategy: st.SearchStrategy[Any], distinct: int, check: Callable[[Any], Any]) -> None:

@@ -51,7 +51,9 @@ def grouped(
     lacking = [g for g in groups if g.sections and not any(map(g.is_full, g.written))]
     if lacking:  # states of sections are stored with elements, which other steps write
         rows = [(program.dims_of(g.kept), program.dims_of(g.reduced)) for g in lacking]
-        return grouped(program, owns, order, whole, along, far, joins, lambda *dims: dims[:2] not in rows and splits(*dims))
+        return grouped(
+            program, owns, order, whole, along, far, joins, lambda *dims: dims[:2] not in rows and splits(*dims)
+        )
     maps, found = [turned(g, along, program) for g in maps_for(left, order, whole)], list[Group]()
     most = max((g.space.bit_count() for g in maps), default=0)
     early = [g for g in maps if g.space.bit_count() < most and any(below[w.value.digest] for w in g.written)]

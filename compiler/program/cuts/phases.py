@@ -151,8 +151,8 @@ def _sections(
 ) -> tuple[tuple[Expr, ...], Space]:
     """Folds over parts of the rows of ``group``, of elements that it reads anyway, and the dims of these parts.
 
-    They are all folds of one later step, which then combines the states of sections; those ``taken`` have states from an
-    earlier one. The step of the rows writes their elements: a reduction stays one.
+    They are all folds of one later step, which then combines the states of sections; those ``taken`` have states from
+    an earlier one. The step of the rows writes their elements: a reduction stays one.
     """
     whole, known = group.kept | group.reduced, {f.digest for phase in group.phases for f in phase}
     left = {f.digest for f in waiting} - known  # side folds are known when the step is over

@@ -186,7 +186,9 @@ class _Translation:
         if e.op == "iota":
             return self._plain_number(e) if self.group.is_plain else self._number(e)
         if e.op == "result":
-            raise error("WF333", name=self.program.name, reason="a step uses a fold of another one, and reads no buffer")
+            raise error(
+                "WF333", name=self.program.name, reason="a step uses a fold of another one, and reads no buffer"
+            )
         args = tuple(self.made[a.digest] for a in e.args)
         if e.op == "gather":
             return Expr("gather", args, e.dtype, union(a.space or KEPT for a in args), None, e.where)

@@ -70,10 +70,14 @@ def run(steps: Steps, program: ArrayProgram, arrays: Sequence[Array]) -> list[Ar
 class _Run:
     """One step, of which ``sizes`` are those of all dims."""
 
-    def __init__(self, step: Step, buffers: Sequence[Buffer], held: dict[Operand, Array], sizes: tuple[int, ...]) -> None:
+    def __init__(
+        self, step: Step, buffers: Sequence[Buffer], held: dict[Operand, Array], sizes: tuple[int, ...]
+    ) -> None:
         self.step, self.held, self.sizes = step, held, sizes
         self.full = (*step.kept, *step.reduced)
-        sections = [[buffers[o.number].sections for o in own if o.kind == "buffer"] for own in (step.inputs, step.outputs)]
+        sections = [
+            [buffers[o.number].sections for o in own if o.kind == "buffer"] for own in (step.inputs, step.outputs)
+        ]
         combined, self.inner = (next(filter(None, own), ()) for own in sections)
         self.folded = tuple(1 if d in combined else n for d, n in enumerate(sizes))
         """The sizes of what it folds: of states of sections there is one for each."""
@@ -140,7 +144,11 @@ class _Run:
         state = tuple(np.broadcast_to(v, r[0].shape) for v, r in zip(neutral, rows, strict=True))
         found: list[Any] = []
         for i in range(len(rows[0])):
-            after = tuple(r[0] for r in rows) if not i else graph_numpy.combine(scan.monoid, state, tuple(r[i] for r in rows))
+            after = (
+                tuple(r[0] for r in rows)
+                if not i
+                else graph_numpy.combine(scan.monoid, state, tuple(r[i] for r in rows))
+            )
             found.append(state if scan.exclusive else after)
             state = after
         states = [np.stack(s)[:: -1 if self.step.reverse else 1] for s in zip(*found, strict=True)]

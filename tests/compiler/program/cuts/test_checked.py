@@ -67,12 +67,14 @@ PLANTED: dict[str, Callable[[Steps], Steps]] = {
     "no step writes output 1": lambda s: replace(s, steps=s.steps[:1]),
     "no step writes buffer 1": lambda s: replace(s, buffers=s.buffers * 2),
     "step 2 writes output 0, which is written already": lambda s: replace(s, steps=(s.steps[0], *s.steps)),
-    "step 1 writes output 1 along other dims": lambda s: _with(s, 0, outputs=(Operand("output", 1), s.steps[0].outputs[1])),
+    "step 1 writes output 1 along other dims": lambda s: _with(
+        s, 0, outputs=(Operand("output", 1), s.steps[0].outputs[1])),
     "step 1 leaves states of sections, and writes no elements": lambda s: _with(
         s, 0, outputs=s.steps[0].outputs[1:], program=_kernel(s.steps[0], s.steps[0].program.outputs[1])),
     "step 1 writes nothing": lambda s: _with(s, 0, outputs=(), program=_kernel(s.steps[0])),
     "step 1 uses the value of a fold": lambda s: _with(
-        s, 0, program=_kernel(s.steps[0], replace(s.steps[0].program.outputs[0], op="fold"), s.steps[0].program.outputs[1])),
+        s, 0, outputs=s.steps[0].outputs[:1], program=_kernel(
+            s.steps[0], replace(s.steps[0].program.outputs[0], op="fold"))),
     "step 2 reads buffer 0 along dims": _input(KEPT),
     "step 1 reads view 0 along dims": lambda s: _with(s, 0, reduced=(2,)),
 }  # fmt: skip
@@ -143,7 +145,7 @@ def test_programs_that_broke_it_are_right(function: Any, owns: Any) -> None:
 
 
 def test_a_fold_that_is_made_again_has_a_phase_behind_what_it_needs() -> None:
-    """Two sums of rows wait for each other, and a third one for columns, of which another one waits: rows begin twice."""
+    """Two sums of rows are in two phases, and a third one waits for columns, which wait as well: rows begin twice."""
     m = Maker((0, 1))
     x = m.array(0)
     (first,) = m.fold([1], SUM, x)
