@@ -52,5 +52,5 @@ def test_a_kernel_that_writes_nothing_to_a_result_is_refused(monkeypatch: pytest
     monkeypatch.setattr(distribute, "finish", lambda *_: None)
     with session():
         module = ir.Module.parse(text)
-        with pytest.raises(CompileError, match="WF333: the kernels of row_sum .* writes nothing to its result 0"):
+        with pytest.raises(CompileError, match=r"WF333: the kernels of row_sum .* writes nothing to its result 0"):
             run([("distribute", distribute.PASS)], module)
