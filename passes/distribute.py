@@ -89,6 +89,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ..compiler.driver.pipeline import Pass, op_names
+from ..compiler.errors import error
 from ..compiler.ir import attributes
 from ..compiler.ir.build import word_type
 from ..compiler.ir.mlir import gpu, ir, nvvm
@@ -167,8 +168,17 @@ def _distribute(kernel: Kernel) -> None:
         else:
             _distribute_fold(kernel)
         gpu.ReturnOp([])
+    _check_stores(kernel)
     if least := least_ctas(kernel):
         kernel.entry.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(word_type(), least)
+
+
+def _check_stores(kernel: Kernel) -> None:
+    """Refuses (WF333) a kernel that writes nothing to one of its results, which a later step or the caller reads."""
+    for number in range(len(kernel.results)):
+        if all(use.owner.name == "llvm.ptrtoint" for use in kernel.arg("output", number).uses):
+            name = ir.StringAttr(kernel.entry.attributes["sym_name"]).value
+            raise error("WF333", name=name, reason=f"one of them writes nothing to its result {number}")
 
 
 def _distribute_scan(kernel: Kernel) -> None:

@@ -1,6 +1,8 @@
-"""Random programs of arrays, written for the Array API standard: NumPy runs them, and tracing takes them as they are.
+"""Random programs of arrays as Python code: NumPy and PyTorch run it, and tracing takes it as it is.
 
-Arrays hold small integers as f64, and every operation is exact on them, so that results must be equal.
+Arrays hold small integers, and operations of *exact* programs are exact on them in every type of floats, so that
+results must be equal. Other programs have means, exponentials and quotients as well. ``python tests/random_programs.py
+--help`` says how to run many of them (``random_checks.py``).
 """
 
 from __future__ import annotations
@@ -10,16 +12,52 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
+import ml_dtypes
 import numpy as np
+from random_kinds import KINDS, SMOOTH
+
+import warpfold as wf
 
 Value = Any
 SIZES = (3, 3, 1, 2, 6)
 """Sizes of axes: few, so that many are equal."""
-LARGEST = 99.0
-REFUSED = ("WF273", "WF274", "WF286")
-"""Codes of what programs do not have: reshapes where no whole numbers split a dim, slices of axes that one joined."""
+WIDE = (8, 16, 8, 4, 1, 3, 32)
+"""Sizes of rows of which wide accesses read some, among others."""
+TYPES = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
+LAYOUTS: dict[str, Callable[[Any], Any]] = {
+    "plain": lambda a: a,
+    "transposed": lambda a: a.T.copy().T,
+    "every other": lambda a: np.repeat(a, 2, axis=-1)[..., ::2],
+    "part of rows": lambda a: np.concatenate([a, a], axis=-1)[..., : a.shape[-1]],
+    "backwards": lambda a: a[::-1].copy()[::-1],
+    "rows backwards": lambda a: a[..., ::-1].copy()[..., ::-1],
+    "misaligned": lambda a: np.concatenate([np.zeros(1, a.dtype), a.ravel()])[1:].reshape(a.shape),
+}
+"""How arrays lie in memory."""
+REFUSED = ("WF273", "WF274", "WF286", "WF290")
+"""Codes of what programs do not have: splits of a dim into no whole numbers, slices of what was joined or scanned."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An array of small integers, each moved by less than a half where ``exact`` is false."""
+
+    shape: tuple[int, ...]
+    seed: int
+    dtype: str = "f64"
+    layout: str = "plain"
+    exact: bool = True
+
+    @property
+    def array(self) -> Any:
+        """Its elements."""
+        rng = np.random.default_rng(self.seed)
+        found = rng.integers(-3, 4, self.shape).astype(np.float64)
+        found = found if self.exact else np.asarray(found + rng.uniform(-0.4, 0.4, self.shape))
+        return LAYOUTS[self.layout if self.shape else "plain"](np.asarray(found.astype(TYPES[self.dtype])))
 
 
 @dataclass
@@ -27,25 +65,70 @@ class RandomProgram:
     """A sequence of operations on arrays.
 
     Attributes:
-        arrays: the arguments.
-        steps: in order (operation, numbers of the values that it takes); a value is an argument or an earlier result.
+        arguments: the arrays.
+        steps: in order (code, numbers of the values that it takes); a value is an argument or an earlier result.
         returned: the numbers of the values that are results.
     """
 
-    arrays: list[Any]
-    steps: list[tuple[Callable[..., Value], tuple[int, ...]]] = field(default_factory=list)
+    arguments: list[Argument]
+    steps: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
     returned: tuple[int, ...] = ()
 
+    @property
+    def arrays(self) -> list[Any]:
+        """The arrays."""
+        return [a.array for a in self.arguments]
+
+    @property
+    def exact(self) -> bool:
+        """Whether all operations are exact on the elements."""
+        return all(a.exact for a in self.arguments)
+
     def __call__(self, *arrays: Value) -> tuple[Value, ...]:
+        """The results of NumPy, or symbolic ones."""
+        plain = all(isinstance(a, np.ndarray) for a in arrays)
+        return self.run(np, NUMPY, *arrays) if plain else self.run(arrays[0].__array_namespace__(), wf, *arrays)
+
+    def run(self, xp: Any, library: Any, *arrays: Value) -> tuple[Value, ...]:
+        """The results of the functions of ``xp``, and of what stands for warpfold."""
         values = list(arrays)
-        for operation, operands in self.steps:
-            xp = arrays[0].__array_namespace__()
-            values.append(operation(xp, *(values[i] for i in operands)))
+        for code, operands in self.steps:
+            values.append(made(code, xp, library, [values[i] for i in operands]))
         return tuple(values[i] for i in self.returned)
 
     def __repr__(self) -> str:
-        steps = "\n".join(f"  {operation.__name__} {operands}" for operation, operands in self.steps)
-        return f"shapes {[a.shape for a in self.arrays]}\n{steps}\n  return {self.returned}"
+        names = [*(f"x{i}" for i in range(len(self.arguments))), *(f"v{i}" for i in range(len(self.steps)))]
+        lines = [f"def program({', '.join(names[: len(self.arguments)])}):", "    xp = x0.__array_namespace__()"]
+        for name, (code, operands) in zip(names[len(self.arguments) :], self.steps, strict=True):
+            lines.append(f"    {name} = {code.format(*(names[i] for i in operands))}")
+        lines.append(f"    return {', '.join(names[i] for i in self.returned)},")
+        return "\n".join([*lines, "", "", f"arrays = [x.array for x in {self.arguments}]"])
+
+
+_COMPILED: dict[str, Any] = {}
+
+
+def made(code: str, xp: Any, library: Any, operands: Sequence[Value]) -> Value:
+    """The value of a step."""
+    if code not in _COMPILED:
+        _COMPILED[code] = compile(code.format("a", "b", "c"), "<step>", "eval")
+    found = eval(_COMPILED[code], {"xp": xp, "wf": library, **dict(zip("abc", operands, strict=False))})
+    return np.asarray(found) if xp is np else found
+
+
+def _softmax(x: Value, axis: Any) -> Value:
+    e = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    return e / np.sum(e, axis=axis, keepdims=True)
+
+
+NUMPY = SimpleNamespace(
+    sum=np.sum, max=np.max, min=np.min, exp=np.exp, tanh=np.tanh, mean=np.mean, var=np.var,
+    cummax=lambda x, axis: np.maximum.accumulate(x, axis=axis),
+    logsumexp=lambda x, **how: np.log(np.sum(np.exp(x), **how)),
+    softmax=lambda x, axis: _softmax(x, axis),
+    cast=lambda x, name: x.astype(name).astype(x.dtype),
+)  # fmt: skip
+"""What warpfold has and the standard has not, in NumPy."""
 
 
 def positional(program: RandomProgram) -> Callable[..., Any]:
@@ -55,207 +138,111 @@ def positional(program: RandomProgram) -> Callable[..., Any]:
         return program(*arrays)
 
     kind = inspect.Parameter.POSITIONAL_ONLY
-    names = [inspect.Parameter(f"x{i}", kind) for i in range(len(program.arrays))]
+    names = [inspect.Parameter(f"x{i}", kind) for i in range(len(program.arguments))]
     function.__signature__ = inspect.Signature(names)  # type: ignore[attr-defined]
     return function
 
 
-def distinct(count: int, most: int = 9) -> Iterator[tuple[int, RandomProgram]]:
+def distinct(count: int, most: int = 9, **how: Any) -> Iterator[tuple[int, RandomProgram]]:
     """The first ``count`` programs that differ in shapes or operations, and their seeds."""
     seen: set[str] = set()
     for seed in itertools.count():
         if len(seen) == count:
             return
-        program = random_program(Random(seed), most)
+        program = random_program(Random(seed), most, **how)
         if repr(program) not in seen:
             seen.add(repr(program))
             yield seed, program
 
 
-def named(name: str, operation: Callable[..., Value]) -> Callable[..., Value]:
-    operation.__name__ = name
-    return operation
+def random_program(rng: Random, most: int = 9, *, exact: bool = True, wide: bool = False) -> RandomProgram:
+    """A program of about ``most`` operations.
 
-
-def random_program(rng: Random, most: int = 9) -> RandomProgram:
-    """A program of up to ``most`` operations."""
-    shapes = [[rng.choice(SIZES) for _ in range(rng.randint(0, 3))] for _ in range(rng.randint(1, 3))]
-    numbers = np.random.default_rng(rng.randint(0, 1000))
-    program = RandomProgram([numbers.integers(-3, 4, shape).astype(np.float64) for shape in shapes])
-    values = list(program.arrays)
+    Args:
+        rng: draws it.
+        most: the most times that an operation, or some that belong together, are drawn.
+        exact: whether its operations are exact.
+        wide: whether axes are longer, and arrays have any type and layout; there are two to four results then.
+    """
+    own = rng.sample(WIDE, 3) if wide else SIZES
+    types = rng.choice((("f64",), ("f32",), ("f32",), tuple(TYPES))) if wide else ("f64",)
+    arguments = []
+    for i in range(rng.randint(1, 3)):
+        shape = tuple(rng.choice(own) for _ in range(rng.choice((0, 1, 2, 3) if i or not wide else (2, 2, 2, 1, 3))))
+        layout = rng.choice(("plain", *LAYOUTS)) if wide else "plain"
+        arguments.append(Argument(shape, rng.randint(0, 1000), rng.choice(types), layout, exact))
+    b = Builder(rng, RandomProgram(arguments))
+    kinds = KINDS if exact else KINDS + SMOOTH
     for _ in range(rng.randint(3, most)):
-        step = rng.choice(KINDS)(rng, values)
-        if step is not None:
-            program.steps.append(step)
-            operation, operands = step
-            values.append(np.asarray(operation(np, *(values[i] for i in operands))))
-    program.returned = tuple(range(len(values)))
-    return program
+        rng.choice(kinds)(b)
+    made = range(len(arguments), len(b.values))
+    b.program.returned = tuple(range(len(b.values)))
+    if wide:
+        last = [len(b.values) - 1] * bool(made)
+        b.program.returned = tuple(sorted({*last, *rng.sample(made, min(len(made), rng.randint(1, 3)))}))
+    return b.program
 
 
-def _operand(rng: Random, values: Sequence[Value]) -> int:
-    """The number of a value: the latest more often than others."""
-    return min(rng.randint(0, len(values) + 1), len(values) - 1)
+class Builder:
+    """A program in the making.
+
+    Attributes:
+        rng: draws it.
+        program: the program so far.
+        values: its values.
+    """
+
+    def __init__(self, rng: Random, program: RandomProgram) -> None:
+        self.rng, self.program = rng, program
+        self.values = [a.astype(np.float64) for a in program.arrays]
+
+    def add(self, code: str, *operands: int) -> int:
+        """A further step, and the number of its value; that of the latest value where NumPy refuses it."""
+        try:
+            with np.errstate(all="ignore"):
+                found = made(code, np, NUMPY, [self.values[i] for i in operands])
+        except (ValueError, IndexError):  # shapes that do not fit
+            return len(self.values) - 1
+        if found.ndim > 4 or found.size > 5000 or not np.all(np.isfinite(found)):
+            return len(self.values) - 1
+        self.program.steps.append((code, operands))
+        self.values.append(found)
+        return len(self.values) - 1
+
+    def operand(self) -> int:
+        """The number of a value: the latest more often than others."""
+        return min(self.rng.randint(0, len(self.values) + 1), len(self.values) - 1)
+
+    def partner(self, a: int) -> int:
+        """The number of a value that broadcasts with value ``a``."""
+        return self.rng.choice([b for b in range(len(self.values)) if self.broadcast(a, b)])
+
+    def broadcast(self, *numbers: int) -> bool:
+        """Whether values broadcast, to at most 4 axes."""
+        try:
+            return len(np.broadcast_shapes(*(self.values[i].shape for i in numbers))) <= 4
+        except ValueError:
+            return False
+
+    def rank(self, a: int) -> int:
+        return int(self.values[a].ndim)
+
+    def axis(self, a: int) -> int:
+        """An axis of a value that has one."""
+        return self.rng.randrange(self.rank(a))
+
+    def axes(self, a: int) -> Any:
+        """Axes of a fold: often the last one, so that several folds are over the same."""
+        rank = self.rank(a)
+        some = tuple(self.rng.sample(range(rank), self.rng.randint(0, rank)))
+        return self.rng.choice((some, None, *((-1, -1, 0) if rank else ())))
 
 
-def _partner(rng: Random, values: Sequence[Value], a: int) -> int:
-    """The number of a value that broadcasts with value ``a``."""
-    return rng.choice([b for b, y in enumerate(values) if _broadcast(values[a], y)])
+if __name__ == "__main__":
+    import sys
+    from pathlib import Path
 
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from random_checks import main
 
-def _broadcast(*values: Value) -> bool:
-    """Whether values broadcast, to at most 4 axes."""
-    try:
-        return len(np.broadcast_shapes(*(x.shape for x in values))) <= 4
-    except ValueError:
-        return False
-
-
-def _binary(rng: Random, values: Sequence[Value]) -> Any:
-    a = _operand(rng, values)
-    b = _partner(rng, values, a)
-    name = rng.choice(("add", "subtract", "multiply", "maximum", "minimum", "less"))
-
-    def operation(xp: Any, x: Value, y: Value) -> Value:
-        found = getattr(xp, name)(x, y)
-        return xp.astype(found, xp.float64) if name == "less" else xp.clip(found, -LARGEST, LARGEST)
-
-    return named(name, operation), rng.choice(((a, b), (b, a)))
-
-
-def _where(rng: Random, values: Sequence[Value]) -> Any:
-    a = _operand(rng, values)
-    numbers = (_partner(rng, values, a), a, _partner(rng, values, a))
-    if not _broadcast(*(values[i] for i in numbers)):
-        return None
-    return named("where", lambda xp, c, x, y: xp.where(c > 0, x, y)), numbers
-
-
-FOLDS = ("sum", "max", "min", "prod", "any", "count_nonzero")
-
-
-def _axes(rng: Random, rank: int) -> Any:
-    """Axes of a fold: often the last one, so that several folds are over the same."""
-    some = tuple(rng.sample(range(rank), rng.randint(0, rank)))
-    return rng.choice((some, None, *((-1, -1) if rank else ())))
-
-
-def _fold(xp: Any, name: str, x: Value, axis: Any, keep: bool) -> Value:
-    found = xp.astype(getattr(xp, name)(x, axis=axis, keepdims=keep), xp.float64)
-    return xp.clip(found, -LARGEST, LARGEST)
-
-
-def _reduction(rng: Random, values: Sequence[Value]) -> Any:
-    a = _operand(rng, values)
-    name, axis, keep = rng.choice(FOLDS), _axes(rng, values[a].ndim), rng.random() < 0.5
-    return named(f"{name} {axis} {keep}", lambda xp, x: _fold(xp, name, x, axis, keep)), (a,)
-
-
-def _used(rng: Random, values: Sequence[Value]) -> Any:
-    """A fold whose result is used on the elements."""
-    a = _operand(rng, values)
-    name, axis = rng.choice(FOLDS), _axes(rng, values[a].ndim)
-    use = rng.choice(("subtract", "multiply", "maximum", "less"))
-
-    def operation(xp: Any, x: Value) -> Value:
-        found = getattr(xp, use)(x, _fold(xp, name, x, axis, keep=True))
-        return xp.astype(found, xp.float64) if use == "less" else xp.clip(found, -LARGEST, LARGEST)
-
-    return named(f"{use} {name} {axis}", operation), (a,)
-
-
-def _argument(rng: Random, values: Sequence[Value]) -> Any:
-    a = _operand(rng, values)
-    axis = rng.choice((None, *range(values[a].ndim)))
-    name = rng.choice(("argmax", "argmin"))
-
-    def operation(xp: Any, x: Value) -> Value:
-        return xp.astype(getattr(xp, name)(x, axis=axis), xp.float64)
-
-    return named(f"{name} {axis}", operation), (a,)
-
-
-def _permuted(rng: Random, values: Sequence[Value]) -> Any:
-    a = _operand(rng, values)
-    order = tuple(rng.sample(range(values[a].ndim), values[a].ndim))
-    return named(f"permute_dims {order}", lambda xp, x: xp.permute_dims(x, order)), (a,)
-
-
-def _expanded(rng: Random, values: Sequence[Value]) -> Any:
-    a = _operand(rng, values)
-    axis = rng.randint(0, values[a].ndim)
-    if values[a].ndim > 3:
-        return None
-    return named(f"expand_dims {axis}", lambda xp, x: xp.expand_dims(x, axis=axis)), (a,)
-
-
-def _squeezed(rng: Random, values: Sequence[Value]) -> Any:
-    a = _operand(rng, values)
-    axes = tuple(i for i, n in enumerate(values[a].shape) if n == 1)
-    return named(f"squeeze {axes}", lambda xp, x: xp.squeeze(x, axis=axes)), (a,)
-
-
-def _stretched(rng: Random, values: Sequence[Value]) -> Any:
-    a = _operand(rng, values)
-    larger = [b for b, y in enumerate(values) if _broadcast(values[a], y)]
-    b = rng.choice([b for b in larger if np.broadcast(values[a], values[b]).shape == values[b].shape])
-    return named("broadcast_to", lambda xp, x, y: xp.broadcast_to(x, y.shape)), (a, b)
-
-
-def _sized(rng: Random, values: Sequence[Value]) -> Any:
-    a = _operand(rng, values)
-    if not values[a].ndim:
-        return None
-    axis = rng.randint(0, values[a].ndim - 1)
-
-    def operation(xp: Any, x: Value) -> Value:
-        return xp.clip(x * (2 * x.shape[axis] - 1) + x.size, -LARGEST, LARGEST)
-
-    return named(f"sizes {axis}", operation), (a,)
-
-
-def _numbered(rng: Random, values: Sequence[Value]) -> Any:
-    a = _operand(rng, values)
-    if not values[a].ndim:
-        return None
-    return named("arange", lambda xp, x: x + xp.arange(x.shape[-1])), (a,)
-
-
-def _joined(rng: Random, values: Sequence[Value]) -> Any:
-    a = _operand(rng, values)
-    if values[a].ndim < 2:
-        return None
-    i = rng.randint(0, values[a].ndim - 2)
-    return named(f"join {i}", lambda xp, x: xp.reshape(x, (*x.shape[:i], -1, *x.shape[i + 2 :]))), (a,)
-
-
-def _divided(rng: Random, values: Sequence[Value]) -> Any:
-    a = _operand(rng, values)
-    places = [(i, n) for i, n in enumerate(values[a].shape) if n > 3]
-    if not places or values[a].ndim > 3:
-        return None
-    i, n = rng.choice(places)
-    part = rng.choice([p for p in range(1, n + 1) if n % p == 0])
-    sizes = rng.choice(((part, -1), (-1, part)))
-    return named(f"split {i} {sizes}", lambda xp, x: xp.reshape(x, (*x.shape[:i], *sizes, *x.shape[i + 1 :]))), (a,)
-
-
-def _sliced(rng: Random, values: Sequence[Value]) -> Any:
-    """A slice of at least one element, or an index, of one axis."""
-    a = _operand(rng, values)
-    if not values[a].ndim:
-        return None
-    axis = rng.randrange(values[a].ndim)
-    n = values[a].shape[axis]
-    k = rng.randint(-n, n - 1)
-    keys = (k, slice(k, None), slice(None, k, -1), slice(None, None, rng.choice((2, -1, -2))), slice(None, k))
-    key = rng.choice([key for key in keys if type(key) is int or range(n)[key]])
-    index = (*(slice(None),) * axis, key)
-    return named(f"index {axis} {key}", lambda _, x: x[index]), (a,)
-
-
-KINDS: list[Callable[[Random, Sequence[Value]], Any]] = [
-    *[_binary] * 5, *[_reduction] * 3, *[_used] * 4, *[_expanded] * 2, *[_permuted] * 2, *[_joined] * 2,
-    *[_divided] * 2, *[_sliced] * 2, _argument, _numbered, _sized, _squeezed, _stretched, _where,
-]  # fmt: skip
-"""The kinds of operations, each as often as it is chosen."""
+    main()

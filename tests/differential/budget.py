@@ -26,8 +26,8 @@ WITH_ARGUMENTS = {f: int(16 * _HEAVY.get(f, 1)) * SCALE for f in FUNCTIONS}
 MONOIDS = dict.fromkeys(SUBJECTS, 12 * SCALE)
 PROGRAMS = dict.fromkeys(LIBRARY, 16 * SCALE)
 """Calls of each program of the library."""
-RANDOM, RUN = 600 * SCALE, 60 * SCALE
-"""Random programs of arrays: those that are evaluated whole and in steps, and those that run."""
+RANDOM, RUN = 400 * SCALE, 40 * SCALE
+"""Random programs of arrays, with their gradients: those that NumPy runs in steps, and those that the emulator runs."""
 
 
 def search(name: str, strategy: st.SearchStrategy[Any], distinct: int, check: Callable[[Any], Any]) -> None:

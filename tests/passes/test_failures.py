@@ -13,7 +13,7 @@ from warpfold.compiler.driver.pipeline import Pass, run
 from warpfold.compiler.errors import CompileError
 from warpfold.compiler.ir.mlir import ir
 from warpfold.compiler.target import DEFAULT
-from warpfold.passes import steps
+from warpfold.passes import distribute, steps
 
 
 def test_a_pass_that_leaves_invalid_ir_is_reported_with_a_reproducer() -> None:
@@ -45,3 +45,12 @@ def test_a_call_of_a_library_that_nothing_links_is_refused() -> None:
         run(steps(DEFAULT), module)
         with pytest.raises(CompileError, match="WF332: __nv_cbrtf is in the PTX"):
             _ptx(module.operation)
+
+
+def test_a_kernel_that_writes_nothing_to_a_result_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = next(re.finditer(r"```mlir before\n(.*?)```", distribute.__doc__ or "", re.DOTALL))[1]
+    monkeypatch.setattr(distribute, "finish", lambda *_: None)
+    with session():
+        module = ir.Module.parse(text)
+        with pytest.raises(CompileError, match=r"WF333: the kernels of row_sum .* writes nothing to its result 0"):
+            run([("distribute", distribute.PASS)], module)

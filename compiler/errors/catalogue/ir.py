@@ -60,5 +60,9 @@ ENTRIES: Entries = {
         ),
         "WF331": ("pass {name} failed: {reason}", "the IR before it is in {path}; reproduce with: {command}"),
         "WF332": ("{name} is in the PTX but nothing links it", "report it: a math function lacks its expansion"),
+        "WF333": (
+            "the kernels of {name} would give wrong numbers, so none runs: {reason}",
+            "report it with the function, and with the shapes and strides of its arrays",
+        ),
     },
 }

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from ...postorder import postorder
 from ..analysis.cost import COST
 from ..array_program import ArrayProgram
 from ..graph import Expr, Space
 from ..rewrites.approximations import approximated
 from ..rewrites.online import online
 from ..rewrites.two_pass import two_pass
+from .checked import checked
 from .grouped import grouped
-from .groups import Group, Owns, Splits, above_results, folds_below
+from .groups import Group, Owns, Splits, above_results
 from .maps import Along
 from .step_programs import Buffers, before, named, step_of
 from .steps import Steps
@@ -72,8 +74,8 @@ def cut(
             groups[_writer(e, group, groups, homes)].written += buffers.written(e)
         crossing.insert(0, found)
     pairs = zip(groups, crossing, strict=True)
-    steps = [step_of(program, g, found, buffers) for g, found in pairs if g.phases or g.written]
-    return Steps(named(program.name, [*buffers.steps(), *steps]), tuple(buffers.all))
+    steps = [step_of(program, g, found, buffers) for g, found in pairs if g.written or g.sections]
+    return checked(program, Steps(named(program.name, [*buffers.steps(), *steps]), tuple(buffers.all)))
 
 
 def rewritten(program: ArrayProgram, owns: Owns, far: Owns, *, portable: bool) -> ArrayProgram:
@@ -91,15 +93,19 @@ def rewritten(program: ArrayProgram, owns: Owns, far: Owns, *, portable: bool) -
 
 
 def _homes(program: ArrayProgram, groups: Sequence[Group]) -> dict[str, int]:
-    """For each value that depends on a fold the first step after which all these folds are known.
+    """For each value that depends on a fold, or on what a step makes for a later one, the step after which it is known.
 
-    What a step needs that another makes before it is known after that one.
+    That is the first one after which all these are. What a step needs that another makes before it is known after that
+    one, whatever that needed.
     """
     in_reverse = reversed(list(enumerate(groups)))
     number = {digest: i for i, g in in_reverse for digest in (*g.own, *(e.digest for e in g.first))}
-    below = folds_below(program.roots, early=number.keys())
-    known = {digest: [number[f] for f in folds if f in number] for digest, folds in below.items()}
-    return {digest: max(steps) for digest, steps in known.items() if steps}
+    known: dict[str, int] = {}
+    for e in postorder(program.roots, lambda e: e.args):
+        steps = [known[a.digest] for a in e.args if a.digest in known]
+        if e.digest in number or steps:
+            known[e.digest] = number[e.digest] if e.digest in number else max(steps)
+    return known
 
 
 def _crossing(group: Group, groups: Sequence[Group], homes: Mapping[str, int]) -> list[Expr]:
@@ -126,7 +132,7 @@ def _writer(e: Expr, group: Group, groups: Sequence[Group], homes: Mapping[str, 
     own, number = groups.index(group), homes.get(e.digest, -1)
     home = groups[number]
     known = (home.space, home.reduced) if home.sides else (home.space,)
-    if number not in (own, -1) and e.space in known and home.makes(e):
+    if 0 <= number < own and e.space in known and home.makes(e):
         return number
     return next((i for i in range(number + 1, own) if _is_of_rows(groups[i]) and groups[i].space == e.space), -1)
 

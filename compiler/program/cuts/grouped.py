@@ -48,6 +48,12 @@ def grouped(
             first = max(_steps(below, w.value, step_of), default=0) if serves is not _writes_sides else 0
             group = next((g for g in groups[first:] if serves(g, w)), None)
             (left if group is None else group.written).append(w)
+    lacking = [g for g in groups if g.sections and not any(map(g.is_full, g.written))]
+    if lacking:  # states of sections are stored with elements, which other steps write
+        rows = [(program.dims_of(g.kept), program.dims_of(g.reduced)) for g in lacking]
+        return grouped(
+            program, owns, order, whole, along, far, joins, lambda *dims: dims[:2] not in rows and splits(*dims)
+        )
     maps, found = [turned(g, along, program) for g in maps_for(left, order, whole)], list[Group]()
     most = max((g.space.bit_count() for g in maps), default=0)
     early = [g for g in maps if g.space.bit_count() < most and any(below[w.value.digest] for w in g.written)]
@@ -93,8 +99,9 @@ def _writes_elements(order: Sequence[int], whole: Collection[tuple[int, ...]], g
 
 
 def _writes_sides(group: Group, written: Written) -> bool:
-    """Whether a step can write a value that its side folds leave."""
-    return bool(group.sides) and written.space == group.reduced and written.words is None and group.makes(written.value)
+    """Whether a step can write a value that its side folds leave; one that varies along no row is not such."""
+    is_side = written.value.space == written.space == group.reduced
+    return bool(group.sides) and is_side and written.words is None and group.makes(written.value)
 
 
 def _writes_rows(group: Group, written: Written) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -175,20 +175,12 @@ def above_results(roots: Sequence[Expr]) -> Iterator[Expr]:
     return postorder(roots, lambda e: () if e.op == "result" else e.args)
 
 
-def folds_below(roots: Sequence[Expr], *, early: Collection[str] = ()) -> dict[str, frozenset[str]]:
-    """For each node below ``roots`` the digests of the folds that it depends on, and of values that are made ``early``.
-
-    A fold depends on itself, and not on what is made early: a step may fold what a later one makes again.
-    """
+def folds_below(roots: Sequence[Expr]) -> dict[str, frozenset[str]]:
+    """For each node below ``roots`` the digests of the folds that it depends on; a fold depends on itself."""
     found: dict[str, frozenset[str]] = {}
-    made = frozenset[str]()
     for e in postorder(roots, lambda e: e.args):
         below = frozenset[str]().union(*(found[a.digest] for a in e.args))
-        if e.op in ("fold", "scan"):
-            below = below - made | {e.digest}
-        elif e.digest in early:
-            below, made = below | {e.digest}, made | {e.digest}
-        found[e.digest] = below
+        found[e.digest] = below | {e.digest} if e.op in ("fold", "scan") else below
     return found
 
 

@@ -35,7 +35,8 @@ def fold_groups(
             group = _with_early(group, program, early - left, below)
             group.source = next((g for g in groups if {f.digest for f in g.sections} >= group.own), None)
             if group.source is None and group.owned:
-                group.sections, group.sectioned = _sections(group, waiting, below, program, splits)
+                taken = {f for g in groups for f in g.sections}
+                group.sections, group.sectioned = _sections(group, waiting, taken, below, program, splits)
             groups.append(group)
             waiting = [f for f in waiting if f.digest not in group.own]
     return groups
@@ -44,13 +45,22 @@ def fold_groups(
 def _with_early(group: Group, program: ArrayProgram, early: frozenset[str], below: dict[str, frozenset[str]]) -> Group:
     """A step that makes folds of its dims again which a value of its rows needs: a map behind it would cost more.
 
-    Those that its own first folds need are known already, and read from buffers.
+    Those that its own first folds need are known already, and read from buffers. A fold that needs another one which is
+    made again has a later phase: without an owner of the row it is read, too.
     """
     rows = [below[o.expr.digest] for o in program.outputs if space_of(o.axes) == group.kept]
     needed = frozenset().union(*(folds for folds in rows if folds & group.own)) & early
     needed -= frozenset().union(*(below[f.digest] for f in group.phases[0]))
     again = [f for f in program.folds if f.digest in needed and _key(f) == (group.kept, group.reduced, group.order)]
-    return replace(group, phases=((*again, *group.phases[0]), *group.phases[1:])) if again else group
+    if not again:
+        return group
+    phase: dict[str, int] = {}
+    for f in (*again, *(f for own in group.phases for f in own)):
+        phase[f.digest] = 1 + max((phase[b] for b in below[f.digest] if b in phase), default=-1)
+    made = [f for f in again if group.owned or not phase[f.digest]]
+    folds = (*made, *(f for own in group.phases for f in own))
+    numbers = range(1 + max(phase[f.digest] for f in folds))
+    return replace(group, phases=tuple(tuple(f for f in folds if phase[f.digest] == i) for i in numbers))
 
 
 def _early(program: ArrayProgram, below: dict[str, frozenset[str]], owns: Owns) -> frozenset[str]:
@@ -132,26 +142,33 @@ def _sides(group: Group, waiting: Sequence[Expr], below: dict[str, frozenset[str
 
 
 def _sections(
-    group: Group, waiting: Sequence[Expr], below: dict[str, frozenset[str]], program: ArrayProgram, splits: Splits
+    group: Group,
+    waiting: Sequence[Expr],
+    taken: set[Expr],
+    below: dict[str, frozenset[str]],
+    program: ArrayProgram,
+    splits: Splits,
 ) -> tuple[tuple[Expr, ...], Space]:
     """Folds over parts of the rows of ``group``, of elements that it reads anyway, and the dims of these parts.
 
-    They are all folds of one later step, which then combines the states of sections. The step of the rows writes their
-    elements: a reduction stays one.
+    They are all folds of one later step, which then combines the states of sections; those ``taken`` have states from
+    an earlier one. The step of the rows writes their elements: a reduction stays one.
     """
-    whole, left = group.kept | group.reduced, {f.digest for f in waiting} - group.own
+    whole, known = group.kept | group.reduced, {f.digest for phase in group.phases for f in phase}
+    left = {f.digest for f in waiting} - known  # side folds are known when the step is over
     if not any(space_of(o.axes) == whole and below[o.expr.digest] & group.own for o in program.outputs):
         return (), 0
     read = _elements_read(group, group.folded)
-    for space, over, order in dict.fromkeys(_key(f) for f in waiting if f.digest in left and isinstance(f.value, Fold)):
-        inner, alike = over & group.reduced, tuple(f for f in waiting if _key(f) == (space, over, order))
+    later = [f for f in waiting if f.digest not in group.own and isinstance(f.value, Fold)]
+    for space, over, order in dict.fromkeys(map(_key, later)):
+        inner, alike = over & group.reduced, tuple(f for f in later if _key(f) == (space, over, order))
         own = all(
             _fold(f).monoid.commutative
             and left.isdisjoint(below[f.digest] - {f.digest})
             and read & _elements_read(group, f.args)
             for f in alike
         )
-        served = own and inner and not order and space | over == whole
+        served = own and inner and not order and space | over == whole and taken.isdisjoint(alike)
         if served and splits(*map(program.dims_of, (group.kept, group.reduced, inner))):
             return alike, inner
     return (), 0

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ...dtypes import BIT, NUMBER, DType
+from ...errors import error
 from ...postorder import postorder
 from ..analysis.cost import COST
 from ..array_program import ArrayProgram, Fold, Scan
@@ -184,6 +185,10 @@ class _Translation:
             return self._count(e)
         if e.op == "iota":
             return self._plain_number(e) if self.group.is_plain else self._number(e)
+        if e.op == "result":
+            raise error(
+                "WF333", name=self.program.name, reason="a step uses a fold of another one, and reads no buffer"
+            )
         args = tuple(self.made[a.digest] for a in e.args)
         if e.op == "gather":
             return Expr("gather", args, e.dtype, union(a.space or KEPT for a in args), None, e.where)

@@ -10,69 +10,94 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from tests.compiler import graph_numpy
 from warpfold.compiler.program.array_layouts import Output, View
 from warpfold.compiler.program.array_program import ArrayProgram
-from warpfold.compiler.program.cuts.steps import Operand, Step, Steps
-from warpfold.compiler.program.graph import ELEMENT, KEPT, REDUCED, SCALAR, Expr, MonoidGraph, walk
+from warpfold.compiler.program.cuts.steps import Buffer, Operand, Step, Steps
+from warpfold.compiler.program.graph import (
+    ELEMENT,
+    KEPT,
+    REDUCED,
+    SCALAR,
+    SECTION,
+    SIDE,
+    Expr,
+    MonoidGraph,
+    ScanGraph,
+    walk,
+)
 
 Array = np.ndarray[Any, Any]
 Leaf = Callable[[Expr, Sequence[Array]], Array | None]
 
 
-def sizes_of(program: ArrayProgram, arrays: Sequence[Array]) -> tuple[int, ...]:
-    """The size of every dim, which all its axes have."""
+def read(program: ArrayProgram, arrays: Sequence[Array]) -> list[Array]:
+    """The arrays and their slices, with their axes split."""
+    whole = [np.ascontiguousarray(a) for a in arrays]
+    strides = [[n // a.itemsize for n in a.strides] for a in whole]
+    layouts = program.layouts([a.shape for a in arrays], strides)
     found = []
-    for axes in program.dims:
-        sizes = {arrays[a].shape[i] for a, i in axes}
-        assert len(sizes) == 1
-        found.append(sizes.pop())
-    return tuple(found)
-
-
-def with_slices(program: ArrayProgram, arrays: Sequence[Array]) -> list[Array]:
-    """The arrays, and their slices."""
-    found = list(arrays)
-    for s in program.slices:
-        assert len(s.sizes) == 1
-        found.append(found[s.array][(slice(None),) * s.axis + (slice(s.start, s.stop, s.step),)])
+    for i, own in enumerate(layouts):
+        assert own is not None
+        x = whole[program.argument(i)].reshape(-1)
+        found.append(as_strided(x[own.offset :], own.shape, [n * x.itemsize for n in own.strides], writeable=False))
     return found
 
 
 def run(steps: Steps, program: ArrayProgram, arrays: Sequence[Array]) -> list[Array]:
-    """The results of the steps of a program, each of which may read only what was written before."""
-    arrays = with_slices(program, arrays)
-    sizes = sizes_of(program, arrays)
+    """The results of the steps of a program, each of which may read only what was written before.
+
+    A section of a row is the whole of the part that lies along the dims of sections.
+    """
+    sizes = program.sizes_of([a.shape for a in arrays])
+    arrays = read(program, arrays)
     held: dict[Operand, Array] = {
         Operand("view", i): _of_view(v, arrays, sizes) for i, v in enumerate(program.views)
     }  # fmt: skip
     for step in steps.steps:
-        for operand, value in zip(step.outputs, _step(step, held, sizes), strict=True):
+        for operand, value in zip(step.outputs, _Run(step, steps.buffers, held, sizes).outputs(), strict=True):
             assert operand not in held
             held[operand] = value
     for i, b in enumerate(steps.buffers):
         value = held[Operand("buffer", i)]
-        assert value.shape == tuple(n if d in b.dims else 1 for d, n in enumerate(sizes))
+        assert value.shape == tuple(n if d in b.dims and d not in b.sections else 1 for d, n in enumerate(sizes))
         assert value.dtype == b.dtype.numpy
     return [_of_axes(held[Operand("output", i)], o, sizes) for i, o in enumerate(program.outputs)]
 
 
-def _step(step: Step, held: dict[Operand, Array], sizes: tuple[int, ...]) -> list[Array]:
-    full = (*step.kept, *step.reduced)
-    is_plain = len(step.program.reduces) == 1 and not any(o.space & REDUCED for o in step.program.outputs)
+class _Run:
+    """One step, of which ``sizes`` are those of all dims."""
 
-    def node(e: Expr, args: Sequence[Array]) -> Array | None:
+    def __init__(
+        self, step: Step, buffers: Sequence[Buffer], held: dict[Operand, Array], sizes: tuple[int, ...]
+    ) -> None:
+        self.step, self.held, self.sizes = step, held, sizes
+        self.full = (*step.kept, *step.reduced)
+        sections = [
+            [buffers[o.number].sections for o in own if o.kind == "buffer"] for own in (step.inputs, step.outputs)
+        ]
+        combined, self.inner = (next(filter(None, own), ()) for own in sections)
+        self.folded = tuple(1 if d in combined else n for d, n in enumerate(sizes))
+        """The sizes of what it folds: of states of sections there is one for each."""
+
+    def outputs(self) -> list[Array]:
+        """What it writes."""
+        program, step = self.step.program, self.step
+        found = []
+        for o, value in zip(program.outputs, _values(program.outputs, self._node, self.sizes), strict=True):
+            assert o.space in (SCALAR, KEPT, REDUCED, ELEMENT, SIDE, SECTION)
+            dims = step.kept if not o.space & (REDUCED | SIDE | SECTION) else self.full
+            dims = step.reduced if o.space == SIDE else dims
+            dims = tuple(d for d in dims if o.space != SECTION or d not in self.inner)
+            found.append(np.broadcast_to(value, tuple(n if d in dims else 1 for d, n in enumerate(self.sizes))))
+        return found
+
+    def _node(self, e: Expr, args: Sequence[Array]) -> Any:
+        step, sizes, full = self.step, self.sizes, self.full
         if e.op == "input":
-            value = held[step.inputs[e.value]]  # type: ignore[call-overload]
-            assert value.dtype == e.dtype.numpy == step.program.inputs[e.value].numpy  # type: ignore[call-overload]
-            if value.ndim > len(sizes):
-                return value
-            varies = {d for d, n in enumerate(value.shape) if n > 1}
-            assert varies <= set(full)
-            assert e.space == ELEMENT if is_plain else not varies & set(step.reduced) or e.space & REDUCED
-            assert e.space == ELEMENT or not varies & set(step.kept) or e.space & KEPT
-            return value
+            return self._input(e)
         if e.op == "gather":
             return _gathered(*args)
         if e.op == "count":
@@ -86,19 +111,48 @@ def _step(step: Step, held: dict[Operand, Array], sizes: tuple[int, ...]) -> lis
             assert bool(e.space & KEPT) == bool(set(numbered) & set(step.kept))
             assert bool(e.space & REDUCED) == bool(set(numbered) & set(step.reduced))
             return _numbers(numbered, full, sizes)
+        if e.op == "scan":
+            assert isinstance(e.value, ScanGraph)
+            return self._scanned(e.value, args)
         if e.op == "reduce":
             assert isinstance(e.value, MonoidGraph)
-            return _folded(e.value, args, full, step.reduced, sizes)
-        if e.op == "broadcast":
-            return args[0]
-        return None
+            over = {SIDE: step.kept, SECTION: self.inner}.get(e.space, step.reduced)
+            return _folded(e.value, args, full, over, self.folded)
+        return args[0] if e.op == "broadcast" else None
 
-    found = []
-    for o, value in zip(step.program.outputs, _values(step.program.outputs, node, sizes), strict=True):
-        dims = full if o.space & REDUCED else step.kept
-        found.append(np.broadcast_to(value, tuple(n if d in dims else 1 for d, n in enumerate(sizes))))
-    assert all(o.space in (SCALAR, KEPT, REDUCED, ELEMENT) for o in step.program.outputs)
-    return found
+    def _input(self, e: Expr) -> Array:
+        step = self.step
+        value = self.held[step.inputs[e.value]]  # type: ignore[call-overload]
+        assert value.dtype == e.dtype.numpy == step.program.inputs[e.value].numpy  # type: ignore[call-overload]
+        if value.ndim > len(self.sizes):
+            return value
+        varies = {d for d, n in enumerate(value.shape) if n > 1}
+        assert varies <= set(self.full)
+        is_plain = not step.program.reads_again and not step.program.scan
+        assert e.space == ELEMENT if is_plain else not varies & set(step.reduced) or e.space & REDUCED
+        assert e.space == ELEMENT or not varies & set(step.kept) or e.space & KEPT
+        return value
+
+    def _scanned(self, scan: ScanGraph, args: Sequence[Array]) -> Any:
+        """The states of a scan, element by element."""
+        over, sizes = self.step.reduced, self.sizes
+        shape = [n if d in self.full else 1 for d, n in enumerate(sizes)]
+        rest = [1 if d in over else n for d, n in enumerate(shape)]
+        moved = [np.moveaxis(np.broadcast_to(a, shape), over, range(len(over))) for a in args]
+        rows = [m.reshape(prod(sizes[d] for d in over), *rest)[:: -1 if self.step.reverse else 1] for m in moved]
+        neutral = graph_numpy.identity(scan.monoid)
+        state = tuple(np.broadcast_to(v, r[0].shape) for v, r in zip(neutral, rows, strict=True))
+        found: list[Any] = []
+        for i in range(len(rows[0])):
+            after = (
+                tuple(r[0] for r in rows)
+                if not i
+                else graph_numpy.combine(scan.monoid, state, tuple(r[i] for r in rows))
+            )
+            found.append(state if scan.exclusive else after)
+            state = after
+        states = [np.stack(s)[:: -1 if self.step.reverse else 1] for s in zip(*found, strict=True)]
+        return tuple(np.moveaxis(s.reshape(moved[0].shape), range(len(over)), over) for s in states)
 
 
 def _values(roots: Sequence[Expr], leaf: Leaf, sizes: tuple[int, ...]) -> list[Array]:
@@ -150,7 +204,7 @@ def _of_axes(value: Array, output: Output, sizes: tuple[int, ...]) -> Array:
     dims = [d for d in output.axes if d is not None]
     full = np.broadcast_to(value, [n if d in dims else 1 for d, n in enumerate(sizes)])
     ordered = full.reshape([sizes[d] for d in sorted(dims)]).transpose([sorted(dims).index(d) for d in dims])
-    return ordered.reshape([1 if d is None else sizes[d] for d in output.axes]).astype(output.dtype.numpy)
+    return ordered.reshape(output.shape(sizes)).astype(output.dtype.numpy)
 
 
 def _numbers(dims: Sequence[int], among: Sequence[int], sizes: tuple[int, ...]) -> Array:

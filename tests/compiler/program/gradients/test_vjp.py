@@ -44,7 +44,7 @@ def test_gradients_are_differences(name: str) -> None:
 def test_random_programs() -> None:
     """NumPy computes the differences; a program whose results are no floats, or that is not traced, is left out."""
     compared = 0
-    for seed, program in distinct(150):
+    for seed, program in distinct(60):
         rng = np.random.default_rng(seed)
         arrays = [np.asarray(a + rng.uniform(-0.4, 0.4, a.shape)) for a in program.arrays]
         expected = program(*arrays)
@@ -60,7 +60,7 @@ def test_random_programs() -> None:
         for f, d in zip(found, differences(program, seeds, arrays), strict=True):
             np.testing.assert_allclose(f, d, rtol=1e-4, atol=1e-5 * size, err_msg=f"{seed} {program}")
         compared += 1
-    assert compared > 75
+    assert compared > 30
 
 
 def test_the_gradient_of_a_gradient() -> None:
