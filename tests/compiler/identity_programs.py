@@ -40,7 +40,8 @@ def _fold(rng: Random, values: Sequence[Value]) -> Value:
 
 def _shifted(rng: Random, values: Sequence[Value]) -> Value:
     x = _value(rng, values)
-    return x - rng.choice(FOLDS)(x, axis=rng.choice(AXES), keepdims=True) * rng.choice((1.0, 1.0, 1.0, 0.5))
+    m = rng.choice(FOLDS)(x, axis=rng.choice(AXES), keepdims=True)
+    return x - rng.choice((m, m, m, m / 2.0))
 
 
 def _divided(rng: Random, values: Sequence[Value]) -> Value:
@@ -73,4 +74,32 @@ def _distribution(rng: Random, values: Sequence[Value]) -> Value:
     return rng.choice((wf.exp(x - m) / s, x - m - wf.log(s), m + wf.log(s), s))
 
 
-STEPS = (_fold, _shifted, _shifted, _divided, _scaled, _elementwise, _elementwise, _joined, _distribution)
+def _refolded(rng: Random, values: Sequence[Value]) -> Value:
+    """A fold, and then one of differences from it: maybe of other elements, or along other axes."""
+    x, y = values[0] * rng.choice((1.0, _value(rng, values))), values[1]
+    mask = rng.choice((None, None, y > 0.0))
+    axis, fold = rng.choice(AXES), rng.choice(FOLDS)
+    if mask is None:
+        first = fold(x, axis=axis, keepdims=True)
+    elif fold in (wf.max, wf.min):
+        first = wf.max(wf.where(mask, x, -float("inf")), axis=axis, keepdims=True)
+    else:
+        first = fold(x, axis=axis, keepdims=True, where=mask)
+    d = x - rng.choice((first, first, first, first / 4.0))
+    own = rng.choice((*[(axis, mask)] * 4, (rng.choice(AXES), mask), (axis, y > 0.5)))
+    second = wf.sum(rng.choice((d, d * d, wf.exp(d))), axis=own[0], keepdims=True, where=own[1])
+    return rng.choice((second, second, d - second, first - second, d * second))
+
+
+def twice(seed: int) -> Callable[..., Any]:
+    """A function of a matrix and a row that folds differences from a fold, beside a step of another kind."""
+
+    def function(x: Value, y: Value) -> tuple[Value, ...]:
+        rng = Random(seed)
+        values = [x, y, *rng.choice(((), (), (rng.choice(STEPS)(rng, [x, y]),)))]
+        return tuple(_refolded(rng, values) for _ in range(rng.choice((1, 1, 2))))
+
+    return function
+
+
+STEPS = (_refolded, _fold, _shifted, _shifted, _divided, _scaled, _elementwise, _elementwise, _joined, _distribution)
