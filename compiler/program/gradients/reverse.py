@@ -114,8 +114,7 @@ class _Adjoints:
         """The gradient of a node; None if nothing reached it."""
         given = self._given.pop(e.digest, {})
         sums = [total(added(values), over) for over, values in sorted(given.items())]
-        known = [s for s in sums if s is not None]
-        return cast(added(known), computed(e.dtype)) if known else None
+        return cast(added(sums), computed(e.dtype)) if sums else None
 
     def _visit_state(self, e: Expr) -> None:
         """Passes the gradients of the results of a fold, or of a scan, to what it combines."""
