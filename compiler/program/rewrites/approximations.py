@@ -4,8 +4,8 @@ An exponential of f32 takes 14 instructions, and the GPU's own approximation of 
 far below the last bit of a half, so elements of halves show no difference. A softmax or a logsumexp of halves is then
 bound by the memory, and not by instructions.
 
-Range: exponentials in f32 of values that depend on arrays of elements of 16 bits or fewer, halves or integers, and on no
-wider ones; arrays of rank 0, truth values, as bytes or as bits, and numbers of elements do not count. An exponential
+Range: exponentials in f32 of values that depend on arrays of elements of 16 bits or fewer, halves or integers, and on
+no wider ones; arrays of rank 0, truth values, as bytes or as bits, and numbers of elements do not count. An exponential
 that depends on these alone stays exact. A program that writes f32 shows the error, which ``docs/semantics.md`` states.
 
 The emulator has the approximation bit for bit (``runtime/emulator/numerics/exponential.py``). NVIDIA does not promise
