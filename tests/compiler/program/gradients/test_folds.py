@@ -11,6 +11,7 @@ from differences import assert_agrees, derived
 
 import warpfold as wf
 from warpfold.compiler.errors import TraceError
+from warpfold.compiler.program.gradients.vjp import backward
 
 X = np.random.default_rng(5).standard_normal((3, 4)) * 2
 REDUCTIONS = ("sum", "prod", "max", "min", "mean", "var", "std", "logsumexp", "nansum", "ptp")
