@@ -4,7 +4,8 @@ A factor that does not vary along these dims is taken out of the sum, and a sum 
 sums of a row that need no other one come first: all that a norm's gradient sums of a row is summed in one pass. So does
 the sum of deviations from a mean, which leaves the sum and the count of it.
 
-Range: floats of any value; both sides differ by rounding, and where a sum overflows.
+Range: floats of any value, over dims that have elements: of none a factor that is not finite would make NaN of 0. Both
+sides differ by rounding, and where a sum overflows.
 """
 
 from __future__ import annotations
