@@ -62,9 +62,6 @@ PAIRS: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...]]]
         lambda x: wf.reduce(x, lambda v: wf.fold(wf.SUM, v * v * v), axis=1), lambda x: (x**3).sum(1), (X,),
     ),
     "a transposed view": (lambda x: wf.softmax(x.t()[1:], axis=0), lambda x: F.softmax(x.t()[1:], 0), (X,)),
-    "a learnt temperature": (
-        lambda x, s: wf.program(lambda x, s: wf.mean(x * wf.exp(s)))(x, s), lambda x, s: (x * s.exp()).mean(), (X, X[0, 0]),
-    ),
     "one tensor twice": (lambda x, w: wf.layer_norm(x, w, w), lambda x, w: F.layer_norm(x, (4,), w, w), (X, W)),
 }  # fmt: skip
 
