@@ -94,10 +94,10 @@ def _of_logsumexp(values: Sequence[Sym], state: Sequence[Sym], gradients: Gradie
     gradient where they gain nothing.
     """
     (x, factor), (m, s), (of_m, of_s) = values, state, gradients
-    known = abs(m) < math.inf
+    infinite = abs(m) == math.inf  # not of NaN, whose gradients are NaN
     found: list[Sym | None] = [None, None]
     if of_s is not None:
-        relative = exp(x - where(known, m, 0.0)) * where(known, of_s, 0.0)
+        relative = exp(x - where(infinite, 0.0, m)) * where(infinite, 0.0, of_s)
         found = [relative * factor, relative]
     if of_m is not None:
         (rest,) = _of_extreme([x], [m], [of_m if of_s is None else of_m - s * of_s], over)
