@@ -13,16 +13,16 @@ from onnx import helper
 from onnx.backend.test.loader import load_model_tests
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "compiler"))
-from array_programs import traced  # noqa: E402
+from array_programs import traced
 
-import warpfold as wf  # noqa: E402
-from warpfold.commands.checking.array_values import evaluate  # noqa: E402
+import warpfold as wf
+from warpfold.commands.checking.array_values import evaluate
 
 Function = Callable[..., Any]
 Attributes = dict[str, Any]
 
 
-class Unserved(Exception):
+class UnservedError(Exception):
     """There is no such call here; the text says what it asks for."""
 
 
@@ -39,7 +39,7 @@ def _elementwise(function: Function) -> Function:
     return lambda own, fixed: function
 
 
-def _folded(function: Function, *, keep: bool = True) -> Function:
+def _folded(function: Function) -> Function:
     """A reduction over the axes of an attribute, or of an input that is known."""
 
     def made(own: Attributes, fixed: list[Any]) -> Function:
@@ -54,7 +54,7 @@ def _folded(function: Function, *, keep: bool = True) -> Function:
 def _found(function: Function) -> Function:
     def made(own: Attributes, fixed: list[Any]) -> Function:
         if own.get("select_last_index"):
-            raise Unserved("the last of equal elements")
+            raise UnservedError("the last of equal elements")
         return lambda x: function(x, axis=own.get("axis", 0), keepdims=bool(own.get("keepdims", 1)))
 
     return made
@@ -116,7 +116,7 @@ def _loss(function: Function) -> Function:
 
 def _batch_norm(own: Attributes, fixed: list[Any]) -> Function:
     if own.get("training_mode"):
-        raise Unserved("a running variance that is biased")
+        raise UnservedError("a running variance that is biased")
     return lambda x, scale, bias, mean, var: wf.batch_norm(x, mean, var, scale, bias, eps=own.get("epsilon", 1e-5))
 
 
@@ -138,7 +138,7 @@ def _isinf(own: Attributes, fixed: list[Any]) -> Function:
 
 def _mod(own: Attributes, fixed: list[Any]) -> Function:
     if own.get("fmod"):
-        raise Unserved("fmod")
+        raise UnservedError("fmod")
     return lambda x, y: x % y
 
 
@@ -147,10 +147,10 @@ def _l1(x: Any, **how: Any) -> Any:
 
 
 NODES: dict[str, Function] = {
-    **{name: _elementwise(getattr(wf, name.lower())) for name in (
-        "Abs Acos Asin Atan Ceil Cos Cosh Erf Exp Floor IsNaN Log Reciprocal Round Sigmoid Sign Sin Sinh Sqrt Tan Tanh "
-        "Relu Where"
-    ).split()},
+    **{name: _elementwise(getattr(wf, name.lower())) for name in [
+    "Abs", "Acos", "Asin", "Atan", "Ceil", "Cos", "Cosh", "Erf", "Exp", "Floor", "IsNaN", "Log", "Reciprocal",
+    "Round", "Sigmoid", "Sign", "Sin", "Sinh", "Sqrt", "Tan", "Tanh", "Relu", "Where",
+]},
     "Neg": _elementwise(lambda x: -x), "Not": _elementwise(lambda x: ~x), "Mod": _mod, "IsInf": _isinf,
     "Add": _several(lambda x, y: x + y), "Sub": _several(lambda x, y: x - y), "Mul": _several(lambda x, y: x * y),
     "Sum": _several(lambda x, y: x + y), "Mean": _several(lambda x, y: x + y, mean=True),
@@ -201,7 +201,7 @@ def cases() -> Iterator[Case]:
             first = KNOWN.get(node.op_type, len(inputs))
             try:
                 call = NODES[node.op_type](attributes, list(inputs[first:]))
-            except Unserved:
+            except UnservedError:
                 continue
             yield Case(own.name, call, [np.asarray(x) for x in inputs[:first]], list(outputs))
 
