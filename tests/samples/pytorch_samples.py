@@ -277,14 +277,14 @@ def cases(only: str = "", dtype: torch.dtype = torch.float64) -> Iterator[Case]:
 
     With ``only`` the sample of this name, or those of this operator.
     """
-    name, _, wanted = only.partition(" ")
+    name, _, place = only.partition(" ")
     for op in op_db:
         make = CALLS.get(op.name)
         if make is None or op.variant_test_name or not op.supports_dtype(dtype, "cpu") or (name and op.name != name):
             continue
         torch.manual_seed(0)
         for number, s in enumerate(op.sample_inputs("cpu", dtype, requires_grad=False)):
-            if wanted and int(wanted) != number:
+            if place and int(place) != number:
                 continue
             try:
                 ours = make(s.args, dict(s.kwargs))
