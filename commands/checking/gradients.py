@@ -24,6 +24,9 @@ from .array_values import evaluate
 
 STEP = 2.0**-24
 """How far elements are moved, of their size or 1: the rounding of long doubles is 2^-40 of that."""
+STEPS = (STEP, STEP * 2.0**-24, STEP * 2.0**-48)
+"""Lesser steps are taken where a gradient is none in the first: a norm that is bounded by 1e-12 bends within it."""
+PRECISION = float(np.finfo(np.longdouble).eps)
 TOLERANCE = 2.0**-20
 """The difference that is allowed, of the sum of the sizes of all terms."""
 ROUNDED = 2.0**-16
@@ -110,16 +113,32 @@ def compared(function: Callable[..., Any], program: ArrayProgram, arrays: Sequen
     for i, gradient in zip(own, derived, strict=True):
         for at, direction in _directions(rng, wide[i], gradient):
             with np.errstate(all="ignore"):
-                ends = []
-                for sign in (-1, 1):
-                    moved = list(wide)
-                    moved[i] = wide[i].astype(np.longdouble) + sign * STEP * direction
-                    ends.append(sign * (value(moved) - middle) / STEP)
-                terms = np.where(direction == 0.0, 0.0, gradient * direction)
-                size = np.sum(np.abs(terms)) + ROUNDED * abs(np.sum(middle))
-                sums = [np.sum(x) for x in (terms, *ends, np.minimum(*ends), np.maximum(*ends))]
-            found.append(Compared(i, at, *map(float, (*sums, size))))
+                tried = (_moved(value, middle, wide, (i, at), direction, gradient, step) for step in STEPS)
+                first, _ = next(tried)
+                found.append(first if first.passed else next((c for c, seen in tried if seen and c.passed), first))
     return found
+
+
+def _moved(
+    value: Callable[[Sequence[Array]], Any], middle: Any, arrays: Sequence[Array], at: tuple[int, Any],
+    direction: Array, gradient: Array, step: float,
+) -> tuple[Compared, bool]:  # fmt: skip
+    """The gradient of the array ``at[0]`` along a direction beside differences of this step, and whether they show it.
+
+    They do not where the rounding of the results that move hides what the gradient changes in such a step.
+    """
+    i = at[0]
+    terms = np.where(direction == 0.0, 0.0, gradient * direction)
+    size = np.sum(np.abs(terms)) + ROUNDED * abs(np.sum(middle))
+    ends, rounded = [], 0.0
+    for sign in (-1, 1):
+        moved = list(arrays)
+        moved[i] = arrays[i].astype(np.longdouble) + sign * step * direction
+        there = value(moved)
+        ends.append(sign * (there - middle) / step)
+        rounded += np.sum(np.where(there == middle, 0.0, np.abs(there) + np.abs(middle))) * PRECISION / step
+    sums = [np.sum(x) for x in (terms, *ends, np.minimum(*ends), np.maximum(*ends))]
+    return Compared(i, at[1], *map(float, (*sums, size))), bool(rounded <= TOLERANCE * size)
 
 
 def _derived(

@@ -13,6 +13,7 @@ from typing import Any
 from ..dtypes import BOOL, F32, F64
 from .complexes import Complex
 from .functions import divide, exp, maximum, minimum, where
+from .gradients.detached import stop_gradient
 from .marks import BOUND, RIGHT, marked
 from .symbols import Sym, constant, sym
 from .values import cast
@@ -29,7 +30,7 @@ def sign(x: Any) -> Sym:
     if x.dtype == BOOL:
         return x  # type: ignore[no-any-return]
     found = cast(x > 0, x.dtype) if x.dtype.kind == "uint" else cast(x > 0, x.dtype) - cast(x < 0, x.dtype)
-    return where(x == x, found, x) if x.dtype.is_float else found
+    return where(x == x, found, stop_gradient(x)) if x.dtype.is_float else found
 
 
 def clip(x: Any, low: Any = None, high: Any = None, *, keep: str | None = None) -> Any:

@@ -157,7 +157,9 @@ def _dispatch(torch: Any, x: Any) -> Hashable:
 
 
 def _torch_stream(x: Any) -> Callable[[], int]:
-    """The raw stream that PyTorch's compiler uses; a stream object costs ten times as much."""
+    """The raw stream that PyTorch's compiler uses, 0 on the host; a stream object costs ten times as much."""
+    if not x.is_cuda:
+        return int
     torch = sys.modules["torch"]
     raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
     if raw is not None:

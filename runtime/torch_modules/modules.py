@@ -45,7 +45,7 @@ class Softmax(nn.Softmax):  # type: ignore[misc]
     """``torch.nn.Softmax`` as one kernel."""
 
     def forward(self, input: Any) -> Any:
-        if self.dim is None or not _fits(input):
+        if self.dim is None or not input.dim() or not _fits(input):
             return super().forward(input)
         return softmax(_row_major(input), axis=self.dim)
 
@@ -54,7 +54,7 @@ class LogSoftmax(nn.LogSoftmax):  # type: ignore[misc]
     """``torch.nn.LogSoftmax`` as one kernel."""
 
     def forward(self, input: Any) -> Any:
-        if self.dim is None or not _fits(input):
+        if self.dim is None or not input.dim() or not _fits(input):
             return super().forward(input)
         return log_softmax(_row_major(input), axis=self.dim)
 
@@ -111,7 +111,8 @@ class _BatchNorm:
     """The ``forward`` of batch norms, before that of PyTorch's classes."""
 
     def forward(self: Any, input: Any) -> Any:
-        if self.momentum is None or not _fits(input) or input.dim() < 2 or input.shape[1] != self.num_features:
+        fits = _fits(input) and input.dim() > 1 and input.shape[1] == self.num_features
+        if self.momentum is None or self.eps <= 0 or not fits:
             return super().forward(input)  # type: ignore[misc]
         self._check_input_dim(input)
         affine = self._affine()

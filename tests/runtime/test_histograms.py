@@ -161,3 +161,11 @@ def test_mistakes(name: str) -> None:
     with pytest.raises(kind, match=code) as e:
         call()
     assert text in e.value.message
+
+
+def test_tensors_of_the_host_need_no_cuda() -> None:
+    torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed")
+    x = torch.tensor([-0.5, 0.1, 0.2, 2.0])
+    for _ in range(2):  # the second call finds the bins of the first
+        counts, edges = histogram(x, 2, (-1, 1))
+        assert (counts.tolist(), edges.tolist()) == ([1, 2], [-1.0, 0.0, 1.0])

@@ -218,3 +218,10 @@ def test_out_in_place() -> None:
     memory = normal(3, 41)
     with pytest.raises(wf.WarpfoldError, match="WF186"):
         softmax(memory[:, 1:], out=memory[:, :-1])
+
+
+def test_empty_training_batches() -> None:
+    mean, var = np.full(3, 2.0), np.full(3, 5.0)
+    found = wf.batch_norm(np.zeros((0, 3)), mean, var, training=True, device="emulator")
+    assert found.output.shape == (0, 3)
+    assert (mean.tolist(), var.tolist()) == ([2.0] * 3, [5.0] * 3)

@@ -11,7 +11,10 @@ import pytest
 from meanings import BF16, F32, F64, INF, NAN, f32, normal
 
 import warpfold as wf
+from warpfold.commands.checking.array_values import evaluate
+from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.program.arrays.trace import ArrayArg, trace_arrays
+from warpfold.compiler.program.rewrites.online import online
 
 
 def run_program(function: Any, *arrays: Any) -> Any:
@@ -119,3 +122,17 @@ def test_constant_results() -> None:
 def test_no_complex_programs() -> None:
     with pytest.raises(wf.WarpfoldError, match="WF268: z is of type c64"):
         run_program(lambda z: z, normal(3).astype(np.complex64))
+
+
+def test_means_beside_infinities() -> None:
+    """As one fold and as two, which kernels have where rows are read once and where they wait on chip."""
+
+    def moments(x: Any) -> Any:
+        d = x - wf.mean(x, axis=1, keepdims=True)
+        return wf.sum(d * d, axis=1), wf.mean(x, axis=1), wf.sum(x, axis=1)
+
+    x = np.array([[1.0, INF, 2.0], [1.0, 2.0, 6.0]])
+    program = trace_arrays(moments, [ArrayArg(dtype(x.dtype), x.shape)], {})
+    for made in (program, online(program, lambda *_: True)):
+        for found in evaluate(made, [x]):
+            assert np.isfinite(found).tolist() == [False, True]

@@ -85,3 +85,16 @@ def test_pytorch_extremes() -> None:
     assert greatest(x, 1).tolist() == [5]
     values, places = torch.max(x, 1)
     assert [g.tolist() for g in reduce(x, what=("max", "argmax"), axis=1)] == [values.tolist(), places.tolist()]
+
+
+def test_pytorch_axes_of_numbers() -> None:
+    x = np.array(1.0)
+    for call in (lambda: total(x, 0), lambda: wf.softmax(x, axis=-1), lambda: wf.cumulative_sum(x, axis=0)):
+        with pytest.raises(wf.WarpfoldError, match=r"WF(101|256|292)"):
+            call()
+
+
+def test_calls_that_pytorch_refuses() -> None:
+    x = np.array([1, 2, 6])
+    assert wf.maximum(x, 2).tolist() == [2, 2, 6]
+    assert (reduce(x, what="mean"), reduce(x[:2], what="mean", dtype="int64")) == (3.0, 1)

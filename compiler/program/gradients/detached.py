@@ -28,6 +28,11 @@ def differentiating() -> Iterator[int]:
         _DEPTH.reset(token)
 
 
+def nesting() -> int:
+    """How many gradients are taken of each other here: what the innermost one computes has one less taken of it."""
+    return _DEPTH.get()
+
+
 def stop_gradient(x: Sym) -> Sym:
     """``x``, as a constant where a gradient is taken."""
     return node("detached", x.dtype, x) if _DEPTH.get() and x.dtype.is_float else x

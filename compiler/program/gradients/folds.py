@@ -20,8 +20,10 @@ from ..graph import Expr, MonoidGraph, Space
 from ..library.monoids import ARGMAX, ARGMIN, COMPENSATED, LOGSUMEXP, PROD, SUM, WELFORD
 from ..monoid import Monoid
 from ..signatures import defined
-from ..symbols import Sym
+from ..symbols import Sym, constant
 from ..values import cast
+from .detached import nesting
+from .sums import added
 
 Gradients = Sequence[Sym | None]
 """One for each value of a state; None where there is none."""
@@ -37,11 +39,38 @@ def _of_product(values: Sequence[Sym], state: Sequence[Sym], gradients: Gradient
     """The product of all others: beside one zero it is not zero for that one alone, beside two for none."""
     (x,), (z,), (g,) = values, state, gradients
     assert g is not None
+    return (g * _others(x, z, over, nesting() - 1),)
+
+
+def _others(x: Sym, product: Sym, over: Space, again: int) -> Sym:
+    """For each element the product of all others, of which ``again`` so many derivatives are taken.
+
+    These ask how it changes with factors that are 0: then it is made of these factors, and divided by none of them.
+    """
     is_zero = x == 0.0
     (zeros,) = folded(SUM.typed(x.dtype), [cast(is_zero, x.dtype)], over)
-    (rest,) = folded(PROD.typed(x.dtype), [where(is_zero, 1.0, x)], over)
-    others = where(is_zero, where(zeros == 1.0, rest, 0.0), where(zeros == 0.0, z / x, 0.0))
-    return (g * others,)
+    inner = where(is_zero, 1.0, x)
+    (rest,) = folded(PROD.typed(x.dtype), [inner], over)
+    if not again:
+        return where(is_zero, where(zeros == 1.0, rest, 0.0), where(zeros == 0.0, product / x, 0.0))
+    (of_zeros,) = folded(PROD.typed(x.dtype), [where(is_zero, x, 1.0)], over)
+    return where(is_zero, rest * _other_zeros(where(is_zero, x, 0.0), zeros, over, again), rest / inner * of_zeros)
+
+
+def _other_zeros(x: Sym, zeros: Sym, over: Space, most: int) -> Sym:
+    """For each of the ``zeros`` the product of the others, where these are at most so many; else 0.
+
+    By Newton's identities, from the sums of powers of all others.
+    """
+    found = where(zeros == 1.0, 1.0, 0.0)
+    products, sums, power = [constant(1.0, x.dtype)], list[Sym](), x
+    for count in range(1, most + 1):
+        (total,) = folded(SUM.typed(x.dtype), [power], over)
+        sums.append(total - power)
+        terms = [products[-i] * s * (-1.0) ** (i - 1) for i, s in enumerate(sums, 1)]
+        products.append(added(terms) * (1.0 / count))
+        found, power = where(zeros == count + 1.0, products[-1], found), power * x
+    return found
 
 
 def _of_extreme(values: Sequence[Sym], state: Sequence[Sym], gradients: Gradients, over: Space) -> Gradients:
@@ -65,10 +94,10 @@ def _of_logsumexp(values: Sequence[Sym], state: Sequence[Sym], gradients: Gradie
     gradient where they gain nothing.
     """
     (x, factor), (m, s), (of_m, of_s) = values, state, gradients
-    known = abs(m) < math.inf
+    infinite = abs(m) == math.inf  # not of NaN, whose gradients are NaN
     found: list[Sym | None] = [None, None]
     if of_s is not None:
-        relative = exp(x - where(known, m, 0.0)) * where(known, of_s, 0.0)
+        relative = exp(x - where(infinite, 0.0, m)) * where(infinite, 0.0, of_s)
         found = [relative * factor, relative]
     if of_m is not None:
         (rest,) = _of_extreme([x], [m], [of_m if of_s is None else of_m - s * of_s], over)

@@ -6,6 +6,8 @@ value that is computed again costs instructions, and a fold has its elements wai
 choice is a cut of the graph. An exponential keeps its result, a softmax and a layer norm values per row, a ReLU bits.
 
 An element that depends on a fold, and is no result, is not kept: the forward would read or hold its rows to write it.
+What is made of single numbers costs nothing, and is made again: so the choice is the same whether a launch has the
+value of an array of rank 0, or its address.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from ..arrays.packing import SymBits, pack, unpack
 from ..arrays.sym_array import SymArray
 from ..bit_arrays import words_shape
 from ..cuts.vertex_cut import vertex_cut
-from ..graph import Expr, Space, union, walk
+from ..graph import SCALAR, Expr, Space, union, walk
 from ..values import cast
 
 SIZE = 1 << 10
@@ -102,17 +104,18 @@ def chosen(
     rank = max((e.space.bit_count() for e in known), default=0)
     as_bits = not folded
     inner = _innermost(known, dims) if waits else 0
-    made_again = {e.digest: cost for e in known if (cost := _instructions(e, inner))}
+    costly = _beside_numbers(known)
+    made_again = {e.digest: cost for e in costly if (cost := _instructions(e, inner))}
     weights: dict[object, int] = dict(made_again.items())
-    for e in known:
+    for e in costly:
         result = results.get(numbers.get(e.digest, -1))
         if e.op not in ("fold", "scan") and (
             result is not None or e.space.bit_count() < rank or e.digest not in folded
         ):
             weights[e] = _memory(e, result, as_bits)
-    edges: list[tuple[object, object]] = [(e.digest, e) for e in known if e.digest in made_again]
-    edges += [(a, e) for e in known for a in e.args]
-    sources = [*made_again, *(e for e in known if e.op == "input")]
+    edges: list[tuple[object, object]] = [(e.digest, e) for e in costly if e.digest in made_again]
+    edges += [(a, e) for e in costly for a in e.args]
+    sources = [*made_again, *(e for e in costly if e.op == "input")]
     sinks = [e for e in known if e.digest in used]
     found = vertex_cut([*made_again, *known], edges, weights, sources, sinks)
     cut = {e.digest for e in found if isinstance(e, Expr)}
@@ -140,9 +143,18 @@ def _keep(e: Expr, results: Mapping[int, SymArray], number: int | None, own: Sym
         if isinstance(own, SymBits):
             return Keep(e, number, own.axes, U32, words_shape(own.sizes, flat=own.flat), own.flat)
         return Keep(e, number, own.axes, own.dtype, own.sizes)
-    if as_bits and own.axes:  # a single truth value is no word
+    if as_bits:
         return Keep(e, None, own.axes, U32, words_shape(own.sizes, flat=True))
     return Keep(e, None, own.axes, own.dtype, own.sizes)
+
+
+def _beside_numbers(nodes: Sequence[Expr]) -> list[Expr]:
+    """The nodes, operands before users, but those that are made of single numbers alone."""
+    single: set[str] = set()
+    for e in nodes:
+        if e.space == SCALAR and e.op not in ("fold", "scan") and all(a.digest in single for a in e.args):
+            single.add(e.digest)
+    return [e for e in nodes if e.digest not in single]
 
 
 def dependent(roots: Sequence[Expr], leaves: Collection[str]) -> set[str]:

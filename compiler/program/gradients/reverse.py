@@ -38,19 +38,22 @@ class Root(NamedTuple):
     space: Space
 
 
-def gradients(roots: Sequence[Root], leaves: Collection[str], used: Mapping[str, Monoid]) -> dict[str, Sym]:
+def gradients(
+    roots: Sequence[Root], leaves: Collection[str], used: Mapping[str, Monoid], empty: Space
+) -> dict[str, Sym]:
     """The gradients of leaves, by their digests; those that no root depends on are missing.
 
     Args:
         roots: the results.
         leaves: the digests of the nodes whose gradients are wanted.
         used: the monoids that have rules of their own, by ``folds.combination``.
+        empty: the dims without elements, over which sums are 0 whatever factors they have.
 
     Raises:
         TraceError: WF901 for an operation or a monoid that has no gradient.
     """
     order = list(walk(tuple(r.expr for r in roots)))
-    found = _Adjoints(order, leaves, used)
+    found = _Adjoints(order, leaves, used, empty)
     found.constant |= unchanging(order, [r.expr for r in roots])
     for e, gradient, space in roots:
         found.give(e, gradient, space)
@@ -67,10 +70,12 @@ class _Adjoints:
         constant: the digests of nodes that take no gradient.
     """
 
-    def __init__(self, order: Sequence[Expr], leaves: Collection[str], used: Mapping[str, Monoid]) -> None:
+    def __init__(
+        self, order: Sequence[Expr], leaves: Collection[str], used: Mapping[str, Monoid], empty: Space
+    ) -> None:
         self.leaves: dict[str, Sym] = {}
         self.constant: set[str] = set()
-        self._wanted, self._used = leaves, used
+        self._wanted, self._used, self._empty = leaves, used, empty
         self._given: dict[str, dict[Space, list[Sym]]] = {}
         self._states: dict[str, dict[int, tuple[Expr, Sym]]] = {}
         touched: set[str] = set()  # also by way of bits, which a bitcast makes a float again
@@ -113,9 +118,10 @@ class _Adjoints:
     def _taken(self, e: Expr) -> Sym | None:
         """The gradient of a node; None if nothing reached it."""
         given = self._given.pop(e.digest, {})
-        sums = [total(added(values), over) for over, values in sorted(given.items())]
-        known = [s for s in sums if s is not None]
-        return cast(added(known), computed(e.dtype)) if known else None
+        zero = constant(0.0, computed(e.dtype))
+        by_dims = sorted(given.items())
+        sums = [zero if over & self._empty else total(added(values), over) for over, values in by_dims]
+        return cast(added(sums), computed(e.dtype)) if sums else None
 
     def _visit_state(self, e: Expr) -> None:
         """Passes the gradients of the results of a fold, or of a scan, to what it combines."""

@@ -1,7 +1,11 @@
 """Sums of gradients over the dims along which a value was broadcast.
 
 A factor that does not vary along these dims is taken out of the sum, and a sum of two such products becomes two. So the
-sums of a row that need no other one come first: all that a norm's gradient sums of a row is summed in one pass.
+sums of a row that need no other one come first: all that a norm's gradient sums of a row is summed in one pass. So does
+the sum of deviations from a mean, which leaves the sum and the count of it.
+
+Range: floats of any value, over dims that have elements: of none a factor that is not finite would make NaN of 0. Both
+sides differ by rounding, and where a sum overflows.
 """
 
 from __future__ import annotations
@@ -19,8 +23,8 @@ from ..symbols import Sym, node
 from ..values import cast
 
 
-def total(x: Sym, over: Space) -> Sym | None:
-    """The sum of ``x`` over dims, along some of which it may not vary; None where it is known to vanish."""
+def total(x: Sym, over: Space) -> Sym:
+    """The sum of ``x`` over dims, along some of which it may not vary."""
     if not over:
         return x
     e = x.expr
@@ -31,20 +35,17 @@ def total(x: Sym, over: Space) -> Sym | None:
         out = [Sym(f) for f in factors if not f.space & over]
         if out:
             found = total(reduce(operator.mul, (Sym(f) for f in factors if f.space & over)), over)
-            return None if found is None else reduce(operator.mul, out) * found
+            return reduce(operator.mul, out) * found
         for i, f in enumerate(factors):
             if _is_corrected(f, over):  # its rounding error is that of one sum: what is corrected is small
                 others, (deviation, correction) = [Sym(g) for j, g in enumerate(factors) if j != i], f.args
                 product, rest = (reduce(operator.mul, own) for own in ([*others, Sym(deviation)], others))
-                of_all = total(rest, over)
-                return _combined("sub", total(product, over), None if of_all is None else of_all * Sym(correction))
+                return total(product, over) - total(rest, over) * Sym(correction)
     if e.op == "neg":
-        found = total(Sym(e.args[0]), over)
-        return None if found is None else -found
+        return -total(Sym(e.args[0]), over)
     if e.op in ("add", "sub") and any(_has_factor(a, over) for a in e.args):
-        return _combined(e.op, *(total(Sym(a), over) for a in e.args))
-    if _is_deviation(e, over):
-        return None
+        a, b = (total(Sym(a), over) for a in e.args)
+        return node(e.op, a.dtype, a, b)
     (found,) = folded(SUM.typed(x.dtype), [x], e.space & over)
     return total(found, over & ~e.space)
 
@@ -58,13 +59,6 @@ def _factors(e: Expr) -> Iterator[Expr]:
         yield e
 
 
-def _combined(op: str, a: Sym | None, b: Sym | None) -> Sym | None:
-    """The sum or the difference of two values, of which None is 0."""
-    if a is None or b is None:
-        return a if b is None else -b if op == "sub" else b
-    return node(op, a.dtype, a, b)
-
-
 def _has_factor(e: Expr, over: Space) -> bool:
     """Whether a product has a factor that does not vary along the dims, or the whole does not."""
     if e.op == "neg":
@@ -73,7 +67,7 @@ def _has_factor(e: Expr, over: Space) -> bool:
 
 
 def _is_deviation(e: Expr, over: Space) -> bool:
-    """Whether ``e`` is the difference of elements from their mean over these dims, which all add up to 0."""
+    """Whether ``e`` is the difference of elements from their mean over these dims."""
     if e.op != "sub":
         return False
     x, mean = e.args

@@ -205,7 +205,7 @@ def _pulled_back(
         if isinstance(e.value, Variable) and e.value.number in numbers
     }
     rules = {combination(m.typed(*types)): m for m, types in current_scope().used if m.vjp is not None}
-    found = gradients(roots, read.keys(), rules)
+    found = gradients(roots, read.keys(), rules, bits(p for p, n in enumerate(dims.sizes) if not n))
     _keep_apart([g.expr for g in found.values()], dims)
     return [
         _total(x, [read[d].spread(g, dims) for d, g in found.items() if read[d].number == number], numbers)

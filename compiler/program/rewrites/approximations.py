@@ -4,6 +4,10 @@ An exponential of f32 takes 14 instructions, and the GPU's own approximation of 
 far below the last bit of a half, so elements of halves show no difference. A softmax or a logsumexp of halves is then
 bound by the memory, and not by instructions.
 
+Range: exponentials in f32 of values that depend on arrays of elements of 16 bits or fewer, halves or integers, and on
+no wider ones; arrays of rank 0, truth values, as bytes or as bits, and numbers of elements do not count. An exponential
+that depends on these alone stays exact. A program that writes f32 shows the error, which ``docs/semantics.md`` states.
+
 The emulator has the approximation bit for bit (``runtime/emulator/numerics/exponential.py``). NVIDIA does not promise
 these bits for all GPUs, so portable programs keep the exponential of instructions that round correctly.
 """
@@ -13,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...dtypes import BOOL, F32
+from ...dtypes import BIT, BOOL, F32
 from ..array_program import ArrayProgram, Fold, Scan
 from ..graph import SCALAR, Expr, MonoidGraph, Program, walk
 
@@ -49,7 +53,7 @@ def _widths(roots: Sequence[Expr]) -> dict[str, int]:
     """For each node the bits of the widest elements below it; truth values and single numbers do not count."""
     found: dict[str, int] = {}
     for e in walk(tuple(roots)):
-        own = e.dtype.bits if e.op == "input" and e.space != SCALAR and e.dtype != BOOL else 0
+        own = e.dtype.bits if e.op == "input" and e.space != SCALAR and e.dtype not in (BIT, BOOL) else 0
         found[e.digest] = max((own, *(found[a.digest] for a in e.args)))
     return found
 

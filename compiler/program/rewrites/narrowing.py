@@ -7,6 +7,10 @@ halves registers, shuffles and partial states.
 The extreme of 8-bit and 16-bit integers is taken of 32-bit values, and its identity is the last 32-bit value. The last
 value of the narrow type serves as well, and then a register has room for several values
 (``passes/words/extremes.py``).
+
+Range: a plain sum from 0 of elements that are a cast of a narrower integer or a truth value, or 0 outside masks, of as
+many elements as ``narrowed`` returns; an unsigned sum has unsigned elements. An extreme of such casts, whose identity
+is the last wide value; where a result may be of no elements, each use of it joins it with a number of the narrow type.
 """
 
 from __future__ import annotations

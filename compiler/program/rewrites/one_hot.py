@@ -6,6 +6,10 @@ come in place of 0.0. The value is followed down to the arrays: an array becomes
 each t, and no element but the chosen ones is read.
 
 A value that is folded over other dims first, and a ``t`` that varies along the dim, keep the sum.
+
+Range: a plain sum of any type over a dim along which ``iota`` numbers the elements, in an integer type of 32 bits or
+more, in which no two numbers are the same; ``t`` is an integer of any type. What is added is 0 elsewhere for all values
+of the arrays, NaN and infinities included, but for these in elements that are not chosen.
 """
 
 from __future__ import annotations
@@ -22,6 +26,8 @@ from ..array_program import ArrayProgram, Fold
 from ..graph import SCALAR, Expr, rewrite, union, walk
 
 Swaps = dict[str, Expr]
+NUMBERS = 32
+"""The bits of an integer that has every number along a dim."""
 
 
 def gathered(program: ArrayProgram) -> ArrayProgram:
@@ -102,7 +108,7 @@ class _Picked:
         """The index of the one element that is not 0: what the numbers along the dim, which vary, are compared with."""
         test = e.args[0] if e.op == "where" and _is_zero(e.args[2]) else e
         for number, index in (test.args, test.args[::-1]) if test is not e and test.op == "eq" else ():
-            while number.op == "cast" and number.dtype.is_integer:
+            while number.op == "cast" and number.dtype.is_integer and number.dtype.bits >= NUMBERS:
                 number = number.args[0]
             numbers = number.op == "iota" and number.value == (self.dim,)
             if numbers and index.dtype.is_integer and not self._varies(index):

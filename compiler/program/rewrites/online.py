@@ -12,19 +12,33 @@ mean, then sum((x - mean)^2)           ``WELFORD``     Chan, Golub, LeVeque, "Up
                                                        algorithm for computing sample variances" (1979)
 mean, then sum(x - mean)               none: it is 0   what a rounded mean lacks, of which Welford's has no trace
 =====================================  ==============  ===========================================================
+
+Range: both folds are of floats of one type, over the same dims, with the identities of their monoids, and of the same
+elements: the same node, outside the same mask.
+
+- A maximum that is infinite or NaN makes the sum NaN, as in two folds; elements that a mask leaves out, and rows
+  without elements, count nothing. An exponential below e^-87 counts as that.
+- The divisor of the mean is the count of these dims, without a mask. Beside an infinity the mean and the sum are not
+  finite, either, but may be NaN where two folds give an infinity. Where the sum of finite elements overflows, the mean
+  is finite.
+- A sum of differences is 0 only where the program says that it corrects the mean (``marks.CORRECTION``), and that it
+  does not count in rows whose squares are not finite. A sum of differences that a program asks for itself stays: it is
+  NaN beside an infinity, and the rounding error of the mean else.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
 from ..analysis.atomic import operation
+from ..analysis.proofs import proof
 from ..array_program import ArrayProgram, Fold
 from ..functions import where
 from ..graph import SCALAR, Expr, MonoidGraph, Space, rewrite, walk
 from ..library.monoids import LOGSUMEXP, WELFORD
+from ..marks import CORRECTION
 from ..monoid import Monoid
 from ..symbols import Sym
 
@@ -47,27 +61,14 @@ def online(program: ArrayProgram, cut: Callable[[Space, Space], bool]) -> ArrayP
 
 
 def _without_zeros(roots: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    """``roots`` without what a sum that is 0 leaves: a later step would read what decides between 0 and 0."""
+    """``roots`` without what a correction that is 0 leaves: x - 0, and 0 * 0."""
     found: dict[str, Expr] = {}
     for e in walk(roots):
         args = tuple(found[a.digest] for a in e.args)
-        found[e.digest] = _zero_or_operand(e.op, args) or (e if args == e.args else replace(e, args=args))
+        zeros = [_is_zero(a) for a in args]
+        nothing = (e.op == "sub" and zeros[1]) or (e.op == "mul" and all(zeros))
+        found[e.digest] = args[0] if nothing else e if args == e.args else replace(e, args=args)
     return tuple(found[r.digest] for r in roots)
-
-
-def _zero_or_operand(op: str, args: tuple[Expr, ...]) -> Expr | None:
-    """The operand that an operation with zeros gives: x - 0, 0 * 0, a mean of 0, and a choice between 0 and 0.
-
-    Where there are no elements, the mean that a correction of 0 belongs to is NaN already.
-    """
-    zeros = [_is_zero(a) for a in args]
-    if (
-        (op == "sub" and zeros[1])
-        or (op == "mul" and all(zeros))
-        or (op == "div" and zeros[0] and args[1].op == "count")
-    ):
-        return args[0]
-    return args[1] if op == "where" and all(zeros[1:]) else None
 
 
 def _is_zero(e: Expr) -> bool:
@@ -78,6 +79,8 @@ def _is_zero(e: Expr) -> bool:
 def _found(program: ArrayProgram, cut: Callable[[Space, Space], bool]) -> Iterator[Swaps]:
     """The replacements of each later fold that one of the rules serves."""
     sums = [e for e in program.folds if operation(_fold(e).monoid) == "add" and cut(e.space, _fold(e).over)]
+    corrections = [e for e in walk(program.roots) if e.op == "where" and e.value == CORRECTION]
+    yield from filter(None, (_balance(e, sums) for e in corrections))
     for rule in _RULES:
         yield from filter(None, map(rule, sums))
 
@@ -125,16 +128,19 @@ def _welford(later: Expr) -> Swaps | None:
     return {mean.digest: some.expr, mean.args[0].digest: total, _result(later).digest: squares}
 
 
-def _balance(later: Expr) -> Swaps | None:
-    """Of a mean and then a sum of differences from it, which would be 0 without rounding."""
-    (x,) = later.args
-    mask, difference = masked(x, 0)
+def _balance(correction: Expr, sums: Collection[Expr]) -> Swaps | None:
+    """Of a mean and then the mean of differences from it, by which the program corrects the first one."""
+    mean, nothing = correction.args[1:]
+    later = mean.args[0].args[0] if mean.op == "div" and mean.args[0].op == "result" else None
+    if later is None or later not in sums or not _is_zero(nothing):
+        return None
+    mask, difference = masked(later.args[0], 0)
     if difference.op != "sub" or (earlier := _of_mean(difference.args[1], later)) is None:
         return None
     own, element = masked(earlier.args[0], 0)
-    if (own, element) != (mask, difference.args[0]):
+    if (own, element) != (mask, difference.args[0]) or difference.args[1].args[1] != mean.args[1]:
         return None
-    return {_result(later).digest: Expr("const", (), later.dtype, SCALAR, 0.0)}
+    return {correction.digest: nothing}
 
 
 def _of_mean(mean: Expr, later: Expr) -> Expr | None:
@@ -142,8 +148,8 @@ def _of_mean(mean: Expr, later: Expr) -> Expr | None:
     return _earlier(mean.args[0], later, "add") if mean.op == "div" else None
 
 
-_RULES: tuple[Callable[[Expr], Swaps | None], ...] = (_balance, _log_sum_exp, _welford)
-"""In order: ``_balance`` knows a mean by its division, which ``_welford`` takes away."""
+_RULES: tuple[Callable[[Expr], Swaps | None], ...] = (_log_sum_exp, _welford)
+"""Behind ``_balance``, which knows a mean by its division: ``_welford`` takes that away."""
 
 
 def _fold(e: Expr) -> Fold:
@@ -158,11 +164,15 @@ def _result(fold: Expr) -> Expr:
 
 
 def _earlier(e: Expr, later: Expr, kind: str) -> Expr | None:
-    """The fold of which ``e`` is the result, if it is of a kind and over the dims and in the type of ``later``."""
+    """The fold of which ``e`` is the result, if it is of a kind and over the dims and in the type of ``later``.
+
+    What a row without elements has is then known, too: the identity of both is that of the operation.
+    """
     fold = e.args[0] if e.op == "result" and e.args[0].op == "fold" else None
     if fold is None or (fold.dtype, fold.space, _fold(fold).over) != (later.dtype, later.space, _fold(later).over):
         return None
-    return fold if operation(_fold(fold).monoid) == kind and later.dtype.is_float else None
+    fits = operation(_fold(fold).monoid) == kind and later.dtype.is_float
+    return fold if fits and all(proof(_fold(f).monoid, "identity") for f in (fold, later)) else None
 
 
 def masked(e: Expr, nothing: object) -> tuple[Expr | None, Expr]:

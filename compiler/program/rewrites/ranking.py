@@ -3,6 +3,10 @@
 Both take the least of 64-bit words, a rank above a number (``program/library/extremes.py``). The ranks of a type of 8
 or 16 bits are consecutive integers, and the upper half of a bf16's rank determines the rank. While the numbers fit
 beside them in 32 bits, the least of the narrow words belongs to the same element, and the program widens that word.
+
+Range: the word is node for node that of ``extremes.word``, of a value that is a cast of an element of 8 or 16 bits (no
+f16, whose ranks of 32 bits are not determined by 16), and of its number in 32 bits; the numbers of a result's elements
+fit beside the rank. Other words that a program makes of ranks and numbers stay 64 bits wide.
 """
 
 from __future__ import annotations
@@ -11,7 +15,9 @@ from dataclasses import replace
 
 from ...dtypes import BF16, I8, I16, I32, I64, U8, U16, DType
 from ..analysis.atomic import operation
-from ..graph import KEPT, SCALAR, Expr, Program, rewrite
+from ..graph import KEPT, SCALAR, Expr, Program, rewrite, walk
+from ..library.extremes import word
+from ..symbols import Sym
 
 WORD, SIGN = 32, -(1 << 31)
 _SIGNED, _UNSIGNED = (I8, I16), (U8, U16)
@@ -44,17 +50,16 @@ def _element(e: Expr) -> tuple[Expr, int, int | None] | None:
         number = number.args[0]
     if rank.dtype != I32 or number.op != "iota" or number.dtype != I32:
         return None
-    return _of_bf16(rank, number) or _of_integer(rank, number)
-
-
-def _of_bf16(rank: Expr, number: Expr) -> tuple[Expr, int, None] | None:
-    """The upper half of a rank that is made of a bf16 plus or minus zero, above the number."""
-    if rank.op != "xor" or rank.args[0].op != "bitcast":
+    casts = [x for x in walk((rank,)) if x.op == "cast" and x.args[0].dtype in (BF16, *_SIGNED, *_UNSIGNED)]
+    value = casts[-1] if casts else None
+    if value is None or all(word(Sym(value), Sym(number), falls).expr != e for falls in (False, True)):
         return None
-    made = rank.args[0].args[0]
-    ends = {(a.op, a.args[0].dtype if a.args else a.value) for a in made.args}
-    found = made.op in ("add", "sub") and ends == {("cast", BF16), ("const", 0.0)}
-    return (_op("or", _op("and", rank, _const(-1 << 16)), number), 16, None) if found else None
+    return _of_bf16(rank, number) if value.args[0].dtype == BF16 else _of_integer(rank, number)
+
+
+def _of_bf16(rank: Expr, number: Expr) -> tuple[Expr, int, None]:
+    """The upper half of a rank above the number."""
+    return _op("or", _op("and", rank, _const(-1 << 16)), number), 16, None
 
 
 def _of_integer(rank: Expr, number: Expr) -> tuple[Expr, int, int] | None:

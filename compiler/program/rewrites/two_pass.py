@@ -3,6 +3,11 @@
 One pass over the elements (``WELFORD``) takes some ten instructions an element and a division a combine. Two passes
 over elements that need not be read again take four, and are more accurate. The mean is the sum of elements that are
 divided first, so that it does not overflow where none of them does. It is the reverse of a rule of ``online.py``.
+
+Range: a fold of ``WELFORD`` of single elements, of which a mask may leave out some, in floats. Elements so small that
+their quotient by the number of elements is denormal lose digits of the mean, and sums of squares overflow as in one
+pass. Beside an infinity the squares are NaN, and the mean is an infinity or NaN as the sum is. Of no elements all three
+values are 0.
 """
 
 from __future__ import annotations

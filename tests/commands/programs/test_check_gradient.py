@@ -55,9 +55,19 @@ def test_a_gradient_passes_on_all_inputs() -> None:
     assert "FAILED" not in found.output
 
 
-@pytest.mark.parametrize("args", [("rms_norm", "--shape", "8x48", "--shape", "48"), ("leaky_relu", "--shape", "6x40")])
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("rms_norm", "--shape", "8x48", "--shape", "48"),
+        ("leaky_relu", "--shape", "6x40"),
+        ("normalize", "--shape", "4x3"),
+    ],
+)
 def test_the_default_of_a_type_and_a_kink_at_zero_pass(args: tuple[str, ...]) -> None:
-    """The epsilon of an RMS norm is that of f32, and zeros of a leaky ReLU are all moved to one side."""
+    """The epsilon of an RMS norm is that of f32, and zeros of a leaky ReLU are all moved to one side.
+
+    A row of zeros has the slope 1e12 in ``normalize``, as far as 1e-12 from it.
+    """
     found = call(*args)
     assert found.exit_code == 0, found.output
 

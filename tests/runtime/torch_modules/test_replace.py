@@ -25,6 +25,8 @@ ROWS, IMAGES, CLASSES = randn(3, 8), randn(2, 4, 5), torch.tensor([1, -100, 7])
 CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Softmax": (nn.Softmax(1), (ROWS,)),
     "Softmax of columns": (nn.Softmax(dim=0), (ROWS.t(),)),
+    "Softmax of a number": (nn.Softmax(0), (ROWS[0, 0],)),
+    "LogSoftmax of a number": (nn.LogSoftmax(-1), (ROWS[0, 0],)),
     "LogSoftmax": (nn.LogSoftmax(-1), (ROWS,)),
     "LayerNorm": (nn.LayerNorm(8), (ROWS,)),
     "LayerNorm of planes": (nn.LayerNorm((4, 5), eps=1e-3), (IMAGES,)),
@@ -33,6 +35,8 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "RMSNorm": (nn.RMSNorm(8), (ROWS,)),
     "GroupNorm": (nn.GroupNorm(2, 4), (IMAGES,)),
     "BatchNorm1d": (nn.BatchNorm1d(4), (IMAGES,)),
+    "BatchNorm1d of an empty batch": (nn.BatchNorm1d(4), (ROWS[:0, :4],)),
+    "BatchNorm2d of empty images": (nn.BatchNorm2d(4, momentum=0.5), (IMAGES[..., :0, None],)),
     "BatchNorm2d": (nn.BatchNorm2d(4, track_running_stats=False), (IMAGES[..., None],)),
     "BatchNorm3d in use": (nn.BatchNorm3d(4, affine=False).eval(), (IMAGES[..., None, None],)),
     "CrossEntropyLoss": (nn.CrossEntropyLoss(), (ROWS, CLASSES)),
@@ -73,6 +77,13 @@ def _copy(module: Any, swapped: bool = False) -> Any:
     if swapped:
         assert wt.replace_modules(made).swapped == {"": type(module).__name__}
     return made
+
+
+@pytest.mark.parametrize("eps", [0.0, -1.0])
+def test_an_epsilon_that_pytorch_refuses_is_refused(eps: float) -> None:
+    for module in (_copy(nn.BatchNorm1d(4, eps=eps), swapped=True), nn.BatchNorm1d(4, eps=eps)):
+        with pytest.raises(ValueError, match="eps must be positive"):
+            module(IMAGES)
 
 
 def test_arguments_and_state_dicts_are_those_of_pytorch() -> None:

@@ -9,6 +9,7 @@ from ....errors import error
 from ...arrays import namespace as xp
 from ...arrays.folding import positions
 from ...arrays.packing import truths
+from ...arrays.sizes import Size
 from ...frames import caller
 from ...functions import fma
 from ...values import cast
@@ -44,7 +45,7 @@ def batch_norm(
         residual: an array like ``x`` that is added, or None.
         training: whether the mean and the variance are those of ``x`` itself, over all other axes.
         momentum: the weight of these in running statistics, from 0 to 1. A call in training writes the new ones over
-            ``running_mean`` and ``running_var`` if it gets them.
+            ``running_mean`` and ``running_var`` if it gets them; one without elements leaves them as they are.
         activation: ``"relu"``, or None.
         keep: ``"bits"`` for the bits of the ReLU, which ``batch_norm_backward`` needs where there is a residual.
         channel_axis: the axis of the channels.
@@ -92,8 +93,8 @@ def batch_norm(
                 raise error("WF299", name=name, found=found, rank=results["mean"].ndim, where=caller())
         n = prod((x.shape[a] for a in axes), start=1)
         results = {
-            "running_mean": _moved(running_mean, results["mean"], momentum),
-            "running_var": _moved(running_var, results["var"] * (n / (n - 1)), momentum),
+            "running_mean": _moved(running_mean, results["mean"], momentum, n),
+            "running_var": _moved(running_var, results["var"] * (n / (n - 1)), momentum, n),
             **results,
         }
     return results if len(results) > 1 else results["output"]
@@ -173,6 +174,7 @@ def _of_channels(name: str, value: Array, x: Array, channel_axis: int) -> Array:
     return like(placed(value, x.ndim, positions(channel_axis, x.axes, x)) if value.ndim == 1 else value, x)
 
 
-def _moved(running: Array, value: Array, momentum: float) -> Array:
-    """A running statistic with ``value`` in it, in its own type."""
-    return cast(like(running, value) * (1.0 - momentum) + value * momentum, running.dtype)
+def _moved(running: Array, value: Array, momentum: float, n: Size) -> Array:
+    """A running statistic with the ``value`` of ``n`` elements in it, in its own type; with that of none it stays."""
+    own = like(running, value)
+    return cast(own * (1.0 - momentum) + value * momentum if n.value else own, running.dtype)

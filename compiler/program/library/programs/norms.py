@@ -210,7 +210,7 @@ def moments(x: Array, axis: AxisArgument, where: Array = None, correction: float
     lack = xp.mean(near, axis, keepdims=True, where=where)
     params = {"correction": correction}
     squares = reduced("variance", _variance, (near,), axis, keepdims=True, where=where, params=params)
-    lack = stop_gradient(xp.where(rounded * rounded > squares, lack, 0.0))
+    lack = stop_gradient(marked(xp.where(rounded * rounded > squares, lack, 0.0), CORRECTION))
     return near - lack, rounded + lack, marked(maximum(squares - lack * lack, 0.0), CORRECTION)
 
 

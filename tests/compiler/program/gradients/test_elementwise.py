@@ -63,3 +63,7 @@ def test_what_is_taken_where_there_is_no_derivative() -> None:
     assert derived(lambda x, y: x**y, [one], [zero, two]) == [0.0, 0.0]
     assert derived(lambda x: wf.where(x > 0, x, 0.0), [one], [zero]) == [0.0]
     assert math.isnan(derived(wf.abs, [one], [np.full(1, math.nan)])[0][0])
+    nan = np.full(1, math.nan)
+    assert derived(wf.sign, [one], [nan]) == [0.0]
+    assert derived(wf.maximum, [one], [nan, two]) == [1.0, 0.0]
+    assert derived(wf.minimum, [one], [nan, nan]) == [0.5, 0.5]

@@ -11,6 +11,7 @@ from differences import assert_agrees, derived
 
 import warpfold as wf
 from warpfold.compiler.errors import TraceError
+from warpfold.compiler.program.gradients.vjp import backward
 
 X = np.random.default_rng(5).standard_normal((3, 4)) * 2
 REDUCTIONS = ("sum", "prod", "max", "min", "mean", "var", "std", "logsumexp", "nansum", "ptp")
@@ -36,6 +37,18 @@ def test_several_arrays_and_compensated_sums() -> None:
 def test_masks() -> None:
     assert_agrees(lambda x: wf.sum(x * x, axis=1, where=x > 0), X)
     assert_agrees(lambda x: wf.logsumexp(x, axis=1, where=x > -3), X)
+
+
+def test_further_gradients_of_a_product_know_its_zeros() -> None:
+    """Rows of no, one, two and three zeros: how a product of others changes with those of its factors that are 0."""
+    x = np.random.default_rng(0).standard_normal((4, 3))
+    x[1, 2] = x[2, :2] = x[3] = 0.0
+
+    def first(x: Any) -> Any:
+        return backward(lambda x: wf.prod(x, axis=1))(1.0, x) * wf.exp(x * 0.1)
+
+    assert_agrees(first, x)
+    assert_agrees(lambda x: backward(first)(1.0, x), x, tolerance=1e-5)
 
 
 def test_a_product_with_zeros_has_the_product_of_all_others() -> None:

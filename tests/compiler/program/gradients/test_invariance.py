@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from array_programs import traced
-from differences import assert_agrees, results
+from differences import assert_agrees, derived, results
+from identity_programs import program
 
 import warpfold as wf
 from warpfold.compiler.program.analysis.atomic import operation
+from warpfold.compiler.program.gradients import reverse
 from warpfold.compiler.program.gradients.vjp import backward
 
 X = np.random.default_rng(3).standard_normal((3, 5))
@@ -62,6 +64,73 @@ def scaled_by_its_extreme(x: Any) -> Any:
 def beside_its_extreme(x: Any) -> Any:
     m = wf.max(x, axis=1, keepdims=True)
     return wf.exp(x - m) + m
+
+
+def of_row_minima(x: Any) -> Any:
+    return wf.log_softmax(wf.min(x, axis=1), axis=0)
+
+
+def shares_of_row_extremes(x: Any) -> Any:
+    e = wf.exp(wf.max(x, axis=1))
+    return e / wf.sum(e)
+
+
+def below_the_greatest(x: Any) -> Any:
+    m = wf.max(x, axis=1)
+    return m - wf.max(m)
+
+
+def along_columns_of_shifted_rows(x: Any) -> Any:
+    return wf.softmax(x - wf.max(x, axis=1, keepdims=True), axis=0)
+
+
+def of_extremes_so_far(x: Any) -> Any:
+    return wf.softmax(wf.cummax(x, axis=1), axis=1)
+
+
+def chosen_beside_another_infinity(x: Any) -> Any:
+    m = wf.max(x, axis=1, keepdims=True)
+    endless = wf.where(x > 0.0, np.inf, x)  # the choice asks whether this is infinite, and not the extreme
+    return wf.where(endless == np.inf, m, x - x)
+
+
+SEVERAL = [of_row_minima, shares_of_row_extremes, below_the_greatest, along_columns_of_shifted_rows, of_extremes_so_far]
+"""Programs that fold over values with extremes of their own."""
+
+
+@pytest.mark.parametrize("function", [*SEVERAL, chosen_beside_another_infinity])
+def test_an_extreme_that_does_not_cancel_everywhere_takes_its_gradient(function: Callable[..., Any]) -> None:
+    assert_agrees(function, X)
+
+
+def test_a_small_factor_is_no_zero() -> None:
+    assert derived(lambda x: 1e-10 * wf.max(x, axis=1), [np.ones(3)], [X])[0].sum() == pytest.approx(3e-10, abs=0)
+
+
+def test_division_by_zero_is_no_error() -> None:
+    assert kinds(lambda x: (x - wf.max(x, axis=1, keepdims=True)) / 0.0, X)
+
+
+@pytest.mark.parametrize("seed", range(0, 120, 20))
+def test_gradients_of_random_programs_are_those_with_every_extreme(monkeypatch: Any, seed: int) -> None:
+    """Where an extreme takes no gradient, that which it would take vanishes."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.standard_normal((3, 4)), rng.standard_normal((1, 4))
+    for function in map(program, range(seed, seed + 20)):
+        left_out: set[str] = set()
+        monkeypatch.setattr(reverse, "unchanging", lambda *given, own=left_out: own.update(UNCHANGING(*given)) or own)
+        (result,) = results(function, (x, y))
+        seeds = [rng.standard_normal(result.shape)]
+        found = derived(function, seeds, (x, y))
+        monkeypatch.setattr(reverse, "unchanging", lambda *_: set())
+        if left_out:
+            every = derived(function, seeds, (x, y))
+            scale = max(1.0, abs(result).max(), *(abs(v).max() for v in every))
+            for a, b in zip(found, every, strict=True):
+                assert not np.isfinite(b).all() or scale > 1e6 or np.allclose(a, b, rtol=1e-9, atol=1e-12 * scale)
+
+
+UNCHANGING = reverse.unchanging
 
 
 @pytest.mark.parametrize("function", [scaled_by_its_extreme, beside_its_extreme])

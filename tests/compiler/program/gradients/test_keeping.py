@@ -15,6 +15,7 @@ from warpfold.runtime.programs.pairs import Gradient
 RNG = np.random.default_rng(11)
 X, W = RNG.standard_normal((6, 40)).astype(np.float32), RNG.standard_normal(40).astype(np.float32)
 C = RNG.standard_normal((3, 8, 5)).astype(np.float32)
+S = np.array(0.5, np.float32)
 TARGET = RNG.integers(0, 40, 6)
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], int, list[tuple[str, tuple[int, ...]] | int]]] = {
@@ -32,7 +33,9 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], int, list[tuple[
         [("i32", (8,))] * 2,
     ),
     "and in that of the first": (lambda x, y: (x * wf.maximum(y < x.T, 0.5)).T, (X[:, :6], W[:6]), 1, [("i32", (2,))]),
-    "a single condition is kept as it is": (lambda x: 2 * wf.maximum(x, 0.0), (X[0, :1],), 1, [("bool", ())] * 2),
+    "what is made of single numbers is made again": (lambda x: 2 * wf.maximum(x, 0.0), (X[0, :1],), 1, []),
+    "so is it beside elements": (lambda x, s: wf.mean(x * wf.exp(s)), (X, S), 1, [("f32", ())]),
+    "and in rows of one element": (lambda x, s: wf.sum(wf.softmax(x * s, 0) ** 2), (X[:1], S), 1, []),
     "so are values of columns": (lambda x: wf.softmax(x, axis=1).transpose(2, 1, 0), (C,), 1, [("f32", (3, 5))] * 2),
     "what an argument gives is not kept": (lambda x: wf.where(x > 0, x * x, -x), (X,), 1, []),
     "a gradient of constants keeps nothing": (lambda x, w: x * 2.0 + w, (X, W), 1, []),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from array_programs import traced
-from differences import assert_agrees
+from differences import assert_agrees, derived
 
 import warpfold as wf
 from warpfold.compiler.program.cuts.cut import cut
@@ -31,6 +31,19 @@ def test_the_sums_of_a_norms_gradient_do_not_wait_for_each_other() -> None:
 def test_the_sum_of_deviations_is_not_computed() -> None:
     """Mean, variance, the sum of the gradient, and that of its product with the deviations."""
     assert len(traced(backward(standard), X, X).folds) == 4
+
+
+def test_the_sum_of_deviations_that_are_not_finite_is_nan() -> None:
+    """The deviations are not finite beside an infinity: so the gradient of what multiplies them is NaN."""
+
+    def scaled(x: Any, s: Any) -> Any:
+        return wf.sum((x - wf.mean(x, axis=1, keepdims=True)) * s)
+
+    x, s = X.copy(), np.ones((3, 1))
+    x[1, 2] = np.inf
+    dx, ds = derived(scaled, [np.ones(())], (x, s))
+    np.testing.assert_allclose(ds, [[0.0], [np.nan], [0.0]], atol=1e-12)
+    np.testing.assert_allclose(dx, 0.0, atol=1e-12)
 
 
 def test_the_correction_of_a_mean_leaves_a_sum() -> None:

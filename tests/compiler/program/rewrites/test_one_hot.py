@@ -123,6 +123,11 @@ def _float_index(x: Any, t: Any) -> Any:
     return wf.sum(wf.where(_numbers(x) == t[:, None] * 1.0, x, 0), axis=-1)
 
 
+def _narrow_numbers(x: Any, t: Any) -> Any:
+    """The numbers 2 and 258 are the same in a byte."""
+    return wf.sum(wf.where(wf.cast(_numbers(x), "int8") == t[:, None], x, 0), axis=-1)
+
+
 def _no_sum(x: Any, t: Any) -> Any:
     return wf.max(wf.where(_numbers(x) == t[:, None], x, 0), axis=-1)
 
@@ -135,7 +140,9 @@ def _of_folded_columns(x: Any, t: Any) -> Any:
     return wf.sum(wf.where(_numbers(x) == t[:, None], x - wf.mean(x, axis=0), 0), axis=-1)
 
 
-@pytest.mark.parametrize("function", [_varying_index, _float_index, _no_sum, _not_zero_elsewhere, _of_folded_columns])
+@pytest.mark.parametrize(
+    "function", [_varying_index, _float_index, _narrow_numbers, _no_sum, _not_zero_elsewhere, _of_folded_columns]
+)
 def test_other_sums_stay(function: Callable[..., Any]) -> None:
     program, _ = _traced(function)
     assert gathered(program) == program

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from identity_programs import twice
 
 import warpfold as wf
 from tests.compiler.program.made_programs import Maker, batch_norm, softmax
@@ -15,7 +16,9 @@ from warpfold.compiler.program.array_program import ArrayProgram
 from warpfold.compiler.program.arrays.trace import ArrayArg, trace_arrays
 from warpfold.compiler.program.graph import Expr, walk
 from warpfold.compiler.program.library.monoids import MAX, SUM
+from warpfold.compiler.program.library.programs.norms import moments
 from warpfold.compiler.program.rewrites.online import online
+from warpfold.compiler.program.rewrites.two_pass import two_pass
 
 INF, NAN = np.inf, np.nan
 ROWS = np.array(
@@ -111,34 +114,56 @@ def test_folds_of_one_kernel_stay() -> None:
     assert online(program, lambda *_: False) == program
 
 
-def test_differences_from_the_mean_add_up_to_nothing() -> None:
-    """Beside Welford's mean; the sum of the differences has no pass of its own."""
-
-    def standardized(x: Any) -> Any:
-        mean = wf.mean(x, axis=-1, keepdims=True)
-        near = x - mean
-        return near - wf.mean(near, axis=-1, keepdims=True), wf.mean(near * near, axis=-1)
-
-    program = trace_arrays(standardized, [ArrayArg(F64, (4, 50))], {})
+def test_what_a_rounded_mean_lacks_has_no_pass_of_its_own() -> None:
+    """It is 0 beside Welford's mean, and so is the choice whether it counts, which would need a variance."""
+    program = trace_arrays(lambda x: moments(x, -1), [ArrayArg(F64, (4, 50))], {})
     found = online(program, lambda *_: True)
+    assert set(_folds(program)) == {"SUM"}
     assert set(_folds(found)) == {"WELFORD"}
-    x = np.random.default_rng(0).standard_normal((4, 50)) + 3
-    for a, b in zip(evaluate(found, [x]), evaluate(program, [x]), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
-
-
-def test_what_decides_between_two_zeros_goes() -> None:
-    """Else a later step would read a variance to choose between two corrections of 0."""
-
-    def standardized(x: Any) -> Any:
-        mean = wf.mean(x, axis=-1, keepdims=True)
-        near = x - mean
-        lack = wf.where(mean > 0.0, wf.mean(near, axis=-1, keepdims=True), 0.0)
-        return near - lack, wf.mean(near * near, axis=-1, keepdims=True) - lack * lack
-
-    program = trace_arrays(standardized, [ArrayArg(F64, (4, 50))], {})
-    found = online(program, lambda *_: True)
     assert all(e.op != "gt" or e.args[0].value == 0 for e in walk(found.roots))  # that of Welford's finish stays
     x = np.random.default_rng(0).standard_normal((4, 50)) + 3
     for a, b in zip(evaluate(found, [x]), evaluate(program, [x]), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+
+
+def test_differences_that_a_program_adds_itself_stay() -> None:
+    program = trace_arrays(lambda x: wf.sum(x - wf.mean(x, 1, keepdims=True), 1), [ArrayArg(F64, (9, 4))], {})
+    assert _folds(_same(program, ROWS)) == ["SUM", "SUM"]
+
+
+def test_the_maximum_of_a_monoid_with_another_identity_stays() -> None:
+    """Of no elements it is 0, and the one of the pair minus infinity."""
+
+    @wf.monoid(identity=0.0)
+    def greatest_size(a: Any, b: Any) -> Any:
+        return wf.maximum(a, b)
+
+    m = Maker((0, 1))
+    x = m.op("abs", m.array(0))
+    (greatest,) = m.fold([1], greatest_size, x)
+    m.write(m.fold([1], SUM, m.op("exp", m.op("sub", x, greatest)))[0], (0,))
+    m.write(greatest, (0,))
+    assert _folds(_same(m.program(), np.zeros((3, 0)))) == ["greatest_size", "SUM"]
+
+
+SPECIAL = (INF, -INF, NAN, 0.0, 1e200)
+
+
+@pytest.mark.parametrize("seed", range(0, 160, 40))
+def test_random_programs_keep_their_results(seed: int) -> None:
+    """Also beyond the range: of other elements, over other axes, with another divisor, and not finite."""
+    rng = np.random.default_rng(seed)
+    for function in map(twice, range(seed, seed + 40)):
+        program = trace_arrays(function, [ArrayArg(F64, (3, 4)), ArrayArg(F64, (1, 4))], {})
+        found = online(program, lambda *_: True)
+        own = two_pass(found, lambda *_: True)
+        for count in range(0 if found == program else 4):
+            x, y = rng.standard_normal((3, 4)), rng.standard_normal((1, 4))
+            x.flat[rng.integers(12, size=count)] = rng.choice(SPECIAL, count)
+            for rewritten in (found, own):
+                for a, b in zip(evaluate(rewritten, [x, y]), evaluate(program, [x, y]), strict=True):
+                    moments_of = any("WELFORD" in _folds(p) for p in (found, own))
+                    a, b = (np.where(np.isfinite(v) | ~np.bool(moments_of), v, NAN) for v in (a, b))
+                    np.testing.assert_allclose(
+                        a, b, rtol=1e-7, atol=1e-12 * max(1, np.abs(b[np.isfinite(b)]).max(initial=0))
+                    )

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import warpfold as wf
-from warpfold.compiler.dtypes import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, DType
-from warpfold.compiler.program.fold import fold
+from warpfold.compiler.dtypes import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, DType
+from warpfold.compiler.program.fold import fold, index
+from warpfold.compiler.program.functions import bitcast
 from warpfold.compiler.program.graph import Program
 from warpfold.compiler.program.library import extremes, monoids, reductions
 from warpfold.compiler.program.rewrites.narrowing import narrowed
@@ -38,6 +39,32 @@ def of_doubles(x: Any) -> Any:
 def least_word(x: Any) -> Any:
     """Words like those of ``argmin``, but with a lower half that is not an element's number."""
     return fold(extremes.RANKED, cast(cast(x, I32), I64) << 32 | cast(cast(x, I32), I64))
+
+
+def turned_bits(x: Any) -> Any:
+    """A word as ``argmin`` makes it of a bf16, but with other low bits."""
+    return fold(
+        extremes.RANKED, cast(bitcast(0.0 - cast(x, F32), I32) ^ 5, I64) << 32 | cast(bitcast(index(), U32), I64)
+    )
+
+
+def turned_integer(x: Any) -> Any:
+    """The bits of an integer, other ones than of its rank."""
+    return fold(extremes.RANKED, cast(cast(x, I32) ^ 5, I64) << 32 | cast(bitcast(index(), U32), I64))
+
+
+def lost_number_of_integers(x: Any) -> Any:
+    number = cast(bitcast(cast(index(), I8), U8), U32)
+    return fold(extremes.RANKED, cast(cast(x, I32), I64) << 32 | cast(number, I64))
+
+
+@pytest.mark.parametrize(("function", "t"), [(turned_bits, BF16), (turned_integer, I8), (lost_number_of_integers, I8)])
+def test_a_users_own_words_keep_their_bits(function: Any, t: DType) -> None:
+    wide = program(function, t)
+    x = np.random.default_rng(0).integers(-100, 100, 300).astype(t.numpy)
+    x[290] = -128
+    for mine, theirs in zip(run(narrowed(wide)[0], x), run(wide, x), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
 
 
 @pytest.mark.parametrize("function", [reductions.argmin, reductions.argmax])
