@@ -6,6 +6,7 @@ import dataclasses
 import enum
 import functools
 import random
+import sys
 import types
 from collections import deque
 from collections.abc import Callable
@@ -205,11 +206,16 @@ if torch is not None:
             self.register_buffer("weight", torch.tensor([float(value)], dtype=torch.float64))
 
     PLACES |= {
-        "tensor": Place(lambda v: torch.tensor([float(v)], dtype=torch.float64), lambda h: h.item(),
+        "tensor of torch": Place(lambda v: torch.tensor([float(v)], dtype=torch.float64), lambda h: h.item(),
                         lambda h, new: h.fill_(float(new)), last=True),
-        "nn.Module": Place(Module, lambda h: h.weight.item(), lambda h, new: h.weight.data.fill_(float(new)),
+        "module of torch": Place(Module, lambda h: h.weight.item(), lambda h, new: h.weight.data.fill_(float(new)),
                            last=True),
     }  # fmt: skip
+
+
+def names_of() -> list[str]:
+    """The kinds of holders; without PyTorch's where something stands in for it."""
+    return [name for name in PLACES if not name.endswith("of torch") or sys.modules["torch"] is torch]
 
 
 class Outside:
@@ -221,8 +227,8 @@ class Outside:
     """
 
     def __init__(self, rng: random.Random, names: list[str] | None = None) -> None:
-        last = [name for name, place in PLACES.items() if place.last]
-        chain = [rng.choice([*PLACES.keys() - last]) for _ in range(rng.choice([1, 1, 2, 3]))]
+        last = [name for name in names_of() if PLACES[name].last]
+        chain = [rng.choice([name for name, place in PLACES.items() if not place.last]) for _ in range(rng.choice([1, 1, 2, 3]))]
         if rng.random() < 0.4:
             chain[-1] = rng.choice(last)
         self.names, self._rng = names or chain, rng
