@@ -265,9 +265,7 @@ def _has_value(value: Any) -> bool:
 def _is_known(value: Any) -> bool:
     """Whether fields are all that an object holds, or what else it holds counts as it is."""
     cls = type(value)
-    hides = (
-        c.__flags__ & IN_C and c.__basicsize__ > object.__basicsize__ for c in cls.__mro__ if not c.__dictoffset__
-    )
+    hides = (c.__flags__ & IN_C and c.__basicsize__ > object.__basicsize__ for c in cls.__mro__ if not c.__dictoffset__)
     return (
         isinstance(value, PLAIN)
         or is_of(cls, ARRAYS)

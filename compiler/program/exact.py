@@ -66,7 +66,7 @@ def never_changes(value: object) -> bool:
     kind = type(value)
     if kind is tuple:
         return all(map(never_changes, value))  # type: ignore[call-overload]
-    if kind is type:
+    if isinstance(value, type):
         return is_fixed_class(value)
     return kind in FIXED or isinstance(value, np.dtype) or is_torch_type(kind)
 

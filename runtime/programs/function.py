@@ -25,6 +25,7 @@ from ...compiler.target import DEFAULT
 from ..arrays.fast_readers import READERS
 from ..arrays.jax_tracers import in_jax
 from ..arrays.pytorch import are_tracked
+from ..arrays.torch_compile import unscripted
 from ..calls.recall import NO_KEY, Memo
 from ..calls.recipe import MISS, Recipe
 from ..options import check_options, plan_text
@@ -81,6 +82,7 @@ class ArrayFunction(partial[R], Generic[P, R]):
         made = super().__new__(cls, cls._entered(calls.entry, function))
         update_wrapper(made, function)
         made.function, made._calls, made._traces = function, calls, calls.traces
+        unscripted(made)
         if made.func is calls.entry:
             Entering(calls.memo, calls.entry, calls.keyed, made._enter)
         return made

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from meanings import F32, F64, f32, on_emulator, reduce, refused, total

@@ -228,7 +228,10 @@ class Outside:
 
     def __init__(self, rng: random.Random, names: list[str] | None = None) -> None:
         last = [name for name in names_of() if PLACES[name].last]
-        chain = [rng.choice([name for name, place in PLACES.items() if not place.last]) for _ in range(rng.choice([1, 1, 2, 3]))]
+        chain = [
+            rng.choice([name for name, place in PLACES.items() if not place.last])
+            for _ in range(rng.choice([1, 1, 2, 3]))
+        ]
         if rng.random() < 0.4:
             chain[-1] = rng.choice(last)
         self.names, self._rng = names or chain, rng

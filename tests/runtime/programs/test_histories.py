@@ -5,7 +5,6 @@ Between calls may change what is given, and what a function reads from outside.
 
 from __future__ import annotations
 
-import itertools
 import random
 import sys
 from collections.abc import Callable, Iterator
@@ -29,8 +28,23 @@ __all__ = ["gpu"]
 RNG = np.random.default_rng(0)
 ARRAYS = [RNG.normal(size=s).astype(t) for s in ((3, 8), (5, 8), (2, 3, 8)) for t in (np.float32, np.float64)]
 WEIGHTS = ARRAYS[0][0]
-PARAMETERS = [2, 2.0, True, 1, 0.0, -0.0, 1 + 0j, 1 - 0j, 0j, -0j, np.float32(2), np.float64(2), Number(2), Number(-0.0),
-              float("nan"), -float("nan"), "2", None, np.float32, np.dtype("f4")]  # fmt: skip
+PARAMETERS = [
+    2,
+    2.0,
+    True,
+    1,
+    0.0,
+    -0.0,
+    1 + 0j,
+    1 - 0j,
+    0j,
+    -0j,
+    np.float32(2),
+    np.float64(2),
+    Number(2),
+    Number(-0.0),
+]
+PARAMETERS += [float("nan"), -float("nan"), "2", None, np.float32, np.dtype("f4")]
 """Those that follow each other may be equal, but programs see different ones."""
 STEPS = 40
 
@@ -41,9 +55,7 @@ def _spelled(value: Any) -> str:
     return f"{type(value).__name__}({own})"
 
 
-def _scaled(
-    x: Any, w: Any = None, *, k: float = 2.0, of: Any = None, axis: Any = -1, both: bool = False
-) -> Any:
+def _scaled(x: Any, w: Any = None, *, k: float = 2.0, of: Any = None, axis: Any = -1, both: bool = False) -> Any:
     e = wf.exp(x * k)
     y = e / wf.sum(e, axis=axis, keepdims=True)
     y = y if w is None else y * w

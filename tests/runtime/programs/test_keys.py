@@ -25,7 +25,9 @@ class Number(float):
     pass
 
 
-@pytest.mark.parametrize("value", [1, True, 1.5, -0.0, 2j, -0j, "f32", None, np.float32, np.dtype("f4"), (1.0, (2,)), ()])
+@pytest.mark.parametrize(
+    "value", [1, True, 1.5, -0.0, 2j, -0j, "f32", None, np.float32, np.dtype("f4"), (1.0, (2,)), ()]
+)
 def test_values_that_never_change_have_a_key(value: object) -> None:
     assert has_key([value])
 
