@@ -61,12 +61,10 @@ class Watch(CaptureWalk):
 
     @property
     def check(self) -> Check:
-        """``same`` as a part of a test."""
+        """``same`` as a part of a test, which looks at codes without a call: it is for repeated calls."""
         names: dict[str, Any] = {"same": self._same} if self._read else {}
         tests = ["same()"] if self._read else []
-        for i, (function, code) in enumerate(
-            self._codes.items()
-        ):  # in a line of their own: a call costs as much as ten
+        for i, (function, code) in enumerate(self._codes.items()):
             tests.append(f"function{i}.__code__ is code{i}")
             names |= {f"function{i}": function, f"code{i}": code}
         return Check(" and ".join(tests), names)
