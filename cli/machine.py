@@ -93,14 +93,10 @@ def bench(program: str, cases: str, only: str, peers: str, seconds: float | None
     read for reductions, a copy of the same bytes for programs (softmax, norms, losses); see benchmarks/README.md. The
     column of a peer that is missing or fails says why. Ctrl-C keeps what was measured.
     """
+    _expect_used(program)
     if program:
         from ..commands.programs.bench import bench as of_program
 
-        for option, value in {"--cases": cases, "--peers": peers, "--plot": plot, "--seconds": seconds}.items():
-            if value:
-                from ..compiler.errors import error
-
-                raise error("WF849", option=option, op=program)
         if not of_program(request_of(program, **what), out=out):
             click.get_current_context().exit(WRONG)
         return
@@ -108,6 +104,23 @@ def bench(program: str, cases: str, only: str, peers: str, seconds: float | None
 
     if not command.bench(cases, only, peers, seconds, out, plot):
         click.get_current_context().exit(INTERRUPTED)
+
+
+OF_CASES = ("cases", "only", "peers", "plot", "seconds")
+"""The parameters of ``bench`` that are for the cases of the benchmark."""
+OF_BOTH = ("program", "out")
+
+
+def _expect_used(program: str) -> None:
+    """Refuses options that a bench of cases, or of a program, would ignore; WF849 and WF864."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        given = context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+        if given and name not in OF_BOTH and (name in OF_CASES) == bool(program):
+            from ..compiler.errors import error
+
+            raise error("WF849" if program else "WF864", option=parameter.opts[-1], op=program)
 
 
 @click.command(

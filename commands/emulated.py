@@ -23,7 +23,6 @@ from ..runtime.prepare import Prepared
 from ..runtime.programs.plans import PreparedProgram
 from . import results, run, terminal
 from .outcome import Outcome
-from .output_file import Output
 from .programs import run as programs
 from .requests import inputs, launch_arguments, launch_syntax
 from .requests.choose import AnyRequest
@@ -118,12 +117,12 @@ def show(work: Work, *, device: str, output: str | None, json: bool) -> None:
         remedy = "leave --device out: launches run on the emulator"
         raise error("WF827", problem=f"{work.request.op} is a program, and does not run on cuda", remedy=remedy)
     name, _, path = (output or "").partition("=")
-    target = Output(path) if path else None
+    target = results.ResultFile(path) if path else None
     watched = watch(work, None, json=json)
     if output is not None and (target is None or name not in watched.named):
         raise error("WF828", text=output, known=" ".join(watched.named) or "none, since no array has a name")
     if target is not None:
-        target.write(lambda f: np.save(f, watched.arrays[name], allow_pickle=False))
+        target.save(name, [""], [watched.arrays[name]])
     if json:
         facts = {"title": watched.title, "arrays": [_plain(n, x) for n, x in watched.arrays.items()]}
         terminal.show(terminal.as_json(facts))
@@ -137,8 +136,8 @@ def show(work: Work, *, device: str, output: str | None, json: bool) -> None:
 
 def _plain(name: str, x: Array) -> dict[str, object]:
     """An array as plain values, for JSON; with its elements only if it is small."""
-    small = x.size <= results.SMALL and x.dtype.kind in "fiub"
-    return {"name": name, "dtype": dtype(x.dtype).name, "shape": list(x.shape), "value": x.tolist() if small else None}
+    own = results.value_facts(x, f"{name}=FILE.npy")
+    return {"name": name, "dtype": dtype(x.dtype).name, "shape": list(x.shape), **own}
 
 
 def _operation(work: Work, tool: Tool | None) -> Watched:

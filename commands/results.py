@@ -1,21 +1,24 @@
-"""Results of a run: in words, as plain values for JSON, and as a ``.npy`` file."""
+"""Results of a run: in words, as plain values for JSON, and as a ``.npy`` or ``.npz`` file."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from ..compiler.dtypes import DType
+from ..compiler.errors import error
 from .checking import reference
 from .checking.evaluate import parts
+from .output_file import Output
 from .requests.inputs import Array
 
 SMALL = 8
 """Greatest number of elements of a result that is shown in full."""
 IN_JSON = 64
 """Greatest number of elements of a result that JSON contains."""
+NPZ = ".npz"
 
 
 def result_lines(
@@ -38,16 +41,43 @@ def result_facts(
     """The results as plain values, with the elements of small ones."""
     return [
         {
-            "name": label, "dtype": t.name, "shape": list(r.shape), "value": _plain(r) if r.size <= IN_JSON else None,
+            "name": label, "dtype": t.name, "shape": list(r.shape), **value_facts(r, "FILE.npy"),
             **(_check_facts(checks[i]) if checks else {}),
         }
         for i, (label, t, r) in enumerate(zip(labels, types, results, strict=True))
     ]  # fmt: skip
 
 
-def save_results(f: IO[bytes], labels: Sequence[str], results: Sequence[Array]) -> None:
-    """One result as an array; several as fields of a structured array, so that each keeps its type."""
-    np.save(f, results[0] if len(results) == 1 else _fields(labels, results), allow_pickle=False)
+def value_facts(result: Array, output: str) -> dict[str, object]:
+    """The elements of a small array; of another one None, and why, with the ``output`` that has them."""
+    if result.size <= IN_JSON:
+        return {"value": _plain(result)}
+    return {"value": None, "left_out": f"{result.size} elements, more than {IN_JSON}: --output {output} has them"}
+
+
+class ResultFile(Output):
+    """A file of results: ``.npz`` for an array each, else one array as ``.npy``.
+
+    Raises:
+        FileError: WF505; WF865 for a name that ends as files of another kind do.
+    """
+
+    def __init__(self, path: str, inputs: Sequence[str] = ()) -> None:
+        super().__init__(path, inputs)
+        if self.path.suffix not in ("", ".npy", NPZ):
+            raise error("WF865", path=path, found=self.path.suffix)
+
+    def save(self, name: str, labels: Sequence[str], results: Sequence[Array]) -> None:
+        """Writes results, of which a single one is called ``name``.
+
+        In one array several are fields of a structured array, so that each keeps its type.
+        """
+        if self.path.suffix == NPZ:
+            own = dict(zip([label or name for label in labels], results, strict=True))
+            self.write(lambda f: np.savez(f, **own))  # type: ignore[arg-type]
+            return
+        whole = results[0] if len(results) == 1 else _fields(labels, results)
+        self.write(lambda f: np.save(f, whole, allow_pickle=False))
 
 
 def _fields(labels: Sequence[str], results: Sequence[Array]) -> Array:

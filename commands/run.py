@@ -22,12 +22,11 @@ from .checking import reference
 from .checking.evaluate import Evaluator, parts
 from .checking.running_error import Known
 from .outcome import Outcome, device_time
-from .output_file import Output
 from .programs.run import run as run_program
 from .requests.count_request import CountRequest
 from .requests.program_request import ProgramRequest
 from .requests.request import Request
-from .results import result_facts, result_lines, save_results
+from .results import ResultFile, result_facts, result_lines
 from .timing import why
 
 
@@ -51,7 +50,7 @@ def run(
             remedy = "a program keeps axes as it says: give it a parameter, --param keepdims=True"
             raise error("WF844", name=request.name, option="--keepdims", remedy=remedy)
         return run_program(request, output=output, device=device, json=json, check=check)
-    target = Output(output, request.files) if output is not None else None
+    target = ResultFile(output, request.files) if output is not None else None
     if keepdims and isinstance(request, CountRequest):
         raise request.without("--keepdims")
     outcome = perform(request, request.operands(request.arrays, device), keepdims)
@@ -61,7 +60,7 @@ def run(
         for m, types in outcome.prepared.traced.used:
             warn_thoroughly(m, types)
     if target is not None and outcome.passed:
-        target.write(lambda f: save_results(f, _labels(outcome), outcome.results))
+        target.save(request.name, _labels(outcome), outcome.results)
     if json:
         terminal.show(terminal.as_json(_facts(request, outcome, device, output)))
     else:

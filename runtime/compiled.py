@@ -21,7 +21,7 @@ from ..compiler.planner.layouts.factored import as_columns_of_any_size
 from ..compiler.planner.layouts.gapped_columns import as_read
 from ..compiler.planner.split import ctas
 from ..compiler.planner.task import Task
-from ..compiler.program.frames import outermost, shown
+from ..compiler.program.frames import caller, outermost, shown
 from ..compiler.program.graph import ELEMENT, KEPT, Expr, Program
 from ..compiler.program.spelling import wrong_count
 from ..compiler.space.geometry import Geometry, collapse, normalize_axes
@@ -102,6 +102,10 @@ class Compiled:
         from .ptxas import with_cubins  # not imported to run a kernel
 
         artifact_file.save(with_cubins(self.artifact, cubins), path)
+
+    def __prepare_scriptable__(self) -> None:
+        """Tells ``torch.jit.script`` that it cannot compile this."""
+        raise error("WF282", name="a compiled reduction", where=caller())
 
     @opaque
     def __call__(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,6 +91,9 @@ def histogram(
     The edges are those of NumPy. A bin has its lower edge and not its upper one, but for the last, which has both.
     Elements beside all bins, and NaN, are not counted.
 
+    A CUDA graph can capture a call with ``range``, or with edges in a NumPy array, after one with the same bins on the
+    same stream, which copies the edges to the device.
+
     Args:
         x: an array of real numbers, of any shape.
         bins: how many bins of the same width there are, or their edges, which rise.
@@ -145,6 +149,22 @@ class Count(NamedTuple):
     results: int
     params: dict[str, Any]
 
+    @property
+    def _repeated(self) -> list[int]:
+        """The dims of more than one element along which no array moves."""
+        own = [view(x) for x in self.arrays]
+        return [i for i, n in enumerate(own[0].shape) if n > 1 and not any(v.strides[i] for v in own)]
+
+    @property
+    def _params(self) -> dict[str, Any]:
+        """The parameters, with how often each element is there."""
+        shape = view(self.arrays[0]).shape
+        times = prod(shape[i] for i in self._repeated)
+        if times == 1:
+            return self.params
+        signed = (times + 2**63) % 2**64 - 2**63  # counts wrap as sums of integers do
+        return self.params | {"times": signed, "counters": capacity(self.results, SUM)}
+
     @classmethod
     def of(
         cls, what: Any, arrays: tuple[Any, ...], edges: tuple[Any, ...], results: int, params: dict[str, Any]
@@ -161,12 +181,15 @@ class Count(NamedTuple):
     def request(self, plan: str = "") -> Request:
         """The reduction, over all axes of the elements."""
         rank = max(1, len(view(self.arrays[0]).shape))
-        return Request(self.what, tuple(range(1, 1 + rank)), params_of(self.what, self.params), plan)
+        return Request(self.what, tuple(range(1, 1 + rank)), params_of(self.what, self._params), plan)
 
     def operands(self, device: str, kind: type[Operands] = Operands) -> Operands:
-        """The arrays: elements are stretched along the results, and edges along the elements."""
-        found = kind.of(self.arrays[:1], device)
-        shape = found.shape or (1,)
+        """The arrays: elements are stretched along the results, and edges along the elements.
+
+        Elements that are there several times are read once.
+        """
+        found, repeated = kind.of(self.arrays[:1], device), self._repeated
+        shape = tuple(1 if i in repeated else n for i, n in enumerate(found.shape)) or (1,)
         elements = [replace(v, strides=(0, *(v.strides or (1,)))) for v in map(view, self.arrays)]
         edges = [replace(v, strides=(1, *(0 for _ in shape))) for v in map(view, self.edges)]
         found.inputs = tuple(replace(v, shape=(self.results, *shape)) for v in (*elements, *edges))

@@ -71,7 +71,7 @@ def _of_one(name: str, memo: Memo) -> Callable[..., Any]:
                 key = (axis, "out")
             try:
                 recipe = last.get(key)
-            except TypeError:  # a parameter without a hash
+            except (TypeError, ValueError):  # a parameter without a hash
                 recipe = None
             if recipe is not None:
                 found = recipe(x) if out is None else recipe(x, out)

@@ -35,7 +35,7 @@ from ..compiler.space.geometry import Geometry, collapse
 from ..compiler.target import Target
 from . import cache, tuned_plans
 from .calls import recall
-from .resolve import Params, What, function_of, given, hashable
+from .resolve import Params, What, function_of, given, hashable, objects_of
 from .view import ArraySpec
 
 MANY = 2**31
@@ -63,10 +63,10 @@ class Request:
     nan: Nan = "propagate"
     determinism: Determinism = "run"
     outside: tuple[object, ...] = field(init=False, repr=False)
-    """The values of outer variables that the functions of ``what`` read, when the request was made."""
+    """The values that the functions of ``what`` read from outside, when the request was made."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "outside", captured(self.what))
+        object.__setattr__(self, "outside", captured(self.what, *objects_of(self.params)))
 
 
 @dataclass(frozen=True)

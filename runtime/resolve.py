@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import lru_cache
 from typing import Any, Union
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from ..compiler.errors import DTypeError, error, near
 from ..compiler.program.dtype_names import dtype as as_dtype
+from ..compiler.program.exact import exactly, that_change
 from ..compiler.program.fold import as_initial, folded, record_use
 from ..compiler.program.frames import caller
 from ..compiler.program.library import reductions
@@ -22,8 +23,8 @@ from ..compiler.program.values import cast
 from .arrays.conversion import view
 
 What = Union[str, Monoid, Callable[..., Any], tuple["What", ...]]  # noqa: UP007 - a quoted name has no |
-Params = tuple[tuple[str, Any, str], ...]
-"""(name, value, text of the value): 1, 1.0 and True are equal and hash alike, but give different programs."""
+Params = tuple[tuple[str, Any, Hashable], ...]
+"""(name, value, what tells it apart from equal ones), see ``exactly``."""
 
 
 def params_of(what: What, params: Mapping[str, Any]) -> Params:
@@ -46,8 +47,13 @@ def params_of(what: What, params: Mapping[str, Any]) -> Params:
         elif name == "dtype" and value is not None:
             value = as_dtype(value)
         if value is not None or name not in ("dtype", "accumulate", "initial"):
-            found.append((name, value, repr(value)))
+            found.append((name, value, exactly(value)))
     return tuple(found)
+
+
+def objects_of(params: Params) -> tuple[Any, ...]:
+    """Parameters from which a function may read what changes."""
+    return that_change(value for _, value, _ in params)
 
 
 def number_of(value: Any) -> Any:
@@ -78,7 +84,7 @@ def hashable(value: object) -> bool:
     """Whether ``value`` can be hashed; a tuple only if all its members can."""
     try:
         hash(value)
-    except TypeError:
+    except (TypeError, ValueError):  # the latter of a memoryview that can be written
         return False
     return True
 

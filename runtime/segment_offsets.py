@@ -13,6 +13,7 @@ from ..compiler.errors import WarpfoldWarning, error
 from ..compiler.program.frames import caller
 from ..compiler.program.monoid import Monoid
 from .arrays.conversion import to_numpy, view
+from .bins import MOST
 
 Bounds = np.ndarray[Any, Any]
 
@@ -23,7 +24,7 @@ def bounds(offsets: Any, ids: Any, num_segments: Any, size: int) -> Bounds:
     Raises:
         DTypeError: WF140 or WF154 for offsets or ids that are no integers.
         ArgumentError: WF177 unless exactly one of ``offsets`` and ``ids`` is given; WF141 to WF143 for wrong offsets,
-            WF179 to WF182 for wrong ids.
+            WF179 to WF182 for wrong ids; WF119 for more segments than there can be.
     """
     if (offsets is None) == (ids is None) or (ids is None and num_segments is not None):
         given = {"offsets": offsets, "ids": ids, "num_segments": num_segments}
@@ -64,7 +65,12 @@ def _of_ids(ids: Any, num_segments: Any, size: int) -> Bounds:
     for p in (0, size - 1) if size else ():
         if not 0 <= found[p] < number:
             raise error("WF181", position=p, value=found[p], number=number)
-    return np.searchsorted(found.astype(np.int64), np.arange(number + 1))
+    if number > MOST:
+        raise error("WF119", results=number, most=MOST)
+    try:
+        return np.searchsorted(found.astype(np.int64), np.arange(number + 1))
+    except MemoryError:
+        raise error("WF119", results=number, most="as many as the memory of the host holds") from None
 
 
 def _count(number: Any) -> int:

@@ -77,8 +77,9 @@ def segment_reduce(
 
     Raises:
         DTypeError: WF140 or WF154 for offsets or ids that are no integers.
-        ArgumentError: WF141 to WF143 for wrong offsets, WF177 and WF179 to WF182 for wrong ids, WF144 for an empty
-            segment without an identity, WF145 for several axes, WF146 for a plan that segments cannot have.
+        ArgumentError: WF141 to WF143 for wrong offsets, WF177 and WF179 to WF182 for wrong ids, WF119 for more
+            segments than there can be, WF144 for an empty segment without an identity, WF145 for several axes, WF146
+            for a plan that segments cannot have.
         TraceError, PlanError, CompileError, BackendError: as in ``reduce``.
 
     Warns:

@@ -23,13 +23,12 @@ from ...runtime.states.calls import finish, merge, partial
 from ...runtime.states.files import load_state
 from ...runtime.states.state import State
 from .. import terminal
-from ..output_file import Output
 from ..requests import inputs
 from ..requests.count_request import CountRequest
 from ..requests.inputs import Array
 from ..requests.program_request import ProgramRequest
 from ..requests.request import Request
-from ..results import result_facts, result_lines, save_results
+from ..results import ResultFile, result_facts, result_lines
 from ..timing import why
 from .pieces import Pieces
 
@@ -86,7 +85,7 @@ def run(
     nbytes = inputs.bytes_of(chunk)
     if not request.files:
         raise error("WF853", option="--chunk")
-    target = Output(output, request.files) if output is not None else None
+    target = ResultFile(output, request.files) if output is not None else None
     if resume is not None:
         files.expect_writable(resume)
     pieces = Pieces.of(request.arrays, nbytes)
@@ -99,7 +98,7 @@ def run(
     done.seconds = time.perf_counter() - started
     labels = leaf_names(structure)
     if target is not None:
-        target.write(lambda f: save_results(f, labels, found))
+        target.save(request.name, labels, found)
     _show(request, pieces, done, labels, found, device=device, output=output, json=json)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,15 +22,13 @@ from ...runtime.programs.plans import PreparedProgram, PreparedStep
 from .. import emit, levels, terminal
 from ..checking import program_bounds, reference
 from ..outcome import Outcome, device_time
-from ..output_file import Output
 from ..requests.inputs import Array, aligned, empty
 from ..requests.program_request import ProgramRequest
-from ..results import result_facts, result_lines, save_results
+from ..results import NPZ, ResultFile, result_facts, result_lines
 from ..timing import why
 from .cut_rows import owned
 from .words import Words
 
-NPZ = ".npz"
 Ran = Outcome[PreparedProgram]
 """One run of a program."""
 
@@ -41,7 +39,7 @@ def run(request: ProgramRequest, *, output: str | None, device: str, json: bool,
     Raises:
         WarpfoldError: whatever is wrong with the request; nothing is written then.
     """
-    target = Output(output, request.paths) if output is not None else None
+    target = ResultFile(output, request.paths) if output is not None else None
     shapes = dict.fromkeys(request.result_shape(i) for i in range(len(request.results)))
     if target is not None and len(shapes) > 1 and target.path.suffix != NPZ:
         raise error("WF845", name=request.name, shapes=" ".join(map(str, shapes)), path=output)
@@ -52,7 +50,7 @@ def run(request: ProgramRequest, *, output: str | None, device: str, json: bool,
         for m, types in request.program.used:
             warn_thoroughly(m, types)
     if target is not None and outcome.passed:
-        target.write(lambda f: _save(f, target.path.suffix == NPZ, request, outcome))
+        target.save(request.name, _labels(outcome), outcome.results)
     if json:
         terminal.show(terminal.as_json(_facts(request, outcome, device, output)))
     else:
@@ -154,15 +152,6 @@ def depth_of(prepared: PreparedProgram, program: ArrayProgram) -> program_bounds
 def _labels(outcome: Ran) -> list[str]:
     """The name of each result; empty for a single one."""
     return leaf_names(outcome.prepared.program.structure)
-
-
-def _save(f: IO[bytes], several: bool, request: ProgramRequest, outcome: Ran) -> None:
-    """The results: in an ``.npz`` file an array each, else as ``save_results`` writes them."""
-    if several:
-        names = [label or request.name for label in _labels(outcome)]
-        np.savez(f, **dict(zip(names, outcome.results, strict=True)))  # type: ignore[arg-type]
-    else:
-        save_results(f, _labels(outcome), outcome.results)
 
 
 def _show(request: ProgramRequest, outcome: Ran, device: str, output: str | None) -> None:

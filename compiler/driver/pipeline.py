@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Callable, Sequence
@@ -154,30 +155,37 @@ def lowered(steps: Sequence[tuple[str, Step]], module: Any) -> Any:
     Passes whose ops are absent are skipped, verification happens once before code generation, and no step keeps its
     input. If a step fails, ``run`` repeats the lowering to report it; ``module`` is then as ``run`` leaves it.
 
+    With ``WARPFOLD_VERIFY=1`` in the environment the IR is verified after every step, and a failure is raised even if
+    ``run`` does not meet it.
+
     Raises:
         CompileError: as ``run``.
     """
-    found = module.operation.clone()
+    found, verifies = module.operation.clone(), os.environ.get("WARPFOLD_VERIFY") == "1"
     try:
-        _quickly(steps, found)
+        _quickly(steps, found, verifies=verifies)
     except Exception:
         run(steps, module)
+        if verifies:
+            raise
         return module.operation
     return found
 
 
-def _quickly(steps: Sequence[tuple[str, Step]], operation: Any) -> None:
-    """Runs the steps one after another; the last one verifies."""
+def _quickly(steps: Sequence[tuple[str, Step]], operation: Any, *, verifies: bool) -> None:
+    """Runs the steps one after another; the last one verifies, or with ``verifies`` every one."""
     absent: set[str] = set()
     for stage, group in groupby(steps, lambda labelled: isinstance(labelled[1], Pass) and labelled[1].stage):
         if stage:
-            _lower_stages([p for _, p in group if isinstance(p, Pass) and not _superfluous(p, absent)], operation)
+            own = [p for _, p in group if isinstance(p, Pass) and not _superfluous(p, absent)]
+            _lower_stages(own, operation, verifies=verifies)
             continue
         for _, step in group:
             if not isinstance(step, Pass):
-                _manager(operation.context, step, verifies=step is steps[-1][1]).run(operation)
+                _manager(operation.context, step, verifies=verifies or step is steps[-1][1]).run(operation)
             elif not _superfluous(step, absent):
                 step.run(operation)
+                _ = verifies and operation.verify()
                 absent = absent or _absent(steps, operation)  # the first pass makes all ops of ours that others lower
 
 
@@ -193,11 +201,12 @@ def _manager(context: Any, pipeline: str, *, verifies: bool) -> Any:
     return manager
 
 
-def _lower_stages(passes: Sequence[Pass], operation: Any) -> None:
+def _lower_stages(passes: Sequence[Pass], operation: Any, *, verifies: bool) -> None:
     """Runs passes that lower stage ops, which are found in one walk."""
     with found_before(operation, [name for p in passes for name in p.eliminates if name != "fold.yield"]):
         for p in passes:
             p.run(operation)
+            _ = verifies and operation.verify()
 
 
 def _absent(steps: Sequence[tuple[str, Step]], operation: Any) -> set[str]:

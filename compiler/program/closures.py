@@ -5,34 +5,39 @@ from __future__ import annotations
 import contextlib
 import functools
 import opcode
-import sys
 from collections.abc import Iterator, Mapping, Sequence, Set
+from hashlib import blake2b
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
+import numpy as np
+
+from .exact import ARRAYS, IN_C, LIBRARIES, PACKAGE, Identical, exactly, is_of
+
 PLAIN = (bool, int, float, complex, str, type(None))
-PACKAGE = __name__.partition(".")[0]
+MOST_BYTES = 1 << 16
+"""Of a NumPy array that is compared by its elements."""
 _OWN = __name__.rpartition(".compiler.")[0] + "."
-_ARRAYS = {"numpy", "torch", "cupy", "jax", "jaxlib", PACKAGE}
-"""Packages whose objects count by identity: entries of arrays are not looked at."""
-LIBRARIES = _ARRAYS | sys.stdlib_module_names
-"""Packages whose classes and functions do not change."""
 
 
-def captured(what: object) -> tuple[object, ...]:
-    """The values that the functions of ``what`` read from outside, as far as they are seen, as one that has a hash.
+def captured(what: object, *more: object) -> tuple[object, ...]:
+    """The values that functions read from outside, as far as they are seen, as one that has a hash.
 
     Seen are numbers, strings, functions and monoids, also in tuples, lists, dicts and the like, that a function names:
     its globals, the variables around it, its defaults, and attributes of the modules, classes and objects among them.
-    Numbers stand there as text: 1, 1.0 and True are equal, but trace to different types. What cannot be looked into
-    is another value each time.
+    A small array of NumPy counts by its elements. What cannot be looked into is another value each time, as are other
+    arrays, whose elements would be read in each call.
 
     >>> def scaled(factor):
     ...     return lambda x: x * factor
-    >>> captured(scaled(2.0))[0]
-    '2.0'
+    >>> captured(scaled(2.0))[0] == captured(scaled(2))[0]
+    False
+
+    Args:
+        what: a function, a name, a monoid, or a tuple of these.
+        more: objects that the functions get as parameters.
     """
-    return () if isinstance(what, str) else tuple(_Values(what).found)
+    return () if isinstance(what, str) and not more else tuple(_Values((what, *more)).found)
 
 
 class CaptureWalk:
@@ -80,6 +85,12 @@ class CaptureWalk:
     def opaque(self) -> None:
         """What was found cannot be looked into."""
 
+    def identity(self, value: Any) -> None:
+        """What was found counts by identity, or is an object of this class."""
+
+    def elements(self, value: np.ndarray[Any, Any]) -> None:
+        """A small array was found."""
+
     # the way
     def _unlooked(self) -> list[tuple[int, str]]:
         return [(k, n) for k in self._namespaces for n in self._names if (k, n) not in self._looked]
@@ -107,11 +118,14 @@ class CaptureWalk:
         elif isinstance(
             value, MethodType | BuiltinFunctionType | functools.partial | property | staticmethod | classmethod
         ):
+            if isinstance(value, BuiltinFunctionType):
+                self.identity(value)
             yield from _bound(value)
         elif isinstance(value, ModuleType):
             if value.__name__ != PACKAGE:  # whose names stay what they are, and are imported when they are first used
                 self._open(vars(value))
         elif isinstance(value, type):
+            self.identity(value)
             yield from self._classes(value, type(value))
         else:
             yield from self._object(value)
@@ -123,7 +137,7 @@ class CaptureWalk:
                 yield cell.cell_contents
             except ValueError:  # not assigned yet
                 yield None
-        if _is_of(function, LIBRARIES):
+        if is_of(function, LIBRARIES):
             return
         given = function.__kwdefaults__ or {}
         if function.__defaults__ or given:
@@ -138,6 +152,7 @@ class CaptureWalk:
 
     def _object(self, value: Any) -> Iterator[Any]:
         cls, fields = type(value), _fields(value)
+        self.identity(cls)
         frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
         if frozen or (is_own(cls) and hasattr(value, "function")):  # as a monoid, or one of its functions
             yield from fields.values()
@@ -147,19 +162,26 @@ class CaptureWalk:
             yield from (len(entries), *entries)
         elif _has_value(value):
             self.plain(value)
-        elif not _is_known(value):
+        elif cls is np.ndarray and value.nbytes <= MOST_BYTES and not value.dtype.hasobject:
+            self.elements(value)
+        elif hasattr(cls, "__dlpack__") or not _is_known(value):
             self.opaque()
+        elif is_of(cls, ARRAYS):
+            self.identity(value)
         if not frozen:
-            grows = hasattr(value, "__dict__") and not _is_of(cls, LIBRARIES)
+            grows = hasattr(value, "__dict__") and not is_of(cls, LIBRARIES)
             if fields or grows or (hasattr(cls, "__setitem__")):
                 self.changeable()
             yield from (v for v in fields.values() if isinstance(v, (*PLAIN, FunctionType)))
             self._open(fields)
+            if hasattr(cls, "__getattr__"):  # as in a module of PyTorch, whose attributes are entries of its fields
+                for held in fields.values():
+                    self._open(held if isinstance(held, dict) else {})
         yield from self._classes(cls)
 
     def _classes(self, *classes: type) -> Iterator[Any]:
         """Opens the user's among these and their bases; gives the methods that code calls without naming them."""
-        for base in (b for c in classes for b in c.__mro__ if not _is_of(b, LIBRARIES)):
+        for base in (b for c in classes for b in c.__mro__ if not is_of(b, LIBRARIES)):
             if id(base) not in self._namespaces:
                 self._namespaces[id(base)] = vars(base)
                 yield from (v for n, v in vars(base).items() if _is_called(n) and isinstance(v, _METHODS))
@@ -177,10 +199,16 @@ class _Values(CaptureWalk):
         super().__init__(what)
 
     def plain(self, value: Any) -> None:
-        self.found.append(repr(value))
+        self.found.append(exactly(value))
 
     def function(self, value: FunctionType) -> None:
-        self.found.append(value)
+        self.found += (value, value.__code__)
+
+    def identity(self, value: Any) -> None:
+        self.found.append(Identical(value))
+
+    def elements(self, value: np.ndarray[Any, Any]) -> None:
+        self.found += (value.dtype, value.shape, blake2b(value.tobytes()).digest())
 
     def looked_up(self, namespace: Mapping[str, Any], name: str) -> None:
         if name in namespace:
@@ -194,16 +222,10 @@ class _Values(CaptureWalk):
 _METHODS = (FunctionType, staticmethod, classmethod)
 _OBJECT: Any = object
 _BY_IDENTITY: tuple[Any, ...] = (None, object.__hash__)
-_IN_C = 1 << 8
-"""Of ``type.__flags__``: a class that Python cannot change (Py_TPFLAGS_IMMUTABLETYPE), as those written in C."""
 
 
 def is_own(thing: Any) -> bool:
     return str(thing.__module__).startswith(_OWN)
-
-
-def _is_of(thing: Any, packages: Set[str]) -> bool:
-    return str(thing.__module__).partition(".")[0] in packages
 
 
 def _is_called(name: str) -> bool:
@@ -225,7 +247,7 @@ def _entries(value: Any) -> list[Any] | None:
 def _fields(value: Any) -> dict[str, Any]:
     """The attributes that an object itself holds, those of ``__slots__`` included."""
     fields = dict(getattr(value, "__dict__", {}))
-    classes = (c for c in type(value).__mro__ if not c.__flags__ & _IN_C)
+    classes = (c for c in type(value).__mro__ if not c.__flags__ & IN_C)
     for name, slot in ((n, v) for c in classes for n, v in vars(c).items()):
         if isinstance(slot, MemberDescriptorType):
             with contextlib.suppress(AttributeError):  # not assigned yet
@@ -237,18 +259,16 @@ def _has_value(value: Any) -> bool:
     """Whether an object of a class in C shows in its text what it is and never changes, as bytes."""
     cls: Any = type(value)
     compared = cls.__eq__ is not _OBJECT.__eq__ and cls.__hash__ not in _BY_IDENTITY
-    return bool(cls.__flags__ & _IN_C) and compared and not callable(value)
+    return bool(cls.__flags__ & IN_C) and compared and not callable(value) and not hasattr(cls, "__setitem__")
 
 
 def _is_known(value: Any) -> bool:
     """Whether fields are all that an object holds, or what else it holds counts as it is."""
     cls = type(value)
-    hides = (
-        c.__flags__ & _IN_C and c.__basicsize__ > object.__basicsize__ for c in cls.__mro__ if not c.__dictoffset__
-    )
+    hides = (c.__flags__ & IN_C and c.__basicsize__ > object.__basicsize__ for c in cls.__mro__ if not c.__dictoffset__)
     return (
         isinstance(value, PLAIN)
-        or _is_of(cls, _ARRAYS)
+        or is_of(cls, ARRAYS)
         or (cls.__module__ == "builtins" and (callable(value) or hasattr(cls, "__get__")))
         or not any(hides)
     )

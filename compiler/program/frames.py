@@ -16,7 +16,7 @@ from types import FrameType, TracebackType
 from typing import ParamSpec, TypeVar
 
 from ..errors import Location, WarpfoldError, error
-from .closures import LIBRARIES
+from .exact import LIBRARIES
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -6,7 +6,7 @@ own monoids are made in ``library/monoids.py`` exactly as a user makes theirs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, wraps
 from typing import Any, ParamSpec, TypeVar
@@ -14,6 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 from ..dtypes import BOOL, DType
 from ..errors import Location, WarpfoldError, error
 from .closures import captured
+from .exact import exactly
 from .frames import Tracing, caller
 from .graph import SCALAR, Expr, MonoidGraph, walk
 from .signatures import Bound, defined, keywords, parameters, positional, variadic
@@ -56,11 +57,11 @@ class Monoid:
     finish: Callable[..., Any] | None = None
     vjp: Callable[..., Any] | None = None
     apart: bool = False
-    spelled: str = field(init=False, repr=False)
-    """The identity's text: 0.0 and -0.0 are equal and hash alike, but are different monoids."""
+    spelled: Hashable = field(init=False, repr=False)
+    """0.0 and -0.0 are equal and hash alike, but are different monoids."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "spelled", "" if callable(self.identity) else repr(self.identity))
+        object.__setattr__(self, "spelled", "" if callable(self.identity) else exactly(self.identity))
         try:
             hash(self.identity)
         except TypeError:  # an array, or a tuple that holds one

@@ -7,6 +7,7 @@ or a nested function has no name by which another process could find it.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Hashable
 from dataclasses import fields
 from operator import attrgetter
 from types import FunctionType
@@ -46,7 +47,7 @@ def found(module: str, name: str) -> Any:
 class _Function:
     """A function by its name, which may be that of the monoid made of it."""
 
-    def __init__(self, module: str, name: str, params: tuple[tuple[str, Any, str], ...] | None = None) -> None:
+    def __init__(self, module: str, name: str, params: tuple[tuple[str, Any, Hashable], ...] | None = None) -> None:
         self.module, self.name, self.params = module, name, params
 
     def get(self, kind: type) -> Any:

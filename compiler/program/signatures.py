@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import linecache
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import Location
+from .exact import exactly
 from .frames import caller
 from .spelling import irreducible
 
@@ -18,14 +19,13 @@ class Bound:
     """A function with keyword parameters given; hashable, so that its traces can be kept."""
 
     function: Callable[..., Any]
-    params: tuple[tuple[str, Any, str], ...]
+    params: tuple[tuple[str, Any, Hashable], ...]
 
     @classmethod
     def of(cls, function: Callable[..., Any], params: Mapping[str, Any]) -> Callable[..., Any]:
         """``function`` with those of ``params`` that it takes; itself when it takes none."""
         own = {k: v for k, v in params.items() if k in keywords(function)}
-        # 1, 1.0 and True are equal and hash alike, but trace to different types: their text tells them apart
-        return cls(function, tuple((k, v, repr(v)) for k, v in sorted(own.items()))) if own else function
+        return cls(function, tuple((k, v, exactly(v)) for k, v in sorted(own.items()))) if own else function
 
     def __call__(self, *args: Any) -> Any:
         return self.function(*args, **{k: v for k, v, _ in self.params})

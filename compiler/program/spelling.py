@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from ..errors import Location, WarpfoldError, error, near
-from .closures import PACKAGE
+from .exact import PACKAGE
 from .frames import caller
 from .public_names import COMPOSITIONS, ELEMENTWISE, MONOIDS, REDUCTIONS
 

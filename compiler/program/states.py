@@ -13,7 +13,7 @@ The number of all elements is no value of the state, since the caller knows it; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -29,8 +29,8 @@ from .tracing import Nan, Traced, nest, structure_of, trace
 from .values import Value, cast, join, split
 
 Function = Callable[..., Any]
-Params = tuple[tuple[str, Any, str], ...]
-"""(name, value, text of the value): 1, 1.0 and True are equal and hash alike, but give different programs."""
+Params = tuple[tuple[str, Any, Hashable], ...]
+"""(name, value, what tells it apart from equal ones), see ``exactly``."""
 
 
 @dataclass(frozen=True)

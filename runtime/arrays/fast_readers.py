@@ -30,6 +30,10 @@ class Check(NamedTuple):
     text: str
     names: dict[str, Any]
 
+    def __add__(self, other: Check) -> Check:  # type: ignore[override]
+        """Both tests, this one first; the other may be empty."""
+        return Check(f"{self.text} and {other.text}", self.names | other.names) if other.text else self
+
 
 class Reader(NamedTuple):
     """How arrays of one class are read.

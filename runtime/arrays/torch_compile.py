@@ -1,4 +1,4 @@
-"""Marks functions that ``torch.compile`` calls without tracing them; its graph breaks there.
+"""Marks functions that ``torch.compile`` calls without tracing them, where its graph breaks, and all for scripts.
 
 This does not import PyTorch. Its tracer reads attributes of a function; its frame hook reads a mark on the code object,
 which is set when the tracer is imported.
@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from types import CodeType, ModuleType
 from typing import Any, TypeVar
 
+from ...compiler.errors import error
+from ...compiler.program.frames import caller
+
 F = TypeVar("F", bound=Callable[..., Any])
 _TRACER = "torch._dynamo"
 _REASON = "this function of warpfold is no custom op, so it runs outside of the graph"
@@ -22,6 +25,16 @@ def opaque(function: F) -> F:
     function._torchdynamo_disable = True  # type: ignore[attr-defined]
     function._torchdynamo_disable_msg = _REASON  # type: ignore[attr-defined]
     mark(function.__code__)
+    return unscripted(function)
+
+
+def unscripted(function: F) -> F:
+    """``function`` itself, marked so that ``torch.jit.script`` raises WF282 in place of errors about our sources."""
+
+    def refuse() -> None:
+        raise error("WF282", name=getattr(function, "__name__", "a program"), where=caller())
+
+    function.__prepare_scriptable__ = refuse  # type: ignore[attr-defined]
     return function
 
 

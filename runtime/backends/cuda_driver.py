@@ -61,6 +61,9 @@ def failure(driver: Any, call: str, status: Any, nbytes: int = 0, device: object
         remedy = "restart the process; to find the kernel, run with CUDA_LAUNCH_BLOCKING=1 or on the emulator"
     elif name in ("CUDA_ERROR_NOT_INITIALIZED", "CUDA_ERROR_DEINITIALIZED"):
         remedy = "CUDA does not survive a fork: start workers with multiprocessing's spawn method"
-    elif name == "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED":
-        remedy = "while a graph is captured, pass arrays on the GPU: host arrays need copies and a wait"
+    elif name.startswith("CUDA_ERROR_STREAM_CAPTURE"):
+        remedy = (
+            "while a graph is captured, nothing is copied from or to the host: pass arrays on the GPU, and make the "
+            "call once on this stream before, for what is kept there, such as the edges of a histogram with range="
+        )
     return error("WF601", call=call, name=name, text=text, sticky=sticky, remedy=remedy)

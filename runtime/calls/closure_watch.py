@@ -15,7 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.program.closures import CaptureWalk
+from ...compiler.program.closures import CaptureWalk, is_own
+from ...compiler.program.exact import LIBRARIES, is_of
+from ..arrays.fast_readers import Check
 
 _ABSENT = object()
 _CONTENTS = attrgetter("cell_contents")
@@ -42,6 +44,7 @@ class Watch(CaptureWalk):
 
     def __init__(self, what: object) -> None:
         self._cells, self._fields, self._held, self._rest = _Variables(), _Variables(), _Variables(), _Variables()
+        self._codes = dict[FunctionType, Any]()
         super().__init__(what)
         kinds = (
             (self._cells, partial(map, _CONTENTS, self._cells.owners)),
@@ -50,10 +53,23 @@ class Watch(CaptureWalk):
             (self._rest, partial(map, _get, self._rest.owners, self._rest.names)),
         )
         self._read = [(now, kind.values) for kind, now in kinds if kind.values]
-        self.empty = not self._read
+        self.empty = not self._read and not self._codes
 
     def same(self) -> bool:
-        """Whether every variable still holds the same object."""
+        """Whether every function has the same code, and every variable still holds the same object."""
+        return all(f.__code__ is code for f, code in self._codes.items()) and self._same()
+
+    @property
+    def check(self) -> Check:
+        """``same`` as a part of a test, which looks at codes without a call: it is for repeated calls."""
+        names: dict[str, Any] = {"same": self._same} if self._read else {}
+        tests = ["same()"] if self._read else []
+        for i, (function, code) in enumerate(self._codes.items()):
+            tests.append(f"function{i}.__code__ is code{i}")
+            names |= {f"function{i}": function, f"code{i}": code}
+        return Check(" and ".join(tests), names)
+
+    def _same(self) -> bool:
         try:
             for now, values in self._read:
                 if not all(map(is_, now(), values)):
@@ -61,6 +77,10 @@ class Watch(CaptureWalk):
         except ValueError:  # a cell was emptied
             return False
         return True
+
+    def function(self, value: FunctionType) -> None:
+        if not is_own(value) and not is_of(value, LIBRARIES):
+            self._codes[value] = value.__code__
 
     def held(self, cell: CellType) -> None:
         try:

@@ -18,7 +18,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from ...compiler.dtypes import DType
+from ...compiler.program.exact import EQUAL, FIXED, IN_C, exactly, is_torch_type, never_changes
 from ...compiler.program.tracing import Structure
 from ..arrays.fast_readers import NUMBERS, READERS, Check, check_of, kinds_of
 from ..arrays.pytorch import are_tracked
@@ -69,8 +69,7 @@ class Entry:
 
     def guard(self, stream: int) -> Guard | None:
         """The tests that the recipe for ``stream`` starts with; None if it is only found by kinds."""
-        same = None if self.watch.empty else self.watch.same
-        return self.check and Guard(self.check, same, self.stream, stream, self.again)
+        return self.check and Guard(self.check + self.watch.check, self.stream, stream, self.again)
 
 
 class Memo:
@@ -190,7 +189,7 @@ class Memo:
             with sys.modules["torch"].no_grad():
                 entry = (call.memo or self)._table.get((key, *(kinds_of(arrays) or ())))
             call.recipe = entry and entry.again
-            again = guarded(len(arrays), check, None if watch.empty else watch.same, call.entered)
+            again = guarded(len(arrays), check + watch.check, call.entered)
             with self._lock:
                 self._of_tracked.pop(kind, None)
                 self._of_tracked[kind] = recipe = again
@@ -263,15 +262,13 @@ def _checks(arrays: Sequence[Any]) -> tuple[Check | None, Callable[[], int]]:
 # --- keys -----------------------------------------------------------------------------------------------------
 NO_KEY: Hashable = object()
 """In place of a key whose meaning could change."""
-FIXED = (bool, int, float, complex, str, type(None), type, DType, np.dtype)
-"""Types with equal values that mean the same, apart from zeros of floats; ``torch.dtype`` is another."""
 _AXES = {int, type(None)}
 
 
 def call_key(axis: Any, out: Any, where: Any, how: Mapping[str, Any], *more: Hashable) -> Hashable:
     """The key of a call: everything that its launches depend on besides the arrays; often the axis alone.
 
-    The key contains the types of values, since 1, 1.0 and True are equal, and the text of floats, since 0.0 == -0.0.
+    The key contains the types of values, since 1, 1.0 and True are equal, and the bits of floats, since 0.0 == -0.0.
     ``axis``, ``out``, ``where`` and ``how`` are the arguments of the call; ``more`` is added to the key.
     """
     if axis is not None and type(axis) is not int and not _are_axes(axis):
@@ -279,10 +276,15 @@ def call_key(axis: Any, out: Any, where: Any, how: Mapping[str, Any], *more: Has
     given: tuple[Any, ...] = ()
     if how:
         types = tuple(map(type, how.values()))
-        fixed, spelled = _are_fixed(types)
-        if not fixed:
-            return NO_KEY
-        given = *types, *(((name, repr(value)) for name, value in how.items()) if spelled else how.items())
+        asked, apart = _asked(types)
+        if asked:
+            values = tuple(how.values())
+            for i in asked:
+                in_c = types[i] is type and values[i].__flags__ & IN_C
+                if not in_c and not never_changes(values[i]):
+                    return NO_KEY
+        own = how.items() if apart else [(n, v if type(v) in EQUAL else exactly(v)) for n, v in how.items()]
+        given = *types, *own
     if type(out) is tuple or where is not None:
         more += (len(out) if type(out) is tuple else None, where is None, where is True)
     elif out is None and not given and not more:
@@ -291,12 +293,10 @@ def call_key(axis: Any, out: Any, where: Any, how: Mapping[str, Any], *more: Has
 
 
 @lru_cache(maxsize=256)
-def _are_fixed(types: tuple[type, ...]) -> tuple[bool, bool]:
-    """Whether equal values of these types mean the same; whether the key needs their text, as 0.0 equals -0.0."""
-    exact = all(
-        t in FIXED or issubclass(t, np.dtype) or (t.__module__, t.__name__) == ("torch", "dtype") for t in types
-    )
-    return exact, float in types or complex in types
+def _asked(types: tuple[type, ...]) -> tuple[tuple[int, ...], bool]:
+    """Which values of these types may change; whether those that do not are the same if they are equal."""
+    asked = [i for i, t in enumerate(types) if not (t in FIXED or issubclass(t, np.dtype) or is_torch_type(t))]
+    return tuple(asked), {types[i] for i in asked} <= {type} and float not in types and complex not in types
 
 
 def _are_axes(axis: Any) -> bool:

@@ -55,28 +55,21 @@ class Guard(NamedTuple):
     """Tests with which a recipe starts, to know whether it applies to arrays of unknown kinds.
 
     Attributes:
-        check: tests the kinds of the arrays.
-        same: tests the variables that functions read; None if there are none.
+        check: tests the kinds of the arrays, and the variables that functions read.
         stream, number: ``stream()`` must equal ``number``.
         elsewhere: repeats the call on another stream.
     """
 
     check: Check
-    same: Callable[[], bool] | None
     stream: Callable[[], int]
     number: int
     elsewhere: Callable[..., Any]
 
     @property
-    def tests(self) -> tuple[str, ...]:
-        """The tests of the arrays and of the variables, as Python expressions."""
-        return (self.check.text,) if self.same is None else (self.check.text, "same()")
-
-    @property
     def names(self) -> dict[str, Any]:
         """The names in the tests, with their values."""
         function, places = _unbound(self.stream)
-        own = {"stream": function, "number": self.number, "elsewhere": self.elsewhere, "same": self.same}
+        own = {"stream": function, "number": self.number, "elsewhere": self.elsewhere}
         return self.check.names | own | {f"place{i}": place for i, place in enumerate(places)}
 
     @property
@@ -135,7 +128,7 @@ def recipe_of(call: QueuedCall, arrays: tuple[Any, ...], guard: Guard | None) ->
     pairs = tuple((o, i) for o, _, _, i in spans)
     aligned = tuple(None if i in passed else v.address % 16 == 0 for i, v in enumerate(views))
     held = tuple(0 not in v.shape and i not in passed for i, v in enumerate(views[: len(arrays)]))
-    tests = (guard.tests, guard.current) if guard else ((), "")
+    tests = (guard.check.text, guard.current) if guard else ("", "")
     text = partial(_text, held, aligned, pairs, shape, captures, result, *tests, same)
     recipe = compiled(text(), tuple(values))(**values)
     if guard:
@@ -143,10 +136,10 @@ def recipe_of(call: QueuedCall, arrays: tuple[Any, ...], guard: Guard | None) ->
     return recipe
 
 
-def guarded(n: int, check: Check, same: Callable[[], bool] | None, call: Recipe) -> Recipe:
-    """A recipe that makes ``call`` of so many arrays that pass a test; ``same`` tests the variables of functions."""
-    values = check.names | {"same": same, "call": call, "MISS": MISS}
-    names, met = ", ".join(f"x{i}" for i in range(n)), check.text if same is None else f"{check.text} and same()"
+def guarded(n: int, check: Check, call: Recipe) -> Recipe:
+    """A recipe that makes ``call`` of so many arrays that pass a test."""
+    values = check.names | {"call": call, "MISS": MISS}
+    names, met = ", ".join(f"x{i}" for i in range(n)), check.text
 
     def text(form: Form | None = None) -> str:
         head, miss = (f"def recipe({names}):\n", "MISS") if form is None else (_heading(form), f"missed({names})")
@@ -229,7 +222,7 @@ Form = tuple[tuple[bool, ...], tuple[tuple[str, bool], ...], bool]
 @lru_cache(maxsize=512)
 def _text(
     held: tuple[bool, ...], aligned: tuple[bool | None, ...], spans: tuple[tuple[int, int], ...],
-    kernels: tuple[Writes, ...], captures: bool, result: str, tests: tuple[str, ...] = (), stream: str = "stream()",
+    kernels: tuple[Writes, ...], captures: bool, result: str, guard: str = "", stream: str = "stream()",
     same: tuple[tuple[int, int], ...] = (), form: Form | None = None,
 ) -> str:  # fmt: skip
     """The source of a recipe.
@@ -242,14 +235,14 @@ def _text(
         kernels: for each kernel its address arguments: index of the word, array, and whether bytes are added.
         captures: whether a graph may capture the stream; a graph has a workspace of its own.
         result: the source of the returned value.
-        tests: the tests of the guard, as Python expressions; none without a guard.
+        guard: its test, as a Python expression; nothing without a guard.
         stream: the caller's stream, as another.
         same: pairs of a result array and the input that it must be.
         form: for a function that takes any call, see ``written.py``, how those are written that it repeats.
     """
     given, every = len(held), range(len(aligned))
     names = ", ".join(f"x{i}" for i in range(given))
-    lines = _guarding(tests, stream, names, known=form is None) if tests else []
+    lines = _guarding(guard, stream, names, known=form is None) if guard else []
     lines += [f"a{i} = address{i}(x{i})" for i in range(given)]
     met = _moved(aligned, every[:given]) + [f"a{i} < {LOW}" for i in every[:given] if held[i]]
     met += [f"low{o}_{i} < a{o} - a{i} < high{o}_{i}" for o, i in spans] + [f"a{o} != a{i}" for o, i in same]
@@ -283,12 +276,11 @@ def _heading(form: Form) -> str:
     ]) + "\n"  # fmt: skip
 
 
-def _guarding(tests: tuple[str, ...], stream: str, names: str, known: bool) -> list[str]:
+def _guarding(met: str, stream: str, names: str, known: bool) -> list[str]:
     """The lines that test the guard: ``MISS`` for other kinds, and the recipe of the right stream.
 
     With ``known`` they are not run for arrays of known kinds.
     """
-    met = " and ".join(tests)
     lines = [f"if not ({met}): return MISS", f"if {stream} != number: return elsewhere({names})"]
     return ["if not known:", *(f"    {line}" for line in lines)] if known else lines
 

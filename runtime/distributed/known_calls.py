@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import torch
 
+from ...compiler.program.exact import exactly, never_changes
 from ..calls.closure_watch import watch_of
 
 T = TypeVar("T")
@@ -54,21 +55,23 @@ class KnownCalls(Generic[K]):
 
 
 def key_of(what: Any, xs: Sequence[Any], how: Mapping[str, Any], name: Hashable) -> Hashable | None:
-    """What a call is known by; None for one with arrays of other libraries, or with parameters without a hash."""
+    """What a call is known by; None for one with arrays of other libraries, or with parameters that may change."""
     given = (*xs, *how.values())
+    if not all(type(x) in _TENSORS or never_changes(x) for x in given):
+        return None
     found = (what, name, len(xs), *how, *map(_said, given))
     try:
         hash(found)
     except TypeError:
         return None
-    return None if any(type(x) not in _TENSORS and hasattr(x, "shape") for x in given) else found
+    return found
 
 
 def _said(x: Any) -> Any:
     """What a key says of an argument."""
     if type(x) in _TENSORS:
         return x.shape, x.dtype, x.device
-    return type(x), repr(x) if type(x) is float else x
+    return exactly(x)
 
 
 def _kept(memory: dict[Hashable, T], key: Hashable, found: T, most: int) -> T:

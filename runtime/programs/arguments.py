@@ -8,15 +8,16 @@ number, and a positional one is an array of rank 0.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...compiler.errors import error
+from ...compiler.program.exact import exactly, that_change
 from ...compiler.program.signatures import defined, parameters
 from ...compiler.program.spelling import twice, unknown, wrong_count
-from ..calls.recall import FIXED
 from ..resolve import hashable
 
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -25,11 +26,12 @@ _ARRAYS = ("__dlpack__", "__array__", "__array_interface__", "__cuda_array_inter
 """What arrays have. The shape is asked for last: a nested tensor of PyTorch raises then."""
 
 
-class Baked(NamedTuple):
-    """A parameter in the kernels; its text tells 1, 1.0 and True apart, which are equal and hash alike."""
+@dataclass(frozen=True)
+class Baked:
+    """A parameter in the kernels, and what tells it apart from equal ones."""
 
-    value: Any
-    text: str
+    value: Any = field(compare=False)
+    exact: Hashable
 
 
 Slot = int | Baked
@@ -56,7 +58,7 @@ class Arguments(NamedTuple):
     def objects(self) -> tuple[Any, ...]:
         """The parameters that are functions or objects, from which a function may read what changes."""
         slots = (*self.positional, *(slot for _, slot in self.named))
-        return tuple(s.value for s in slots if isinstance(s, Baked) and not isinstance(s.value, FIXED))
+        return that_change(s.value for s in slots if isinstance(s, Baked))
 
     def call(self, function: Callable[..., Any], arrays: Sequence[Any]) -> Any:
         """The result of ``function`` for these arguments."""
@@ -106,7 +108,7 @@ def arguments_of(
             return len(arrays) - 1
         if not hashable(value):
             raise error("WF128", parameter=label, name=name, kind=type(value).__name__)
-        return Baked(value, repr(value))
+        return Baked(value, exactly(value))
 
     labels = [p.name for p in positional] + [""] * len(xs)
     given = tuple(slot(label, x, array=True) for label, x in zip(labels, xs, strict=False))

@@ -18,7 +18,7 @@ from ...compiler.planner.task import Choice, Task
 from ...compiler.program.array_program import ArrayProgram
 from ...compiler.program.axis_labels import array_labels, axis_labels
 from ...compiler.program.cuts.steps import Operand
-from ...compiler.program.frames import outermost, shown
+from ...compiler.program.frames import caller, outermost, shown
 from ...compiler.program.rewrites.narrowing import narrowed
 from ...compiler.program.spelling import wrong_count
 from ...compiler.program.tracing import Traced, leaf_names
@@ -102,6 +102,10 @@ class CompiledProgram:
 
         kernels = tuple(with_cubins(k, cubins) for k in self._artifact.kernels)
         program_file.save(replace(self._artifact, kernels=kernels), path)
+
+    def __prepare_scriptable__(self) -> None:
+        """Tells ``torch.jit.script`` that it cannot compile this."""
+        raise error("WF282", name="a compiled program", where=caller())
 
     @opaque
     def __call__(self, *xs: Any, out: Any = None, device: str = "auto") -> Any:

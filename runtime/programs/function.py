@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeVar
 from ...compiler.errors import error
 from ...compiler.plan.fields import Determinism
 from ...compiler.program.arrays.trace import ArrayArg
+from ...compiler.program.exact import EQUAL, exactly
 from ...compiler.program.frames import caller, outermost, shown
 from ...compiler.program.monoid import Monoid
 from ...compiler.program.signatures import defined, parameters
@@ -24,6 +25,7 @@ from ...compiler.target import DEFAULT
 from ..arrays.fast_readers import READERS
 from ..arrays.jax_tracers import in_jax
 from ..arrays.pytorch import are_tracked
+from ..arrays.torch_compile import unscripted
 from ..calls.recall import NO_KEY, Memo
 from ..calls.recipe import MISS, Recipe
 from ..options import check_options, plan_text
@@ -80,6 +82,7 @@ class ArrayFunction(partial[R], Generic[P, R]):
         made = super().__new__(cls, cls._entered(calls.entry, function))
         update_wrapper(made, function)
         made.function, made._calls, made._traces = function, calls, calls.traces
+        unscripted(made)
         if made.func is calls.entry:
             Entering(calls.memo, calls.entry, calls.keyed, made._enter)
         return made
@@ -279,14 +282,17 @@ def _keyed(calls: _Calls) -> Callable[..., Any]:
             if READERS[kind]:
                 arrays.append(x)
             else:
-                key, plain = (key, len(arrays), x, kind if kind is not float or x else repr(x)), False
+                own = x if kind in EQUAL or (kind is float and x and x == x) else exactly(x)
+                key, plain = (key, len(arrays), own, kind), False
         for item in how.items():
             kind = type(item[1])
             if READERS[kind]:
                 arrays.append(item[1])
                 key, plain = (key, item[0]), False
             else:
-                key = key, item, kind if kind is not float or item[1] else repr(item[1])  # 0.0 == -0.0
+                own = item[1]
+                own = own if kind in EQUAL or (kind is float and own and own == own) else exactly(own)
+                key = key, item[0], own, kind
         if out is not None:
             outs = out if type(out) is tuple else (out,)
             arrays += filter(_is_given, outs)

@@ -8,7 +8,7 @@ there yet, XLA calls the program later, by its foreign function interface (``../
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from ...compiler.dtypes import dtype
 from ...compiler.errors import error
 from ...compiler.program.arrays.types import has_gradient
+from ...compiler.program.exact import exactly
 from ...compiler.program.gradients.vjp import positional_names
 from ...compiler.program.tracing import nest
 from ...compiler.target import DEFAULT
@@ -46,7 +47,7 @@ def transformed(function: Callable[..., Any], xs: Sequence[Any], how: Mapping[st
     slots: dict[Place, Any] = dict(enumerate(xs))
     slots.update(how.items())
     arrays = {place: x for place, x in slots.items() if isinstance(x, jax.Array | np.ndarray)}
-    rest = tuple((place, x, repr(x)) for place, x in slots.items() if place not in arrays)
+    rest = tuple((place, x, exactly(x)) for place, x in slots.items() if place not in arrays)
     return _differentiable(program(function), len(xs), tuple(arrays), rest)(*arrays.values())
 
 
@@ -66,7 +67,7 @@ def _applied(function: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, 
 
 @lru_cache(maxsize=1024)
 def _differentiable(
-    made: ArrayFunction[..., Any], count: int, places: tuple[Place, ...], rest: tuple[tuple[Place, Any, str], ...]
+    made: ArrayFunction[..., Any], count: int, places: tuple[Place, ...], rest: tuple[tuple[Place, Any, Hashable], ...]
 ) -> Callable[..., Any]:
     """The function of arrays at some places, where all other arguments are known; with its gradient."""
     jax = sys.modules["jax"]

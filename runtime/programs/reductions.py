@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from ...compiler.program.arrays.folding import AxisArgument, reduced
 from ...compiler.program.arrays.packing import WORDS
 from ...compiler.program.arrays.trace import ArrayArg
+from ...compiler.program.exact import exactly
 from ...compiler.program.frames import caller
 from ...compiler.program.signatures import keywords
 from ...compiler.program.spelling import unknown
@@ -51,13 +52,13 @@ def reduced_in_trace(
     return reduced(label(what), function, xs, axis, where=where, params=own, **folds)
 
 
-Options = tuple[tuple[str, Any, str], ...]
-"""Options and parameters of a reduction: name, value, and a text that tells 1, 1.0 and True apart."""
+Options = tuple[tuple[str, Any, Hashable], ...]
+"""Options and parameters of a reduction: name, value, and what tells it apart from equal ones."""
 
 
 def options_of(how: Mapping[str, Any]) -> Options:
     """What a reduction in a program has of the options of a call, and the parameters."""
-    return tuple((n, v, repr(v)) for n, v in how.items() if n in OF_FOLDS or n not in DEFAULTS)
+    return tuple((n, v, exactly(v)) for n, v in how.items() if n in OF_FOLDS or n not in DEFAULTS)
 
 
 def of_arrays(what: What, axis: AxisArgument, options: Options) -> Callable[..., Any]:

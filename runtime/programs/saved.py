@@ -83,7 +83,7 @@ def saved_of(
     Raises:
         TraceError: as ``vjp``, for a function without a gradient.
     """
-    return _saved(function, arguments, tuple(arrays), wanted, keeps, keep, captured(function))
+    return _saved(function, arguments, tuple(arrays), wanted, keeps, keep, captured(function, *arguments.objects))
 
 
 @lru_cache(maxsize=1024)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import lru_cache, partial
 from typing import Any
 
 from ...compiler.errors import error
 from ...compiler.program.arrays.scanning import check_modes, scanned
+from ...compiler.program.exact import exactly
 from ...compiler.program.frames import outermost
 from ...compiler.program.symbols import is_array
 from ..resolve import What, function_of, given, hashable, label, params_of
@@ -15,8 +16,8 @@ from .function import OPTIONS, ArrayFunction, program
 
 Modes = tuple[tuple[str, bool], ...]
 """``exclusive``, ``reverse`` and ``include_initial``."""
-Options = tuple[tuple[str, Any, str], ...]
-"""Parameters: name, value, and a text that tells 1, 1.0 and True apart."""
+Options = tuple[tuple[str, Any, Hashable], ...]
+"""Parameters: name, value, and what tells it apart from equal ones."""
 
 
 @outermost
@@ -65,7 +66,7 @@ def scan(
     options = {name: value for name, value in how.items() if name in OPTIONS}
     modes = {"exclusive": exclusive, "reverse": reverse, "include_initial": include_initial}
     check_modes(**modes)
-    key = monoid, axis, tuple(modes.items()), tuple((n, v, repr(v)) for n, v in params.items())
+    key = monoid, axis, tuple(modes.items()), tuple((n, v, exactly(v)) for n, v in params.items())
     if any(map(is_array, xs)):
         if options:
             raise error("WF188", name=label(monoid), options=", ".join(OPTIONS))

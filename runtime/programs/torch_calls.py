@@ -95,9 +95,9 @@ def _label(entry: int) -> str:
 
 def _text(value: Any) -> str:
     """The text of a parameter; of an object that only this process knows, a number."""
-    if isinstance(value, tuple):
+    if type(value) is tuple:
         return f"({', '.join(map(_text, value))})"
-    if value is None or isinstance(value, bool | int | float | str | torch.dtype | DType):
+    if value is None or type(value) in (bool, int, float, complex, str, torch.dtype, DType):
         return repr(value) if not isinstance(value, DType) else value.name
     number, _ = _objects.setdefault(id(value), (len(_objects), value))
     return f"{type(value).__name__}#{number}@{_PROCESS}"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from ..arrays.pytorch import recorder
-from ..arrays.torch_compile import mark
+from ..arrays.torch_compile import mark, unscripted
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -75,7 +75,7 @@ def op_in_graphs(
     run._torchdynamo_inline = _traced(number)  # type: ignore[attr-defined]
     run._warpfold_entry = number  # type: ignore[attr-defined]
     mark(run.__code__)
-    return run
+    return unscripted(run)
 
 
 def _traced(number: int) -> Callable[..., Any]:

@@ -17,6 +17,8 @@ from .arguments import POSITIONAL, Arguments, Baked
 
 KEPT = 64
 """The most traces for arguments of one kind: a function that is specialised to sizes has one for each of them."""
+KINDS = 256
+"""The most kinds of arguments: the oldest is dropped first."""
 
 
 class Traces:
@@ -36,13 +38,16 @@ class Traces:
         """
         kinds = tuple((a.dtype, a.number, tuple(min(n, 2) for n in a.shape)) for a in arrays)  # 0 and 1 are special
         once = is_gradient(self.function) and not apart
-        known = self._found.setdefault((arguments, kinds, once, captured((self.function, *arguments.objects))), [])
+        key = arguments, kinds, once, captured(self.function, *arguments.objects)
+        known = self._found.setdefault(key, [])
         shapes = [a.shape for a in arrays]
         found = next((p for p in known if serves(p, shapes)), None)
         if found is None:
             found = _traced(self.function, arguments, arrays, once=once)
             warn_of_broken_laws(found.used)
             known[:] = [found, *known[: KEPT - 1]]
+            while len(self._found) > KINDS:
+                self._found.pop(next(iter(tuple(self._found))), None)  # in one step: a call may add to it meanwhile
         return found
 
 

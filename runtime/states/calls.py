@@ -15,7 +15,7 @@ from ..api import Axis
 from ..arrays.torch_compile import opaque
 from ..calls.operands import Operands
 from ..options import check_options
-from ..resolve import function_of
+from ..resolve import function_of, objects_of
 from .folds import as_array, finished, merged
 from .parts import cut_of, how_of, partial_of
 from .state import State
@@ -126,8 +126,9 @@ def finish(state: State, what: Any = None, *, keepdims: bool = False) -> Any:
     check_states((state,))
     if what is not None:
         own = Cut(
-            function_of(what), state.cut.arrays, state.cut.params, state.cut.masked, state.cut.nan, captured(what)
-        )
+            function_of(what), state.cut.arrays, state.cut.params, state.cut.masked, state.cut.nan,
+            captured(what, *objects_of(state.cut.params)),
+        )  # fmt: skip
         if own.digest != state.cut.digest:
             raise error("WF159", number=0, what="a reduction", expected=own.name, found=state.cut.name, where=caller())
     shape = state.shape

@@ -70,7 +70,7 @@ def reduced_in_dask(xs: Sequence[Any], what: Any, axis: Any, out: Any, where: An
     arrays = _alike([*xs, *([where] if masked else [])], masked=masked)
     first = arrays[0]
     axes = normalize_axes(axis, first.ndim)
-    types = [dtype(x.dtype) for x in arrays[: len(xs)]]
+    types = [dtype(x.dtype.newbyteorder("=")) for x in arrays[: len(xs)]]  # chunks are converted when they are reduced
     cut = cut_of(what, types, params, masked=masked, nan=given["nan"])
     options = how_of(given["determinism"], given["device"], given["plan"])
     placed = _placed(cut, axes, first.numblocks)

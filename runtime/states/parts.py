@@ -12,12 +12,13 @@ import numpy as np
 from ...compiler.dtypes import BOOL, DType
 from ...compiler.errors import error
 from ...compiler.program.closures import captured
+from ...compiler.program.exact import exactly
 from ...compiler.program.spelling import irreducible
 from ...compiler.program.states import Cut, Finished, Merged, Partial
 from ...compiler.program.tracing import Nan
 from ...compiler.space.geometry import normalize_axes
 from ..api import Axis, reduce
-from ..resolve import Params, What, function_of, given, hashable, params_of
+from ..resolve import Params, What, function_of, given, hashable, objects_of, params_of
 from .numbers import numbers_beside
 from .state import State
 
@@ -29,7 +30,8 @@ def cut_of(
     if not hashable(what):
         raise irreducible(what)
     leaves_out: Nan = "ignore" if nan == "ignore" else "propagate"
-    return _cut(what, tuple(types), params_of(what, params), masked, leaves_out, captured(what))
+    own = params_of(what, params)
+    return _cut(what, tuple(types), own, masked, leaves_out, captured(what, *objects_of(own)))
 
 
 @lru_cache(maxsize=1024)
@@ -37,7 +39,7 @@ def _cut(
     what: What, types: tuple[DType, ...], params: Params, masked: bool, nan: Nan, outside: tuple[object, ...]
 ) -> Cut:
     function = function_of(what)
-    own = tuple((name, value, repr(value)) for name, value in given(function, params, len(types)).items())
+    own = tuple((name, value, exactly(value)) for name, value in given(function, params, len(types)).items())
     return Cut(function, (*types, *([BOOL] if masked else [])), own, masked, nan, outside, what)
 
 

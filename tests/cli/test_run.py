@@ -89,6 +89,22 @@ def test_results_of_permuted_arrays_are_written_in_a_readable_order(tmp_path: Pa
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy")["max"], x.max(1))
 
 
+def test_the_name_of_the_output_says_what_is_written(tmp_path: Path) -> None:
+    """Nothing else is written; JSON says what it leaves out."""
+    for name in ("m.csv", "m.txt", "m.json", "m.NPY"):
+        for op in ("sum", "softmax"):
+            shown = fails("run", op, *SMALL, "--output", tmp_path / name)
+            assert f"WF865: {tmp_path / name} ends in {Path(name).suffix}: results are written as arrays" in shown
+    call("run", "minmax", *SMALL, "--axis", "0", "--output", tmp_path / "m.npz")
+    with np.load(tmp_path / "m.npz") as found:
+        assert {name: a.shape for name, a in found.items()} == {"min": (40,), "max": (40,)}
+    (few,) = json.loads(call("run", "sum", *SMALL, "--axis", "0", "--json").stdout)["results"]
+    (many,) = json.loads(call("run", "softmax", *SMALL, "--json").stdout)["results"]
+    assert (len(few["value"]), "left_out" in few) == (40, False)
+    assert (many["value"], many["left_out"]) == (None, "320 elements, more than 64: --output FILE.npy has them")
+    assert list(tmp_path.iterdir()) == [tmp_path / "m.npz"]
+
+
 def test_results_keep_their_type(tmp_path: Path) -> None:
     """NumPy writes bf16 as two bytes without a type name; ``--dtype`` reads them back."""
     call("run", "max", *SMALL, "--dtype", "bf16", "--axis", "1", "--output", tmp_path / "out.npy")

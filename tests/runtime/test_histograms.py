@@ -12,6 +12,7 @@ from access_picture import run_under
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from numpy.lib.stride_tricks import as_strided
 
 import warpfold as wf
 from warpfold.compiler.errors import ArgumentError, DTypeError, WarpfoldError
@@ -108,6 +109,29 @@ def test_the_emulator_has_the_recorded_digest() -> None:
 @pytest.mark.gpu
 def test_a_gpu_has_the_recorded_digest() -> None:
     assert digest("cuda") == DIGEST
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.data())
+def test_elements_that_are_repeated_are_read_once(data: Any) -> None:
+    """However often an array shows them."""
+    shape = data.draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))
+    x = np.arange(np.prod(shape)).reshape(shape) * 7 % 5
+    w = data.draw(st.sampled_from([None, 2 - x]))
+    place, times = data.draw(st.integers(0, len(shape))), data.draw(st.sampled_from([1, 2, 7, 2**40, 2**54]))
+    wide = [a if a is None else repeated(a, place, times) for a in (x, w)]
+    whole = np.array(times, object) * np.bincount(x.ravel(), None if w is None else w.ravel(), 5).astype(int)
+    wanted = whole.tolist()
+    assert wf.bincount(wide[0], wide[1], minlength=5).tolist() == wanted
+    assert wf.histogram(wide[0], 5, (0, 5), weights=wide[1])[0].tolist() == wanted
+
+
+def repeated(a: Any, place: int, times: int) -> Any:
+    """``a`` with another dim, along which it does not move."""
+    shape, strides = [*a.shape], [*a.strides]
+    shape.insert(place, times)
+    strides.insert(place, 0)
+    return as_strided(a, shape, strides)
 
 
 def test_bins_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from meanings import F32, F64, f32, on_emulator, reduce, refused, total
@@ -83,22 +85,46 @@ class Settings:
 
 
 def test_values_from_outside() -> None:
-    factor, factors = 2.0, [2.0]
-    read = (lambda x: x * factor, lambda x: x * factors[0], lambda x: x * Settings.scale)
+    factor, factors, weights, many = 2.0, [2.0], np.array([2.0]), np.full(1 << 14, 2.0)
+    read = (lambda x: x * factor, lambda x: x * factors[0], lambda x: x * Settings.scale, lambda x: x * weights[0],
+            lambda x: x * many[-1])  # fmt: skip
     scaled = [wf.monoid(identity=0.0, lift=f)(lambda a, b: a + b) for f in read]
     x = f32(1, 2, 4)
-    assert [reduce(x, what=s) for s in scaled] == [14, 14, 14]
-    factor, factors[0], Settings.scale = 3.0, 3.0, 3.0
-    assert [reduce(x, what=s) for s in scaled] == [21, 21, 21]
+    assert [reduce(x, what=s) for s in scaled] == [14] * 5
+    factor, factors[0], Settings.scale, weights[0], many[-1] = [3.0] * 5
+    assert [reduce(x, what=s) for s in scaled] == [21] * 5
     Settings.scale = 2.0
 
 
-def test_arrays_and_computed_names() -> None:
-    weights = np.array([2.0])
-    read = (lambda x: x * weights[0], lambda x: x * getattr(Settings, "sc" + f"al{chr(101)}"))
+def test_code_from_outside() -> None:
+    def helper(x: Any) -> Any:
+        return x * 2.0
+
+    x, program = f32(1, 2, 4), wf.program(lambda x: helper(x))
+    assert program(x).tolist() == [2, 4, 8]
+    helper.__code__ = (lambda x: x * 3.0).__code__
+    assert program(x).tolist() == [3, 6, 12]
+
+
+def test_parameters_by_type_and_bits() -> None:
+    @wf.program
+    def scaled(x: Any, *, by: Any) -> Any:
+        return x * (by.scale if isinstance(by, type) else by[0])
+
+    x = np.array([1, 2], np.int32)
+    assert [scaled(x, by=by).dtype for by in ((2,), (2.0,), (2,))] == [np.int32, np.float64, np.int32]
+    assert [bool(np.signbit(scaled(x, by=by)[0])) for by in ((0.0,), (-0.0,))] == [False, True]
+    assert scaled(x, by=Settings).tolist() == [2, 4]
+    Settings.scale = 3.0
+    assert scaled(x, by=Settings).tolist() == [3, 6]
+    Settings.scale = 2.0
+
+
+def test_computed_names() -> None:
+    read = (lambda x: x * getattr(Settings, "sc" + f"al{chr(101)}"),)
     scaled = [wf.monoid(identity=0.0, lift=f)(lambda a, b: a + b) for f in read]
     x = f32(1, 2, 4)
-    assert [reduce(x, what=s) for s in scaled] == [14, 14]
-    weights[0] = Settings.scale = 3.0
-    assert [reduce(x, what=s) for s in scaled] == [14, 14]
+    assert [reduce(x, what=s) for s in scaled] == [14]
+    Settings.scale = 3.0
+    assert [reduce(x, what=s) for s in scaled] == [14]
     Settings.scale = 2.0

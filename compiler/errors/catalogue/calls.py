@@ -221,7 +221,7 @@ ENTRIES: Entries = {
         ),
         "WF119": (
             "{results} results were asked for: expected at most {most}",
-            "count fewer values: divide the elements first, or use wider bins",
+            "number fewer results: divide the elements first, use wider bins, or number segments from 0 on",
         ),
         "WF147": (
             "weights have shape {found}: expected {expected}, that of the elements",

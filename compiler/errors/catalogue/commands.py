@@ -139,6 +139,14 @@ ENTRIES: Entries = {
             "{option} chooses among the cases of the benchmark, and {op} is a program of your own",
             "leave one out",
         ),
+        "WF864": (
+            "{option} is for a program of your own, and the benchmark measures its cases as they are",
+            "name the program, warpfold bench softmax {option} ..., or leave it out",
+        ),
+        "WF865": (
+            "{path} ends in {found}: results are written as arrays of NumPy",
+            "write --output to a file that ends in .npy or .npz; numpy.savetxt makes text of it",
+        ),
         "WF856": ("a page shows what warpfold compiles, and {op} is PTX already", "use warpfold profile {op} --lines"),
         "WF857": (
             "the arrays have {count} elements together: the emulator runs at most {most} for a page",

@@ -202,6 +202,10 @@ ENTRIES: Entries = {
             "the targets have {found}: expected integers, one for each row: rank {rank}",
             "pass the number of the class of each row; the axis of the classes is named by axis=",
         ),
+        "WF282": (
+            "torch.jit.script compiles Python that it can type, and {name} is none",
+            "use torch.compile, or call {name} in a function that is marked with @torch.jit.ignore",
+        ),
         "WF281": (
             "the weight has {found}: expected floats, one for each of {size} class(es): rank 1",
             "pass the factor of each class; multiply losses with reduction='none' by a factor for each row",

@@ -23,26 +23,34 @@ def greatest(x: Any) -> Any:
     return reductions.max(where(x < 0, constant(t.highest, t), x) if t.kind == "int" else x)
 
 
-def bincount(x: Any, *, counters: int) -> Sym:
-    """How many elements equal the number of the result."""
-    return _scattered(constant(1, I32), _number(x), counters)
+def bincount(x: Any, *, counters: int, times: int = 1) -> Sym:
+    """How many elements equal the number of the result; each is there so many times."""
+    return _scattered(_ones(times), _number(x), counters)
 
 
-def weighted_bincount(x: Any, weights: Any, *, counters: int) -> Sym:
+def weighted_bincount(x: Any, weights: Any, *, counters: int, times: int = 1) -> Sym:
     """The sum of the weights of the elements that equal the number of the result."""
-    return _scattered(cast(weights, I64), _number(x), counters)
+    return _scattered(_weights(weights, times), _number(x), counters)
 
 
-def histogram(x: Any, lower: Any, upper: Any, *, uniform: bool, steps: int, counters: int) -> Sym:
+def histogram(x: Any, lower: Any, upper: Any, *, uniform: bool, steps: int, counters: int, times: int = 1) -> Sym:
     """How many elements lie between the edges of the result."""
-    return _scattered(constant(1, I32), _bin(x, lower, upper, uniform, steps), counters)
+    return _scattered(_ones(times), _bin(x, lower, upper, uniform, steps), counters)
 
 
 def weighted_histogram(
-    x: Any, weights: Any, lower: Any, upper: Any, *, uniform: bool, steps: int, counters: int
+    x: Any, weights: Any, lower: Any, upper: Any, *, uniform: bool, steps: int, counters: int, times: int = 1
 ) -> Sym:
     """The sum of the weights of the elements that lie between the edges of the result."""
-    return _scattered(cast(weights, I64), _bin(x, lower, upper, uniform, steps), counters)
+    return _scattered(_weights(weights, times), _bin(x, lower, upper, uniform, steps), counters)
+
+
+def _ones(times: int) -> Any:
+    return constant(times, I32 if times == 1 else I64)
+
+
+def _weights(weights: Any, times: int) -> Any:
+    return cast(weights, I64) if times == 1 else cast(weights, I64) * times
 
 
 def _scattered(value: Any, index: Any, counters: int) -> Sym:

@@ -96,6 +96,9 @@ def test_a_wrong_result_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_errors() -> None:
     assert "WF848: sum is a reduction: the cases of the benchmark name reductions" in call("sum", code=2).stderr
     assert "WF849: --cases chooses among the cases of the benchmark" in call(*ROWS, "--cases", "row", code=2).stderr
+    assert "WF849: --only chooses" in call(*ROWS, "--only", "*", code=2).stderr
+    for option in (("--plan", "few"), ("--shape", "4x8"), ("--determinism", "run"), ("--seed", "0")):
+        assert f"WF864: {option[0]} is for a program of your own" in call("--cases", "row", *option, code=2).stderr
     assert "WF836: an array of shape (0, 8)" in call("softmax", "--shape", "0x8", code=2).stderr
     assert "WF742: warpfold bench times a GPU, and there is none" in call(*ROWS, code=2).stderr
     assert "WF127: softmax takes no parameter 'axs'" in call(*ROWS, "--param", "axs=1", code=2).stderr

@@ -85,6 +85,29 @@ def test_a_leftover_op_of_the_fast_pipeline_is_reported_by_the_checked_one() -> 
     Path(caught.value.__notes__[0].split("--pass-pipeline")[0].split()[-1]).unlink()
 
 
+def test_ir_that_is_invalid_between_two_passes_is_found_where_every_step_is_verified(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    held: list[Any] = []
+
+    def drop(module: Any) -> None:
+        function = module.regions[0].blocks[0].operations[0].operation
+        held[:] = [list(function.regions[0].blocks[0].operations)[-1].operation.clone()]
+        list(function.regions[0].blocks[0].operations)[-1].operation.erase()
+
+    def mend(module: Any) -> None:
+        module.regions[0].blocks[0].operations[0].operation.regions[0].blocks[0].append(held[0])
+
+    steps = [(p.name, p) for p in (Pass("drops", drop, (), "for this test"), Pass("mends", mend, (), "too"))]
+    with session():
+        monkeypatch.delenv("WARPFOLD_VERIFY", raising=False)
+        assert lowered(steps, ir.Module.parse(TEXT)).verify()
+        monkeypatch.setenv("WARPFOLD_VERIFY", "1")
+        with pytest.raises(WarpfoldError, match="WF331: pass drops failed") as caught:
+            lowered(steps, ir.Module.parse(TEXT))
+    Path(str(caught.value).split("warpfold-opt ")[1].split()[0]).unlink()
+
+
 def test_passes_without_work_are_left_out() -> None:
     ran: list[str] = []
 

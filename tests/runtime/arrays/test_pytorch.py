@@ -195,6 +195,21 @@ def test_a_number_in_a_tensor_is_read_like_elements(use: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "function",
+    [wf.sum, wf.reduce, wf.exp, wf.dot, wf.softmax, wf.histogram, wf.vjp(wf.softmax), wf.compile("sum", (4,))],
+)
+def test_torch_jit_script_is_refused(function: Any) -> None:
+    def calls(x: torch.Tensor) -> torch.Tensor:
+        return wf.sum(x)  # type: ignore[no-any-return]
+
+    with pytest.raises(wf.WarpfoldError, match=r"WF282: torch.jit.script .*(\n.*)*use torch.compile, or call"):
+        torch.jit.script(function)
+    with pytest.raises(wf.WarpfoldError, match="WF282"):
+        torch.jit.script(calls)
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_torch_jit_trace_is_refused_and_make_fx_records_ops() -> None:
     from torch.fx.experimental.proxy_tensor import make_fx
 

@@ -71,7 +71,7 @@ def test_waiting(fresh: pytest.MonkeyPatch) -> None:
         (Status.CUDA_ERROR_INVALID_VALUE, "cuStreamSynchronize failed with CUDA_ERROR_INVALID_VALUE: text of 1"),
         (Status.CUDA_ERROR_ILLEGAL_ADDRESS, r"an earlier kernel .*(?s:.*)restart the process"),
         (Status.CUDA_ERROR_NOT_INITIALIZED, r"(?s:.*)spawn"),
-        (Status.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, r"(?s:.*)host arrays need copies"),
+        (Status.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, r"(?s:.*)once on this stream before.*histogram"),
     ],
 )
 def test_driver_errors(driver: FakeDriver, backend: CudaBackend, status: Status, text: str) -> None:

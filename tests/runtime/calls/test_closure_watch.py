@@ -189,7 +189,20 @@ def test_objects_that_change_in_place_cannot_be_watched(value: Any) -> None:
 
 
 def test_functions_that_read_nothing() -> None:
-    for what in ("sum", wf.SUM, (wf.SUM, wf.ARGMAX), wf.monoid(identity=0)(lambda a, b: a + b), None, math.sqrt):
+    for what in ("sum", wf.SUM, (wf.SUM, wf.ARGMAX), None, math.sqrt):
         watch = Watch(what)
         assert watch.empty
         assert watch.same()
+
+
+def test_code_that_is_replaced_as_by_a_reload() -> None:
+    def program(x: Any) -> Any:
+        return x
+
+    total = wf.monoid(identity=0, lift=program)(lambda a, b: a + b)
+    for what, code in ((program, other.__code__), (total, one.__code__)):
+        watch, seen = Watch(what), captured(what)
+        assert watch.same()
+        program.__code__ = code
+        assert not watch.same()
+        assert captured(what) != seen

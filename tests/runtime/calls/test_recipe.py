@@ -53,7 +53,7 @@ def test_the_source_with_an_array_for_the_result_bytes_added_and_a_workspace() -
 def test_the_source_that_first_checks_arrays_and_stream() -> None:
     kernels = (((0, 0, False), (1, 1, False)),)
     text = recipe._text(
-        (True, True), (True, True), (), kernels, captures=False, result="x1", tests=("alike(x0, x1)", "same()")
+        (True, True), (True, True), (), kernels, captures=False, result="x1", guard="alike(x0, x1) and same()"
     )
     assert text.splitlines()[1:7] == [
         "    if not known:",

@@ -10,6 +10,7 @@ import pytest
 import warpfold as wf
 from warpfold.compiler.dtypes import F32
 from warpfold.compiler.program.arrays.trace import ArrayArg
+from warpfold.runtime.programs import traces as traces_of
 from warpfold.runtime.programs.arguments import arguments_of
 from warpfold.runtime.programs.traces import Traces, names_of
 
@@ -88,3 +89,15 @@ def test_parameters_are_as_at_the_moment_of_the_call() -> None:
         options.factor = factor
         np.testing.assert_array_equal(taken(x, options=options), x * factor)
         np.testing.assert_array_equal(applied(x, f=scale), x * factor)
+
+
+def test_traces_of_values_that_do_not_come_again_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those of a function that reads a great array, which is traced in each call; NaN is one value."""
+    monkeypatch.setattr(traces_of, "KINDS", 4)
+    many = np.zeros(1 << 15)
+    for read, kept in ((lambda x: x * many[0], 4), (lambda x, *, k=0.0: x * k, 1)):
+        traces = Traces(read)
+        for _ in range(9):
+            arguments, _ = arguments_of(read, [_Array()], {"k": float("nan")} if kept == 1 else {})
+            traces.get(arguments, [ArrayArg(F32, (3, 4))])
+        assert len(traces._found) == kept

@@ -142,6 +142,13 @@ def test_functions_of_a_script_go_to_workers_as_their_code() -> None:
         pickle.dumps(wf.partial(X, thrice, **HOW))
 
 
+def test_chunks_in_foreign_byte_order() -> None:
+    for t in (">f4", ">i2", ">c8"):
+        x = X.astype(t)
+        found = wf.sum(da.from_array(x, chunks=(7, 31)), axis=0, **HOW).compute()
+        np.testing.assert_array_equal(found, wf.sum(da.from_array(x.astype(t[1:]), chunks=(7, 31)), axis=0, **HOW))
+
+
 def test_chunks_that_lie_at_any_byte() -> None:
     data = np.zeros(X.nbytes + 2, np.uint8)
     data[2:] = X.reshape(-1).view(np.uint8)
