@@ -29,6 +29,9 @@ class Barriers:
         held: by barrier number, the sets of threads that wait, each with the block that ends in its barrier.
         here: by barrier number, the threads that have come to a barrier that names a number of threads. Such a barrier
             counts whole warps, with the lanes that have exited.
+        crowded: by CTA, a barrier to which more threads have come at once than it counts: its number, its count, and
+            how many came. ``crowd`` are the CTAs of which a barrier takes such threads now: which of their warps meet
+            is open.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -37,6 +40,8 @@ class Barriers:
         self.expected: dict[int, Array] = {}
         self.held: dict[int, list[tuple[Threads, Block]]] = {}
         self.here: dict[int, Array] = {}
+        self.crowded: dict[int, tuple[int, int, int]] = {}
+        self.crowd: Array = np.zeros(0, np.int64)
         self.votes: Array = np.zeros(0, bool)
         self.popc: Array = np.zeros(0, np.int64)
         self.voters: Array = np.zeros(0, np.int64)
@@ -65,8 +70,10 @@ class Barriers:
         for value in np.unique(numbers):
             same = numbers == value
             part = lanes if same.all() else lanes.select(same)
-            count = broadcast(rest[0], lanes.n)[same] if counted else None
-            self._join(int(value), part, block, count)
+            if counted:
+                self._join_counted(int(value), part, block, broadcast(rest[0], lanes.n)[same])
+            else:
+                self._join(int(value), part, block)
 
     def _check(self, block: Block, lanes: Threads, values: Array, most: int, step: int, expected: str) -> None:
         """Raises if the number of a barrier, or of threads, has no meaning in the ISA."""
@@ -78,7 +85,32 @@ class Barriers:
                 "WF722", block.last.ins, self.machine, int(lanes.numbers[at]), problem=problem
             )
 
-    def _join(self, number: int, lanes: Threads, block: Block, count: Array | None) -> None:
+    def _join_counted(self, number: int, lanes: Threads, block: Block, counts: Array) -> None:
+        """Lets threads join a barrier that names a number of threads: if more come than it takes, warp after warp."""
+        machine, ctas = self.machine, lanes.ctas
+        expected = self.expected.setdefault(number, np.zeros(machine.count, np.int64))
+        known = expected[ctas]
+        wanted = np.where(known > 0, known, counts[np.searchsorted(ctas, ctas)])
+        if (counts != wanted).any():
+            at = int(np.argmax(counts != wanted))
+            problem = f"expected {int(wanted[at])} threads, as others at barrier {number} say, got {int(counts[at])}"
+            raise machine.launch.located("WF722", block.last.ins, machine, int(lanes.numbers[at]), problem=problem)
+        expected[ctas] = counts
+        arrived = self.arrived.setdefault(number, np.zeros(machine.count, np.int64))
+        first = np.searchsorted(lanes.numbers, lanes.numbers & -WARP) - np.searchsorted(ctas, ctas)
+        turn = (arrived[ctas] + first) // np.maximum(counts, 1)
+        if not turn.any():
+            self._join(number, lanes, block, counts)
+            return
+        for at in np.flatnonzero(turn):
+            self.crowded[int(ctas[at])] = number, int(counts[at]), int(np.count_nonzero(ctas == ctas[at]))
+        for k in range(int(turn.max()) + 1):
+            here = turn == k
+            self.crowd = np.unique(ctas[(turn > 0) & (counts > WARP)])
+            self._join(number, lanes.select(here), block, counts[here])
+        self.crowd = np.zeros(0, np.int64)
+
+    def _join(self, number: int, lanes: Threads, block: Block, count: Array | None = None) -> None:
         ctas = self.machine.count
         arrived = self.arrived.setdefault(number, np.zeros(ctas, np.int64))
         expected = self.expected.setdefault(number, np.zeros(ctas, np.int64))

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .access_history import AccessHistory, stamp, thread_of, time_of
+from .dataflow import is_looked_at
 from .events import Event, event_of
 from .findings import Findings
 from .happens_before import HappensBefore
@@ -136,7 +137,8 @@ class Races:
         own = stamp(event.time, event.numbers)
         if event.strong.level:
             self._hide(event, cells)
-            cells.put_strong(event.cells, own, event.verb == "updated")
+            seen = event.verb == "updated" and is_looked_at(self.machine.program, event.access.ins)
+            cells.put_strong(event.cells, own, event.verb == "updated", seen)
         else:
             cells.put(event.cells, own)
         cells.wrote = event.time
@@ -244,7 +246,10 @@ class Races:
     def _pairs(self, event: Event, some: Array, others: Array, time: int, reads: bool, last: bool) -> None:
         """Reports entries that are unordered with the event at ``time``, unless the memory model allows that."""
         ins, strong = self.told[time]
-        self._each(event, some, others, ins, ~self._allowed(event, some, others, strong, last and not reads), reads)
+        bad = ~self._allowed(event, some, others, strong, last and not reads)
+        if ins is event.access.ins and event.verb == "written" and last and not reads:
+            bad &= (others >> 5 != event.numbers[some] >> 5) | ~event.unchanged(some)
+        self._each(event, some, others, ins, bad, reads)
 
     def _allowed(self, event: Event, some: Array, others: Array, strong: Strength, over: bool) -> Array:
         """Which pairs are no race: both strong, at scopes that include both threads, and no store ``over`` a store."""
