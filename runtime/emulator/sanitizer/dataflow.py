@@ -1,4 +1,4 @@
-"""What can be said of a kernel's registers without running it: which of them anything reads."""
+"""What can be said of a kernel without running it: which registers are read, and which hold addresses of what."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from ..machine.program import Item, Program, registers_of
-from ..ptx.types import Instruction, Reg, Vec
+from ..ptx.types import Instruction, Operand, Reg, Sym, Variable, Vec
 
 
 @lru_cache(maxsize=512)
@@ -31,3 +31,27 @@ def is_looked_at(program: Program, ins: Instruction) -> bool:
     first = ins.operands[0]
     dests = first.items if isinstance(first, Vec) else (first,)
     return any(isinstance(d, Reg) and d.index in registers_read(program) for d in dests)
+
+
+@lru_cache(maxsize=512)
+def pointed_at(program: Program) -> dict[int, frozenset[Variable]]:
+    """For each register that is made of addresses of variables: of which, wherever it is used."""
+    items = [item for block in program.blocks for item in block.items if getattr(item.op.run, "access", None) is None]
+    found: dict[int, frozenset[Variable]] = {}
+    grown = True
+    while grown:
+        grown = False
+        for item in items:
+            some = frozenset[Variable]().union(*(variables_of(op, found) for op, _ in item.op.reads))
+            for op, _ in item.op.writes if some else ():
+                if isinstance(op, Reg) and not some <= found.get(op.index, frozenset()):
+                    found[op.index] = found.get(op.index, frozenset()) | some
+                    grown = True
+    return found
+
+
+def variables_of(op: Operand, found: dict[int, frozenset[Variable]]) -> frozenset[Variable]:
+    """The variables whose addresses an operand is made of."""
+    if isinstance(op, Sym):
+        return frozenset({op.variable})
+    return found.get(op.index, frozenset()) if isinstance(op, Reg) else frozenset()

@@ -17,6 +17,7 @@ from .initialised_bytes import InitialisedBytes
 from .launch_errors import of_error
 from .membermasks import Membermasks
 from .memory_model import level_of
+from .neighbours import Neighbours
 from .races import Races
 from .symbolizer import Symbolizer
 
@@ -50,6 +51,7 @@ class Sanitizer(Tool):
         self.warps = Membermasks(self.findings, self.symbols, self.order)
         self.barriers = BarrierDivergence(self.findings, self.symbols)
         self.copies = CopyRaces(self.findings, self.symbols)
+        self.neighbours = Neighbours(self.findings, self.symbols, launch)
 
     def batch(self, machine: Machine) -> None:
         """Begins a batch: its shared and local memory is unwritten, and its threads know nothing of each other."""
@@ -67,6 +69,8 @@ class Sanitizer(Tool):
             home = piece.home
             if home is not None and (home.read_only or home.constant) and home.initialised:
                 continue
+            if home is None:
+                self.neighbours.touch(touch, piece)
             if self.copies.touch(touch, piece) and touch.access.verb == "read":
                 continue
             self.initialised.touch(touch, piece)
