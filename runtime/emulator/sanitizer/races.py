@@ -13,7 +13,7 @@ from .dataflow import is_looked_at
 from .events import Event, event_of
 from .findings import Findings
 from .happens_before import HappensBefore
-from .memory_model import ATOMIC, GPU, VOLATILE, Strength, is_copy, strength, verb_of
+from .memory_model import ATOMIC, GPU, VOLATILE, Strength, is_bulk, is_copy, strength, verb_of
 from .shared_lifetime import SharedLifetime
 from .symbolizer import Symbolizer
 
@@ -64,6 +64,8 @@ class Races:
         if home is None:
             self.order.times.exited.touches(threads, time)
         self._look(event, self.cells_of(home, touch.access.size))
+        if verb == "read" and is_bulk(ins):
+            self._by_proxy(event, self.cells_of(home, touch.access.size))
         key = ("shared", 0) if home is None else ("global", home.address)
         if strong.level or (verb != "read" and key in self.order.memory.homes):
             index = np.broadcast_to(piece.index, threads.shape) * touch.access.size
@@ -94,8 +96,45 @@ class Races:
         threads = touch.threads[piece.where]
         event = self._event(touch, piece, threads, self.symbols.numbers(threads), time)
         self._compare_all(event, self.cells_of(home, touch.access.size))
+        if is_bulk(ins):
+            self._by_proxy(event, self.cells_of(home, touch.access.size))
         if home is None and self.machine.launch.cluster_size > 1:
             self.lifetime.touch(event, self.cells_of(home, touch.access.size).size)
+
+    def freed(self, source: Touch, piece: Piece) -> None:
+        """Notes that a bulk copy has read its source only now."""
+        if piece.home is not None and piece.home not in self.cells:
+            return
+        time, threads = self.order.times.tick(), source.threads[piece.where]
+        self.told[time] = source.access.ins, strength(source.access.ins, "read")
+        event = self._event(source, piece, threads, self.symbols.numbers(threads), time)
+        self._remember_reads(event, self.cells_of(piece.home, source.access.size))
+
+    def _by_proxy(self, event: Event, cells: AccessHistory) -> None:
+        """Reports writes before a bulk copy that are ordered before it, but by no proxy fence."""
+        before = cells.write[event.cells]
+        some = np.flatnonzero(before)
+        if not some.size:
+            return
+        times, which = np.unique(time_of(before[some]), return_inverse=True)
+        some = some[~np.array([is_bulk(self.told[int(t)][0]) for t in times])[which]]
+        threads, stamps = event.threads[some], before[some]
+        known = thread_of(stamps) == event.numbers[some]
+        known |= self.order.knows(threads, thread_of(stamps), time_of(stamps))
+        space = "shared" if event.home is None else "global"
+        some = some[known]
+        some = some[self.order.proxies.missing(space, event.threads[some], before[some])] if some.size else some
+        if not some.size:
+            return
+        k, ins = int(some[0]), event.access.ins
+        there, other = self.told[int(time_of(before[k : k + 1])[0])][0], int(thread_of(before[k : k + 1])[0])
+        sites = self.symbols.site(int(event.numbers[k]), ins.line), self.symbols.site(other, there.line)
+        words = (
+            f"the write at line {there.line} by CTA {sites[1].cta}, thread {sites[1].thread} need not have reached the "
+            f"async proxy, through which this copy at line {ins.line} {_DOES[event.verb]}: fence.proxy.async between "
+            "the two is missing, by the thread that writes, before the barrier that the copy waits for"
+        )
+        self.findings.add(f"{space}-race", ins, sites, event.where(self.symbols, k), words, some.size)
 
     def _begin(self, home: Allocation) -> None:
         """Begins the history of an allocation at its first write, with the deferred reads."""
@@ -338,5 +377,6 @@ def _noun(ins: Instruction, verb: str) -> str:
     return "copy" if is_copy(ins) else _NOUN[verb]
 
 
+_DOES = {"read": "reads", "written": "writes"}
 _NOUN = {"read": "load", "written": "store", "updated": "atomic"}
 _VERB = {"st": "written", "atom": "updated", "red": "updated"}

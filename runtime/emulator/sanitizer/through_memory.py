@@ -30,6 +30,7 @@ class ThroughMemory:
         homes: where in memory something was released.
         acquired, read: by thread, the number in ``table`` of what it has acquired, and of what it has read since its
             last fence.
+        fences, proxies: what threads knew at their fences, by scope, and at their proxy fences, by space.
     """
 
     def __init__(self, times: KnownTimes) -> None:
@@ -43,17 +44,36 @@ class ThroughMemory:
         self.acquired = np.zeros(self.times.total, np.int64)
         self.read = np.zeros(self.times.total, np.int64)
         self.fences: dict[int, Fenced] = {}
+        self.proxies: dict[str, Fenced] = {}
 
     @property
     def is_used(self) -> bool:
         """Whether a thread can have learned something through memory."""
-        return bool(self.logs or self.fences)
+        return bool(self.logs or self.fences or self.proxies)
+
+    @property
+    def fenced(self) -> list[Fenced]:
+        """What threads knew at fences of any kind."""
+        return [*self.fences.values(), *self.proxies.values()]
 
     def knows(self, threads: Array, others: Array, times: Array, found: Array) -> Array:
         """``found``, and whether the other ``threads`` have acquired what ``others`` did at ``times``."""
+        return self._by_clock(self.acquired[threads], others, times, found)
+
+    def knew(self, fenced: Fenced, threads: Array, others: Array, times: Array) -> Array:
+        """Whether ``threads`` knew, at their last fence, what ``others`` did at ``times``; arguments as of ``knows``."""
         own = self.times
-        rest = np.flatnonzero(~found & (self.acquired[threads] > 0))
-        numbers = self.acquired[threads[rest]]
+        number = own.positions[threads // own.per_cta] * own.per_cta + threads % own.per_cta
+        near = number // own.per_cta == others // own.per_cta
+        row = fenced.known(threads)[np.arange(threads.size), others % own.per_cta >> 5]
+        found = near & (times <= own.exited.within(others, row)) | (number == others) & (times <= fenced.own[threads])
+        return self._by_clock(fenced.acquired[threads], others, times, found)
+
+    def _by_clock(self, acquired: Array, others: Array, times: Array, found: Array) -> Array:
+        """``found``, and whether what is ``acquired`` tells of what ``others`` did at ``times``."""
+        own = self.times
+        rest = np.flatnonzero(~found & (acquired > 0))
+        numbers = acquired[rest]
         for number in np.unique(numbers):
             at = rest[numbers == number]
             clock, who = self.table.clock(int(number)), others[at]
@@ -64,22 +84,22 @@ class ThroughMemory:
     def to_share(self, rows: Array) -> Array:
         """Which rows of threads have learned different things through memory, and so can learn from each other."""
         out = np.zeros(rows.shape[0], bool)
-        for held in (self.acquired, self.read, *(f.acquired for f in self.fences.values())):
+        for held in (self.acquired, self.read, *(f.acquired for f in self.fenced)):
             some = held[rows]
             out |= some.max(axis=1) != some.min(axis=1)
-        for fenced in self.fences.values():
+        for fenced in self.fenced:
             out |= fenced.own[rows].any(axis=1)
         return out
 
     def share(self, threads: Array, into: Array | None = None) -> None:
         """Lets ``into`` (by default ``threads``) learn what any of ``threads`` acquired, read or fenced."""
         into = threads if into is None else into
-        for held in (self.acquired, self.read, *(f.acquired for f in self.fences.values())):
+        for held in (self.acquired, self.read, *(f.acquired for f in self.fenced)):
             some = np.unique(held[threads])
             if some[-1]:
                 union = self.table.join(*(int(n) for n in some))
                 held[into] = union if into is threads else [self.table.join(union, int(n)) for n in held[into]]
-        for fenced in self.fences.values():
+        for fenced in self.fenced:
             if not fenced.own[threads].any():
                 continue
             warps = (threads >> 5) % self.times.warps
@@ -93,7 +113,7 @@ class ThroughMemory:
         """Joins, for each of these CTAs, what all its threads have learned through memory; ``share`` for many CTAs."""
         shape = self.times.machine.count, self.times.per_cta
         alive = self.times.machine.alive.reshape(shape)[ctas]
-        for held in (self.acquired, self.read, *(f.acquired for f in self.fences.values())):
+        for held in (self.acquired, self.read, *(f.acquired for f in self.fenced)):
             if not held.any():
                 continue
             some = np.where(alive, held.reshape(shape)[ctas], 0)
@@ -104,7 +124,7 @@ class ThroughMemory:
             into = most > 0
             held.reshape(shape)[ctas[into]] = most[into, None]
         warps = self.times.machine.count, self.times.warps, 32
-        for fenced in self.fences.values():
+        for fenced in self.fenced:
             own = fenced.own.reshape(shape)[ctas].any(axis=1)
             some = ctas[own]
             if not some.size:
@@ -125,10 +145,7 @@ class ThroughMemory:
         fenced = self.fences.get(level)
         if fenced is None:
             fenced = self.fences[level] = Fenced(self.times.total, self.times.warps)
-        fenced.own[threads] = now
-        warps, which = np.unique(threads >> 5, return_inverse=True)
-        fenced.at[threads] = fenced.put(self.times.known[warps])[which]
-        fenced.acquired[threads] = self.acquired[threads]
+        fenced.passed(threads, now, self.times.known, self.acquired)
 
     def synchronise(
         self, space: str, home: int, threads: Array, addresses: Array, strength: Strength, verb: str
