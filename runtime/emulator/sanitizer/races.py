@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .access_history import AccessHistory, stamp, thread_of, time_of
+from .cures import Cures
 from .dataflow import is_looked_at
 from .events import Event, event_of
 from .findings import Findings
@@ -47,6 +48,7 @@ class Races:
         self.shared: AccessHistory | None = None
         self.updates: deque[tuple[tuple[str, int], Array, Array, Event]] = deque()
         self.lifetime = SharedLifetime(self.findings, self.symbols, self.order, machine)
+        self.cures = Cures(self.symbols, self.order, machine)
 
     def touch(self, touch: Touch, piece: Piece) -> None:
         """Compares an access with those before it, and records it."""
@@ -288,7 +290,7 @@ class Races:
         bad = ~self._allowed(event, some, others, strong, last and not reads)
         if ins is event.access.ins and event.verb == "written" and last and not reads:
             bad &= (others >> 5 != event.numbers[some] >> 5) | ~event.unchanged(some)
-        self._each(event, some, others, ins, bad, reads)
+        self._each(event, some, others, (ins, time), bad, reads)
 
     def _allowed(self, event: Event, some: Array, others: Array, strong: Strength, over: bool) -> Array:
         """Which pairs are no race: both strong, at scopes that include both threads, and no store ``over`` a store."""
@@ -310,23 +312,30 @@ class Races:
             fine = self.order.times.distance(event.threads[some], winners) <= event.strong.level
         else:
             fine = (winners >> 5 == event.numbers[some] >> 5) & event.agreed(some)
-        self._each(event, some, winners, event.access.ins, ~fine, False)
+        self._each(event, some, winners, (event.access.ins, event.time), ~fine, False)
 
-    def _each(self, event: Event, some: Array, others: Array, there: Instruction, bad: Array, reads: bool) -> None:
-        """Reports the ``bad`` pairs, those within a warp as a finding of its own."""
+    def _each(
+        self, event: Event, some: Array, others: Array, there: tuple[Instruction, int], bad: Array, reads: bool
+    ) -> None:
+        """Reports the ``bad`` pairs, those within a warp as a finding of its own; ``there`` ran at a time before."""
         inside = others >> 5 == event.numbers[some] >> 5
         for part in (bad & inside, bad & ~inside):
             if part.any():
                 k = int(np.argmax(part))
-                self._report(event, int(some[k]), int(others[k]), there, int(np.count_nonzero(part)), reads)
+                self._report(event, int(some[k]), int(others[k]), *there, int(np.count_nonzero(part)), reads)
 
-    def _report(self, event: Event, k: int, other: int, there: Instruction, count: int, reads: bool) -> None:
+    def _report(
+        self, event: Event, k: int, other: int, there: Instruction, time: int, count: int, reads: bool
+    ) -> None:
         ins, number = event.access.ins, int(event.numbers[k])
         kind = self._kind(event.home, number, other)
+        if self.findings.again(kind, ins, (there.line,), count):
+            return
         sites = self.symbols.site(number, ins.line), self.symbols.site(other, there.line)
         did = "read" if reads else "write"
         words = f"nothing orders the {did} at line {there.line} by CTA {sites[1].cta}, thread {sites[1].thread} and "
-        words += f"this {_noun(ins, event.verb)} at line {ins.line}: {self._missing(kind, number, other, ins, there)}"
+        words += f"this {_noun(ins, event.verb)} at line {ins.line}: "
+        words += self.cures.missing(kind, int(event.threads[k]), number, other, ins, there, time)
         self.findings.add(kind, ins, sites, event.where(self.symbols, k), words, count)
 
     def _kind(self, home: Allocation | None, number: int, other: int) -> str:
@@ -335,28 +344,6 @@ class Races:
         if home is not None:
             return "global-race"
         return "shared-race" if number // self.symbols.per_cta == other // self.symbols.per_cta else "cluster-race"
-
-    def _missing(self, kind: str, number: int, other: int, ins: Instruction, there: Instruction) -> str:
-        """The synchronisation that would order the two accesses, in words."""
-        if ins.line == there.line:
-            between = f"between two runs of line {ins.line}, or an index of each thread's own,"
-        else:
-            between = f"between line {there.line} and line {ins.line}"
-        if kind == "warp-synchrony":
-            return f"lanes of a warp need not run in step: a warp barrier (bar.warp.sync) {between} is missing"
-        if kind == "cluster-race":
-            return f"a barrier of the cluster (barrier.cluster.arrive.release, wait.acquire) {between} is missing"
-        if number // self.symbols.per_cta == other // self.symbols.per_cta:
-            if self.order.times.exited.early(other):
-                return f"the thread of line {there.line} ended and met no barrier {between}"
-            return f"a barrier (bar.sync) {between} is missing"
-        strong = [s for s in (strength(x, _VERB.get(x.opcode, "read")) for x in (ins, there)) if s.level]
-        if any(s.level < GPU for s in strong):
-            return "the scope of an atomic or strong access does not reach the other CTA: .gpu is needed"
-        return (
-            "they are in different CTAs: a release of the one (fence.acq_rel.gpu, then an atomic or strong store) that "
-            "an acquire of the other (an atomic or strong load, then fence.acq_rel.gpu) reads is missing, or an atomic"
-        )
 
     def _cached(self, event: Event, cells: AccessHistory) -> None:
         k = int(np.flatnonzero(cells.write[event.cells])[0])
@@ -379,4 +366,3 @@ def _noun(ins: Instruction, verb: str) -> str:
 
 _DOES = {"read": "reads", "written": "writes"}
 _NOUN = {"read": "load", "written": "store", "updated": "atomic"}
-_VERB = {"st": "written", "atom": "updated", "red": "updated"}

@@ -30,6 +30,7 @@ class ThroughMemory:
         homes: where in memory something was released.
         acquired, read: by thread, the number in ``table`` of what it has acquired, and of what it has read since its
             last fence.
+        looked, acquires: by thread, the widest scope at which it has read strongly, and at which it has acquired.
         fences, proxies: what threads knew at their fences, by scope, and at their proxy fences, by space.
     """
 
@@ -45,6 +46,8 @@ class ThroughMemory:
         self.read = np.zeros(self.times.total, np.int64)
         self.fences: dict[int, Fenced] = {}
         self.proxies: dict[str, Fenced] = {}
+        self.looked = np.zeros(self.times.total, np.int8)
+        self.acquires = np.zeros(self.times.total, np.int8)
 
     @property
     def is_used(self) -> bool:
@@ -80,6 +83,24 @@ class ThroughMemory:
             met = np.maximum(clock.of(own.cta_key(who // own.per_cta)), clock.of(own.warp_key(who)))
             found[at] |= times[at] <= np.maximum(own.exited.within(who, met), clock.of(who))
         return found
+
+    def released(self, other: int, time: int) -> int:
+        """The widest scope of a release of what thread ``other`` of the launch did at ``time``; 0 if there is none."""
+        own, who = self.times, np.array([other])
+        keys = {other, int(own.warp_key(who)[0]), int(own.cta_key(who // own.per_cta)[0])}
+        return max(
+            (
+                release.level
+                for log in self.logs.values()
+                for release in log
+                if any(k in keys and t >= time for k, t in zip(release.keys.tolist(), release.times.tolist(), strict=True))
+            ),
+            default=0,
+        )
+
+    def acquires_of(self, cta: int) -> int:
+        """The widest scope at which a thread of a CTA of the batch has acquired anything; 0 if none has."""
+        return int(self.acquires[cta * self.times.per_cta : (cta + 1) * self.times.per_cta].max())
 
     def to_share(self, rows: Array) -> Array:
         """Which rows of threads have learned different things through memory, and so can learn from each other."""
@@ -138,6 +159,7 @@ class ThroughMemory:
     def fence(self, threads: Array, level: int) -> None:
         """Threads pass a fence of scope ``level``: they acquire what they read, and make what they know releasable."""
         now = self.times.tick()
+        self.acquires[threads] = np.maximum(self.acquires[threads], np.minimum(self.looked[threads], level))
         if self.read[threads].any():
             for thread in threads[self.read[threads] > 0]:
                 narrow = self.table.at_level(int(self.read[thread]), level)
@@ -151,6 +173,10 @@ class ThroughMemory:
         self, space: str, home: int, threads: Array, addresses: Array, strength: Strength, verb: str
     ) -> None:
         """Threads access one location each: updates what they release and acquire, and which release sequences end."""
+        if strength.level and verb != "written":
+            self.looked[threads] = np.maximum(self.looked[threads], strength.level)
+            if strength.acquires:
+                self.acquires[threads] = np.maximum(self.acquires[threads], strength.level)
         if not self.logs and not strength.releases and not (strength.level and self.fences and verb != "read"):
             return
         releases = verb != "read" and strength.level > 0
