@@ -48,6 +48,7 @@ class Races:
         self.shared: AccessHistory | None = None
         self.updates: deque[tuple[tuple[str, int], Array, Array, Event]] = deque()
         self.lifetime = SharedLifetime(self.findings, self.symbols, self.order, machine)
+        self.has_fences = any(i.ins.opcode in ("fence", "membar") for b in machine.program.blocks for i in b.items)
         self.cures = Cures(self.symbols, self.order, machine)
 
     def touch(self, touch: Touch, piece: Piece) -> None:
@@ -57,6 +58,8 @@ class Races:
         strong = strength(ins, verb)
         self.told[time] = ins, strong
         threads = touch.threads if isinstance(piece.where, slice) else touch.threads[piece.where]
+        if self.has_fences:
+            self.order.memory.touches(threads)
         if home is not None and home not in self.cells:
             if verb == "read":
                 self.deferred.setdefault(home, []).append((touch, piece, time, self.symbols.numbers(threads)))

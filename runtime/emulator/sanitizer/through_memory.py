@@ -30,6 +30,7 @@ class ThroughMemory:
         homes: where in memory something was released.
         acquired, read: by thread, the number in ``table`` of what it has acquired, and of what it has read since its
             last fence.
+        touched: by thread, the time at which it last accessed memory; noted only where the kernel has fences.
         looked, acquires: by thread, the widest scope at which it has read strongly, and at which it has acquired.
         fences, proxies: what threads knew at their fences, by scope, and at their proxy fences, by space.
     """
@@ -46,6 +47,7 @@ class ThroughMemory:
         self.read = np.zeros(self.times.total, np.int64)
         self.fences: dict[int, Fenced] = {}
         self.proxies: dict[str, Fenced] = {}
+        self.touched = np.zeros(self.times.total, np.int32)
         self.looked = np.zeros(self.times.total, np.int8)
         self.acquires = np.zeros(self.times.total, np.int8)
 
@@ -125,9 +127,10 @@ class ThroughMemory:
                 continue
             warps = (threads >> 5) % self.times.warps
             row = fenced.known(threads).max(axis=0)
-            least = np.full(self.times.warps, _LATER, np.int32)
-            np.minimum.at(least, warps, fenced.own[threads])
-            row = np.maximum(row, np.where(least < _LATER, least, 0))
+            least, most = np.full(self.times.warps, _LATER, np.int32), np.zeros(self.times.warps, np.int32)
+            np.minimum.at(least, warps, self._bound(fenced, threads))
+            np.maximum.at(most, warps, fenced.own[threads])
+            row = np.maximum(row, np.minimum(least, most))
             fenced.at[into] = fenced.put(np.maximum(fenced.known(into), row))
 
     def share_in(self, ctas: Array) -> None:
@@ -150,11 +153,23 @@ class ThroughMemory:
             some = ctas[own]
             if not some.size:
                 continue
-            least = np.where(alive[own].reshape(-1, *warps[1:]), fenced.own.reshape(warps)[some], _LATER).min(axis=2)
+            living = alive[own].reshape(-1, *warps[1:])
+            bound = self._bound(fenced, slice(None)).reshape(warps)[some]
+            least = np.where(living, bound, _LATER).min(axis=2)
+            most = np.where(living, fenced.own.reshape(warps)[some], 0).max(axis=2)
             at = fenced.at.reshape(warps)[some]
             each = fenced.rows[at.max(axis=2)] if self.times.lanes is None else fenced.rows[at].max(axis=2)
-            rows = np.maximum(each.max(axis=1), np.where(least < _LATER, least, 0))
+            rows = np.maximum(each.max(axis=1), np.minimum(least, most))
             fenced.at.reshape(shape)[some] = fenced.put(rows)[:, None]
+
+    def touches(self, threads: Array) -> None:
+        """Notes that threads access memory now."""
+        self.touched[threads] = self.times.now
+
+    def _bound(self, fenced: Fenced, threads: Array | slice) -> Array:
+        """The times up to which what threads did is before their last fence; one that did nothing since sets no bound."""
+        own = fenced.own[threads]
+        return np.where(self.touched[threads] > own, own, _LATER)
 
     def fence(self, threads: Array, level: int) -> None:
         """Threads pass a fence of scope ``level``: they acquire what they read, and make what they know releasable."""
