@@ -128,7 +128,7 @@ def profile(names: bool, lines: bool, rungs: bool, json: bool, **work: Any) -> N
         "warpfold sanitize sum --shape 4096x1024 --axis 1",
         "warpfold sanitize argmax --shape 65536 --plan single-pass-merged",
         "warpfold sanitize yours.ptx --launch 'yours<<<132, 256>>>(f32[1048576], out:f32[1]=uninit, 1048576)' --json",
-        "warpfold sanitize yours.ptx --launch 'yours<<<132, 256>>>(f32[1048576], out:f32[1]=uninit, 1048576)' --seeds 8",
+        "warpfold sanitize yours.ptx --launch 'yours<<<132, 256>>>(f32[1048576], out:f32[1]=0, 1048576)' --seeds 8",
     ),
 )
 @of_watched

@@ -16,7 +16,9 @@ from .requests.program_request import ProgramRequest
 
 
 def sanitize(work: Work, *, seeds: int, json: bool) -> bool:
-    """Runs OP or FILE.ptx, also under the schedules of ``seeds`` seeds, and prints the findings; whether there are none.
+    """Runs OP or FILE.ptx and prints the findings; returns whether there are none.
+
+    After the run in lockstep come ``seeds`` runs under drawn schedules.
 
     Raises:
         WarpfoldError: the request is wrong. Errors of a kernel are findings and raise nothing.

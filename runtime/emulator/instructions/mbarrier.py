@@ -284,7 +284,8 @@ class _Coming:
     def __call__(self) -> None:
         """Writes the bytes that the current phase of the barrier waits for, and counts them."""
         copies = engine(self.machine).bulk
-        copy, (threads, addresses) = joined([p[0] for p in self.parts]), map(np.concatenate, [*zip(*self.parts)][1:])
+        copies_, threads_, addresses_ = zip(*self.parts, strict=True)
+        copy, threads, addresses = joined(copies_), np.concatenate(threads_), np.concatenate(addresses_)
         count = self.size * copy.access.size
         word = int(self.machine.view("shared", self.access.unit)[self.index])
         due = State.due(word, threads.size, count) if count else threads.size

@@ -55,7 +55,9 @@ class Copy:
 
     def follows(self, other: Copy) -> bool:
         """Whether it can be written together with ``other``, behind it."""
-        same = self.access is other.access and self.read == other.read and (self.source is None) == (other.source is None)
+        same = (
+            self.access is other.access and self.read == other.read and (self.source is None) == (other.source is None)
+        )
         return same and (not self.threads.size or not other.threads.size or self.threads[0] >= other.threads[-1])
 
 

@@ -47,7 +47,7 @@ class AccessHistory:
         hidden: a write that the last write replaced although nothing orders the two.
         weaker: a replaced write that is weak, or strong below GPU scope.
         seen: the last strong read since the last store; what it observed is ordered.
-        chained: whether the last write is an atomic whose old value matters: it observed the write before it.
+        chained: whether the last write is an atomic, which observed the write before it.
         wrote, read: the times of the latest write and read of any cell.
     """
 
@@ -88,12 +88,12 @@ class AccessHistory:
             if others is not None:
                 others[cells] = 0
 
-    def put_strong(self, cells: Array, stamps: Array, follows: bool, observes: bool) -> None:
-        """Records strong writes. Those that follow the last write (atomics) keep its observers, and may be one."""
+    def put_strong(self, cells: Array, stamps: Array, observes: bool) -> None:
+        """Records strong writes. Those that observe the last write (atomics) keep its other observers."""
         self.write[cells] = stamps
         self.chained = np.zeros(self.write.size, bool) if self.chained is None else self.chained
         self.chained[cells] = observes
-        if not follows and self.seen is not None:
+        if not observes and self.seen is not None:
             self.seen[cells] = 0
 
     def see(self, cells: Array, stamps: Array) -> None:

@@ -30,7 +30,11 @@ class _UnderWay:
     def __init__(self, nbytes: int, skip: int) -> None:
         size = (nbytes + skip) // _UNIT + 2
         self.skip = skip
-        self.count, self.lines, self.owners = np.zeros(size, np.int32), np.zeros(size, np.int32), np.zeros(size, np.int64)
+        self.count, self.lines, self.owners = (
+            np.zeros(size, np.int32),
+            np.zeros(size, np.int32),
+            np.zeros(size, np.int64),
+        )
 
     def units(self, touch: Touch, piece: Piece) -> Array:
         """The unit of the first byte of each element of an access."""
@@ -165,7 +169,9 @@ class BulkCopies:
         offset = int(piece.index[first]) * access.size
         offset += 0 if piece.home is None else -piece.home.address % access.size
         kind = "shared-race" if piece.home is None else "global-race"
-        self.findings.add(kind, access.ins, (here, there), self.symbols.where(access, offset, piece.home), words, met.size)
+        self.findings.add(
+            kind, access.ins, (here, there), self.symbols.where(access, offset, piece.home), words, met.size
+        )
 
 
 _WAITS = {

@@ -19,7 +19,7 @@ _VERB = {"st": "written", "atom": "updated", "red": "updated"}
 
 
 class Cures:
-    """Says what is missing between two accesses: by a thread of the batch here, and by another one before, at a time."""
+    """Says what is missing between an access by a thread of the batch and one by another thread before."""
 
     def __init__(self, symbols: Symbolizer, order: HappensBefore, machine: Machine) -> None:
         self.symbols, self.order, self.machine = symbols, order, machine
@@ -50,9 +50,10 @@ class Cures:
     def _alone(self, number: int, other: int, line: int) -> str:
         """What is missing where threads meet in one run of a line."""
         if number >> 5 == other >> 5:
-            return f"lanes of a warp need not run in step: an index of each lane's own in line {line} is missing, or an atomic"
-        whose = "thread" if number // self.symbols.per_cta == other // self.symbols.per_cta else "CTA"
-        return f"an index of each {whose}'s own in line {line} is missing, or an atomic"
+            whose = "lane"
+        else:
+            whose = "thread" if number // self.symbols.per_cta == other // self.symbols.per_cta else "CTA"
+        return f"both run it once: an index of each {whose}'s own in line {line} is missing, or an atomic"
 
     def _crowd(self, cta: int) -> str:
         found = self.machine.barriers.crowded.get(int(self.symbols.local[cta]))

@@ -1,18 +1,86 @@
-"""What can be said of a kernel without running it: which registers are read, and which hold addresses of what."""
+"""What can be said of a kernel without running it: what branches depend on, and which registers hold what addresses."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
 
-from ..machine.program import Item, Program, registers_of
-from ..ptx.types import Instruction, Operand, Reg, Sym, Variable, Vec
+from ..machine.program import EXIT, Block, Item, Program, registers_of, successors
+from ..machine.waiting import in_loops
+from ..ptx.types import Instruction, Operand, Reg, Sym, Variable
 
 
 @lru_cache(maxsize=512)
-def registers_read(program: Program) -> frozenset[int]:
-    """The numbers of the registers whose values anything in the kernel reads."""
-    return frozenset(reg.index for block in program.blocks for item in block.items for reg in reads_of(item))
+def decides(program: Program, atomic: Instruction, access: Instruction) -> bool:
+    """Whether threads come to ``access`` by what they do with the old value that ``atomic`` returns.
+
+    Only then does the value say that what it shows came before the access. A branch of a loop counts as one that leads
+    out of it.
+    """
+    tainted, decided = _tainted(program, atomic)
+    loops = {block.number for block in in_loops(program.blocks)}
+    homes = [(b.number, item.guard) for b in program.blocks for item in b.items if item.ins is access]
+    if any(number in decided or (guard is not None and guard.index in tainted) for number, guard in homes):
+        return True
+    return any(b.number in loops for b in program.blocks if tainted & {r.index for r in _chooses(b)})
+
+
+def _tainted(program: Program, atomic: Instruction) -> tuple[set[int], set[int]]:
+    """The registers that depend on what an atomic returns, also by way of memory, and the blocks whose run does."""
+    found: set[int] = set()
+    decided: set[int] = set()
+    spaces: set[str] = set()
+    before = -1
+    while before != len(found) + len(spaces) + len(decided):
+        before = len(found) + len(spaces) + len(decided)
+        for block in program.blocks:
+            for item in block.items:
+                access = getattr(item.op.run, "access", None)
+                loads = access is not None and access.verb == "read" and _meet(access.space, spaces)
+                depends = block.number in decided or loads or bool(found & {reg.index for reg in reads_of(item)})
+                if depends or item.ins is atomic:
+                    found |= {op.index for op, _ in item.op.writes if isinstance(op, Reg)}
+                if depends and access is not None and access.verb != "read" and item.ins is not atomic:
+                    spaces.add(access.space)
+            if block.items and block.number not in decided and found & {reg.index for reg in _chooses(block)}:
+                decided |= _decided(program, block)
+    return found, decided
+
+
+def _chooses(block: Block) -> Iterator[Reg]:
+    """The registers by which threads choose where to go behind a block."""
+    item = block.items[-1] if block.items else None
+    if item is None or not item.op.end:
+        return
+    if item.guard is not None:
+        yield item.guard
+    if item.op.end == "table":
+        yield from registers_of(item.op.reads)
+
+
+@lru_cache(maxsize=512)
+def _decided(program: Program, block: Block) -> frozenset[int]:
+    """The numbers of the blocks that threads reach or not by their choice behind ``block``."""
+    behind = _from(program, block, set())
+    always = {number for number in behind if number != EXIT and EXIT not in _from(program, block, {number})}
+    return frozenset(_from(program, block, always) - always - {EXIT})
+
+
+def _from(program: Program, block: Block, around: set[int]) -> set[int]:
+    """The numbers of the blocks that threads can reach from the end of ``block`` on ways around some others."""
+    todo, seen = [block], set[int]()
+    while todo:
+        at = todo.pop()
+        for number in {*successors(at), *([EXIT] if at.end in ("exit", "trap") else [])} - around - seen:
+            seen.add(number)
+            if number != EXIT:
+                todo.append(program.blocks[number])
+    return seen
+
+
+def _meet(space: str, spaces: set[str]) -> bool:
+    """Whether memory of a space may be that of one of some others."""
+    return bool(spaces) and (space in spaces or "generic" in (space, *spaces)) and space not in ("param", "const")
 
 
 def reads_of(item: Item) -> Iterator[Reg]:
@@ -22,15 +90,6 @@ def reads_of(item: Item) -> Iterator[Reg]:
         yield item.op.member
     if item.guard is not None:
         yield item.guard
-
-
-def is_looked_at(program: Program, ins: Instruction) -> bool:
-    """Whether anything depends on the old value that an atomic returns: only then it says what came before it."""
-    if ins.opcode != "atom":
-        return ins.opcode != "red"
-    first = ins.operands[0]
-    dests = first.items if isinstance(first, Vec) else (first,)
-    return any(isinstance(d, Reg) and d.index in registers_read(program) for d in dests)
 
 
 @lru_cache(maxsize=512)

@@ -119,7 +119,7 @@ class MetThreads:
             self.memory.share_in(ctas)
 
     def _alone(self, ctas: Array, here: list[tuple[Array, bool, int, Array]]) -> None:
-        """Orders the lanes of each warp at barriers that take more warps than they count: which of them meet is open."""
+        """Orders the lanes of each warp at a barrier that takes more warps than it counts: which ones meet is open."""
         for threads, waits, _, _ in here:
             if waits:
                 own = threads[np.isin(threads // self.times.per_cta, ctas)]

@@ -71,10 +71,13 @@ class Neighbours:
         threads = touch.threads[piece.where] if at.size > 1 else touch.threads[:1]
         number = int(self.symbols.numbers(threads[first : first + 1])[0])
         other = next((v for v, a in self.regions[access.space][0].at.items() if a <= byte < a + v.size), None)
-        name, where = demangle(variable.name), "between two variables" if other is None else f"in {demangle(other.name)!r}"
+        name, where = (
+            demangle(variable.name),
+            "between two variables" if other is None else f"in {demangle(other.name)!r}",
+        )
         words = (
-            f"{size} bytes are {access.verb} at byte {byte - start} of {name!r}, which has {end - start}: they lie {where}"
-            f", next to it in {access.space} memory; bound the index, or make the array larger"
+            f"{size} bytes are {access.verb} at byte {byte - start} of {name!r}, which has {end - start}: they lie "
+            f"{where}, next to it in {access.space} memory; bound the index, or make the array larger"
         )
         place = f"{name}{element(byte - start, size)} ({access.space})"
         self.findings.add("out-of-bounds", access.ins, (self.symbols.site(number, access.ins.line),), place, words,

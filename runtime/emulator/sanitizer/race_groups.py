@@ -58,7 +58,9 @@ def _of_source(findings: list[Finding]) -> list[Finding]:
     for key, finding in out.items():
         others = sorted({*lines[key]} - {finding.line})
         if others:
-            shown = ", ".join(map(str, others[:_SHOWN])) + (f" and {len(others) - _SHOWN} more" * (len(others) > _SHOWN))
+            shown = ", ".join(map(str, others[:_SHOWN])) + (
+                f" and {len(others) - _SHOWN} more" * (len(others) > _SHOWN)
+            )
             what = "line" if len(others) == 1 else "lines"
             out[key] = replace(finding, words=f"{finding.words}; so does {what} {shown} of the same source line")
     return list(out.values())

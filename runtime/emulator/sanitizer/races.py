@@ -10,7 +10,7 @@ import numpy as np
 
 from .access_history import AccessHistory, stamp, thread_of, time_of
 from .cures import Cures
-from .dataflow import is_looked_at
+from .dataflow import decides
 from .events import Event, event_of
 from .findings import Findings
 from .happens_before import HappensBefore
@@ -181,8 +181,7 @@ class Races:
         own = stamp(event.time, event.numbers)
         if event.strong.level:
             self._hide(event, cells)
-            seen = event.verb == "updated" and is_looked_at(self.machine.program, event.access.ins)
-            cells.put_strong(event.cells, own, event.verb == "updated", seen)
+            cells.put_strong(event.cells, own, event.verb == "updated")
         else:
             cells.put(event.cells, own)
         cells.wrote = event.time
@@ -276,10 +275,17 @@ class Races:
                 self._pairs(event, some[same], thread_of(before[same]), int(time), reads, k == 0)
 
     def _observed(self, event: Event, some: Array, before: Array, by: Array) -> Array:
-        """Which writes ``before`` precede the event because its threads know accesses ``by`` that observed them."""
+        """Which writes ``before`` precede the event because its threads know accesses ``by`` that observed them.
+
+        An atomic counts if threads come here by what it found: in another run it may come before what it saw here.
+        """
         found: Array = (time_of(by) >= time_of(before)) & self.order.knows(
             event.threads[some], thread_of(by), time_of(by)
         )
+        for time in np.unique(time_of(by[found])):
+            ins = self.told[int(time)][0]
+            if ins.opcode in ("atom", "red") and not decides(self.machine.program, ins, event.access.ins):
+                found &= time_of(by) != time
         for time in np.unique(time_of(before[found])):
             strong = self.told[int(time)][1]
             same = np.flatnonzero(found & (time_of(before) == time))
@@ -327,9 +333,7 @@ class Races:
                 k = int(np.argmax(part))
                 self._report(event, int(some[k]), int(others[k]), *there, int(np.count_nonzero(part)), reads)
 
-    def _report(
-        self, event: Event, k: int, other: int, there: Instruction, time: int, count: int, reads: bool
-    ) -> None:
+    def _report(self, event: Event, k: int, other: int, there: Instruction, time: int, count: int, reads: bool) -> None:
         ins, number = event.access.ins, int(event.numbers[k])
         kind = self._kind(event.home, number, other)
         if self.findings.again(kind, ins, (there.line,), count):

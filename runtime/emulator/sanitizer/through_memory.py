@@ -66,7 +66,7 @@ class ThroughMemory:
         return self._by_clock(self.acquired[threads], others, times, found)
 
     def knew(self, fenced: Fenced, threads: Array, others: Array, times: Array) -> Array:
-        """Whether ``threads`` knew, at their last fence, what ``others`` did at ``times``; arguments as of ``knows``."""
+        """Whether ``threads`` knew at their last fence what ``others`` did at ``times``, all numbered as in ``knows``."""
         own = self.times
         number = own.positions[threads // own.per_cta] * own.per_cta + threads % own.per_cta
         near = number // own.per_cta == others // own.per_cta
@@ -95,7 +95,9 @@ class ThroughMemory:
                 release.level
                 for log in self.logs.values()
                 for release in log
-                if any(k in keys and t >= time for k, t in zip(release.keys.tolist(), release.times.tolist(), strict=True))
+                if any(
+                    k in keys and t >= time for k, t in zip(release.keys.tolist(), release.times.tolist(), strict=True)
+                )
             ),
             default=0,
         )
@@ -167,7 +169,7 @@ class ThroughMemory:
         self.touched[threads] = self.times.now
 
     def _bound(self, fenced: Fenced, threads: Array | slice) -> Array:
-        """The times up to which what threads did is before their last fence; one that did nothing since sets no bound."""
+        """The times up to which threads have fenced all that they did; without a bound if they did nothing since."""
         own = fenced.own[threads]
         return np.where(self.touched[threads] > own, own, _LATER)
 

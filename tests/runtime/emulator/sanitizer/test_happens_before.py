@@ -40,7 +40,7 @@ KINDS = ["load", "load", "store", "store", "bar", "warp", "fence", "fence", "ato
 
 @dataclass
 class Step:
-    """One step of the program: its threads and its instruction; an atomic may not look at what it finds."""
+    """One step of the program: its threads and its instruction; whether it ``looks`` at what an atomic finds."""
 
     who: list[Thread]
     kind: str
@@ -99,8 +99,8 @@ def ptx(steps: list[Step]) -> tuple[str, dict[int, int]]:
             case "store":
                 body = f"mov.b{max(bits, 16)} {reg}, {100 + n}; st.{space}.b{bits} {at}, {reg};"
             case "atom":
-                found = "r7, {at}, 1; add.u32 r7, r7, 1;" if step.looks else "r8, {at}, 1;"
-                body = f"atom.{step.order}.{step.scope}.global.add.u32 {found.format(at=at)}"
+                look = "setp.eq.u32 p2, r7, 99; @p2 bra end;" if step.looks else ""
+                body = f"atom.{step.order}.{step.scope}.global.add.u32 r{7 if step.looks else 8}, {at}, 1; {look}"
             case "ldr":
                 body = f"ld.{step.order}.{step.scope}.global.u32 r5, {at};"
             case "str":
@@ -120,7 +120,7 @@ def ptx(steps: list[Step]) -> tuple[str, dict[int, int]]:
             test = f"setp.ne.u32 p1, r20, {64 * cta + 32 * warp + lane};"
         numbers[FIRST_LINE + len(lines) + 2] = n
         lines += [test, f"@p1 bra after{n};", body, f"after{n}:"]
-    return "\n".join(lines), numbers
+    return "\n".join([*lines, "end:"]), numbers
 
 
 def joined(*clocks: Clock) -> Clock:
