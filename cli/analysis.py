@@ -128,19 +128,25 @@ def profile(names: bool, lines: bool, rungs: bool, json: bool, **work: Any) -> N
         "warpfold sanitize sum --shape 4096x1024 --axis 1",
         "warpfold sanitize argmax --shape 65536 --plan single-pass-merged",
         "warpfold sanitize yours.ptx --launch 'yours<<<132, 256>>>(f32[1048576], out:f32[1]=uninit, 1048576)' --json",
+        "warpfold sanitize yours.ptx --launch 'yours<<<132, 256>>>(f32[1048576], out:f32[1]=0, 1048576)' --seeds 8",
     ),
 )
 @of_watched
+@click.option(
+    "--seeds", default=0, type=click.IntRange(min=0), show_default=True,
+    help="Also run under so many drawn schedules, which may lead to other branches.",
+)  # fmt: skip
 @click.option("--json", is_flag=True, help="Print one JSON object.")
-def sanitize(json: bool, **work: Any) -> None:
+def sanitize(seeds: int, json: bool, **work: Any) -> None:
     """Find errors of OP or FILE.ptx on the emulator: bad addresses, races, wrong barriers and masks, deadlocks.
 
-    Accesses are ordered by the PTX memory model, so a race is found under any schedule. Exits with 1 when there are
-    findings, with 2 when the request is wrong.
+    Accesses are ordered by the PTX memory model, so a race is found under any schedule. What only another order of
+    threads reaches, such as another branch, --seeds may find. Exits with 1 when there are findings, with 2 when the
+    request is wrong.
     """
     from ..commands.sanitize import sanitize as command
 
-    if not command(work_of(**work), json=json):
+    if not command(work_of(**work), seeds=seeds, json=json):
         click.get_current_context().exit(WRONG)
 
 

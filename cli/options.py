@@ -93,7 +93,8 @@ of_watched = _together(
     of_what,
     click.option(
         "--launch", "launches", multiple=True, metavar="'KERNEL<<<GRID, BLOCK>>>(ARGUMENT, ...)'",
-        help="Launch a kernel of FILE.ptx. An argument is x:f32[1024], f32[64]=0, data.npy, x, 1024 or null; "
+        help="Launch a kernel of FILE.ptx. An argument is x:f32[1024], f32[64]=0, data.npy, x, 1024, null, or of a "
+        "structure {x:f32[64], n:i32=64}; "
         "repeat the option for several launches on the same arrays.",
     ),
     seed_option,

@@ -41,11 +41,13 @@ class Work:
         request: OP and the options of ``of_what``; its ``op`` may be the path of a ``.ptx`` file.
         launches: the texts of ``--launch`` in order, for a ``.ptx`` file.
         max_steps: the budget of each launch; None for the default of the emulator.
+        schedule: the seed of the schedule; None for lockstep.
     """
 
     request: AnyRequest
     launches: tuple[str, ...] = ()
     max_steps: int | None = None
+    schedule: int | None = None
 
     def __post_init__(self) -> None:
         r = self.request
@@ -145,7 +147,7 @@ def _operation(work: Work, tool: Tool | None) -> Watched:
     from ..runtime.backends.emulator_backend import EmulatorBackend
 
     request, backend = work.request, EmulatorBackend()
-    backend.tool, backend.max_steps = tool, work.max_steps
+    backend.tool, backend.max_steps, backend.seed = tool, work.max_steps, work.schedule
     outcome: Outcome[Prepared] | Outcome[PreparedProgram]
     xs = request.arrays
     if isinstance(request, ProgramRequest):
@@ -183,7 +185,8 @@ def _program(work: Work, tool: Tool | None, out: TextIO | None) -> Watched:
     for one, (kernel, values) in zip(launches, calls, strict=True):
         launch(
             module, kernel, one.grid, one.block, values, arena.memory,
-            shared_bytes=one.shared, cluster=one.cluster, max_steps=work.max_steps, tool=tool, out=out,
+            shared_bytes=one.shared, cluster=one.cluster, max_steps=work.max_steps, tool=tool, seed=work.schedule,
+            out=out,
         )  # fmt: skip
     title = "; ".join([work.request.op, *(one.text for one in launches)])
     most = max((x.size for x in arena.arrays.values()), default=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from ..compiler.errors import WarpfoldError
@@ -15,27 +15,41 @@ from .requests.choose import AnyRequest
 from .requests.program_request import ProgramRequest
 
 
-def sanitize(work: Work, *, json: bool) -> bool:
+def sanitize(work: Work, *, seeds: int, json: bool) -> bool:
     """Runs OP or FILE.ptx and prints the findings; returns whether there are none.
+
+    After the run in lockstep come ``seeds`` runs under drawn schedules.
 
     Raises:
         WarpfoldError: the request is wrong. Errors of a kernel are findings and raise nothing.
     """
-    tool = Sanitizer()
     title = "; ".join([work.request.op, *work.launches]) if work.is_ptx else work.request.title()
     with terminal.progress("sanitizing on the emulator"):
-        try:
-            watch(work, tool, json=json)
-        except WarpfoldError as e:
-            if not tool.launches:
-                raise
-            of_error(tool.findings, e, tool.symbols.launch.memory)
+        tool = _run(work, None, json=json)
     found = grouped(tool.findings)
+    for seed in range(seeds):
+        with terminal.progress(f"schedule {seed + 1} of {seeds}"):
+            more = grouped(_run(work, seed, json=json).findings)
+        known = {(f.kind, f.line) for f in found}
+        words = f"; found under the schedule of seed {seed}"
+        found += [replace(f, words=f.words + words) for f in more if (f.kind, f.line) not in known]
     if json:
         terminal.show(terminal.as_json(_facts(title, found, tool)))
     else:
-        _report(title, found, tool, work)
+        _report(title, found, tool, work, seeds)
     return not found
+
+
+def _run(work: Work, seed: int | None, *, json: bool) -> Sanitizer:
+    """The sanitizer after a run in lockstep, or under the schedule that ``seed`` draws."""
+    tool = Sanitizer()
+    try:
+        watch(replace(work, schedule=seed), tool, json=json)
+    except WarpfoldError as e:
+        if not tool.launches:
+            raise
+        of_error(tool.findings, e, tool.symbols.launch.memory)
+    return tool
 
 
 def _facts(title: str, found: list[Finding], tool: Sanitizer) -> dict[str, Any]:
@@ -43,7 +57,7 @@ def _facts(title: str, found: list[Finding], tool: Sanitizer) -> dict[str, Any]:
     return {"title": title, "findings": [asdict(f) for f in found], "checked": checked}
 
 
-def _report(title: str, found: list[Finding], tool: Sanitizer, work: Work) -> None:
+def _report(title: str, found: list[Finding], tool: Sanitizer, work: Work, seeds: int) -> None:
     terminal.show(f"sanitize {title}")
     for number, finding in enumerate(found, 1):
         terminal.show()
@@ -52,7 +66,8 @@ def _report(title: str, found: list[Finding], tool: Sanitizer, work: Work) -> No
     terminal.show()
     terminal.show(f"{len(found)} finding(s)" if found else "no findings")
     terminal.facts([
-        ("checked", f"{tool.launches} launch(es) of {tool.threads:,} threads in all, {tool.accesses:,} accesses"),
+        ("checked", f"{tool.launches} launch(es) of {tool.threads:,} threads in all, {tool.accesses:,} accesses"
+         + f", and under {seeds} more schedule(s)" * (seeds > 0)),
         *([("lines", f"those of what `{_compile(work.request)}` prints")] if found and not work.is_ptx else []),
     ])  # fmt: skip
 

@@ -12,10 +12,11 @@ import numpy as np
 from ...compiler.dtypes import DType, dtype
 from ...compiler.errors import error
 from ...runtime.emulator.ptx.demangle import demangle
+from ...runtime.emulator.ptx.regions import align_up
 from ..checking import random_inputs
 from . import inputs, launch_syntax
 from .kernels import called, unknown
-from .launch_syntax import Again, Launching, Made, Raw, Scalar
+from .launch_syntax import Again, Argument, Launching, Made, Raw, Scalar, Structure
 from .request import Array
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ POINTER = 8
 """Bytes of a parameter that takes an array's address."""
 DIGITS = 40
 """Greatest number of digits that an error shows of a number."""
+_FLOATS = ("f16", "bf16", "f32", "f64")
 
 
 @dataclass
@@ -143,7 +145,64 @@ def call(path: str, module: Module, one: Launching, arena: Arena) -> tuple[str, 
                 values.append(arena.again(one, argument))
             case Made():
                 values.append(arena.make(one, argument, k))
+            case Structure():
+                values.append(_laid_out(one, argument, k, arena).ljust(param.size, b"\0"))
     return kernel, values
+
+
+def _laid_out(one: Launching, structure: Structure, position: int, arena: Arena) -> bytes:
+    """The bytes of a structure, whose fields lie as in C; makes its arrays."""
+    out = b""
+    for part in structure.fields:
+        size, align = _layout(part)
+        match part:
+            case Structure():
+                data = _laid_out(one, part, position, arena)
+            case Raw():
+                data = part.data
+            case Scalar(type=name) if name in _FLOATS:
+                data = np.array(part.value, dtype(name).numpy).tobytes()
+            case Scalar():
+                data = (int(part.value) & (1 << 8 * size) - 1).to_bytes(size, "little")
+            case Made():
+                data = arena.make(one, part, position).to_bytes(POINTER, "little")
+            case _:
+                assert isinstance(part, Again)
+                data = arena.again(one, part).to_bytes(POINTER, "little")
+        out = out.ljust(align_up(len(out), align), b"\0") + data.ljust(size, b"\0")
+    return out
+
+
+def _layout(argument: Argument) -> tuple[int, int]:
+    """The bytes that a field of a structure takes, and their alignment."""
+    if isinstance(argument, Structure):
+        size, align = _end(argument)
+        return align_up(size, align), align
+    if isinstance(argument, Raw):
+        return len(argument.data), 1
+    size = (argument.size or POINTER) if isinstance(argument, Scalar) else POINTER
+    return size, size
+
+
+def _end(structure: Structure) -> tuple[int, int]:
+    """Where the last field of a structure ends, and the alignment of the whole."""
+    end, most = 0, 1
+    for size, align in map(_layout, structure.fields):
+        end, most = align_up(end, align) + size, max(most, align)
+    return end, most
+
+
+def _misfit_inside(structure: Structure) -> tuple[str, str]:
+    """The first number in a structure that its type has not: what was expected and what is there; else empty."""
+    for part in structure.fields:
+        if isinstance(part, Structure) and any(found := _misfit_inside(part)):
+            return found
+        if isinstance(part, Scalar):
+            size, value = _layout(part)[0], part.value
+            whole = isinstance(value, int) and -(1 << 8 * size - 1) <= value < 1 << 8 * size
+            if not (_holds(dtype(part.type), value) if part.type in _FLOATS else whole):
+                return f"a value of .{part.type}", f"{_short(value)} in the structure"
+    return "", ""
 
 
 def _parameter(kernel: str, param: Variable) -> str:
@@ -174,12 +233,16 @@ def _float_type(param: Variable, scalar: Scalar) -> DType | None:
     name = scalar.type or param.type
     if name[0] == "b" and name != "bf16" and isinstance(scalar.value, float):
         name = {4: "f32", 8: "f64"}.get(param.size, name)
-    return dtype(name) if name in ("f16", "bf16", "f32", "f64") else None
+    return dtype(name) if name in _FLOATS else None
 
 
 def _misfit(param: Variable, argument: launch_syntax.Argument) -> tuple[str, str]:
     """What the parameter takes and what the argument is; empty if they match."""
     takes, size = f".{param.type} of {param.size} bytes", param.size
+    if isinstance(argument, Structure):
+        laid, _ = _layout(argument)
+        fits = _end(argument)[0] <= size <= laid
+        return _misfit_inside(argument) if fits else (takes, f"a structure of {laid} bytes")
     if isinstance(argument, Raw):
         return ("", "") if len(argument.data) == size else (takes, f"{len(argument.data)} bytes")
     if not isinstance(argument, Scalar):

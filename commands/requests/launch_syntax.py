@@ -8,9 +8,10 @@ A grid, block or cluster is ``132``, ``(16, 4)`` or ``dim3(16, 4, 1)``. There is
     f32[4096x1024]  f32[1024]=0  f32[1024]=arange  f32[1024]=uninit  f32[1024]=data.npy  data.npy    new arrays
     x:f32[1024]  x:data.npy  x                                        a named one, and the same again later
     1024  0.5  1024:u64  null                                         a scalar, of the parameter's type or a named one
+    p:{x:f32[64], n:i32=64}  {x, 64:i32, {u8[4], 1:u8}}               a structure: its fields, laid out as in C
     hex:0000803f00000040                                              a structure: its bytes, in the order of memory
 
-An array without ``=`` is random.
+An array without ``=`` is random; a field ``n:i32`` without is 0. An array in a structure is a pointer.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ FILLS = ("arange", "uninit")
 _TOKEN = re.compile(
     r"""\s*(?:hex:(?P<hex>(?:[0-9a-fA-F]{2})+)(?![\w.])
       | (?P<path>[^\s,()\[\]=<>:;]+\.npy)
-      | (?P<mark><<<|>>>|[(),:=\[\]])
+      | (?P<mark><<<|>>>|[(),:=\[\]{}])
       | (?P<number>[+-]?(?:0[xX][0-9a-fA-F]+|inf\b|nan\b|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])))
       | (?P<shape>\d+(?:[xX]\d+)+)
       | (?P<name>[A-Za-z_$%][\w$%]*)
@@ -37,6 +38,8 @@ _AROUND = 120
 """Characters of a long launch that an error shows on each side of the caret."""
 _DIGITS = 4000
 """Greatest number of digits in a number."""
+_DEEPEST = 8
+"""Most structures in each other."""
 _SPELLED = re.compile(r"\s*([A-Za-z_$%(][^;=]*?)\s*(?=<<<)")
 """A kernel's name in C++ spelling."""
 _SCALARS = {f"{k}{n}": n // 8 for k in "usbi" for n in (8, 16, 32, 64)} | {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
@@ -77,6 +80,13 @@ class Raw(Argument):
     """The bytes of a structure that is passed by value."""
 
     data: bytes
+
+
+@dataclass(frozen=True)
+class Structure(Argument):
+    """A structure that is passed by value."""
+
+    fields: tuple[Argument, ...]
 
 
 @dataclass(frozen=True)
@@ -207,22 +217,50 @@ class _Reader:
         x, y, z = (*sizes, 1, 1)[:3]
         return x, y, z
 
-    def _argument(self) -> Argument:
+    def _argument(self, depth: int = 0) -> Argument:
         at = self.token.at
+        if self.token.text == "{":
+            return self._structure(at, depth)
         if self.token.kind == "number":
             return self._scalar(at)
         if self.token.kind == "hex":
             return Raw(at, bytes.fromhex(self._take("hex").text))
         if self.token.kind == "path":
             return Made(at, "", None, None, self._take("path").text)
-        name = self._take("name", "an argument: an array such as f32[1024], a name, a number, null or hex:00ff").text
+        what = "an argument: an array such as f32[1024], a name, a number, null, {fields} or hex:00ff"
+        name = self._take("name", what).text
         if name == "null":
             return Scalar(at, 0)
         if self._accept(":"):
             if self.token.kind == "path":
                 return Made(at, name, None, None, self._take("path").text)
+            if self.token.text == "{":
+                return self._structure(at, depth)
+            if depth and self.token.text in _SCALARS and self.tokens[self.at + 1].text != "[":
+                type_ = self._take("name").text
+                return Scalar(at, self._value() if self._accept("=") else 0, type_)
             return self._array(at, name, self._take("name", "the array behind its name: f32[1024] or data.npy"))
         return self._array(at, "", self.tokens[self.at - 1]) if self.token.text == "[" else Again(at, name)
+
+    def _structure(self, at: int, depth: int) -> Structure:
+        """``{x:f32[64], n:i32=64}``: the fields in their order."""
+        if depth == _DEEPEST:
+            self._refuse(f"at most {_DEEPEST} structures in each other")
+        self._mark("{")
+        fields: list[Argument] = []
+        while self.token.text != "}":
+            if fields:
+                self._mark(",", "'}' or ','")
+            fields.append(self._argument(depth + 1))
+            if isinstance(fields[-1], Scalar) and not fields[-1].type and self.tokens[self.at - 1].text != "null":
+                self._refuse("':' and the type of the number, such as 64:i32")
+        self._mark("}")
+        return Structure(at, tuple(fields))
+
+    def _value(self) -> int | float:
+        if self.token.kind != "number":
+            self._refuse("a number")
+        return _number(self._take("number").text)
 
     def _scalar(self, at: int) -> Scalar:
         value = _number(self._take("number").text)

@@ -76,8 +76,14 @@ class Tool:
     def ordered(self, order: Array | slice) -> None:
         """The updates of the last ``atom`` or ``red`` take effect in this order; called once for each of its pieces."""
 
-    def issue(self, touch: Touch) -> None:
-        """Threads start asynchronous copies, which may write from now on; ``touch`` is called when they arrive."""
+    def issue(self, touch: Touch, source: Touch | None) -> None:
+        """Threads start asynchronous copies, which may write from now on; ``touch`` is called when they arrive.
+
+        ``source`` is what bulk copies read, from now until ``freed`` is called.
+        """
+
+    def freed(self, source: Touch) -> None:
+        """Bulk copies have read their source."""
 
     def fence(self, machine: Machine, ins: Instruction, lanes: Threads, mask: Array | None) -> None:
         """Those of ``lanes`` whose ``mask`` is true (None: all) pass a fence."""

@@ -20,6 +20,7 @@ from faults import COMPARED
 from faults_by_hand import LEFT
 from faults_of_ours import BESIDE, CHUNKED, CLUSTERED, COPIED, COUNTED, SCANNED, SHARED_BY_GRID
 from scene import At, Launch, Scene
+from short import FAULTS as SHORT
 
 TABLE = Path(__file__).parent / "data" / "agreement.json"
 DOCS = Path(__file__).parents[2] / "docs"
@@ -106,6 +107,7 @@ def sections() -> dict[Path, str]:
         scans=len(SCANNED),
         counts=len(COUNTED),
         left=len(LEFT),
+        short=len(SHORT),
     )
     silent = {k: [f.name for f in m if not _reported(rows[f.name])] for k, m in groups.items()}
     lines = [f"- {kind}: {', '.join(f'`{n}`' for n in names)}." for kind, names in silent.items() if names]
@@ -122,9 +124,9 @@ def _marked(*parts: str) -> str:
 
 _INTRODUCTION = """\
 All planted faults except {later} of copied rows, {chunks} of chunks, {beside} of side folds, sections and exchanged
-blocks, {grid} of rows of the grid, {clusters} of states of clusters, {scans} of scans, {counts} of counts and {left} of
-warps that lanes leave, and {clean} kernels without a fault, were run once on {machine}: a process each,
-under each of its four tools (racecheck with a limit for deadlocks). Neither compute-sanitizer nor the sanitizer
+blocks, {grid} of rows of the grid, {clusters} of states of clusters, {scans} of scans, {counts} of counts, {left} of
+warps that lanes leave and {short} of short kernels, and {clean} kernels without a fault, were run once on {machine}:
+a process each, under each of its four tools (racecheck with a limit for deadlocks). Neither compute-sanitizer nor the sanitizer
 reports anything on the kernels without a fault. The sanitizer reports all of the faults
 (`tests/sanitizer/test_planted.py`); compute-sanitizer reports these, by kind:"""
 

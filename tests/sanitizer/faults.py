@@ -7,6 +7,7 @@ from dataclasses import replace
 import handmade
 import mutate
 import own
+import short
 from faults_by_hand import LAUNCHED, LEFT, WRITTEN
 from faults_of_ours import BESIDE, CHUNKED, CLUSTERED, COPIED, COUNTED, EDITED, SCANNED, SHARED_BY_GRID
 from handmade import FAMILIES
@@ -14,7 +15,7 @@ from scene import Scene
 
 COMPARED = WRITTEN + LAUNCHED + EDITED
 """The faults on which compute-sanitizer has been run, too (``agreement.py``)."""
-FAULTS = COMPARED + COPIED + CHUNKED + BESIDE + SHARED_BY_GRID + CLUSTERED + SCANNED + COUNTED + LEFT
+FAULTS = COMPARED + COPIED + CHUNKED + BESIDE + SHARED_BY_GRID + CLUSTERED + SCANNED + COUNTED + LEFT + short.FAULTS
 
 _SOUND_VARIANTS = (
     ("last", "RESET_BY_STORE"),

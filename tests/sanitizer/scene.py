@@ -87,8 +87,8 @@ class Report:
     ptx: str
 
 
-def examine(scene: Scene, max_steps: int = 20_000) -> list[Report]:
-    """The findings in a scene, launch by launch, up to the first launch with findings."""
+def examine(scene: Scene, max_steps: int = 20_000, seed: int | None = None) -> list[Report]:
+    """The findings in a scene, launch by launch, up to the first launch with findings; ``seed`` draws a schedule."""
     from warpfold.runtime.emulator import sanitize
 
     memory = Memory()
@@ -105,6 +105,7 @@ def examine(scene: Scene, max_steps: int = 20_000) -> list[Report]:
             shared_bytes=launch.shared,
             cluster=launch.cluster,
             max_steps=max_steps,
+            seed=seed,
         )
         if found:
             return [Report(f.kind, f.line, f.text, f.words, len(f.threads), launch.ptx) for f in found]

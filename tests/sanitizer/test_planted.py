@@ -11,12 +11,13 @@ import faults
 import handmade
 import own
 import pytest
+import short
 from catalogue import CATALOGUE, Case
 from fault import CLUSTER, GLOBAL, SHARED, WARP, Fault
 from faults import FAULTS
 from scene import Scene, examine
 
-CLEAN = faults.clean()
+CLEAN = [*faults.clean(), *short.CLEAN]
 RACES = (SHARED, CLUSTER, GLOBAL, WARP)
 """Kinds that are about two threads."""
 
@@ -34,6 +35,12 @@ def test_a_planted_fault_is_found(fault: Fault, record_property: Callable[[str, 
 @pytest.mark.parametrize("scene", CLEAN, ids=lambda s: s.name)
 def test_nothing_is_found_where_nothing_is_planted(scene: Scene) -> None:
     assert examine(scene) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nothing_is_found_under_drawn_schedules(seed: int) -> None:
+    """Threads come one after another there, also to stores of one value and to fences."""
+    assert [(s.name, r.words) for s in short.CLEAN for r in examine(s, seed=seed)] == []
 
 
 @pytest.mark.parametrize("case", CATALOGUE, ids=lambda c: c.name)

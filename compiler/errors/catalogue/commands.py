@@ -56,7 +56,8 @@ ENTRIES: Entries = {
         "WF822": (
             "argument {index} of kernel {kernel!r} does not fit parameter {name!r}: "
             "expected {expected}, got {got}{place}",
-            "arrays go to pointers of 8 bytes, numbers to parameters of their size, hex:00ff to all else",
+            "arrays go to pointers of 8 bytes, numbers to parameters of their size, "
+            "{{x:f32[64], n:i32=64}} or hex:00ff to structures",
         ),
         "WF823": (
             "kernel {kernel!r} takes {expected} argument(s), got {got}{place}",

@@ -125,7 +125,7 @@ def _commit(which: str) -> Op:
     return Op(run=run, effect=True)
 
 
-def _wait(which: str, keep: Operand, form: Form) -> Op:
+def _wait(which: str, keep: Operand, form: Form, read: bool = False) -> Op:
     if not isinstance(keep, Imm):
         raise form.fail("expected an integer literal as the number of groups")
     groups = int(keep.value)
@@ -134,7 +134,7 @@ def _wait(which: str, keep: Operand, form: Form) -> Op:
 
     def run(machine: Machine, lanes: Threads, mask: Array | None) -> None:
         copies: Copies = getattr(engine(machine), which)
-        copies.wait(lanes.numbers[positions(lanes, mask)], groups)
+        (copies.wait_read if read else copies.wait)(lanes.numbers[positions(lanes, mask)], groups)
 
     return Op(run=run, effect=True)
 
@@ -155,8 +155,8 @@ def _bulk(form: Form) -> Op:
         form.operands(0)
         return _commit("bulk")
     if form.flag("wait_group"):
-        form.drop("read")
-        return _wait("bulk", form.operands(1)[0], form)
+        read = form.flag("read")
+        return _wait("bulk", form.operands(1)[0], form, read)
     hinted = _hints(form)
     grouped = form.flag("bulk_group")
     if grouped:
@@ -186,24 +186,24 @@ class _Bulk:
         self.source, self.target, self.barrier = source, target, barrier
 
     def __call__(self, machine: Machine, lanes: Threads, mask: Array | None, *values: Array) -> None:
-        for k in positions(lanes, mask):
-            self._one(machine, lanes, int(k), *(int(broadcast(v, lanes.n)[k]) for v in values))
-
-    def _one(self, machine: Machine, lanes: Threads, k: int, to: int, at: int, count: int, barrier: int = 0) -> None:
-        ins, thread = self.source.ins, int(lanes.numbers[k])
-        if count % _UNIT:
-            problem = f"expected a multiple of {_UNIT} bytes to copy, got {count}"
-            raise machine.launch.located("WF722", ins, machine, thread, problem=problem)
-        steps = np.arange(0, count, _UNIT)
-        chosen = np.full(steps.size, k)
-        raw = gather(self.source, machine, lanes, chosen, at + steps) if count else np.zeros(0, self.source.unit)
-        bulk = engine(machine).bulk
-        copy = bulk.issue(self.target, lanes.numbers[chosen], to + steps, raw)
-        if self.barrier is None:
+        chosen = positions(lanes, mask)
+        if not chosen.size:
             return
-        taken = bulk.take(copy)
-        where = np.array([barrier + self.barrier.offset])
-        complete_later(machine, lanes.numbers[k : k + 1], ins, where, count, lambda _: bulk.write(taken))
+        to, at, counts, *barriers = (broadcast(v, lanes.n)[chosen] for v in values)
+        ins, threads = self.source.ins, lanes.numbers[chosen]
+        if (counts % _UNIT).any():
+            k = int(np.argmax(counts % _UNIT != 0))
+            problem = f"expected a multiple of {_UNIT} bytes to copy, got {int(counts[k])}"
+            raise machine.launch.located("WF722", ins, machine, int(threads[k]), problem=problem)
+        sizes = counts.astype(np.int64) // _UNIT
+        each = np.repeat(np.arange(chosen.size), sizes)
+        steps = _UNIT * (np.arange(each.size) - np.repeat(np.cumsum(sizes) - sizes, sizes))
+        source = at[each] + steps
+        raw = gather(self.source, machine, lanes, chosen[each], source) if each.size else np.zeros(0, self.source.unit)
+        bulk = engine(machine).bulk
+        copy = bulk.issue(self.target, threads[each], to[each] + steps, raw, (self.source, source))
+        if self.barrier is not None:
+            complete_later(machine, bulk.take(copy), ins, threads, barriers[0] + self.barrier.offset, sizes)
 
 
 TABLE: dict[str, Builder] = {"cp": _cp}

@@ -65,9 +65,7 @@ class _Store:
         threads, stores = lanes.numbers[chosen], engine(machine).bulk
         store = stores.take(stores.issue(self.access, threads, broadcast(to, lanes.n)[chosen], raw))
         barriers = broadcast(barrier, lanes.n)[chosen] + self.offset
-        complete_later(
-            machine, threads, self.access.ins, barriers, self.access.size, lambda k: stores.write(store.part(k))
-        )
+        complete_later(machine, store, self.access.ins, threads, barriers, np.ones(threads.size, np.int64))
 
 
 TABLE: dict[str, Builder] = {"st": _store}

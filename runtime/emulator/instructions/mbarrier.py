@@ -8,14 +8,14 @@ barrier from other memory. A wait never blocks: a program spins on it, and the s
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..machine.address_resolution import Access, locate, pieces_of
-from ..machine.copy_engine import engine, positions
+from ..machine.copy_engine import Copy, engine, joined, positions
 from ..machine.threads import Threads
 from ..ptx.types import Array, Instruction, Operand, Sink
 from .load_store import SCOPES, shared_access, unit_of
@@ -240,27 +240,63 @@ def _pending_count(form: Form) -> Op:
 
 
 def complete_later(
-    machine: Machine, threads: Array, ins: Instruction, addresses: Array, count: int, arrive: Callable[[Array], None]
+    machine: Machine, copy: Copy, ins: Instruction, threads: Array, addresses: Array, sizes: Array
 ) -> None:
-    """Counts ``count`` bytes of each thread as arrived when somebody looks at its barrier, one of ``addresses``.
+    """Lets a copy arrive when somebody looks at the barriers, one of ``addresses`` for each of ``threads``.
 
-    ``arrive`` writes the bytes of threads, given by their positions. Those that come when the phase is over come later.
+    Each thread has ``sizes`` elements of the copy. Bytes that come when the phase is over come later.
     """
     access = Access(ins, "shared", 0, _SIZE, unit_of(_SIZE), "updated")
     own, every = Threads(threads, machine.total, machine.per_cta), np.arange(threads.size)
     (piece,) = pieces_of(access, machine, own, every, addresses)  # nobody has touched them yet
     indices = np.broadcast_to(piece.index, threads.shape)
-
-    def action(here: Array, index: int) -> None:
-        due = State.due(int(piece.view[index]), here.size, count)
-        arrive(here[:due])
-        _change(access, machine, own, here[:due], addresses[here[:due]], lambda w: State.read(w).come(count).word)
-        if here.size > due:
-            waiting[index].insert(0, partial(action, here[due:], index))
-
     waiting = engine(machine).arrivals
-    for index in map(int, np.unique(indices)):
-        waiting.setdefault(index, []).append(partial(action, np.flatnonzero(indices == index), index))
+    if (indices[1:] < indices[:-1]).any():
+        order = np.argsort(indices, kind="stable")
+        copy = copy.part(np.argsort(np.repeat(np.argsort(order), sizes), kind="stable"))
+        threads, addresses, sizes, indices = threads[order], addresses[order], sizes[order], indices[order]
+    ends = np.flatnonzero((indices[1:] != indices[:-1]) | (sizes[1:] != sizes[:-1])) + 1
+    last = np.concatenate([[0], np.cumsum(sizes)])
+    for first, end in zip([0, *ends.tolist()], [*ends.tolist(), threads.size], strict=True):
+        part = copy if end - first == threads.size else copy.part(slice(int(last[first]), int(last[end])))
+        queue = waiting.setdefault(int(indices[first]), [])
+        made = _Coming(machine, access, int(indices[first]), int(sizes[first]))
+        if not queue or not made.joins(queue[-1], part):
+            queue.append(made)
+        queue[-1].parts.append((part, threads[first:end], addresses[first:end]))  # type: ignore[attr-defined]
+
+
+@dataclass(eq=False)
+class _Coming:
+    """Bytes under way that the barrier at ``index`` counts: ``size`` elements of a copy for each of some threads."""
+
+    machine: Machine
+    access: Access
+    index: int
+    size: int
+    parts: list[tuple[Copy, Array, Array]] = field(default_factory=list)
+
+    def joins(self, other: object, part: Copy) -> bool:
+        """Whether ``part`` of the same instruction can come together with what ``other`` holds."""
+        same = isinstance(other, _Coming) and (other.access.ins, other.size) == (self.access.ins, self.size)
+        return same and part.follows(other.parts[-1][0])  # type: ignore[attr-defined]
+
+    def __call__(self) -> None:
+        """Writes the bytes that the current phase of the barrier waits for, and counts them."""
+        copies = engine(self.machine).bulk
+        copies_, threads_, addresses_ = zip(*self.parts, strict=True)
+        copy, threads, addresses = joined(copies_), np.concatenate(threads_), np.concatenate(addresses_)
+        count = self.size * copy.access.size
+        word = int(self.machine.view("shared", self.access.unit)[self.index])
+        due = State.due(word, threads.size, count) if count else threads.size
+        copies.write(copy.part(slice(0, due * self.size)))
+        own = np.unique(threads[:due])
+        lanes = Threads(own, self.machine.total, self.machine.per_cta)
+        chosen, step = np.searchsorted(own, threads[:due]), lambda w: State.read(w).come(count).word
+        _change(self.access, self.machine, lanes, chosen, addresses[:due], step)
+        if due < threads.size:
+            rest = copy.part(slice(due * self.size, None)), threads[due:], addresses[due:]
+            engine(self.machine).arrivals[self.index].insert(0, replace(self, parts=[rest]))
 
 
 def after_copies(form: Form) -> Op:

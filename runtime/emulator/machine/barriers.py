@@ -9,7 +9,7 @@ import numpy as np
 from ..instructions.op import broadcast
 from ..ptx.types import Array
 from .program import Block
-from .threads import WARP, Threads
+from .threads import WARP, Threads, union
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -29,6 +29,10 @@ class Barriers:
         held: by barrier number, the sets of threads that wait, each with the block that ends in its barrier.
         here: by barrier number, the threads that have come to a barrier that names a number of threads. Such a barrier
             counts whole warps, with the lanes that have exited.
+        parts: by barrier number, parts of warps that have come to an aligned one that names a number, with that number.
+        crowded: by CTA, a barrier to which more threads have come at once than it counts: its number, its count, and
+            how many came. ``crowd`` are the CTAs of which a barrier takes such threads now: which of their warps meet
+            is open.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -37,6 +41,9 @@ class Barriers:
         self.expected: dict[int, Array] = {}
         self.held: dict[int, list[tuple[Threads, Block]]] = {}
         self.here: dict[int, Array] = {}
+        self.parts: dict[int, list[tuple[Threads, Block, Array]]] = {}
+        self.crowded: dict[int, tuple[int, int, int]] = {}
+        self.crowd: Array = np.zeros(0, np.int64)
         self.votes: Array = np.zeros(0, bool)
         self.popc: Array = np.zeros(0, np.int64)
         self.voters: Array = np.zeros(0, np.int64)
@@ -65,8 +72,12 @@ class Barriers:
         for value in np.unique(numbers):
             same = numbers == value
             part = lanes if same.all() else lanes.select(same)
-            count = broadcast(rest[0], lanes.n)[same] if counted else None
-            self._join(int(value), part, block, count)
+            if counted and (block.last.ins.opcode == "bar" or "aligned" in block.last.ins.mods):
+                self._join_warps(int(value), part, block, broadcast(rest[0], lanes.n)[same])
+            elif counted:
+                self._join_counted(int(value), part, block, broadcast(rest[0], lanes.n)[same])
+            else:
+                self._join(int(value), part, block)
 
     def _check(self, block: Block, lanes: Threads, values: Array, most: int, step: int, expected: str) -> None:
         """Raises if the number of a barrier, or of threads, has no meaning in the ISA."""
@@ -78,7 +89,62 @@ class Barriers:
                 "WF722", block.last.ins, self.machine, int(lanes.numbers[at]), problem=problem
             )
 
-    def _join(self, number: int, lanes: Threads, block: Block, count: Array | None) -> None:
+    def _join_warps(self, number: int, lanes: Threads, block: Block, counts: Array) -> None:
+        """Lets warps join an aligned barrier that names a number of threads, once all their lanes have come."""
+        if number not in self.parts and (lanes.whole or not self._lacking(lanes).any()):
+            self._join_counted(number, lanes, block, counts)
+            return
+        self.parts.setdefault(number, []).append((lanes, block, counts))
+        self._gather(number)
+
+    def _lacking(self, lanes: Threads) -> Array:
+        """Whether a living lane of the warp of each thread is not among these threads."""
+        alive = self.machine.alive.reshape(-1, WARP)[lanes.warps]
+        result: Array = (alive & ~lanes.present).any(axis=1)[lanes.row]
+        return result
+
+    def _gather(self, number: int) -> None:
+        """Lets the warps join of which no lane is missing any more."""
+        parts = self.parts.pop(number)
+        every = union([lanes for lanes, _, _ in parts], self.machine.start)
+        lacking = np.zeros(self.machine.total // WARP, bool)
+        lacking[every.numbers >> 5] = self._lacking(every)
+        rest = [(lanes.select(late), block, counts[late]) for lanes, block, counts, late in (
+            (*part, lacking[part[0].numbers >> 5]) for part in parts) if late.any()]  # fmt: skip
+        if rest:
+            self.parts[number] = rest
+        for warp in every.warps[~lacking[every.warps]]:
+            for lanes, block, counts in parts:
+                here = lanes.numbers >> 5 == warp
+                if here.any():
+                    self._join_counted(number, lanes.select(here), block, counts[here])
+
+    def _join_counted(self, number: int, lanes: Threads, block: Block, counts: Array) -> None:
+        """Lets threads join a barrier that names a number of threads: if more come than it takes, warp after warp."""
+        machine, ctas = self.machine, lanes.ctas
+        expected = self.expected.setdefault(number, np.zeros(machine.count, np.int64))
+        known = expected[ctas]
+        wanted = np.where(known > 0, known, counts[np.searchsorted(ctas, ctas)])
+        if (counts != wanted).any():
+            at = int(np.argmax(counts != wanted))
+            problem = f"expected {int(wanted[at])} threads, as others at barrier {number} say, got {int(counts[at])}"
+            raise machine.launch.located("WF722", block.last.ins, machine, int(lanes.numbers[at]), problem=problem)
+        expected[ctas] = counts
+        arrived = self.arrived.setdefault(number, np.zeros(machine.count, np.int64))
+        first = np.searchsorted(lanes.numbers, lanes.numbers & -WARP) - np.searchsorted(ctas, ctas)
+        turn = (arrived[ctas] + first) // np.maximum(counts, 1)
+        if not turn.any():
+            self._join(number, lanes, block, counts)
+            return
+        for at in np.flatnonzero(turn):
+            self.crowded[int(ctas[at])] = number, int(counts[at]), int(np.count_nonzero(ctas == ctas[at]))
+        for k in range(int(turn.max()) + 1):
+            here = turn == k
+            self.crowd = np.unique(ctas[(turn > 0) & (counts > WARP)])
+            self._join(number, lanes.select(here), block, counts[here])
+        self.crowd = np.zeros(0, np.int64)
+
+    def _join(self, number: int, lanes: Threads, block: Block, count: Array | None = None) -> None:
         ctas = self.machine.count
         arrived = self.arrived.setdefault(number, np.zeros(ctas, np.int64))
         expected = self.expected.setdefault(number, np.zeros(ctas, np.int64))
@@ -161,16 +227,20 @@ class Barriers:
 
     def exited(self) -> None:
         """Releases barriers that are complete without the threads that have just exited."""
+        for number in list(self.parts):
+            self._gather(number)
         for number in list(self.arrived):
             self._release(number)
 
     def explain_deadlock(self) -> None:
         """Raises if threads wait at a barrier. It is called when no thread can run."""
-        for number, sets in self.held.items():
+        none = np.zeros(self.machine.count, np.int64)
+        held = {n: [*self.held.get(n, []), *(p[:2] for p in self.parts.get(n, []))] for n in (*self.held, *self.parts)}
+        for number, sets in held.items():
             for lanes, block in sets:
                 cta = int(lanes.ctas[0])
-                arrived = int(self.arrived[number][cta])
-                expected = int(self.expected[number][cta]) or int(self._living()[cta])
+                arrived = int(self.arrived.get(number, none)[cta])
+                expected = int(self.expected.get(number, none)[cta]) or int(self._living()[cta])
                 here = {int(n) for s, _ in sets for n in s.numbers[s.ctas == cta]}
                 own = np.flatnonzero(self.machine.alive.reshape(-1, self.machine.per_cta)[cta])
                 late = [int(t) for t in own if cta * self.machine.per_cta + int(t) not in here][:8]

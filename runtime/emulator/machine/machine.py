@@ -17,6 +17,7 @@ from .address_map import POISON
 from .barriers import Barriers
 from .block_compiler import constant, function_of
 from .cluster_barrier import ClusterBarrier
+from .copy_engine import finish
 from .loops import loop_of
 from .program import EXIT, Block, Program
 from .registers import Registers
@@ -109,6 +110,7 @@ class Machine:
                 self.spin.turn()
             self._step(block, lanes)
         self.spin.end()
+        finish(self)
         if self.launch.store_buffer is not None:
             self.launch.store_buffer.drain(self)
 

@@ -21,7 +21,7 @@ from .limits import short
 LARGEST = 1 << 24
 """The most bytes of a source file that is read."""
 DEEPEST = 8
-"""The most inlined calls that an origin lists."""
+"""The most inlined calls that an origin lists beside the first."""
 _LOC = re.compile(
     r"\s*\.loc\s+(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})"
     r"(?:\s*,\s*function_name\s+([\w$]+)(?:\s*\+\s*(\d{1,9}))?\s*,\s*inlined_at\s+(\d{1,9})\s+(\d{1,9})\s+(\d{1,9}))?"
@@ -61,7 +61,10 @@ class Origins:
         self._read(iter(lines))
 
     def at(self, line: int) -> Location | None:
-        """The source line of the 1-based PTX line ``line``, with its text and the calls that it is inlined in."""
+        """The source line of the 1-based PTX line ``line``, with its text.
+
+        Of an inlined function that is the line of the kernel that calls it; the function's own line comes behind.
+        """
         if line not in self._found:
             self._found[line] = self._at(line)
         return self._found[line]
@@ -71,18 +74,21 @@ class Origins:
         place = self._places[k] if k >= 0 else None
         if place is None or place.file not in self.files or not place.line:
             return None
-        file = self.files[place.file]
-        return Location(file, place.line, " ".join(filter(None, (_text(file, place.line), self._inlined(place)))))
-
-    def _inlined(self, place: _Place) -> str:
-        """The inlined functions around a line and their calls, the outermost with its text; empty if not inlined."""
+        file, line = self.files[place.file], place.line
         calls = list(self._calls(place))
         if not calls:
-            return ""
+            return Location(file, line, _text(file, line))
+        user, at = self._file(calls[-1][0]), int(calls[-1][1])
+        return Location(user, at, " ".join(filter(None, (_text(user, at), self._inlined(place, calls[:-1])))))
+
+    def _inlined(self, place: _Place, calls: Sequence[tuple[str, str]]) -> str:
+        """The inlined function that a line is in, with its text, and the calls that lead there, the innermost first."""
         name = demangle(self._string(*place.function)) if place.function else ""
-        at = ", ".join(f"{Path(file).name}:{line}" for file, line in calls)
-        text = _text(self._file(calls[-1][0]), int(calls[-1][1]))
-        return f"(inlined{f' from {name}' if name else ''} at {at}{f': {text}' if text else ''})"
+        file = self.files[place.file]
+        text = _text(file, place.line)
+        by = ", ".join(f"{Path(name).name}:{line}" for name, line in calls[:DEEPEST])
+        inner = f"{Path(file).name}:{place.line}{f': {text}' if text else ''}"
+        return f"(inlined: {f'{name} at ' if name else ''}{inner}{f', called at {by}' if by else ''})"
 
     def _file(self, name: str) -> str:
         """The path of a file that a comment names by its last component."""
@@ -91,12 +97,10 @@ class Origins:
     def _calls(self, place: _Place) -> Iterator[tuple[str, str]]:
         """The file and the line of each call around an inlined place, the innermost first."""
         if place.caller is None:
-            yield from _CALL.findall(place.comment)[:DEEPEST]
+            yield from _CALL.findall(place.comment)
             return
         caller: _Place | None = place.caller
-        for _ in range(DEEPEST):
-            if caller is None:
-                return
+        while caller is not None:
             yield self.files.get(caller.file, "?"), str(caller.line)
             caller = caller.caller
 

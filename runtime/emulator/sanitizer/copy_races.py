@@ -52,10 +52,10 @@ class CopyRaces:
         if self.lines is None or piece.home is not None or touch.access.space != "shared":
             return False
         rows = self._rows(self.lines, touch)
-        if is_copy(touch.access.ins):
+        verb = verb_of(touch.access)
+        if is_copy(touch.access.ins) and verb == "written":
             rows[piece.index] = 0
             return False
-        verb = verb_of(touch.access)
         if verb == "read" and strength(touch.access.ins, verb).level:
             return False  # a volatile load looks at what is there now
         met = (rows[piece.index] != 0).any(axis=1)
@@ -83,6 +83,7 @@ class CopyRaces:
             f"between line {line} and line {access.ins.line} is missing"
         )
         if number != owner:
-            words += ", by the thread that asked, and a barrier (bar.sync) behind it"
+            barrier = "bar.warp.sync" if number >> 5 == owner >> 5 else "bar.sync"
+            words += f", by the thread that asked, and a barrier ({barrier}) behind it"
         where = self.symbols.where(access, at * access.size, None)
         self.findings.add("shared-race", access.ins, (here, there), where, words, met.size)

@@ -45,8 +45,7 @@ class Event:
             return np.zeros(some.size, bool)
         view, index, values = self.stored
         own = some // self.wide
-        result: Array = view[index[own]] == values[own]
-        return result
+        return _same_bits(view[index[own]], values[own])
 
     def agreed(self, some: Array) -> Array:
         """Which of the entries ``some`` store the same value as the last entry of their cell."""
@@ -56,14 +55,20 @@ class Event:
         _, cell = np.unique(self.cells, return_inverse=True)
         last = np.zeros(self.cells.size, np.int64)
         last[cell] = np.arange(cell.size)
-        result: Array = values[some // self.wide] == values[last[cell[some]] // self.wide]
-        return result
+        return _same_bits(values[some // self.wide], values[last[cell[some]] // self.wide])
 
     def where(self, symbols: Symbolizer, k: int) -> str:
         """The array and element that entry ``k`` touches."""
         base = self.home.address % 32 if self.home is not None else 0
         byte = int(self.cells[k - k % self.wide]) * (self.access.size // self.wide)
         return symbols.where(self.access, byte - base, self.home)
+
+
+def _same_bits(a: Array, b: Array) -> Array:
+    """Which elements of two arrays of one type have the same bytes: as complex numbers, two zeros would be equal."""
+    octets = (np.ascontiguousarray(x).view(np.uint8).reshape(a.size, -1) for x in (a, b))
+    result: Array = np.equal(*octets).all(axis=1)
+    return result
 
 
 def event_of(touch: Touch, piece: Piece, threads: Array, numbers: Array, time: int, cell: int) -> Event:

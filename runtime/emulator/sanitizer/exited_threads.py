@@ -52,8 +52,8 @@ class ExitedThreads:
         if not some.any():
             return
         threads, ctas = threads[some], ctas[some]
+        self.left = self.left or bool((self.touched[threads] > met[some]).any())
         met = np.maximum(met[some], self.alone[threads])
-        self.left = self.left or bool((self.touched[threads] > met).any())
         if self.met is None:
             self.met = np.full(prod(launch.grid) * align_up(launch.threads, 32), _ALWAYS, np.int32)
         self.met[np.asarray(machine.order)[ctas] * machine.per_cta + threads % machine.per_cta] = met

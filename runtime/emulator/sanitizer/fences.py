@@ -1,4 +1,4 @@
-"""What fences let later strong writes release: for each thread the row of what its warp knew at the fence."""
+"""What fences let later strong writes release, or copies see: for each thread what its warp knew at the fence."""
 
 from __future__ import annotations
 
@@ -28,6 +28,13 @@ class Fenced:
         self.acquired = np.zeros(total, np.int64)
         self.rows = np.zeros((64, warps), np.int32)
         self.used = 1
+
+    def passed(self, threads: Array, now: int, known: Array, acquired: Array) -> None:
+        """Notes that threads pass a fence at the time ``now``: what their warps know, and what they have acquired."""
+        self.own[threads] = now
+        warps, which = np.unique(threads >> 5, return_inverse=True)
+        self.at[threads] = self.put(known[warps])[which]
+        self.acquired[threads] = acquired[threads]
 
     def known(self, threads: Array | int) -> Array:
         """The rows of ``threads``."""

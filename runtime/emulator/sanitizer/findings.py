@@ -74,6 +74,13 @@ class Findings:
         else:
             self.found[key] = replace(old, count=old.count + count)
 
+    def again(self, kind: str, ins: Instruction, lines: tuple[int, ...], count: int) -> bool:
+        """Adds ``count`` to a fault found before, with these lines of its other threads; whether there is one."""
+        key = (kind, ins.line, *lines)
+        if key in self.found:
+            self.found[key] = replace(self.found[key], count=self.found[key].count + count)
+        return key in self.found
+
     def has(self, kind: str, line: int) -> bool:
         """Whether there is a finding of this kind at this line."""
         return any(key[:2] == (kind, line) for key in self.found)

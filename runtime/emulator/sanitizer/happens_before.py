@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from .known_times import KnownTimes
 from .met_threads import MetThreads
+from .proxies import Proxies
 from .through_memory import ThroughMemory
 
 if TYPE_CHECKING:
@@ -31,18 +32,21 @@ class HappensBefore:
         times: what they know by barriers.
         memory: what they have learned through memory.
         barriers: the threads that wait at barriers.
+        proxies: the fences that bring writes to the async proxy.
     """
 
     def __init__(self, launch: Launch) -> None:
         self.times = KnownTimes(launch)
         self.memory = ThroughMemory(self.times)
         self.barriers = MetThreads(self.times, self.memory)
+        self.proxies = Proxies(self)
 
     def batch(self, machine: Machine) -> None:
         """Begins a batch, whose threads know nothing yet."""
         self.times.batch(machine)
         self.memory.batch()
         self.barriers.batch()
+        self.proxies.batch()
 
     def knows(self, threads: Array, others: Array, times: Array) -> Array:
         """Whether ``threads`` (numbers in the batch) know what ``others`` (numbers in the launch) did at ``times``."""

@@ -55,8 +55,9 @@ class Membermasks:
             lacking = np.eye(32, dtype=bool) & ~own[:, :, None]
             self._report(ins, lanes, lacking, "lacks lane {other}, which runs it: add the lane")
         if barrier:
-            whole = (named == present[:, None, :]).all(axis=2) | ~present
-            self._meet(lanes, named, whole.all(axis=1))
+            alive = machine.alive.reshape(-1, 32)[lanes.warps]
+            whole = (named & alive[:, None, :] == alive[:, None, :]).all(axis=2)
+            self._meet(lanes, named, (present == alive).all(axis=1) & (whole | ~present).all(axis=1))
 
     def _meet(self, lanes: Threads, named: Array, whole: Array) -> None:
         if whole.any():

@@ -59,6 +59,11 @@ def is_copy(ins: Instruction) -> bool:
     return ins.opcode == "cp" or (ins.opcode == "st" and "async" in ins.mods)
 
 
+def is_bulk(ins: Instruction) -> bool:
+    """Whether an instruction reaches memory through the async proxy."""
+    return ins.opcode == "cp" and "bulk" in ins.mods
+
+
 @lru_cache(maxsize=4096)
 def strength(ins: Instruction, verb: str) -> Strength:
     """The strength of the access that ``ins`` makes: read, written or updated."""

@@ -82,18 +82,22 @@ class MetThreads:
             return
         done = np.zeros(self.times.machine.count, bool)
         done[ctas] = True
-        counts = np.zeros(self.times.machine.count, np.int64)
+        counts = np.zeros(self.times.machine.count, np.int64)  # of threads that wait, unless some do not
         kept, here = [], []
         for threads, waits, at, rows in arrived:
             free = done[threads // self.times.per_cta]
             if free.any():
                 here.append((threads[free], waits, at, rows[free] if rows.size else rows))
-                if waits:
-                    counts += np.bincount(threads[free] // self.times.per_cta, minlength=self.times.machine.count)
+                come = np.bincount(threads[free] // self.times.per_cta, minlength=self.times.machine.count)
+                counts += come if waits else -self.times.per_cta * (come > 0)
             if not free.all():
                 kept.append((threads[~free], waits, at, rows[~free] if rows.size else rows))
         if kept:
             self.arrived[number] = kept
+        crowd = self.times.machine.barriers.crowd
+        if crowd.size:
+            self._alone(crowd, here)
+            ctas = np.setdiff1d(ctas, crowd)
         living = self.times.machine.alive.reshape(self.times.machine.count, -1).sum(axis=1)
         whole = counts[ctas] == living[ctas]
         if whole.any():
@@ -104,13 +108,23 @@ class MetThreads:
     def _all_meet(self, ctas: Array) -> None:
         known = self.times.known.reshape(self.times.machine.count, self.times.warps, self.times.warps)
         now = self.times.tick()
-        if ctas.size == self.times.machine.count:
-            known[:] = now
-            self.times.floor = self.times.floor if self.times.exited.left else now
+        if self.times.exited.met is not None:  # of warps that have ended nobody learns more here
+            lives = self.times.machine.alive.reshape(*known.shape[:2], 32).any(axis=2)[ctas]
+            known[ctas] = np.where(lives[:, None, :], now, known[ctas])
         else:
             known[ctas] = now
+        if ctas.size == self.times.machine.count and not self.times.exited.left:
+            self.times.floor = now
         if self.memory.is_used:
             self.memory.share_in(ctas)
+
+    def _alone(self, ctas: Array, here: list[tuple[Array, bool, int, Array]]) -> None:
+        """Orders the lanes of each warp at a barrier that takes more warps than it counts: which ones meet is open."""
+        for threads, waits, _, _ in here:
+            if waits:
+                own = threads[np.isin(threads // self.times.per_cta, ctas)]
+                warps, lanes = np.unique(own >> 5, return_counts=True)
+                self.warps_meet(warps[lanes == self.times.machine.alive.reshape(-1, 32)[warps].sum(axis=1)])
 
     def _some_meet(self, cta: int, here: list[tuple[Array, bool, int, Array]]) -> None:
         """Orders a barrier of some warps of a CTA: those that wait learn what all that arrived knew."""

@@ -1,5 +1,7 @@
 """Groups of races that one barrier, or one wait for a copy, would order: each group becomes one finding.
 
+So do findings of one kind in the same source lines.
+
 Lines of the PTX stand for the order of the program. A barrier orders two accesses if it stands after the line of the
 first and before the line of the second. If a loop runs the second line before the first, the barrier may also stand
 between the first line and the end of the loop.
@@ -39,7 +41,29 @@ def grouped(findings: Iterable[Finding]) -> list[Finding]:
             positions = sorted(next(k for k, f in enumerate(found) if f is race.finding) for race in group)
             joined[positions[0]] = _one(group)
             gone.update(positions[1:])
-    return [joined.get(k, f) for k, f in enumerate(found) if k not in gone]
+    return _of_source([joined.get(k, f) for k, f in enumerate(found) if k not in gone])
+
+
+def _of_source(findings: list[Finding]) -> list[Finding]:
+    """The findings, with those of one kind in the same source lines joined, as of a loop that is unrolled."""
+    out: dict[object, Finding] = {}
+    lines: dict[object, list[int]] = {}
+    for k, finding in enumerate(findings):
+        sources = tuple(place.source for place in finding.threads)
+        key: object = (finding.kind, sources) if sources and sources[0] is not None else k
+        first = out.setdefault(key, finding)
+        lines.setdefault(key, []).append(finding.line)
+        if first is not finding:
+            out[key] = replace(first, count=first.count + finding.count)
+    for key, finding in out.items():
+        others = sorted({*lines[key]} - {finding.line})
+        if others:
+            shown = ", ".join(map(str, others[:_SHOWN])) + (
+                f" and {len(others) - _SHOWN} more" * (len(others) > _SHOWN)
+            )
+            what = "line" if len(others) == 1 else "lines"
+            out[key] = replace(finding, words=f"{finding.words}; so does {what} {shown} of the same source line")
+    return list(out.values())
 
 
 def _level(finding: Finding) -> str:

@@ -9,10 +9,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .access_history import AccessHistory, stamp, thread_of, time_of
+from .cures import Cures
+from .dataflow import decides
 from .events import Event, event_of
 from .findings import Findings
 from .happens_before import HappensBefore
-from .memory_model import ATOMIC, GPU, VOLATILE, Strength, is_copy, strength, verb_of
+from .memory_model import ATOMIC, GPU, VOLATILE, Strength, is_bulk, is_copy, strength, verb_of
 from .shared_lifetime import SharedLifetime
 from .symbolizer import Symbolizer
 
@@ -46,6 +48,8 @@ class Races:
         self.shared: AccessHistory | None = None
         self.updates: deque[tuple[tuple[str, int], Array, Array, Event]] = deque()
         self.lifetime = SharedLifetime(self.findings, self.symbols, self.order, machine)
+        self.has_fences = any(i.ins.opcode in ("fence", "membar") for b in machine.program.blocks for i in b.items)
+        self.cures = Cures(self.symbols, self.order, machine)
 
     def touch(self, touch: Touch, piece: Piece) -> None:
         """Compares an access with those before it, and records it."""
@@ -54,6 +58,8 @@ class Races:
         strong = strength(ins, verb)
         self.told[time] = ins, strong
         threads = touch.threads if isinstance(piece.where, slice) else touch.threads[piece.where]
+        if self.has_fences:
+            self.order.memory.touches(threads)
         if home is not None and home not in self.cells:
             if verb == "read":
                 self.deferred.setdefault(home, []).append((touch, piece, time, self.symbols.numbers(threads)))
@@ -63,6 +69,8 @@ class Races:
         if home is None:
             self.order.times.exited.touches(threads, time)
         self._look(event, self.cells_of(home, touch.access.size))
+        if verb == "read" and is_bulk(ins):
+            self._by_proxy(event, self.cells_of(home, touch.access.size))
         key = ("shared", 0) if home is None else ("global", home.address)
         if strong.level or (verb != "read" and key in self.order.memory.homes):
             index = np.broadcast_to(piece.index, threads.shape) * touch.access.size
@@ -93,8 +101,45 @@ class Races:
         threads = touch.threads[piece.where]
         event = self._event(touch, piece, threads, self.symbols.numbers(threads), time)
         self._compare_all(event, self.cells_of(home, touch.access.size))
+        if is_bulk(ins):
+            self._by_proxy(event, self.cells_of(home, touch.access.size))
         if home is None and self.machine.launch.cluster_size > 1:
             self.lifetime.touch(event, self.cells_of(home, touch.access.size).size)
+
+    def freed(self, source: Touch, piece: Piece) -> None:
+        """Notes that a bulk copy has read its source only now."""
+        if piece.home is not None and piece.home not in self.cells:
+            return
+        time, threads = self.order.times.tick(), source.threads[piece.where]
+        self.told[time] = source.access.ins, strength(source.access.ins, "read")
+        event = self._event(source, piece, threads, self.symbols.numbers(threads), time)
+        self._remember_reads(event, self.cells_of(piece.home, source.access.size))
+
+    def _by_proxy(self, event: Event, cells: AccessHistory) -> None:
+        """Reports writes before a bulk copy that are ordered before it, but by no proxy fence."""
+        before = cells.write[event.cells]
+        some = np.flatnonzero(before)
+        if not some.size:
+            return
+        times, which = np.unique(time_of(before[some]), return_inverse=True)
+        some = some[~np.array([is_bulk(self.told[int(t)][0]) for t in times])[which]]
+        threads, stamps = event.threads[some], before[some]
+        known = thread_of(stamps) == event.numbers[some]
+        known |= self.order.knows(threads, thread_of(stamps), time_of(stamps))
+        space = "shared" if event.home is None else "global"
+        some = some[known]
+        some = some[self.order.proxies.missing(space, event.threads[some], before[some])] if some.size else some
+        if not some.size:
+            return
+        k, ins = int(some[0]), event.access.ins
+        there, other = self.told[int(time_of(before[k : k + 1])[0])][0], int(thread_of(before[k : k + 1])[0])
+        sites = self.symbols.site(int(event.numbers[k]), ins.line), self.symbols.site(other, there.line)
+        words = (
+            f"the write at line {there.line} by CTA {sites[1].cta}, thread {sites[1].thread} need not have reached the "
+            f"async proxy, through which this copy at line {ins.line} {_DOES[event.verb]}: fence.proxy.async between "
+            "the two is missing, by the thread that writes, before the barrier that the copy waits for"
+        )
+        self.findings.add(f"{space}-race", ins, sites, event.where(self.symbols, k), words, some.size)
 
     def _begin(self, home: Allocation) -> None:
         """Begins the history of an allocation at its first write, with the deferred reads."""
@@ -230,10 +275,17 @@ class Races:
                 self._pairs(event, some[same], thread_of(before[same]), int(time), reads, k == 0)
 
     def _observed(self, event: Event, some: Array, before: Array, by: Array) -> Array:
-        """Which writes ``before`` precede the event because its threads know accesses ``by`` that observed them."""
+        """Which writes ``before`` precede the event because its threads know accesses ``by`` that observed them.
+
+        An atomic counts if threads come here by what it found: in another run it may come before what it saw here.
+        """
         found: Array = (time_of(by) >= time_of(before)) & self.order.knows(
             event.threads[some], thread_of(by), time_of(by)
         )
+        for time in np.unique(time_of(by[found])):
+            ins = self.told[int(time)][0]
+            if ins.opcode in ("atom", "red") and not decides(self.machine.program, ins, event.access.ins):
+                found &= time_of(by) != time
         for time in np.unique(time_of(before[found])):
             strong = self.told[int(time)][1]
             same = np.flatnonzero(found & (time_of(before) == time))
@@ -244,7 +296,10 @@ class Races:
     def _pairs(self, event: Event, some: Array, others: Array, time: int, reads: bool, last: bool) -> None:
         """Reports entries that are unordered with the event at ``time``, unless the memory model allows that."""
         ins, strong = self.told[time]
-        self._each(event, some, others, ins, ~self._allowed(event, some, others, strong, last and not reads), reads)
+        bad = ~self._allowed(event, some, others, strong, last and not reads)
+        if ins is event.access.ins and event.verb == "written" and last and not reads:
+            bad &= (others >> 5 != event.numbers[some] >> 5) | ~event.unchanged(some)
+        self._each(event, some, others, (ins, time), bad, reads)
 
     def _allowed(self, event: Event, some: Array, others: Array, strong: Strength, over: bool) -> Array:
         """Which pairs are no race: both strong, at scopes that include both threads, and no store ``over`` a store."""
@@ -266,23 +321,28 @@ class Races:
             fine = self.order.times.distance(event.threads[some], winners) <= event.strong.level
         else:
             fine = (winners >> 5 == event.numbers[some] >> 5) & event.agreed(some)
-        self._each(event, some, winners, event.access.ins, ~fine, False)
+        self._each(event, some, winners, (event.access.ins, event.time), ~fine, False)
 
-    def _each(self, event: Event, some: Array, others: Array, there: Instruction, bad: Array, reads: bool) -> None:
-        """Reports the ``bad`` pairs, those within a warp as a finding of its own."""
+    def _each(
+        self, event: Event, some: Array, others: Array, there: tuple[Instruction, int], bad: Array, reads: bool
+    ) -> None:
+        """Reports the ``bad`` pairs, those within a warp as a finding of its own; ``there`` ran at a time before."""
         inside = others >> 5 == event.numbers[some] >> 5
         for part in (bad & inside, bad & ~inside):
             if part.any():
                 k = int(np.argmax(part))
-                self._report(event, int(some[k]), int(others[k]), there, int(np.count_nonzero(part)), reads)
+                self._report(event, int(some[k]), int(others[k]), *there, int(np.count_nonzero(part)), reads)
 
-    def _report(self, event: Event, k: int, other: int, there: Instruction, count: int, reads: bool) -> None:
+    def _report(self, event: Event, k: int, other: int, there: Instruction, time: int, count: int, reads: bool) -> None:
         ins, number = event.access.ins, int(event.numbers[k])
         kind = self._kind(event.home, number, other)
+        if self.findings.again(kind, ins, (there.line,), count):
+            return
         sites = self.symbols.site(number, ins.line), self.symbols.site(other, there.line)
         did = "read" if reads else "write"
         words = f"nothing orders the {did} at line {there.line} by CTA {sites[1].cta}, thread {sites[1].thread} and "
-        words += f"this {_noun(ins, event.verb)} at line {ins.line}: {self._missing(kind, number, other, ins, there)}"
+        words += f"this {_noun(ins, event.verb)} at line {ins.line}: "
+        words += self.cures.missing(kind, int(event.threads[k]), number, other, ins, there, time)
         self.findings.add(kind, ins, sites, event.where(self.symbols, k), words, count)
 
     def _kind(self, home: Allocation | None, number: int, other: int) -> str:
@@ -291,28 +351,6 @@ class Races:
         if home is not None:
             return "global-race"
         return "shared-race" if number // self.symbols.per_cta == other // self.symbols.per_cta else "cluster-race"
-
-    def _missing(self, kind: str, number: int, other: int, ins: Instruction, there: Instruction) -> str:
-        """The synchronisation that would order the two accesses, in words."""
-        if ins.line == there.line:
-            between = f"between two runs of line {ins.line}, or an index of each thread's own,"
-        else:
-            between = f"between line {there.line} and line {ins.line}"
-        if kind == "warp-synchrony":
-            return f"lanes of a warp need not run in step: a warp barrier (bar.warp.sync) {between} is missing"
-        if kind == "cluster-race":
-            return f"a barrier of the cluster (barrier.cluster.arrive.release, wait.acquire) {between} is missing"
-        if number // self.symbols.per_cta == other // self.symbols.per_cta:
-            if self.order.times.exited.early(other):
-                return f"the thread of line {there.line} ended and met no barrier {between}"
-            return f"a barrier (bar.sync) {between} is missing"
-        strong = [s for s in (strength(x, _VERB.get(x.opcode, "read")) for x in (ins, there)) if s.level]
-        if any(s.level < GPU for s in strong):
-            return "the scope of an atomic or strong access does not reach the other CTA: .gpu is needed"
-        return (
-            "they are in different CTAs: a release of the one (fence.acq_rel.gpu, then an atomic or strong store) that "
-            "an acquire of the other (an atomic or strong load, then fence.acq_rel.gpu) reads is missing, or an atomic"
-        )
 
     def _cached(self, event: Event, cells: AccessHistory) -> None:
         k = int(np.flatnonzero(cells.write[event.cells])[0])
@@ -333,5 +371,5 @@ def _noun(ins: Instruction, verb: str) -> str:
     return "copy" if is_copy(ins) else _NOUN[verb]
 
 
+_DOES = {"read": "reads", "written": "writes"}
 _NOUN = {"read": "load", "written": "store", "updated": "atomic"}
-_VERB = {"st": "written", "atom": "updated", "red": "updated"}

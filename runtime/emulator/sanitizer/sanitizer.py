@@ -10,6 +10,7 @@ from ..machine.launch import Argument, launch, parse
 from ..ptx.module import Module
 from ..tool import Tool, Touch, numbers
 from .barrier_divergence import BarrierDivergence
+from .bulk_copies import BulkCopies
 from .copy_races import CopyRaces
 from .findings import Finding, Findings
 from .happens_before import HappensBefore
@@ -17,6 +18,7 @@ from .initialised_bytes import InitialisedBytes
 from .launch_errors import of_error
 from .membermasks import Membermasks
 from .memory_model import level_of
+from .neighbours import Neighbours
 from .races import Races
 from .symbolizer import Symbolizer
 
@@ -50,11 +52,13 @@ class Sanitizer(Tool):
         self.warps = Membermasks(self.findings, self.symbols, self.order)
         self.barriers = BarrierDivergence(self.findings, self.symbols)
         self.copies = CopyRaces(self.findings, self.symbols)
+        self.bulk = BulkCopies(self.findings, self.symbols)
+        self.neighbours = Neighbours(self.findings, self.symbols, launch)
 
     def batch(self, machine: Machine) -> None:
         """Begins a batch: its shared and local memory is unwritten, and its threads know nothing of each other."""
         self.symbols.batch(machine)
-        for part in (self.order, self.initialised, self.races, self.barriers, self.copies):
+        for part in (self.order, self.initialised, self.races, self.barriers, self.copies, self.bulk):
             part.batch(machine)
 
     def touch(self, touch: Touch) -> None:
@@ -67,7 +71,10 @@ class Sanitizer(Tool):
             home = piece.home
             if home is not None and (home.read_only or home.constant) and home.initialised:
                 continue
-            if self.copies.touch(touch, piece) and touch.access.verb == "read":
+            if home is None:
+                self.neighbours.touch(touch, piece)
+            met = self.copies.touch(touch, piece) | self.bulk.touch(touch, piece)
+            if met and touch.access.verb == "read":
                 continue
             self.initialised.touch(touch, piece)
             if touch.access.space != "local":
@@ -79,11 +86,18 @@ class Sanitizer(Tool):
         """Tells the order in which threads update a location at once."""
         self.races.ordered(order)
 
-    def issue(self, touch: Touch) -> None:
+    def issue(self, touch: Touch, source: Touch | None) -> None:
         """Notes an asynchronous copy, and checks it for races."""
         for piece in touch.pieces:
             self.copies.issue(touch, piece)
             self.races.issue(touch, piece)
+        self.bulk.issue(touch, source)
+
+    def freed(self, source: Touch) -> None:
+        """Notes that a bulk copy has read its source."""
+        self.bulk.freed(source)
+        for piece in source.pieces:
+            self.races.freed(source, piece)
 
     def step(self, machine: Machine, block: Block, lanes: Threads) -> None:  # noqa: ARG002
         """Tells the checker of barriers which block threads run."""
@@ -94,6 +108,7 @@ class Sanitizer(Tool):
         threads = numbers(lanes, mask)
         if threads.size:
             self.order.memory.fence(threads, level_of(ins.mods, 1 if ins.mods[:1] == ("proxy",) else 3))
+            self.order.proxies.fence(ins, threads)
 
     def gathered(self, machine: Machine, block: Block, lanes: Threads) -> None:
         """Checks the membermask of a warp-wide instruction."""
@@ -126,6 +141,7 @@ class Sanitizer(Tool):
     def exit(self, machine: Machine, lanes: Threads) -> None:
         """Notes threads that exit; the shared memory of a CTA ends with its last thread."""
         self.barriers.exit(lanes)
+        self.bulk.exit(lanes)
         self.order.barriers.exit(lanes)
         if machine.launch.cluster_size > 1:
             self.races.lifetime.exit(lanes)

@@ -52,6 +52,9 @@ class SharedLifetime:
         ended = np.asarray(~alive.reshape(self.machine.count, -1).any(axis=1))
         for cta in [c for c in self.remote if ended[c]]:
             own = lanes.numbers[lanes.ctas == cta]
+            if not own.size:  # it ended before; the access was reported then
+                del self.remote[cta]
+                continue
             for event, k in self.remote.pop(cta).values():
                 number, ins = int(event.numbers[k]), event.access.ins
                 if self.order.knows(own, np.full(own.size, number), np.full(own.size, event.time)).any():

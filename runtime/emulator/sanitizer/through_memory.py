@@ -30,6 +30,9 @@ class ThroughMemory:
         homes: where in memory something was released.
         acquired, read: by thread, the number in ``table`` of what it has acquired, and of what it has read since its
             last fence.
+        touched: by thread, the time at which it last accessed memory; noted only where the kernel has fences.
+        looked, acquires: by thread, the widest scope at which it has read strongly, and at which it has acquired.
+        fences, proxies: what threads knew at their fences, by scope, and at their proxy fences, by space.
     """
 
     def __init__(self, times: KnownTimes) -> None:
@@ -43,17 +46,39 @@ class ThroughMemory:
         self.acquired = np.zeros(self.times.total, np.int64)
         self.read = np.zeros(self.times.total, np.int64)
         self.fences: dict[int, Fenced] = {}
+        self.proxies: dict[str, Fenced] = {}
+        self.touched = np.zeros(self.times.total, np.int32)
+        self.looked = np.zeros(self.times.total, np.int8)
+        self.acquires = np.zeros(self.times.total, np.int8)
 
     @property
     def is_used(self) -> bool:
         """Whether a thread can have learned something through memory."""
-        return bool(self.logs or self.fences)
+        return bool(self.logs or self.fences or self.proxies)
+
+    @property
+    def fenced(self) -> list[Fenced]:
+        """What threads knew at fences of any kind."""
+        return [*self.fences.values(), *self.proxies.values()]
 
     def knows(self, threads: Array, others: Array, times: Array, found: Array) -> Array:
         """``found``, and whether the other ``threads`` have acquired what ``others`` did at ``times``."""
+        return self._by_clock(self.acquired[threads], others, times, found)
+
+    def knew(self, fenced: Fenced, threads: Array, others: Array, times: Array) -> Array:
+        """Whether ``threads`` knew at their last fence what ``others`` did at ``times``, all numbered as in ``knows``."""
         own = self.times
-        rest = np.flatnonzero(~found & (self.acquired[threads] > 0))
-        numbers = self.acquired[threads[rest]]
+        number = own.positions[threads // own.per_cta] * own.per_cta + threads % own.per_cta
+        near = number // own.per_cta == others // own.per_cta
+        row = fenced.known(threads)[np.arange(threads.size), others % own.per_cta >> 5]
+        found = near & (times <= own.exited.within(others, row)) | (number == others) & (times <= fenced.own[threads])
+        return self._by_clock(fenced.acquired[threads], others, times, found)
+
+    def _by_clock(self, acquired: Array, others: Array, times: Array, found: Array) -> Array:
+        """``found``, and whether what is ``acquired`` tells of what ``others`` did at ``times``."""
+        own = self.times
+        rest = np.flatnonzero(~found & (acquired > 0))
+        numbers = acquired[rest]
         for number in np.unique(numbers):
             at = rest[numbers == number]
             clock, who = self.table.clock(int(number)), others[at]
@@ -61,39 +86,60 @@ class ThroughMemory:
             found[at] |= times[at] <= np.maximum(own.exited.within(who, met), clock.of(who))
         return found
 
+    def released(self, other: int, time: int) -> int:
+        """The widest scope of a release of what thread ``other`` of the launch did at ``time``; 0 if there is none."""
+        own, who = self.times, np.array([other])
+        keys = {other, int(own.warp_key(who)[0]), int(own.cta_key(who // own.per_cta)[0])}
+        return max(
+            (
+                release.level
+                for log in self.logs.values()
+                for release in log
+                if any(
+                    k in keys and t >= time for k, t in zip(release.keys.tolist(), release.times.tolist(), strict=True)
+                )
+            ),
+            default=0,
+        )
+
+    def acquires_of(self, cta: int) -> int:
+        """The widest scope at which a thread of a CTA of the batch has acquired anything; 0 if none has."""
+        return int(self.acquires[cta * self.times.per_cta : (cta + 1) * self.times.per_cta].max())
+
     def to_share(self, rows: Array) -> Array:
         """Which rows of threads have learned different things through memory, and so can learn from each other."""
         out = np.zeros(rows.shape[0], bool)
-        for held in (self.acquired, self.read, *(f.acquired for f in self.fences.values())):
+        for held in (self.acquired, self.read, *(f.acquired for f in self.fenced)):
             some = held[rows]
             out |= some.max(axis=1) != some.min(axis=1)
-        for fenced in self.fences.values():
+        for fenced in self.fenced:
             out |= fenced.own[rows].any(axis=1)
         return out
 
     def share(self, threads: Array, into: Array | None = None) -> None:
         """Lets ``into`` (by default ``threads``) learn what any of ``threads`` acquired, read or fenced."""
         into = threads if into is None else into
-        for held in (self.acquired, self.read, *(f.acquired for f in self.fences.values())):
+        for held in (self.acquired, self.read, *(f.acquired for f in self.fenced)):
             some = np.unique(held[threads])
             if some[-1]:
                 union = self.table.join(*(int(n) for n in some))
                 held[into] = union if into is threads else [self.table.join(union, int(n)) for n in held[into]]
-        for fenced in self.fences.values():
+        for fenced in self.fenced:
             if not fenced.own[threads].any():
                 continue
             warps = (threads >> 5) % self.times.warps
             row = fenced.known(threads).max(axis=0)
-            least = np.full(self.times.warps, _LATER, np.int32)
-            np.minimum.at(least, warps, fenced.own[threads])
-            row = np.maximum(row, np.where(least < _LATER, least, 0))
+            least, most = np.full(self.times.warps, _LATER, np.int32), np.zeros(self.times.warps, np.int32)
+            np.minimum.at(least, warps, self._bound(fenced, threads))
+            np.maximum.at(most, warps, fenced.own[threads])
+            row = np.maximum(row, np.minimum(least, most))
             fenced.at[into] = fenced.put(np.maximum(fenced.known(into), row))
 
     def share_in(self, ctas: Array) -> None:
         """Joins, for each of these CTAs, what all its threads have learned through memory; ``share`` for many CTAs."""
         shape = self.times.machine.count, self.times.per_cta
         alive = self.times.machine.alive.reshape(shape)[ctas]
-        for held in (self.acquired, self.read, *(f.acquired for f in self.fences.values())):
+        for held in (self.acquired, self.read, *(f.acquired for f in self.fenced)):
             if not held.any():
                 continue
             some = np.where(alive, held.reshape(shape)[ctas], 0)
@@ -104,20 +150,33 @@ class ThroughMemory:
             into = most > 0
             held.reshape(shape)[ctas[into]] = most[into, None]
         warps = self.times.machine.count, self.times.warps, 32
-        for fenced in self.fences.values():
+        for fenced in self.fenced:
             own = fenced.own.reshape(shape)[ctas].any(axis=1)
             some = ctas[own]
             if not some.size:
                 continue
-            least = np.where(alive[own].reshape(-1, *warps[1:]), fenced.own.reshape(warps)[some], _LATER).min(axis=2)
+            living = alive[own].reshape(-1, *warps[1:])
+            bound = self._bound(fenced, slice(None)).reshape(warps)[some]
+            least = np.where(living, bound, _LATER).min(axis=2)
+            most = np.where(living, fenced.own.reshape(warps)[some], 0).max(axis=2)
             at = fenced.at.reshape(warps)[some]
             each = fenced.rows[at.max(axis=2)] if self.times.lanes is None else fenced.rows[at].max(axis=2)
-            rows = np.maximum(each.max(axis=1), np.where(least < _LATER, least, 0))
+            rows = np.maximum(each.max(axis=1), np.minimum(least, most))
             fenced.at.reshape(shape)[some] = fenced.put(rows)[:, None]
+
+    def touches(self, threads: Array) -> None:
+        """Notes that threads access memory now."""
+        self.touched[threads] = self.times.now
+
+    def _bound(self, fenced: Fenced, threads: Array | slice) -> Array:
+        """The times up to which threads have fenced all that they did; without a bound if they did nothing since."""
+        own = fenced.own[threads]
+        return np.where(self.touched[threads] > own, own, _LATER)
 
     def fence(self, threads: Array, level: int) -> None:
         """Threads pass a fence of scope ``level``: they acquire what they read, and make what they know releasable."""
         now = self.times.tick()
+        self.acquires[threads] = np.maximum(self.acquires[threads], np.minimum(self.looked[threads], level))
         if self.read[threads].any():
             for thread in threads[self.read[threads] > 0]:
                 narrow = self.table.at_level(int(self.read[thread]), level)
@@ -125,15 +184,16 @@ class ThroughMemory:
         fenced = self.fences.get(level)
         if fenced is None:
             fenced = self.fences[level] = Fenced(self.times.total, self.times.warps)
-        fenced.own[threads] = now
-        warps, which = np.unique(threads >> 5, return_inverse=True)
-        fenced.at[threads] = fenced.put(self.times.known[warps])[which]
-        fenced.acquired[threads] = self.acquired[threads]
+        fenced.passed(threads, now, self.times.known, self.acquired)
 
     def synchronise(
         self, space: str, home: int, threads: Array, addresses: Array, strength: Strength, verb: str
     ) -> None:
         """Threads access one location each: updates what they release and acquire, and which release sequences end."""
+        if strength.level and verb != "written":
+            self.looked[threads] = np.maximum(self.looked[threads], strength.level)
+            if strength.acquires:
+                self.acquires[threads] = np.maximum(self.acquires[threads], strength.level)
         if not self.logs and not strength.releases and not (strength.level and self.fences and verb != "read"):
             return
         releases = verb != "read" and strength.level > 0

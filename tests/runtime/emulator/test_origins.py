@@ -67,8 +67,8 @@ def test_lines_of_cuda_are_shown_with_the_functions_that_are_inlined() -> None:
         ("unsigned int", "IjLi64", "add.s32 \t%r\\d+, %r\\d+, %r"),
     ):
         added = {s for s in shown("lines.ptx", add_type, kernel) if "inlined" in s}
-        at = f"lines.cu:{call}, lines.cu:{loop}: {text}"
-        assert added == {f"lines.cu:{add}: return a + b; (inlined from tools::plus<{t}>({t}, {t}) at {at})"}
+        inner = f"tools::plus<{t}>({t}, {t}) at lines.cu:{add}: return a + b;, called at lines.cu:{call}"
+        assert added == {f"lines.cu:{loop}: {text} (inlined: {inner})"}
     loads = f"lines.cu:{line('lines.cu', 'x[mine]')}: states.cells[mine] = mine < n ? x[mine] : T(0);"
     assert shown("lines.ptx", "ld.global", "IfLi128") == {loads}
     barriers = {int(s.split(":")[1]) for s in shown("lines.ptx", "bar.sync")}
@@ -84,8 +84,9 @@ def test_lines_of_triton_are_shown_with_the_calls_around_them() -> None:
     stores = {int(s.split(":")[1]) for s in shown("rows.ptx", "st.global")}
     assert stores == {at("tl.store(sums"), at("tl.store(shares")}
     (added,) = shown("rows.ptx", "add.f32")
-    calls = f"rows.py:{at('return tl.sum')}, rows.py:{at('total(values)')}: whole = total(values)"
-    assert re.fullmatch(r"standard\.py:\d+: \(inlined at standard\.py:\d+, (.*)\)", added)[1] == calls  # type: ignore[index]
+    user = re.escape(f"rows.py:{at('total(values)')}: whole = total(values)")
+    inner = rf"standard\.py:\d+, called at standard\.py:\d+, rows\.py:{at('return tl.sum')}"
+    assert re.fullmatch(rf"{user} \(inlined: {inner}\)", added)
 
 
 def test_the_kernel_of_triton_runs() -> None:
@@ -276,15 +277,15 @@ def test_functions_that_inline_each_other_do_not_hang() -> None:
     start = time.perf_counter()
     found = origin(*rows)
     assert time.perf_counter() - start < 5
-    assert found == f"here.cu:7: (inlined at {', '.join(['here.cu:7'] * DEEPEST)})"
+    assert found == f"here.cu:7: (inlined: here.cu:7, called at {', '.join(['here.cu:7'] * DEEPEST)})"
 
 
 def test_names_of_functions_are_strings_with_offsets() -> None:
     strings = [".section .debug_str", "{", "names:", ".b8 97,0", ".b8 95,90,49,98,118,0", "}"]
     rows = [".loc 1 7 3, function_name names+2, inlined_at 1 9 1", "ret;"]
-    assert str(Origins([*rows, '.file 1 "here.cu"', *strings]).at(2)) == "here.cu:7: (inlined from b() at here.cu:9)"
+    assert str(Origins([*rows, '.file 1 "here.cu"', *strings]).at(2)) == "here.cu:9: (inlined: b() at here.cu:7)"
     rows[0] = rows[0].replace("names+2", "nobody")
-    assert str(Origins([*rows, '.file 1 "here.cu"', *strings]).at(2)) == "here.cu:7: (inlined at here.cu:9)"
+    assert str(Origins([*rows, '.file 1 "here.cu"', *strings]).at(2)) == "here.cu:9: (inlined: here.cu:7)"
 
 
 def test_names_of_files_are_read_as_ptx_spells_them(tmp_path: Path) -> None:

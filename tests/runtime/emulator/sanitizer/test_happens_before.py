@@ -40,7 +40,7 @@ KINDS = ["load", "load", "store", "store", "bar", "warp", "fence", "fence", "ato
 
 @dataclass
 class Step:
-    """One step of the program: its threads and its instruction."""
+    """One step of the program: its threads and its instruction; whether it ``looks`` at what an atomic finds."""
 
     who: list[Thread]
     kind: str
@@ -49,6 +49,7 @@ class Step:
     scope: str = "gpu"
     order: str = ""
     space: str = "global"
+    looks: bool = True
 
     @property
     def reads(self) -> bool:
@@ -75,6 +76,7 @@ def program(seed: int) -> list[Step]:
         if kind in ("atom", "ldr", "str"):
             step.space, step.place = "global", 64 + 4 * rng.randrange(2)
             step.order = rng.choice(ORDERS[kind])
+            step.looks = step.place == 64 or kind != "atom"
         if kind in ("bar", "warp"):
             step.who = [t for t in WORKERS if t[0] == step.who[0][0] and (kind == "bar" or t[1] == step.who[0][1])]
         steps.append(step)
@@ -97,7 +99,8 @@ def ptx(steps: list[Step]) -> tuple[str, dict[int, int]]:
             case "store":
                 body = f"mov.b{max(bits, 16)} {reg}, {100 + n}; st.{space}.b{bits} {at}, {reg};"
             case "atom":
-                body = f"atom.{step.order}.{step.scope}.global.add.u32 r5, {at}, 1;"
+                look = "setp.eq.u32 p2, r7, 99; @p2 bra end;" if step.looks else ""
+                body = f"atom.{step.order}.{step.scope}.global.add.u32 r{7 if step.looks else 8}, {at}, 1; {look}"
             case "ldr":
                 body = f"ld.{step.order}.{step.scope}.global.u32 r5, {at};"
             case "str":
@@ -117,7 +120,7 @@ def ptx(steps: list[Step]) -> tuple[str, dict[int, int]]:
             test = f"setp.ne.u32 p1, r20, {64 * cta + 32 * warp + lane};"
         numbers[FIRST_LINE + len(lines) + 2] = n
         lines += [test, f"@p1 bra after{n};", body, f"after{n}:"]
-    return "\n".join(lines), numbers
+    return "\n".join([*lines, "end:"]), numbers
 
 
 def joined(*clocks: Clock) -> Clock:
@@ -245,7 +248,8 @@ class Model:
 
     def atom(self, n: int, step: Step) -> None:
         self._access(n, step)
-        self._observe(step)
+        if step.looks:
+            self._observe(step)
         self.last[step.place] = [*self.last.get(step.place, []), (n, step.who[0], step)]
         self._acquire(step)
         self._release(step, keep=True)
