@@ -82,8 +82,7 @@ def misfit(function: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, An
     by_name = [n for n, p in taken.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     given = by_position[: len(xs)]
     if len(xs) > len(by_position) and inspect.Parameter.VAR_POSITIONAL not in kinds:
-        rest = [f"{n}=" for n in by_name if n not in by_position]
-        remedy = f"write the others by name: {' '.join(rest)}" if rest else "leave the others out"
+        remedy = others_by_name([n for n in by_name if n not in by_position])
         return too_many(name, " ".join(by_position) or "none", len(xs), remedy)
     for key in how:
         if key in given:
@@ -96,12 +95,12 @@ def misfit(function: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, An
     return None
 
 
-def too_many(
-    name: str,
-    expected: str,
-    found: int,
-    remedy: str = "write the others by name: axis=, dtype=, out=, keepdims=, where=",
-) -> WarpfoldError:
+def others_by_name(names: Collection[str]) -> str:
+    """What to do with arguments by position that have no place there."""
+    return f"write the others by name: {' '.join(f'{n}=' for n in names)}" if names else "leave the others out"
+
+
+def too_many(name: str, expected: str, found: int, remedy: str) -> WarpfoldError:
     """The error for more arguments by position than a public function has places for."""
     return error("WF176", name=name, found=found, expected=expected, remedy=remedy, where=caller())
 
@@ -111,21 +110,42 @@ def twice(name: str, key: str, by_position: Collection[str]) -> WarpfoldError:
     return error("WF194", name=name, parameter=key, taken=" ".join(by_position), where=caller())
 
 
+def no_array(name: str, value: object) -> WarpfoldError:
+    """The error for what stands in the place of the array ``name``; a shape is one of axes, as PyTorch's norms take."""
+    sizes = value if isinstance(value, tuple | list) else (value,)
+    remedy = "pass an array; the axes of rows are named by axis="
+    if name == "bits":
+        remedy = "pass the bits that the forward kept with keep='bits', or an array of bools"
+    elif isinstance(value, tuple | list) and not all(type(n) is int for n in sizes):
+        remedy = f"make an array of it first: numpy.array({name})"
+    elif name in ("weight", "bias") and all(type(n) is int for n in sizes):
+        axes = "-1" if len(sizes) == 1 else str(tuple(range(-len(sizes), 0)))
+        remedy = f"name axes, not their sizes: axis={axes}; and weight= and bias= are arrays, or None"
+    return error("WF285", name=name, kind=type(value).__name__, remedy=remedy, where=caller())
+
+
 def wrong_count(
-    name: str, expected: object, found: int, arrays: Collection[str] = (), parameters: Collection[str] = ()
+    name: str,
+    expected: object,
+    found: int,
+    arrays: Collection[str] = (),
+    parameters: Collection[str] = (),
+    given: object = None,
 ) -> WarpfoldError:
     """The error for a number of arrays that ``name`` does not take.
 
-    A program says which ``arrays`` it takes, and its ``parameters``, which go by name; a reduction neither.
+    A program says which ``arrays`` it takes, and its ``parameters``, which go by name; a reduction neither. ``given``
+    is a number that was given in place of an array.
     """
     if not arrays:
         remedy = "pass one array per input; a combine function becomes a reduction by wf.monoid(identity=...)"
         return error("WF124", name=name, expected=expected, found=found, taken="", remedy=remedy)
     by_name = f"; what is no array goes by name: {' '.join(f'{p}=' for p in parameters)}" if parameters else ""
     taken = f": it takes {' '.join(arrays)}"
-    return error(
-        "WF124", name=name, expected=expected, found=found, taken=taken, remedy=f"pass one array each{by_name}"
-    )
+    remedy = f"pass one array each{by_name}"
+    if given is not None:
+        remedy = f"make an array of the number first: numpy.asarray({given!r})"
+    return error("WF124", name=name, expected=expected, found=found, taken=taken, remedy=remedy)
 
 
 def reduction(what: Any) -> str:

@@ -176,7 +176,10 @@ def _integer(axis: object, given: object) -> int:
     except TypeError:
         found = None
     if found is None or isinstance(axis, bool):
-        raise error("WF103", axis=repr(given))
+        is_array = hasattr(given, "shape") and given.shape
+        found = f"a {type(given).__name__} of several elements" if is_array else repr(given)
+        remedy = "elements of two arrays are compared and chosen by wf.maximum, wf.minimum and wf.where; axis=1 is an axis"
+        raise error("WF103", axis=found, remedy=remedy if is_array else "pass axis=1 or axis=(0, 2), and other arguments by name")
     return found
 
 

@@ -2,20 +2,20 @@
 
 Arrays of any library are arguments of the kernels, those of rank 0 too. Numbers, tuples, names and None are parameters.
 A list is an array where the function takes arrays by position. A keyword-only parameter of NumPy's scalar types is a
-number, and a positional one is an array of rank 0.
+number, and a positional one is an array of rank 0, unless it is annotated as a number, a text or an axis.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...compiler.errors import error
-from ...compiler.program.signatures import defined, parameters
-from ...compiler.program.spelling import twice, unknown, wrong_count
+from ...compiler.program.signatures import defined, parameters, takes_array, takes_list
+from ...compiler.program.spelling import no_array, others_by_name, too_many, twice, unknown, wrong_count
 from ..calls.recall import FIXED
 from ..resolve import hashable
 
@@ -96,6 +96,7 @@ def arguments_of(
     name = str(getattr(function, "__name__", "the program"))
     taken = {p.name: p for p in parameters(function)}
     positional = [p for p in taken.values() if p.kind in POSITIONAL]
+    _check_weights(taken, zip((p.name for p in positional), xs, strict=False), how)
     _check_count(name, taken.values(), xs, how)
     _check_names(name, function, taken, {p.name for p in positional[: len(xs)]}, how)
     arrays: list[Any] = []
@@ -104,17 +105,32 @@ def arguments_of(
         if is_array_argument(value, positional=array):
             arrays.append(value)
             return len(arrays) - 1
+        value = tuple(value) if type(value) is list and label in by_position else value  # axes
         if not hashable(value):
             raise error("WF128", parameter=label, name=name, kind=type(value).__name__)
         return Baked(value, repr(value))
 
-    labels = [p.name for p in positional] + [""] * len(xs)
-    given = tuple(slot(label, x, array=True) for label, x in zip(labels, xs, strict=False))
-    by_position = {p.name for p in positional}
-    named = tuple(sorted((key, slot(key, value, array=key in by_position)) for key, value in how.items()))
+    by_position = {p.name: takes_array(p) for p in positional}
+    labels = [*by_position, *[""] * len(xs)]
+    given = tuple(slot(label, x, array=by_position.get(label, True)) for label, x in zip(labels, xs, strict=False))
+    named = tuple(sorted((key, slot(key, value, array=by_position.get(key, False))) for key, value in how.items()))
     if not arrays:
-        raise wrong_count(name, "at least 1", 0, [p.name for p in positional])
+        taken_arrays = [name for name, is_array in by_position.items() if is_array]
+        raise wrong_count(name, "at least 1", 0, taken_arrays, given=next(filter(_is_number, xs), None))
     return Arguments(given, named), arrays
+
+
+def _is_number(x: object) -> bool:
+    return isinstance(x, int | float | complex)
+
+
+def _check_weights(
+    taken: Mapping[str, inspect.Parameter], given: Iterable[tuple[str, Any]], how: Mapping[str, Any]
+) -> None:
+    """Checks that weights of the library are arrays: neither lists nor shapes nor numbers."""
+    for key, value in (*given, *how.items()):
+        if key in taken and not takes_list(taken[key]) and value is not None and not is_real_array(value):
+            raise no_array(key, value)
 
 
 def _check_count(name: str, taken: Collection[inspect.Parameter], xs: Sequence[Any], how: Mapping[str, Any]) -> None:
@@ -125,6 +141,8 @@ def _check_count(name: str, taken: Collection[inspect.Parameter], xs: Sequence[A
     least = sum(p.default is p.empty for p in positional)
     given = len(xs) + sum(p.name in how for p in positional[len(xs) :])
     if given < least or (len(xs) > len(positional) and not several):
+        if len(xs) > len(positional) and not all(map(takes_array, positional)):
+            raise too_many(name, " ".join(p.name for p in positional), len(xs), others_by_name(by_name))
         expected = f"{least} to {len(positional)}" if least < len(positional) else least
         raise wrong_count(name, expected, max(given, len(xs)), [p.name for p in positional], by_name)
 

@@ -53,7 +53,8 @@ ENTRIES: Entries = {
         "WF127": ("{name} takes no parameter {parameter!r}: it takes {known}", "{remedy}"),
         "WF128": (
             "parameter {parameter!r} of {name} is a {kind}: expected a number, a string or a tuple of them",
-            "parameters are baked into the kernel; pass arrays as inputs",
+            "parameters are baked into the kernel: write a tuple in place of a list; what is an array is made one first: "
+            "numpy.array(x)",
         ),
         "WF129": ("a shape has whole sizes of at least 0, got {shape}", "write (4096, 1024), or pass x.shape"),
         "WF130": ("cannot reduce with {kind}: expected {expected}", "{remedy}"),
@@ -277,7 +278,7 @@ ENTRIES: Entries = {
     DTypeError: {
         "WF103": (
             "axis must be an int, a tuple of ints or None, got {axis}",
-            "pass axis=1 or axis=(0, 2), and other arguments by name",
+            "{remedy}",
         ),
         "WF105": (
             "no rule for elements of type {dtype}: expected one of {known}",

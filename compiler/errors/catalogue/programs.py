@@ -144,9 +144,17 @@ ENTRIES: Entries = {
             "a symbolic array is indexed by {index}: expected None, ..., integers, or slices by integers",
             "{remedy}",
         ),
+        "WF277": (
+            "{name} got {found} as axis: expected an integer, several, or None",
+            "pass axis= an integer, such as -1; what is added to x is bias=: wf.{name}(x, bias=b)",
+        ),
+        "WF278": (
+            "{name} cannot have a result of type {dtype}: expected a float type",
+            "leave dtype= out, or convert the result: wf.cast(y, '{dtype}')",
+        ),
         "WF285": (
             "{name} is of type {kind}: expected an array",
-            "pass an array; the axes of rows are named by axis=",
+            "{remedy}",
         ),
         "WF295": (
             "{name} is an array of rank {rank} and of {kind}: expected a whole number",
