@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial, update_wrapper
 from operator import is_not
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, ParamSpec, TypeVar
 
 from ...compiler.errors import error
 from ...compiler.plan.fields import Determinism
@@ -73,6 +73,8 @@ class ArrayFunction(partial[R], Generic[P, R]):
     function: Callable[P, R]
     _calls: _Calls
     _traces: Traces
+    _changes_entry: ClassVar[bool] = True
+    """Whether calls that are repeated enter a function of their own."""
 
     def __new__(cls, function: Callable[P, R]) -> ArrayFunction[P, R]:
         calls = _Calls(function)
@@ -80,7 +82,7 @@ class ArrayFunction(partial[R], Generic[P, R]):
         made = super().__new__(cls, cls._entered(calls.entry, function))
         update_wrapper(made, function)
         made.function, made._calls, made._traces = function, calls, calls.traces
-        if made.func is calls.entry:
+        if cls._changes_entry:
             Entering(calls.memo, calls.entry, calls.keyed, made._enter)
         return made
 

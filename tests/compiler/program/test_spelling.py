@@ -190,7 +190,7 @@ BY_POSITION: list[tuple[str, Any]] = [
 def test_arguments_that_numpy_takes_by_position_are_keywords(text: str, call: Any) -> None:
     with pytest.raises(wf.WarpfoldError, match=rf"WF176: {text} argument\(s\) by position: expected") as caught:
         call()
-    assert "write the others by name: axis=, dtype=, out=, keepdims=, where=" in str(caught.value)
+    assert re.search(r"help: write .*(keepdims= out=|rtol=).*", str(caught.value))
     assert caught.value.location.line == call.__code__.co_firstlineno  # type: ignore[union-attr]
 
 
@@ -202,7 +202,7 @@ MISFITS: list[tuple[str, Any]] = [
     ("WF151: load_state needs the parameter 'what'", lambda: wf.load_state("x")),
     (r"WF176: vjp got 2 argument\(s\) by position: expected function\n.*results= wrt=", lambda: wf.vjp(wf.sum, 1)),
     ("WF194: segment_reduce got 'offsets' twice.*are x offsets what", lambda: wf.segment_reduce(X, 0, offsets=1)),
-    ("WF194: dropout got 'seed' twice: by position and by name", lambda: wf.dropout(X, 0.5, seed=1)),
+    ("WF194: dropout got 'p' twice: by position and by name", lambda: wf.dropout(X, 5, p=0.5)),
     (r"WF130: cannot reduce with the program softmax: .*call it: softmax\(x\)", lambda: wf.reduce(X, wf.softmax)),
     (r"WF103: axis must be an int, a tuple of ints or None, got \(None,\)", lambda: wf.sum(X, axis=(None,))),
 ]  # fmt: skip
