@@ -171,7 +171,7 @@ def target(arch: str) -> Target:
     Raises:
         PlanError: WF401 with near matches when there is none of that name.
     """
-    found = TARGETS.get(arch)
+    found = TARGETS.get(arch) if isinstance(arch, str) else None
     if found is None:
         raise error("WF401", arch=arch, near=near(str(arch), TARGETS), known=" ".join(TARGETS))
     return found

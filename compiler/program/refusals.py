@@ -24,6 +24,9 @@ class Symbolic:
     def __iter__(self) -> Any:
         raise error("WF202", where=caller())
 
+    def __contains__(self, _: object) -> bool:
+        raise error("WF282", where=caller())
+
     def __getitem__(self, index: object) -> Any:
         raise _no_entry(index, "asked for")
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...compiler.errors import error
 from ...compiler.program.signatures import defined, parameters, takes_array, takes_list
-from ...compiler.program.spelling import no_array, others_by_name, too_many, twice, unknown, wrong_count
+from ...compiler.program.spelling import missing_parameter, no_array, others_by_name, too_many, twice, unknown, wrong_count
 from ..calls.recall import FIXED
 from ..resolve import hashable
 
@@ -165,4 +165,4 @@ def _check_names(
             raise unknown(name, key, named, array=False)
     for key, p in free.items():
         if p.kind is p.KEYWORD_ONLY and p.default is p.empty and key not in how:
-            raise error("WF151", name=name, parameter=key, where=defined(function))
+            raise missing_parameter(name, key, where=defined(function))

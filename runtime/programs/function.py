@@ -17,8 +17,10 @@ from ...compiler.plan.fields import Determinism
 from ...compiler.program.arrays.trace import ArrayArg
 from ...compiler.program.frames import caller, outermost, shown
 from ...compiler.program.monoid import Monoid
+from ...compiler.program.pickling import holder, unpicklable
 from ...compiler.program.signatures import defined, parameters
-from ...compiler.program.symbols import is_array
+from ...compiler.program.spelling import called
+from ...compiler.program.symbols import Sym, is_array
 from ...compiler.program.tracing import as_called
 from ...compiler.target import DEFAULT
 from ..arrays.fast_readers import READERS
@@ -101,8 +103,24 @@ class ArrayFunction(partial[R], Generic[P, R]):
         )
 
     def __reduce__(self) -> Any:
-        """By the name of the function, under which a module holds the program."""
-        return self.function.__qualname__
+        """By the name of the function, under which a module holds the program, or the function itself.
+
+        Raises:
+            ArgumentError: WF183 for a function that another process cannot find.
+        """
+        name = getattr(self.function, "__qualname__", "")
+        there = holder(self.__module__, name)
+        if there is self:
+            return name
+        if there is not self.function:
+            raise unpicklable(getattr(self.function, "__name__", "the program"), "function", self.function)
+        return type(self), (self.function,)
+
+    def __copy__(self) -> ArrayFunction[P, R]:
+        return self
+
+    def __deepcopy__(self, _: object) -> ArrayFunction[P, R]:
+        return self
 
     def compile(self, *xs: Any, arch: str = DEFAULT.arch, **how: Any) -> CompiledProgram:
         """Compiles the program; needs no GPU.
@@ -163,6 +181,8 @@ class _Calls:
         given = (*xs, *how.values())
         if any(map(is_array, given)):
             return self._inline(xs, how, out)
+        if any(isinstance(x, Sym) for x in given):
+            raise error("WF251", name=getattr(self.function, "__name__", "a program"), where=caller())
         if are_traced(given) and out is None:
             return self._in_graph(xs, how)
         try:
@@ -186,7 +206,7 @@ class _Calls:
         """
         if out is not None or any(name in OPTIONS for name in how):
             raise error("WF188", name=getattr(self.function, "__name__", "a program"), options=", ".join(OPTIONS))
-        return as_called(self.function(*xs, **how), self.function, code="WF263")
+        return as_called(called(self.function, xs, how), self.function, code="WF263")
 
     @cached_property
     def in_f32(self) -> _Calls:

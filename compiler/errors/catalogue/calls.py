@@ -39,7 +39,7 @@ ENTRIES: Entries = {
         ),
         "WF123": (
             "this artifact of {name} was compiled for {expected}: the array needs {found}",
-            "compile it for arrays of this kind, or let warpfold choose: wf.reduce",
+            "compile it for arrays of this kind, or let warpfold choose: {call}",
         ),
         "WF124": (
             "{name} takes {expected} input array(s), got {found}{taken}",
@@ -68,7 +68,7 @@ ENTRIES: Entries = {
         "WF138": ("{option} cannot be {value!r}: expected {expected}", "leave it out for {default}"),
         "WF139": (
             "where= has elements of type {dtype} and shape {shape}: expected bool, broadcastable to {expected}",
-            "pass a bool array, such as x > 0, or words of bits to a function that is not compiled yet",
+            "compare first, as in where=mask != 0; words of bits are u32 or i32, and not for a function that is compiled",
         ),
         "WF141": (
             "offsets have shape {shape}: expected one dim of at least 1 entry",
@@ -165,7 +165,7 @@ ENTRIES: Entries = {
             "dot takes two arrays of rank 1 and of one size, got shapes {shapes}",
             "give both as many elements; for arrays of other ranks use vecdot, which reduces an axis",
         ),
-        "WF151": ("{name} needs the parameter {parameter!r}", "give it by keyword: {parameter}=value"),
+        "WF151": ("{name} needs the parameter {parameter!r}", "{remedy}"),
         "WF152": (
             "elements of type {dtype} cannot be added up in {accumulate}",
             "give a float type for floats, a complex one for complex numbers",

@@ -137,7 +137,7 @@ def call_built_in(name: str, arrays: Sequence[Any], axis: AxisArgument, how: Map
     known = keywords(function)
     for key in params:
         if key not in known:
-            raise unknown(name, key, known, array=False, where=caller())
+            raise unknown(name, key, known, array=False, shared=True, where=caller())
     if params.get("dtype") is not None:
         params["dtype"] = as_dtype(params["dtype"])
     return reduced(name, function, arrays, axis, params=params, **own)

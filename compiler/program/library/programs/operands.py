@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, nan
+from math import inf, isfinite, nan
 from numbers import Real
 from operator import index
 from typing import Any
@@ -52,6 +52,18 @@ def number(option: str, value: Any, default: object) -> Any:
     if type(value) is bool or not (isinstance(value, Real | Size) or (is_array(value) and not value.ndim)):
         raise error("WF138", option=option, value=value, expected="a number", default=default)
     return value
+
+
+def finite(option: str, value: Any, default: object) -> Any:
+    """The finite number that an option gives: Python's, or an array of rank 0.
+
+    Raises:
+        ArgumentError: WF138 for an infinity and NaN, and for what is no number.
+    """
+    found = number(option, value, default)
+    if isinstance(found, Real) and not isfinite(found):
+        raise error("WF138", option=option, value=value, expected="a finite number", default=default)
+    return found
 
 
 def addend(option: str, value: Any, default: object) -> Any:
