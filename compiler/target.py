@@ -173,7 +173,9 @@ def target(arch: str) -> Target:
     """
     found = TARGETS.get(arch) if isinstance(arch, str) else None
     if found is None:
-        raise error("WF401", arch=arch, near=near(str(arch), TARGETS), known=" ".join(TARGETS))
+        several = isinstance(arch, list | tuple | set)
+        remedy = "compile for each of them: a file holds one architecture" if several else "name one of these"
+        raise error("WF401", arch=arch, near=near(str(arch), TARGETS), known=" ".join(TARGETS), remedy=remedy)
     return found
 
 

@@ -12,7 +12,7 @@ from ..compiler.dtypes import dtype as as_dtype
 from ..compiler.program.dtype_names import dtype as named_dtype
 from ..compiler.program.frames import caller, outermost, shown
 from ..compiler.program.monoid import Monoid
-from ..compiler.program.spelling import irreducible, others_by_name, too_many, wrong_count
+from ..compiler.program.spelling import array_first, irreducible, others_by_name, too_many, wrong_count
 from ..compiler.program.symbols import is_array
 from ..compiler.space.geometry import normalize_axes
 from ..compiler.target import DEFAULT, target
@@ -157,6 +157,8 @@ def reduced(xs: Sequence[Any], what: Any, axis: Axis, out: Any, where: Any, how:
         from .programs.autograd import reduced_with_gradients  # not imported without such tensors
 
         return reduced_with_gradients(_as_called, xs, what, axis, out, where, how)
+    for x in xs:
+        array_first("reduce", x)
     given = DEFAULTS | {name: value for name, value in how.items() if name in DEFAULTS}
     params = {name: value for name, value in how.items() if name not in DEFAULTS}
     nan, determinism = given["nan"], given["determinism"]

@@ -65,7 +65,8 @@ def _misplaced(name: str, signature: inspect.Signature, count: int) -> WarpfoldE
     by_position = " ".join(p.name for p in taken if p.kind is not p.KEYWORD_ONLY)
     by_name = [p.name for p in taken if p.kind is p.KEYWORD_ONLY]
     known = AXIS_BY_NAME.get(name)
-    return too_many(name, by_position, count, f"write {known}, by name" if known else others_by_name(by_name))
+    others = others_by_name(by_name)
+    return too_many(name, by_position, count, f"write {known}; {others}" if known else others)
 
 
 def _symbolic(name: str, count: int, xs: Sequence[Any], how: Mapping[str, Any]) -> Symbolic:
@@ -147,10 +148,10 @@ _PLAIN = _PUBLIC["logsumexp"]
 @wraps(_PLAIN)
 def logsumexp(x: Any, axis: Axis = None, *rest: Any, b: Any = None, **how: Any) -> Any:
     """The logarithm of the sum of exponentials, each times its factor in the array ``b``; see ``reduce``."""
-    if b is None:
-        return _PLAIN(x, axis, *rest, **how)
     if rest:
         raise _misplaced("logsumexp", inspect.signature(logsumexp), 2 + len(rest))
+    if b is None:
+        return _PLAIN(x, axis, **how)
     return reduce(x, b, what=reductions.scaled_logsumexp, axis=axis, **how)
 
 

@@ -42,6 +42,16 @@ ELSEWHERE = {
     "vmap": "reductions keep all axes but axis=; torch.func.vmap and jax.vmap take functions of warpfold",
 }  # fmt: skip
 """Functions that have no equivalent here, and what to do."""
+HINTS = {
+    "round": "for decimals write wf.round(x * 10**digits) / 10**digits",
+    "vjp": "the arrays go to what it returns: wf.vjp(function)(gradient, x)",
+    "value_and_grad": "wrt= names the arguments: wf.value_and_grad(function, wrt='x')",
+    "where": "for the places of true values call numpy.nonzero; here both choices are given: wf.where(condition, x, 0)",
+    "relu": "for a result in place write out=x",
+    "random_bits": "the array whose shape counts comes first: wf.random_bits(x, seed)",
+    "unique": "it returns the distinct elements alone; wf.bincount(x) has their counts",
+}
+"""What to write in place of further arguments that other libraries take by position."""
 _LATER = "the elements exist when the program has run: return the array, and read it then"
 _ITSELF = "write x: a symbolic array has no memory of its own"
 METHODS = {

@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import Location, WarpfoldError, error, near
 from .closures import PACKAGE
 from .frames import caller
-from .other_names import ELSEWHERE, METHODS, NAMES
+from .other_names import ELSEWHERE, HINTS, METHODS, NAMES
 from .public_names import COMPOSITIONS, ELEMENTWISE, MONOIDS, PACKING, PROGRAMS, REDUCTIONS
 
 PARAMETERS = {
@@ -102,6 +102,12 @@ def others_by_name(names: Collection[str]) -> str:
     return f"write the others by name: {' '.join(f'{n}=' for n in names)}" if names else "leave the others out"
 
 
+def array_first(name: str, x: object) -> None:
+    """Refuses a function or a monoid in the place of the array, where other libraries have it: WF245."""
+    if callable(x) and not hasattr(x, "shape") and not hasattr(x, "__array__"):
+        raise error("WF245", name=name, found=getattr(x, "__name__", type(x).__name__), where=caller())
+
+
 def called(function: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, Any]) -> Any:
     """``function(*xs, **how)``, of a function that is traced; arguments that it does not take end in a code."""
     try:
@@ -124,6 +130,7 @@ def missing_parameter(
 
 def too_many(name: str, expected: str, found: int, remedy: str) -> WarpfoldError:
     """The error for more arguments by position than a public function has places for."""
+    remedy = f"{remedy}; {HINTS[name]}" if name in HINTS else remedy
     return error("WF176", name=name, found=found, expected=expected, remedy=remedy, where=caller())
 
 
@@ -167,6 +174,7 @@ def wrong_count(
     remedy = f"pass one array each{by_name}"
     if given is not None:
         remedy = f"make an array of the number first: numpy.asarray({given!r})"
+    remedy = f"{remedy}; {HINTS[name]}" if name in HINTS else remedy
     return error("WF124", name=name, expected=expected, found=found, taken=taken, remedy=remedy)
 
 

@@ -178,7 +178,7 @@ def _integer(axis: object, given: object) -> int:
     if found is None or isinstance(axis, bool):
         is_array = hasattr(given, "shape") and given.shape
         found = f"a {type(given).__name__} of several elements" if is_array else repr(given)
-        remedy = "elements of two arrays are compared and chosen by wf.maximum, wf.minimum and wf.where; axis=1 is an axis"
+        remedy = "an array for the result is out=; for elements of two arrays there are wf.maximum and wf.minimum"
         raise error("WF103", axis=found, remedy=remedy if is_array else "pass axis=1 or axis=(0, 2), and other arguments by name")
     return found
 

@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compiler.errors import error
+from ...compiler.program.refusals import Symbolic
 from ...compiler.program.signatures import defined, parameters, takes_array, takes_list
 from ...compiler.program.spelling import missing_parameter, no_array, others_by_name, too_many, twice, unknown, wrong_count
+from ...compiler.program.symbols import is_array
 from ..calls.recall import FIXED
 from ..resolve import hashable
 
@@ -70,7 +72,8 @@ def _value(slot: Slot, arrays: Sequence[Any]) -> Any:
 
 def is_real_array(x: object) -> bool:
     """Whether ``x`` is an array of some library, not a type or a number of Python."""
-    return not isinstance(x, type | np.dtype | np.generic) and any(hasattr(x, name) for name in _ARRAYS)
+    no_array = isinstance(x, type | np.dtype | np.generic) or (isinstance(x, Symbolic) and not is_array(x))
+    return not no_array and any(hasattr(x, name) for name in _ARRAYS)
 
 
 def is_array_argument(x: object, *, positional: bool) -> bool:
@@ -137,7 +140,7 @@ def _check_count(name: str, taken: Collection[inspect.Parameter], xs: Sequence[A
     """Checks the number of arguments by position."""
     positional = [p for p in taken if p.kind in POSITIONAL]
     several = any(p.kind is p.VAR_POSITIONAL for p in taken)
-    by_name = [p.name for p in taken if p.kind is p.KEYWORD_ONLY]
+    by_name = [*(p.name for p in taken if p.kind is p.KEYWORD_ONLY), "out"]
     least = sum(p.default is p.empty for p in positional)
     given = len(xs) + sum(p.name in how for p in positional[len(xs) :])
     if given < least or (len(xs) > len(positional) and not several):

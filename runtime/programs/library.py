@@ -119,7 +119,7 @@ def _named(e: WarpfoldError, given: Mapping[str, Any]) -> WarpfoldError:
     for name in reversed([name for name in RUNNING if name in views]):
         for other, v in views.items():
             if other != name and share(views[name], v):
-                return error(e.code, result=name, other=other, reason=reason)
+                return error(e.code, where=e.location, result=name, other=other, reason=reason)
     return e
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from ...compiler.errors import error
 from ...compiler.program.arrays.scanning import check_modes, scanned
 from ...compiler.program.frames import outermost
+from ...compiler.program.spelling import array_first
 from ...compiler.program.symbols import is_array
 from ..resolve import What, function_of, given, hashable, label, params_of
 from .function import OPTIONS, ArrayFunction, program
@@ -60,6 +61,7 @@ def scan(
             the array lacks, WF292 for none of several, WF291 and WF293 for a scan that cannot begin with the identity,
             WF294 for a reduction that counts its elements, as ``mean`` does.
     """
+    array_first("scan", x)
     xs = x if isinstance(x, tuple) else (x,)
     params = {name: value for name, value in how.items() if name not in OPTIONS}
     options = {name: value for name, value in how.items() if name in OPTIONS}

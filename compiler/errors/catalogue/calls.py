@@ -204,7 +204,7 @@ ENTRIES: Entries = {
             "give them to the call of the whole program",
         ),
         "WF189": (
-            "{name} got a target that is not the number of a class: expected 0 to classes - 1, or ignore_index",
+            "in {name} a target is not the number of a class: expected 0 to classes - 1, or ignore_index",
             "correct the targets; rows without one have the number ignore_index; without check=True their loss is NaN",
         ),
         "WF193": ("JAX traces an argument, and {what}", "{remedy}"),

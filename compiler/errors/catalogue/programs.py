@@ -120,7 +120,7 @@ ENTRIES: Entries = {
             "only axes of size 1 stretch, and new axes stand in front",
         ),
         "WF256": (
-            "axis {axis!r} is not an axis of {value}, which has {rank} of them: expected {expected}",
+            "axis {axis} is not an axis of {value}, which has {rank} of them: expected {expected}",
             "{remedy}",
         ),
         "WF257": (
@@ -170,6 +170,11 @@ ENTRIES: Entries = {
             "{name} calls itself without an end: Python's stack is full",
             "end it by a number that Python knows, such as a parameter or x.shape[0]; a loop of Python is traced, too",
         ),
+        "WF245": (
+            "{name} got the function {found} in the place of its array",
+            "the array comes first, and what reduces behind it: wf.{name}(x, wf.SUM, axis=0); a combine function becomes a "
+            "monoid by @wf.monoid(identity=...)",
+        ),
         "WF246": (
             "a mask has elements of type {dtype}: expected bools, or the words of u32 or i32 that wf.pack makes",
             "compare first, as in where=mask != 0",
@@ -212,7 +217,8 @@ ENTRIES: Entries = {
         ),
         "WF266": (
             "{size} is a size that no axis of an array of the program has",
-            "write sizes of arrays, such as x.shape[0], or pass an array with this axis",
+            "write sizes of arrays, such as x.shape[0]; a constant of other sizes is a number, which broadcasts, or an array "
+            "that is passed as an argument",
         ),
         "WF267": (
             "{what} has no axes to go along outside of a reduction",

@@ -13,7 +13,7 @@ from ..dtype_names import dtype as as_dtype
 from ..frames import caller
 from ..graph import Expr, union
 from ..spelling import attribute
-from ..symbols import Sym, foreign
+from ..symbols import Sym
 from . import types
 from .array_value import ArrayValue
 from .assignment import assigned
@@ -148,9 +148,6 @@ class SymArray(ArrayValue):
         if not remedy:
             remedy = f"it has the functions of warpfold and of the standard, and these attributes: {' '.join(known)}"
         raise error("WF261", name=name, near="" if attribute(name) else similar, remedy=remedy, where=caller())
-
-    def __array__(self, *_: object, **__: object) -> NoReturn:
-        raise foreign("numpy", "asarray", SymArray)
 
     def __repr__(self) -> str:
         sizes = ", ".join(str(n) for n in self.shape)

@@ -18,7 +18,7 @@ from ...gradients.detached import stop_gradient
 from ...marks import CORRECTION, marked
 from ...values import cast
 from ..monoids import SUM
-from .operands import Array, OnlyArray, addend, along, expect_divisor, expect_like, number, result_type, wide
+from .operands import Array, OnlyArray, addend, along, expect_divisor, expect_like, finite, number, result_type, wide
 
 norm = named("norm")
 
@@ -208,7 +208,7 @@ def moments(x: Array, axis: AxisArgument, where: Array = None, correction: float
     rounded = xp.mean(x, axis, keepdims=True, where=where)
     near = x - rounded
     lack = xp.mean(near, axis, keepdims=True, where=where)
-    params = {"correction": correction}
+    params = {"correction": finite("correction", correction, 0.0)}
     squares = reduced("variance", _variance, (near,), axis, keepdims=True, where=where, params=params)
     lack = stop_gradient(xp.where(rounded * rounded > squares, lack, 0.0))
     return near - lack, rounded + lack, marked(maximum(squares - lack * lack, 0.0), CORRECTION)
