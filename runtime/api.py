@@ -111,6 +111,8 @@ def reduce(
 
 
 _reductions = Memo()
+_BY_NAME = ("axis", "keepdims", "out", "where", "nan", "determinism", "device", "plan")
+"""The arguments of ``reduce`` that go by name."""
 
 
 def _symbolic(xs: Sequence[Any], how: Mapping[str, Any]) -> Symbolic:
@@ -157,8 +159,6 @@ def reduced(xs: Sequence[Any], what: Any, axis: Axis, out: Any, where: Any, how:
         from .programs.autograd import reduced_with_gradients  # not imported without such tensors
 
         return reduced_with_gradients(_as_called, xs, what, axis, out, where, how)
-    for x in xs:
-        array_first("reduce", x)
     given = DEFAULTS | {name: value for name, value in how.items() if name in DEFAULTS}
     params = {name: value for name, value in how.items() if name not in DEFAULTS}
     nan, determinism = given["nan"], given["determinism"]
@@ -166,7 +166,9 @@ def reduced(xs: Sequence[Any], what: Any, axis: Axis, out: Any, where: Any, how:
     if any(isinstance(x, str | Monoid) for x in xs) and not (len(xs) == 1 and isinstance(what, str)):
         if hasattr(what, "__array__"):
             raise irreducible(what)
-        raise too_many("reduce", "arrays, then what to reduce with", len(xs) + 1, others_by_name(("axis", *DEFAULTS)))
+        raise too_many("reduce", "arrays, then what to reduce with", len(xs) + 1, others_by_name(_BY_NAME))
+    for x in xs:
+        array_first("reduce", x)
     if where is not None and where is not True:
         from .programs.reductions import as_bools, reads_bits, reduced_where  # not imported without a mask
 
