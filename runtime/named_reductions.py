@@ -26,8 +26,7 @@ _OF_REDUCE = inspect.signature(reduce).parameters
 _AXIS = _OF_REDUCE["axis"].replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _SHARED = [p for name, p in _OF_REDUCE.items() if name not in ("xs", "what", "axis", "params")]
 AXIS_BY_NAME = {"norm": "ord=2 for the order, axis=1 for the axis", "allclose": "rtol=1e-5, atol=1e-8, axis=1"}
-"""Reductions whose ``axis`` goes by name alone, since other libraries have another parameter in its place; and what to
-write."""
+"""What to write for reductions whose ``axis`` goes by name alone: other libraries have another parameter there."""
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
@@ -53,7 +52,7 @@ def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _take_axis_by_name(call: Any) -> None:
-    """Makes ``axis``, the last parameter of ``call`` by position, one by name: a wrapper would cost time in each call."""
+    """Makes ``axis``, the last parameter of ``call`` by position, one by name; a wrapper would take time in each call."""
     code = call.__code__
     call.__code__ = code.replace(co_argcount=code.co_argcount - 1, co_kwonlyargcount=code.co_kwonlyargcount + 1)
     call.__defaults__, call.__kwdefaults__ = None, {"axis": None, **call.__kwdefaults__}

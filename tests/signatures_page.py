@@ -26,10 +26,10 @@ LIBRARIES = {"numpy": "NumPy", "scipy": "SciPy", "torch": "PyTorch", "jax": "JAX
 HEAD = """\
 # Signatures
 
-`python tests/signatures_page.py` writes this page: our functions beside those of NumPy, SciPy, PyTorch and JAX, with the
-parameters that each takes by position. What a function here does not take by position is refused there, and the error
-says what to write. A test makes each call of the other libraries that gives arguments by position: its result is theirs,
-or the call ends in such an error. The libraries name what we call `axis` also `dim`, and `keepdims` also `keepdim`.
+`python tests/signatures_page.py` writes this page: our functions beside those of NumPy, SciPy, PyTorch and JAX, with
+the parameters that each takes by position. A function here refuses by position what it does not name there, and the
+error says what to write. A test makes the calls of the other libraries that give arguments by position: a result is
+theirs, or the call ends in such an error. What we call `axis` and `keepdims` is `dim` and `keepdim` in PyTorch.
 
 """
 ELSEWHERE: dict[str, tuple[str, ...]] = {
@@ -59,7 +59,18 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
 FUNCTIONAL = ("softmin", "layer_norm", "rms_norm", "group_norm", "instance_norm", "batch_norm", "normalize",
               "cross_entropy", "nll_loss", "dropout")  # fmt: skip
 """Functions of ``torch.nn.functional`` under their own names."""
-OTHERS = ("bincount", "histogram", "unique", "segment_reduce", "scan", "reduce", "pack", "unpack", "vjp", "value_and_grad")
+OTHERS = (
+    "bincount",
+    "histogram",
+    "unique",
+    "segment_reduce",
+    "scan",
+    "reduce",
+    "pack",
+    "unpack",
+    "vjp",
+    "value_and_grad",
+)
 """Functions of arrays that are in no table of names."""
 SAME = {"dim": "axis", "dims": "axis", "keepdim": "keepdims", "epsilon": "eps", "ddof": "correction", "a_min": "low",
         "a_max": "high", "min": "low", "max": "high", "dtype": "dtype"}  # fmt: skip
@@ -81,10 +92,10 @@ DIFFERENT: dict[tuple[str, str], str] = {
     ("histogram", "torch.histogram"): "PyTorch's counts are floats",
     ("cummax", "torch.cummax"): 'PyTorch gives the places, too: `scan(x, "argmax", axis)`',
     ("cummin", "torch.cummin"): "as `cummax`",
-    ("pack", "numpy.packbits"): "8 bits in a byte, the first one highest; `pack` has 32 in a word, the first one lowest",
+    ("pack", "numpy.packbits"): "8 bits in a byte, the first highest; `pack` has 32 in a word, the first lowest",
     ("unpack", "numpy.unpackbits"): "as `pack`",
     ("bitcast", "jax.lax.bitcast_convert_type"): "JAX also takes types of other widths",
-    ("dropout", "torch.nn.functional.dropout"): "PyTorch draws from the state of its generator; `dropout` wants a `seed=`",
+    ("dropout", "torch.nn.functional.dropout"): "PyTorch draws from its own generator; `dropout` wants a `seed=`",
     ("quantize", "torch.quantize_per_tensor"): "PyTorch is given the scale; `quantize` finds it",
     ("scan", "jax.lax.scan"): "JAX's function comes first, and carries any state",
     ("reduce", "jax.lax.reduce"): "JAX takes an initial value and a function; `reduce` a monoid",
@@ -223,8 +234,8 @@ def table(data: Mapping[str, Any]) -> list[str]:
         peers = list(peers_of(name, data))
         if not peers:
             continue
-        cells = [", ".join(f"`{p.path.partition('.')[2]}({', '.join(p.by_position)})`" for p in peers if p.library == own)
-                 for own in LIBRARIES]  # fmt: skip
+        calls = [(p.library, f"`{p.path.partition('.')[2]}({', '.join(p.by_position)})`") for p in peers]
+        cells = [", ".join(call for library, call in calls if library == own) for own in LIBRARIES]
         names = list(dict.fromkeys(p for peer in peers for p in refused(name, peer)))
         lines.append(
             f"| `{name}({', '.join(by_position(name))})` | {' | '.join(cells)} | {' '.join(f'`{p}`' for p in names)} |"

@@ -66,8 +66,8 @@ _KINDS = {
 }
 """What to do with files that are no OP, by their ends."""
 _OTHERS = (
-    "for one of your own write file.py:name; run, profile and sanitize take FILE.ptx, too, and these, compile and explain "
-    "take bincount and histogram; pack, unpack, unique and segment_reduce are there in Python alone"
+    "for one of your own write file.py:name; run, profile and sanitize take FILE.ptx, too, and these, compile and "
+    "explain take bincount and histogram; pack, unpack, unique and segment_reduce are there in Python alone"
 )
 
 

@@ -26,16 +26,16 @@ NAMES = {
     "packbits": "wf.pack(x > 0)", "unpackbits": "wf.unpack(bits, shape)",
 }  # fmt: skip
 """NumPy's, the Array API's and PyTorch's names of functions, and what to write here."""
-_SORTS = "warpfold sorts nothing: call it of NumPy, PyTorch, CuPy or JAX; wf.topk(x, k) gives up to 16 elements, sorted"
-_MOVES = "warpfold moves no elements: call it of NumPy, PyTorch, CuPy or JAX before"
+_SORT = "warpfold sorts nothing: call it of NumPy, PyTorch, CuPy or JAX; wf.topk(x, k) gives up to 16 elements, sorted"
+_MOVE = "warpfold moves no elements: call it of NumPy, PyTorch, CuPy or JAX before"
 _MATRICES = "products of matrices are for NumPy, PyTorch, CuPy or JAX; wf.vecdot(x, y) sums products along an axis"
-_MAKES = "arrays are those of NumPy, PyTorch, CuPy or JAX, and are made there"
+_MAKE = "arrays are those of NumPy, PyTorch, CuPy or JAX, and are made there"
 _MODULES = "functions have no modules here: write wf.softmax, wf.norm and so on; warpfold.torch has modules for PyTorch"
 ELSEWHERE = {
-    **dict.fromkeys(("sort", "argsort", "median", "nanmedian", "quantile", "nanquantile", "percentile", "mode"), _SORTS),
-    **dict.fromkeys(("concat", "concatenate", "stack", "tile", "repeat", "roll", "gather", "take", "flip"), _MOVES),
+    **dict.fromkeys(("sort", "argsort", "median", "nanmedian", "quantile", "nanquantile", "percentile", "mode"), _SORT),
+    **dict.fromkeys(("concat", "concatenate", "stack", "tile", "repeat", "roll", "gather", "take", "flip"), _MOVE),
     **dict.fromkeys(("matmul", "mm", "bmm", "einsum", "tensordot", "outer"), _MATRICES),
-    **dict.fromkeys(("array", "asarray", "tensor", "zeros", "ones", "empty", "full", "zeros_like", "ones_like"), _MAKES),
+    **dict.fromkeys(("array", "asarray", "tensor", "zeros", "ones", "empty", "full", "zeros_like", "ones_like"), _MAKE),
     **dict.fromkeys(("nn", "functional", "linalg", "special", "fft"), _MODULES),
     **dict.fromkeys(("cov", "corrcoef"), "in a program, with d = x - wf.mean(x, axis=-1, keepdims=True): "
                     "wf.mean(d[:, None] * d[None], axis=-1)"),

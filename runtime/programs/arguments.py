@@ -16,7 +16,15 @@ import numpy as np
 from ...compiler.errors import error
 from ...compiler.program.refusals import Symbolic
 from ...compiler.program.signatures import defined, parameters, takes_array, takes_list
-from ...compiler.program.spelling import missing_parameter, no_array, others_by_name, too_many, twice, unknown, wrong_count
+from ...compiler.program.spelling import (
+    missing_parameter,
+    no_array,
+    others_by_name,
+    too_many,
+    twice,
+    unknown,
+    wrong_count,
+)
 from ...compiler.program.symbols import is_array
 from ..calls.recall import FIXED
 from ..resolve import hashable

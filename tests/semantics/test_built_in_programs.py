@@ -36,7 +36,9 @@ def test_arrays_are_no_axes() -> None:
     for name in ("softmax", "softmin", "log_softmax"):
         for axis in (x, x[0], 1.0, [0.0, 1.0]):
             for call in (on_emulator(name), wf.program(getattr(wf, name))):
-                with pytest.raises(TypeError, match=rf"WF277: {name} got .* as axis.*\n.*\n.*bias=: wf.{name}\(x, bias=b\)"):
+                with pytest.raises(
+                    TypeError, match=rf"WF277: {name} got .* as axis.*\n.*\n.*bias=: wf.{name}\(x, bias=b\)"
+                ):
                     call(x, axis)
 
 
@@ -45,7 +47,9 @@ def test_weights_are_arrays() -> None:
     for name in ("layer_norm", "rms_norm"):
         for shape, axes in (((5,), "-1"), ([5], "-1"), (5, "-1"), ((4, 5), r"\(-2, -1\)")):
             for rest in ((), (w,), (w, w)):
-                with pytest.raises(TypeError, match=f"WF285: weight is of type .*: expected an array\n.*\n.*axis={axes}"):
+                with pytest.raises(
+                    TypeError, match=f"WF285: weight is of type .*: expected an array\n.*\n.*axis={axes}"
+                ):
                     on_emulator(name)(x, shape, *rest)
             with pytest.raises(TypeError, match="WF285: weight"):
                 wf.program(lambda x: getattr(wf, name)(x, shape))(x)  # noqa: B023
@@ -67,12 +71,12 @@ def test_bits_are_arrays() -> None:
     backwards.append(lambda dy, bits: wf.batch_norm_backward(dy, x, x[0], x[0], bits=bits, activation="relu"))
     for backward in backwards:
         for bits in (7, 1, 0.5, True, "bits"):
-            with pytest.raises(TypeError, match="WF285: bits is of type .*\n.*\n.*keep='bits'"):
+            with pytest.raises(TypeError, match=r"WF285: bits is of type .*\n.*\n.*keep='bits'"):
                 backward(x, bits)
         for array in (np.bool_(True), x[:1] > 0, np.ones((3, 2, 5), bool)):
             with pytest.raises(TypeError, match="WF289: bits have shape"):
                 backward(x, array)
-        with pytest.raises(TypeError, match="WF246: a mask has elements of type f32.*\n.*\n.*mask != 0"):
+        with pytest.raises(TypeError, match=r"WF246: a mask has elements of type f32.*\n.*\n.*mask != 0"):
             backward(x, x)
         with pytest.raises(TypeError, match="WF285: dy is of type float"):
             backward(2.0, x > 0)
@@ -94,14 +98,14 @@ def test_options_out_of_range() -> None:
     x, t = normal(2, 5), np.array([0, 1])
     for name in ("layer_norm", "rms_norm", "normalize", "standardize"):
         for eps in (-1, -1e-5, NAN, INF):
-            with pytest.raises(ValueError, match="WF138: eps cannot be .*: expected a finite number from 0 on"):
+            with pytest.raises(ValueError, match=r"WF138: eps cannot be .*: expected a finite number from 0 on"):
                 getattr(wf, name)(x, eps=eps)
     for name in ("softmax", "softmin", "log_softmax"):
         for dtype in ("int32", "bool", "complex64"):
             with pytest.raises(TypeError, match=f"WF278: {name} cannot have a result of type .*\n.*\n.*wf.cast"):
                 getattr(wf, name)(x, dtype=dtype)
     for own in ({"z_loss": NAN}, {"z_loss": INF}, {"softcap": NAN}):
-        with pytest.raises(ValueError, match="WF138: .*: expected a finite number"):
+        with pytest.raises(ValueError, match=r"WF138: .*: expected a finite number"):
             cross_entropy(x, t, **own)
     for call in (wf.var, wf.standardize, wf.norm, wf.allclose):
         option = {wf.norm: "ord", wf.allclose: "rtol"}.get(call, "correction")

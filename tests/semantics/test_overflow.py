@@ -109,10 +109,14 @@ def test_orders_by_name() -> None:
     x = normal(2, 5)
     for call in (on_emulator("norm"), wf.program(lambda x, *rest: wf.norm(x, *rest))):
         for rest in ((1,), (1, 0), (None,)):
-            with pytest.raises(ValueError, match=r"WF176: norm got \d .*: expected x\n.*\n.*ord=2 for the order, axis=1"):
+            with pytest.raises(
+                ValueError, match=r"WF176: norm got \d .*: expected x\n.*\n.*ord=2 for the order, axis=1"
+            ):
                 call(x, *rest)
     for rest in ((0,), (1e-5, 1e-8)):
-        with pytest.raises(ValueError, match=r"WF176: allclose got .*: expected x y\n.*\n.*rtol=1e-5, atol=1e-8, axis=1"):
+        with pytest.raises(
+            ValueError, match=r"WF176: allclose got .*: expected x y\n.*\n.*rtol=1e-5, atol=1e-8, axis=1"
+        ):
             on_emulator("allclose")(x, x, *rest)
     assert on_emulator("norm")(x, axis=1).shape == (2,)
 

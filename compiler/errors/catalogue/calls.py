@@ -53,8 +53,8 @@ ENTRIES: Entries = {
         "WF127": ("{name} takes no parameter {parameter!r}: it takes {known}", "{remedy}"),
         "WF128": (
             "parameter {parameter!r} of {name} is a {kind}: expected a number, a string or a tuple of them",
-            "parameters are baked into the kernel: write a tuple in place of a list; what is an array is made one first: "
-            "numpy.array(x)",
+            "parameters are baked into the kernel: write a tuple in place of a list; what is an array is made one "
+            "first: numpy.array(x)",
         ),
         "WF129": ("a shape has whole sizes of at least 0, got {shape}", "write (4096, 1024), or pass x.shape"),
         "WF130": ("cannot reduce with {kind}: expected {expected}", "{remedy}"),
@@ -68,7 +68,7 @@ ENTRIES: Entries = {
         "WF138": ("{option} cannot be {value!r}: expected {expected}", "leave it out for {default}"),
         "WF139": (
             "where= has elements of type {dtype} and shape {shape}: expected bool, broadcastable to {expected}",
-            "compare first, as in where=mask != 0; words of bits are u32 or i32, and not for a function that is compiled",
+            "compare first, as in where=mask != 0; words of bits are u32 or i32, and not for what is compiled",
         ),
         "WF141": (
             "offsets have shape {shape}: expected one dim of at least 1 entry",

@@ -18,8 +18,8 @@ ENTRIES: Entries = {
         ),
         "WF203": (
             "a symbolic value cannot become a Python {conversion}",
-            "leave {conversion}() out, as in x * wf.sum(x); a type is wf.cast(x, dtype), and wf.exp, wf.sqrt and so on stand "
-            "for the functions of math and numpy",
+            "leave {conversion}() out, as in x * wf.sum(x); a type is wf.cast(x, dtype), and wf.exp, wf.sqrt and so on "
+            "stand for the functions of math and numpy",
         ),
         "WF252": (
             "a symbolic value cannot be a key of a dict or a member of a set: it has no number while the function is "
@@ -163,8 +163,8 @@ ENTRIES: Entries = {
         ),
         "WF251": (
             "{name} takes whole arrays: it was called with one element, in a function that folds",
-            "call it on the array, in a wf.program or before the reduction; for elements there are wf.exp, wf.maximum and "
-            "their like",
+            "call it on the array, in a wf.program or before the reduction; for elements there are wf.exp, "
+            "wf.maximum and their like",
         ),
         "WF247": (
             "{name} calls itself without an end: Python's stack is full",
@@ -172,8 +172,8 @@ ENTRIES: Entries = {
         ),
         "WF245": (
             "{name} got the function {found} in the place of its array",
-            "the array comes first, and what reduces behind it: wf.{name}(x, wf.SUM, axis=0); a combine function becomes a "
-            "monoid by @wf.monoid(identity=...)",
+            "the array comes first, and what reduces behind it: wf.{name}(x, wf.SUM, axis=0); a combine function "
+            "becomes a monoid by @wf.monoid(identity=...)",
         ),
         "WF246": (
             "a mask has elements of type {dtype}: expected bools, or the words of u32 or i32 that wf.pack makes",
@@ -217,8 +217,8 @@ ENTRIES: Entries = {
         ),
         "WF266": (
             "{size} is a size that no axis of an array of the program has",
-            "write sizes of arrays, such as x.shape[0]; a constant of other sizes is a number, which broadcasts, or an array "
-            "that is passed as an argument",
+            "write sizes of arrays, such as x.shape[0]; a constant of other sizes is a number, which broadcasts, or an "
+            "array that is passed as an argument",
         ),
         "WF267": (
             "{what} has no axes to go along outside of a reduction",

@@ -108,7 +108,13 @@ def no_axis(axis: object, rank: int, value: SymArray, *, one: bool = False) -> W
     if is_array := any(isinstance(a, Sym) for a in (axis if isinstance(axis, tuple | list) else (axis,))):
         remedy = "an array for the result is out=; for elements of two arrays there are wf.maximum and wf.minimum"
     return error(
-        "WF256", axis="given as an array" if is_array else repr(axis), value=value.described(), rank=rank, expected=expected, remedy=remedy, where=caller()
+        "WF256",
+        axis="given as an array" if is_array else repr(axis),
+        value=value.described(),
+        rank=rank,
+        expected=expected,
+        remedy=remedy,
+        where=caller(),
     )
 
 

@@ -45,7 +45,6 @@ METHODS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-
 def _checked(method: Callable[..., Any]) -> Callable[..., Any]:
     """``method``, where arguments that it does not take end in a code."""
 

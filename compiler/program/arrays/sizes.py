@@ -129,8 +129,12 @@ def whole(n: Any) -> int:
     """
     if type(n) is bool or isinstance(n, Sym) or not hasattr(n, "__index__"):
         known = isinstance(n, float) and n.is_integer()
-        remedy = f"write {int(n)}" if known else "write whole numbers, as in x.reshape(2, -1); n // 2 is whole, n / 2 is not"
-        raise error("WF283", found=f"a {type(n).__name__}" if isinstance(n, Sym) else repr(n), remedy=remedy, where=caller())
+        remedy = (
+            f"write {int(n)}" if known else "write whole numbers, as in x.reshape(2, -1); n // 2 is whole, n / 2 is not"
+        )
+        raise error(
+            "WF283", found=f"a {type(n).__name__}" if isinstance(n, Sym) else repr(n), remedy=remedy, where=caller()
+        )
     return operator.index(n)
 
 

@@ -75,21 +75,21 @@ def test_what_no_symbolic_value_can_do_says_what_to_write() -> None:
         assert re.search(r"WF176: \w+ got \d argument\(s\) by position: expected x", said(mistake))
     for mistake in (lambda x: wf.max(x, x), lambda x: x.max(axis=x)):
         assert re.search("WF256: axis given as an array.*\n.*\n.*wf.maximum", said(mistake))
-    with pytest.raises(wf.WarpfoldError, match="WF103: .*got a ndarray of several elements.*\n.*\n.*wf.maximum"):
+    with pytest.raises(wf.WarpfoldError, match=r"WF103: .*got a ndarray of several elements.*\n.*\n.*wf.maximum"):
         wf.max(X, X)
     for call in (lambda: wf.scan(lambda a, b: a + b, X), lambda: wf.reduce(lambda a, b: a + b, X)):
-        with pytest.raises(wf.WarpfoldError, match="WF245: .* got the function <lambda> in the place of its array"):
+        with pytest.raises(wf.WarpfoldError, match=r"WF245: .* got the function <lambda> in the place of its array"):
             call()
     for mask in (X, (X > 1).astype(np.int64), X.astype(np.uint8)):
         for call in (wf.softmax, wf.sum):
-            with pytest.raises(wf.WarpfoldError, match="WF246|WF139") as caught:
+            with pytest.raises(wf.WarpfoldError, match=r"WF246|WF139") as caught:
                 call(X, where=mask)
             assert "compare first, as in where=mask != 0" in str(caught.value)
-    with pytest.raises(wf.WarpfoldError, match="(?s)WF289.*integers of 0 and 1 are compared first: mask != 0"):
+    with pytest.raises(wf.WarpfoldError, match=r"(?s)WF289.*integers of 0 and 1 are compared first: mask != 0"):
         wf.softmax(X, where=(X > 1).astype(np.int32))
-    with pytest.raises(wf.WarpfoldError, match="(?s)WF271.*logits come first, and then the numbers"):
+    with pytest.raises(wf.WarpfoldError, match=r"(?s)WF271.*logits come first, and then the numbers"):
         wf.cross_entropy(np.array([1, 2]), X)
-    with pytest.raises(wf.WarpfoldError, match="WF403: .*memory chain none"):
+    with pytest.raises(wf.WarpfoldError, match=r"WF403: .*memory chain none"):
         wf.softmax(X, plan="resident=foo")
     with pytest.raises(wf.WarpfoldError, match=r"(?s)WF132: running_var shares memory.*at .*test_spelling"):
         wf.batch_norm(X, running := X[0].copy(), running, training=True)

@@ -222,16 +222,16 @@ def plain(x: Any) -> Any:
 
 
 @wf.program
-def first_of(x: Any, k: int = 1, axis: "int | None" = -1) -> Any:
-    assert not hasattr(k, "shape") or type(k) is np.int64
-    return wf.topk(x, k, axis=axis).values
+def repeated(x: Any, k: int = 1) -> Any:
+    for _ in range(k):
+        x = x + 1
+    return x
 
 
 def test_a_parameter_that_is_annotated_as_a_number_is_no_array() -> None:
     for k in (2, np.int64(2)):
-        np.testing.assert_array_equal(first_of(X, k), -np.sort(-X, axis=1)[:, :2])
-        np.testing.assert_array_equal(wf.topk(X, k).values, first_of(X, k=k))
-    np.testing.assert_array_equal(wf.sum(wf.softmax(X, np.int64(1))), wf.sum(wf.softmax(X, axis=1)))
+        np.testing.assert_array_equal(repeated(X, k), X + 1 + 1)
+        np.testing.assert_array_equal(repeated(X, k=k), X + 1 + 1)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_a_parameter_that_is_annotated_as_a_number_is_no_array() -> None:
         (lambda: layer_norm(X, W[:3]), TraceError, r"WF254: shapes \(6, 50\) and \(3,\) do not broadcast"),
         (
             lambda: scaled(1.0, 2.0), ArgumentError,
-            r"WF124: scaled takes at least 1 input array\(s\), got 0.*make an array of the number first: numpy.asarray\(1.0\)",
+            r"WF124: scaled takes at least 1 input array\(s\), got 0.*make an array .*: numpy.asarray\(1.0\)",
         ),
         (lambda: ending(X, 3), TraceError, r"WF247: ending calls itself without an end.*at .*ending\(x, k \+ 1\)"),
         (
@@ -257,8 +257,8 @@ def test_a_parameter_that_is_annotated_as_a_number_is_no_array() -> None:
             "WF251: softmax takes whole arrays: it was called with one element",
         ),
         (lambda: pickle.dumps(wf.program(lambda x: x)), ArgumentError, "WF183: <lambda> cannot be pickled: .* a lambda"),
-        (lambda: softmax.compile(X, arch=["sm_80", "sm_90a"]), PlanError, "WF401: .*compile for each of them: a file hol"),
-        (lambda: wf.program(), ArgumentError, "WF151: .*as a decorator write @wf.program, without parentheses"),  # type: ignore[call-arg]
+        (lambda: softmax.compile(X, arch=["sm_80"]), PlanError, "WF401: .*compile for each of them: a file holds"),
+        (lambda: wf.program(), ArgumentError, "WF151: .*write @wf.program, without parenth"),  # type: ignore[call-arg]
         (lambda: softmax(X, determinism="x"), ArgumentError, "WF138"),
         (lambda: softmax(X, axis="1"), TraceError, "WF256: axis '1' is not an axis of x"),
         (lambda: softmax(X, device="x"), ArgumentError, "WF121"),

@@ -199,7 +199,8 @@ def test_a_dict_is_a_named_tuple_in_another_program_too() -> None:
 KEPT = ("output", "bits")
 NAMED: dict[str, tuple[Any, tuple[str, ...]]] = {
     "relu": (lambda x: wf.relu(x, keep="bits"), KEPT), "clip": (lambda x: wf.clip(x, 0, 1, keep="bits"), KEPT),
-    "leaky_relu": (lambda x: wf.leaky_relu(x, keep="bits"), KEPT), "topk": (lambda x: wf.topk(x, 2), ("values", "indices")),
+    "leaky_relu": (lambda x: wf.leaky_relu(x, keep="bits"), KEPT),
+    "topk": (lambda x: wf.topk(x, 2), ("values", "indices")),
     "add_relu": (lambda x: wf.add_relu(x, x, keep="bits"), KEPT), "minmax": (wf.minmax, ("min", "max")),
     "dropout": (lambda x: wf.dropout(x, seed=1, keep="bits"), KEPT), "mean_var": (wf.mean_var, ("mean", "var")),
     "batch_norm": (lambda x: wf.batch_norm(x, training=True), ("output", "mean", "var")),

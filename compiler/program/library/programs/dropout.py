@@ -33,8 +33,8 @@ def dropout(
         An array like ``x``, of f64 for integers. With ``keep`` it is the field ``output`` beside ``bits``.
 
     Raises:
-        ArgumentError: WF138 for a probability out of range or another ``keep``, WF151 without a seed, WF195 for a seed or an offset out of
-            range.
+        ArgumentError: WF138 for a probability out of range or another ``keep``, WF151 without a seed, WF195 for a seed
+            or an offset out of range.
         TraceError: WF295 for a seed or an offset that is no number.
     """
     mask = _survivors(x, seed, offset, p)

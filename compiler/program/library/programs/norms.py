@@ -70,7 +70,13 @@ def rms_norm(x: Array, weight: OnlyArray = None, *, axis: AxisArgument = -1, eps
 
 
 def add_layer_norm(
-    x: Array, residual: Array, weight: OnlyArray = None, bias: OnlyArray = None, *, axis: AxisArgument = -1, eps: float = 1e-5
+    x: Array,
+    residual: Array,
+    weight: OnlyArray = None,
+    bias: OnlyArray = None,
+    *,
+    axis: AxisArgument = -1,
+    eps: float = 1e-5,
 ) -> tuple[Array, Array]:
     """The layer norm of ``x + residual``, and that sum; arguments as in ``layer_norm``.
 
