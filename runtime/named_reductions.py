@@ -52,7 +52,7 @@ def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _take_axis_by_name(call: Any) -> None:
-    """Makes ``axis``, the last parameter of ``call`` by position, one by name; a wrapper would take time in each call."""
+    """Makes ``axis``, the last parameter of ``call`` by position, one by name: a wrapper would take time in calls."""
     code = call.__code__
     call.__code__ = code.replace(co_argcount=code.co_argcount - 1, co_kwonlyargcount=code.co_kwonlyargcount + 1)
     call.__defaults__, call.__kwdefaults__ = None, {"axis": None, **call.__kwdefaults__}

@@ -34,8 +34,8 @@ FIRST: dict[str, tuple[Any, ...]] = {
 """The arguments that a call begins with; X for any other function."""
 VALUES: dict[str, Any] = {
     "axis": 1, "keepdims": True, "low": 1.0, "high": 2.0, "dtype": np.float64, "out": X.copy(), "initial": 0.0,
-    "ord": 1, "where": MASK, "p": 0.5, "rtol": 0.5, "atol": 0.5, "equal_nan": True, "correction": 1, "unbiased": True, "b": X,
-    "decimals": 1, "bins": 3, "range": (0, 2), "density": False, "weights": None, "minlength": 8, "weight": ROW,
+    "ord": 1, "where": MASK, "p": 0.5, "rtol": 0.5, "atol": 0.5, "equal_nan": True, "correction": 1, "unbiased": True,
+    "b": X, "decimals": 1, "bins": 3, "range": (0, 2), "density": False, "weights": None, "minlength": 8, "weight": ROW,
     "k": 2, "largest": True, "negative_slope": 0.2, "inplace": False, "normalized_shape": (4,), "bias": ROW,
     "eps": 1e-3, "epsilon": 1e-3, "training": True, "momentum": 0.1, "running_mean": ROW, "running_var": ROW,
     "num_groups": 2, "use_input_stats": True, "mean": ROW, "size_average": None, "return_index": True, "scale": 0.1,

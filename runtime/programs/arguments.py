@@ -154,6 +154,9 @@ def _check_count(name: str, taken: Collection[inspect.Parameter], xs: Sequence[A
     if given < least or (len(xs) > len(positional) and not several):
         if len(xs) > len(positional) and not all(map(takes_array, positional)):
             raise too_many(name, " ".join(p.name for p in positional), len(xs), others_by_name(by_name))
+        for p in positional[len(xs) :]:
+            if p.default is p.empty and p.name not in how and not takes_array(p):
+                raise missing_parameter(name, p.name)
         expected = f"{least} to {len(positional)}" if least < len(positional) else least
         raise wrong_count(name, expected, max(given, len(xs)), [p.name for p in positional], by_name)
 

@@ -256,7 +256,7 @@ def test_a_parameter_that_is_annotated_as_a_number_is_no_array() -> None:
             lambda: wf.reduce(X, lambda v: wf.fold(wf.SUM, softmax(v))), TraceError,
             "WF251: softmax takes whole arrays: it was called with one element",
         ),
-        (lambda: pickle.dumps(wf.program(lambda x: x)), ArgumentError, "WF183: <lambda> cannot be pickled: .* a lambda"),
+        (lambda: pickle.dumps(wf.program(lambda x: x)), ArgumentError, "WF183: <lambda> cannot be pickled: .*lambda"),
         (lambda: softmax.compile(X, arch=["sm_80"]), PlanError, "WF401: .*compile for each of them: a file holds"),
         (lambda: wf.program(), ArgumentError, "WF151: .*write @wf.program, without parenth"),  # type: ignore[call-arg]
         (lambda: softmax(X, determinism="x"), ArgumentError, "WF138"),
