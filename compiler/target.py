@@ -165,7 +165,7 @@ def _round_up(count: int, unit: int) -> int:
     return -(-count // unit) * unit
 
 
-def target(arch: str) -> Target:
+def target(arch: object) -> Target:
     """The target called ``arch``.
 
     Raises:

@@ -40,7 +40,7 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """The public function of a built-in reduction."""
     signature = _signature(function)
-    call: Any = (_of_one if list(signature.parameters).index("axis") == 1 else _of_two)(name, Memo())
+    call = (_of_one if list(signature.parameters).index("axis") == 1 else _of_two)(name, Memo())
     if name in AXIS_BY_NAME:
         _take_axis_by_name(call)
     call.__name__ = call.__qualname__ = name

@@ -61,7 +61,7 @@ def takes_array(p: inspect.Parameter) -> bool:
 
 def takes_list(p: inspect.Parameter) -> bool:
     """Whether a list stands for an array: not for a weight of the library, where other libraries have a shape."""
-    return p.annotation != "OnlyArray"
+    return bool(p.annotation != "OnlyArray")
 
 
 _PLAIN = {"AxisArgument", "bool", "float", "int", "str"}

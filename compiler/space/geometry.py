@@ -177,11 +177,11 @@ def _integer(axis: object, given: object) -> int:
         found = None
     if found is None or isinstance(axis, bool):
         is_array = hasattr(given, "shape") and given.shape
-        found = f"a {type(given).__name__} of several elements" if is_array else repr(given)
+        shown = f"a {type(given).__name__} of several elements" if is_array else repr(given)
         remedy = "an array for the result is out=; for elements of two arrays there are wf.maximum and wf.minimum"
         raise error(
             "WF103",
-            axis=found,
+            axis=shown,
             remedy=remedy if is_array else "pass axis=1 or axis=(0, 2), and other arguments by name",
         )
     return found

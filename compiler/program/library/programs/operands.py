@@ -73,7 +73,7 @@ def addend(option: str, value: Any, default: object) -> Any:
         ArgumentError: WF138 for a negative number, an infinity and NaN, and for what is no number.
     """
     found = number(option, value, default)
-    if isinstance(found, Real) and not 0 <= found < inf:
+    if isinstance(found, Real) and not 0 <= float(found) < inf:
         raise error("WF138", option=option, value=value, expected="a finite number from 0 on", default=default)
     return found
 

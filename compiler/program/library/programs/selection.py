@@ -48,7 +48,8 @@ def topk(x: Array, k: int | None = None, *, axis: AxisArgument = -1, largest: bo
         raise one_axis("topk", axis, x.ndim)
     (place,) = positions(axis, x.axes, x)
     n = int(x.shape[place])
-    k = index(k) if hasattr(k, "__index__") and not (type(k) is bool or is_array(k)) else k
+    given: Any = k
+    k = index(given) if hasattr(given, "__index__") and not (type(given) is bool or is_array(given)) else given
     if type(k) is not int or not 1 <= k <= min(MOST, n):
         given = "an array" if is_array(k) else repr(k)
         raise error("WF280", k=given, greatest=min(MOST, n), n=n, most=MOST, remedy=_remedy(k, n), where=caller())
