@@ -384,8 +384,8 @@ def mean_var(
 
 def norm(
     x: Any,
-    axis: int | Sequence[int] | None = None,
     *,
+    axis: int | Sequence[int] | None = None,
     ord: float = 2.0,
     accumulate: object = None,
     keepdims: bool = False,
@@ -524,8 +524,8 @@ def nanargmax(
 def allclose(
     x: Any,
     y: Any,
-    axis: int | Sequence[int] | None = None,
     *,
+    axis: int | Sequence[int] | None = None,
     rtol: float = 1e-05,
     atol: float = 1e-08,
     equal_nan: bool = False,

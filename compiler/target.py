@@ -165,15 +165,17 @@ def _round_up(count: int, unit: int) -> int:
     return -(-count // unit) * unit
 
 
-def target(arch: str) -> Target:
+def target(arch: object) -> Target:
     """The target called ``arch``.
 
     Raises:
         PlanError: WF401 with near matches when there is none of that name.
     """
-    found = TARGETS.get(arch)
+    found = TARGETS.get(arch) if isinstance(arch, str) else None
     if found is None:
-        raise error("WF401", arch=arch, near=near(str(arch), TARGETS), known=" ".join(TARGETS))
+        several = isinstance(arch, list | tuple | set)
+        remedy = "compile for each of them: a file holds one architecture" if several else "name one of these"
+        raise error("WF401", arch=arch, near=near(str(arch), TARGETS), known=" ".join(TARGETS), remedy=remedy)
     return found
 
 

@@ -12,7 +12,7 @@ from ..compiler.dtypes import dtype as as_dtype
 from ..compiler.program.dtype_names import dtype as named_dtype
 from ..compiler.program.frames import caller, outermost, shown
 from ..compiler.program.monoid import Monoid
-from ..compiler.program.spelling import irreducible, too_many, wrong_count
+from ..compiler.program.spelling import array_first, irreducible, others_by_name, too_many, wrong_count
 from ..compiler.program.symbols import is_array
 from ..compiler.space.geometry import normalize_axes
 from ..compiler.target import DEFAULT, target
@@ -111,6 +111,8 @@ def reduce(
 
 
 _reductions = Memo()
+_BY_NAME = ("axis", "keepdims", "out", "where", "nan", "determinism", "device", "plan")
+"""The arguments of ``reduce`` that go by name."""
 
 
 def _symbolic(xs: Sequence[Any], how: Mapping[str, Any]) -> Symbolic:
@@ -164,7 +166,9 @@ def reduced(xs: Sequence[Any], what: Any, axis: Axis, out: Any, where: Any, how:
     if any(isinstance(x, str | Monoid) for x in xs) and not (len(xs) == 1 and isinstance(what, str)):
         if hasattr(what, "__array__"):
             raise irreducible(what)
-        raise too_many("reduce", "arrays, then what to reduce with", len(xs) + 1)
+        raise too_many("reduce", "arrays, then what to reduce with", len(xs) + 1, others_by_name(_BY_NAME))
+    for x in xs:
+        array_first("reduce", x)
     if where is not None and where is not True:
         from .programs.reductions import as_bools, reads_bits, reduced_where  # not imported without a mask
 

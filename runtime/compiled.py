@@ -203,7 +203,7 @@ class Compiled:
         return choice.run
 
     def _mismatch(self, expected: str, found: str) -> Exception:
-        return error("WF123", name=self.artifact.name, expected=expected, found=found)
+        return error("WF123", name=self.artifact.name, expected=expected, found=found, call="wf.reduce")
 
 
 def _names(types: Sequence[Any]) -> str:

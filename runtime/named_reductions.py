@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.errors import error
+from ..compiler.errors import WarpfoldError, error
 from ..compiler.program.frames import shown
 from ..compiler.program.library import reductions
-from ..compiler.program.spelling import too_many
+from ..compiler.program.spelling import others_by_name, too_many
 from ..compiler.program.symbols import is_array
 from .api import Axis, reduce, reduced
 from .arrays.conversion import from_numpy, view
@@ -25,25 +25,47 @@ from .programs.torch_graphs import Symbolic, op_in_graphs
 _OF_REDUCE = inspect.signature(reduce).parameters
 _AXIS = _OF_REDUCE["axis"].replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _SHARED = [p for name, p in _OF_REDUCE.items() if name not in ("xs", "what", "axis", "params")]
+AXIS_BY_NAME = {"norm": "ord=2 for the order, axis=1 for the axis", "allclose": "rtol=1e-5, atol=1e-8, axis=1"}
+"""What to write for reductions whose ``axis`` goes by name alone: other libraries have another parameter there."""
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
     """The signature of the public function: arrays, ``axis``, its own parameters, then the options of ``reduce``."""
     own = list(inspect.signature(function).parameters.values())
     arrays = [p for p in own if p.kind is not p.KEYWORD_ONLY]
-    return inspect.Signature([*arrays, _AXIS, *own[len(arrays) :], *_SHARED])
+    axis = _OF_REDUCE["axis"] if function.__name__ in AXIS_BY_NAME else _AXIS
+    return inspect.Signature([*arrays, axis, *own[len(arrays) :], *_SHARED])
 
 
 def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """The public function of a built-in reduction."""
     signature = _signature(function)
     call = (_of_one if list(signature.parameters).index("axis") == 1 else _of_two)(name, Memo())
+    if name in AXIS_BY_NAME:
+        _take_axis_by_name(call)
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"{function.__doc__}\n\nFurther arguments as in ``reduce``."
     call.__signature__ = signature  # type: ignore[attr-defined]
     arrays = list(signature.parameters).index("axis")
     casts = name if name in autocast.NAMES else ""
     return op_in_graphs(call, name, partial(_symbolic, name, arrays), name, casts)
+
+
+def _take_axis_by_name(call: Any) -> None:
+    """Makes ``axis``, the last parameter of ``call`` by position, one by name: a wrapper would take time in calls."""
+    code = call.__code__
+    call.__code__ = code.replace(co_argcount=code.co_argcount - 1, co_kwonlyargcount=code.co_kwonlyargcount + 1)
+    call.__defaults__, call.__kwdefaults__ = None, {"axis": None, **call.__kwdefaults__}
+
+
+def _misplaced(name: str, signature: inspect.Signature, count: int) -> WarpfoldError:
+    """The error for so many arguments by position of the reduction ``name``, which takes fewer."""
+    taken = signature.parameters.values()
+    by_position = " ".join(p.name for p in taken if p.kind is not p.KEYWORD_ONLY)
+    by_name = [p.name for p in taken if p.kind is p.KEYWORD_ONLY]
+    known = AXIS_BY_NAME.get(name)
+    others = others_by_name(by_name)
+    return too_many(name, by_position, count, f"write {known}; {others}" if known else others)
 
 
 def _symbolic(name: str, count: int, xs: Sequence[Any], how: Mapping[str, Any]) -> Symbolic:
@@ -61,7 +83,7 @@ def _of_one(name: str, memo: Memo) -> Callable[..., Any]:
 
     def call(x: Any, axis: Axis = None, *rest: Any, out: Any = None, where: Any = None, **how: Any) -> Any:
         if rest:
-            raise too_many(name, "the array, axis", 2 + len(rest))
+            raise _misplaced(name, _signature(reductions.FUNCTIONS[name]), 2 - (name in AXIS_BY_NAME) + len(rest))
         if where is None and type(out) is not tuple and (axis is None or type(axis) is int):
             # The path of most calls, with ``call_key`` inlined.
             key: Hashable = axis
@@ -94,7 +116,7 @@ def _of_two(name: str, memo: Memo) -> Callable[..., Any]:
 
     def call(x: Any, y: Any, axis: Axis = None, *rest: Any, out: Any = None, where: Any = None, **how: Any) -> Any:
         if rest:
-            raise too_many(name, "two arrays, axis", 3 + len(rest))
+            raise _misplaced(name, _signature(reductions.FUNCTIONS[name]), 3 - (name in AXIS_BY_NAME) + len(rest))
         try:
             key, given = call_key(axis, out, where, how), arrays_of((x, y), out, where)
             return memo(key, name, given, lambda: reduced((x, y), name, axis, out, where, how))
@@ -125,10 +147,10 @@ _PLAIN = _PUBLIC["logsumexp"]
 @wraps(_PLAIN)
 def logsumexp(x: Any, axis: Axis = None, *rest: Any, b: Any = None, **how: Any) -> Any:
     """The logarithm of the sum of exponentials, each times its factor in the array ``b``; see ``reduce``."""
-    if b is None:
-        return _PLAIN(x, axis, *rest, **how)
     if rest:
-        raise too_many("logsumexp", "the array, axis", 2 + len(rest))
+        raise _misplaced("logsumexp", inspect.signature(logsumexp), 2 + len(rest))
+    if b is None:
+        return _PLAIN(x, axis, **how)
     return reduce(x, b, what=reductions.scaled_logsumexp, axis=axis, **how)
 
 
@@ -144,7 +166,8 @@ def _compared(slow: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(slow)
     def call(x: Any, y: Any, *rest: Any, out: Any = None, where: Any = None, **how: Any) -> Any:
         if rest:
-            raise too_many(name, "two arrays", 2 + len(rest))
+            own = inspect.signature(reductions.FUNCTIONS[name]).parameters.values()
+            raise _misplaced(name, inspect.Signature([*own, *_SHARED]), 2 + len(rest))
         try:
             key, given = call_key(None, out, where, how), arrays_of((x, y), out, where)
             return memo(key, name, given, lambda: slow(x, y, out=out, where=where, **how))

@@ -17,7 +17,7 @@ from ..compiler.program.frames import caller
 from ..compiler.program.library import reductions
 from ..compiler.program.monoid import Monoid
 from ..compiler.program.signatures import defined, keywords, positional, variadic
-from ..compiler.program.spelling import SHARED, irreducible, reduction, unknown, wrong_count
+from ..compiler.program.spelling import SHARED, irreducible, missing_parameter, reduction, unknown, wrong_count
 from ..compiler.program.tracing import tuple_type
 from ..compiler.program.values import cast
 from .arrays.conversion import view
@@ -215,11 +215,11 @@ def given(function: Callable[..., Any], params: Params, arrays: int) -> dict[str
     found: dict[str, Any] = {}
     for key, value, _ in params:
         if key not in named and not any(p.kind is p.VAR_KEYWORD for p in accepted):
-            raise unknown(name, key, named, array=any(p.name == key for p in accepted))
+            raise unknown(name, key, named, array=any(p.name == key for p in accepted), shared=True)
         found[key] = _like_default(name, key, value, named.get(key))
     for key, default in named.items():
         if default is inspect.Parameter.empty and key not in found:
-            raise error("WF151", name=name, parameter=key, where=defined(function))
+            raise missing_parameter(name, key, where=defined(function))
     expected = _arrays(function)
     if expected is not None and len(expected) != arrays:
         raise wrong_count(name, len(expected), arrays)

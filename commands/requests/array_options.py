@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ...compiler.dtypes import F32, DType, dtype
 from ...compiler.errors import WarpfoldError, error
-from ...compiler.program.signatures import parameters
+from ...compiler.program.signatures import parameters, takes_array
 from . import inputs
 from .operation import label
 
@@ -58,7 +58,8 @@ def asked(
     _check_once([(name, text) for name, text in (*read, *made) if name])
     by_name = {name: Asked(path) for name, path in read if name}
     by_name |= {name: Asked("", inputs.shape_of(text)) for name, text in made if name}
-    free = [p for p in parameters(function) if p.name not in (*by_name, *params) and p.kind is not p.KEYWORD_ONLY]
+    taken = [p for p in parameters(function) if p.kind is not p.KEYWORD_ONLY and takes_array(p)]
+    free = [p for p in taken if p.name not in (*by_name, *params)]
     in_order = _in_order([path for name, path in read if not name], [text for name, text in made if not name])
     in_order, by_name = _typed(_as_many_as_needed(function, in_order, free), by_name, types)
     return _placed(function, in_order, by_name, params)
@@ -70,7 +71,8 @@ def _placed(
     """Arrays in the places of the parameters: by position as far as every parameter has one, then by keyword."""
     rest, by_name = list(in_order), dict(by_name)
     for p in parameters(function):
-        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.name not in (*by_name, *params) and rest:
+        is_free = takes_array(p) and p.name not in (*by_name, *params)
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and is_free and rest:
             by_name[p.name] = rest.pop(0)
     by_position = []
     for p in parameters(function):

@@ -52,10 +52,33 @@ def operation(text: str) -> What:
     if text in ELEMENTWISE_NAMES:
         return ArrayFunction(elementwise.OF_ARRAYS[text])
     if text not in PROGRAMS:
-        known = (*reductions.FUNCTIONS, *PROGRAMS, *ELEMENTWISE_NAMES)
-        raise error("WF801", name=text, known=near(text, known) or f": expected one of {' '.join(known)}")
+        raise _unknown(text)
     program: ArrayFunction[..., Any] = getattr(library, text)
     return program
+
+
+_KINDS = {
+    ".mlir": "MLIR goes through warpfold-opt FILE.mlir --pass-pipeline='builtin.module(...)'",
+    ".cu": "compile it first: nvcc -ptx FILE.cu; run, profile and sanitize take FILE.ptx",
+    ".ptx": "run, profile and sanitize take FILE.ptx; no other command does",
+    ".npy": "name what to do first: warpfold run sum --input FILE.npy",
+    ".warpfold": "load it in Python: wf.load(FILE)",
+}
+"""What to do with files that are no OP, by their ends."""
+_OTHERS = (
+    "for one of your own write file.py:name; run, profile and sanitize take FILE.ptx, too, and these, compile and "
+    "explain take bincount and histogram; pack, unpack, unique and segment_reduce are there in Python alone"
+)
+
+
+def _unknown(text: str) -> WarpfoldError:
+    """The error for an OP that names nothing; one that looks like a file gets no list of names."""
+    known = (*reductions.FUNCTIONS, *PROGRAMS, *ELEMENTWISE_NAMES)
+    end = Path(text.partition(":")[0]).suffix
+    if end or "/" in text:
+        remedy = _KINDS.get(end, "") or _OTHERS
+        return error("WF801", name=text, known=": it looks like a file, and no Python one", remedy=remedy)
+    return error("WF801", name=text, known=near(text, known) or f": expected one of {' '.join(known)}", remedy=_OTHERS)
 
 
 def label(what: What) -> str:

@@ -22,6 +22,7 @@ from ..program.fold import count_of
 from ..program.frames import outermost
 from ..program.monoid import Monoid
 from ..program.signatures import Bound
+from ..program.spelling import missing_parameter
 from .counterexamples import FULL, QUICK, TERMS, Counterexample, Effort, Name, Search
 from .sample_states import Source
 
@@ -201,7 +202,7 @@ def _types(m: Monoid, dtypes: Sequence[object]) -> tuple[DType, ...]:
     bound = {k for f in (m.function, m.lift) if isinstance(f, Bound) for k, _, _ in f.params}
     for name, default in m.parameters.items():
         if default is inspect.Parameter.empty and name not in bound:
-            raise error("WF151", name=m.name, parameter=name, where=m.location)
+            raise missing_parameter(m.name, name, where=m.location)
     expected = _arity(m)
     types = tuple(as_dtype(t) for t in dtypes) or (F32,) * (expected or 1)
     if expected is not None and len(types) != expected:

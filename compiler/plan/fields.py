@@ -115,5 +115,5 @@ def expected_of(key: str) -> str:
     if key in LARGEST:
         beyond = f", or a multiple of {TILE_UNIT} up to {LARGEST_TILE}" if key == "tile_bytes" else ""
         return "0, or " * (key in _MAY_BE_ZERO) + f"a power of two from 1 to {LARGEST[key]}{beyond}"
-    choices = list(filter(None, CHOICES.get(key, ())))
+    choices = list(filter(None, CHOICES.get(key, ()))) + ["none"] * (key == "resident")  # rows are read again
     return "one of " * (len(choices) > 1) + " ".join(choices) if choices else "a name"

@@ -9,6 +9,7 @@ import contextlib
 import linecache
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path
@@ -36,6 +37,8 @@ _REMEDIES: tuple[tuple[type[Exception], str], ...] = (
     (LookupError, "indices and keys are Python's own here: the function is traced once, before there are elements"),
     (ArithmeticError, "these are Python's numbers, computed while the function is traced; elements come later"),
 )
+DEEP = 50
+"""The calls of a function on Python's stack from which on it calls itself without an end, if the stack is full."""
 _REMEDY = "the function runs once, on symbolic values: use operators and warpfold's functions on them"
 
 
@@ -116,6 +119,8 @@ class Tracing:
 
     def __exit__(self, _: object, e: BaseException | None, __: object) -> None:
         place = users_line(e) if isinstance(e, Exception) else None
+        if isinstance(e, RecursionError) and _calls_itself(e):
+            raise error("WF247", name=self.name, where=place) from None
         if isinstance(e, WarpfoldError):
             if e.location is None or is_built_in(e.location):
                 e.locate(place)
@@ -138,6 +143,12 @@ def users_line(e: BaseException) -> Location | None:
         return None
     file = found.tb_frame.f_code.co_filename
     return Location(file, found.tb_lineno, linecache.getline(file, found.tb_lineno))
+
+
+def _calls_itself(e: BaseException) -> bool:
+    """Whether a function of the user is in the traceback of ``e`` again and again."""
+    codes = Counter(t.tb_frame.f_code for t in _entries(e) if not _is_ours(t))
+    return max(codes.values(), default=0) >= DEEP
 
 
 def _entries(e: BaseException) -> Iterator[TracebackType]:

@@ -13,7 +13,7 @@ from operator import attrgetter
 from types import FunctionType
 from typing import Any
 
-from ..errors import error
+from ..errors import WarpfoldError, error
 from .signatures import Bound, defined
 
 _Reduced = tuple[Any, tuple[Any, ...]]
@@ -74,9 +74,20 @@ def _portable(m: Any, part: str, value: Any) -> Any:
     place = _place(function)
     there = None if place is None else _found(*place)
     if place is None or _function(there, type(m)) is not function:
-        why = "a lambda" if function.__name__ == "<lambda>" else f"{function.__qualname__}"
-        raise error("WF183", name=m.name, part=part, what=why, where=defined(function))
+        raise unpicklable(m.name, part, function)
     return _Function(*place, params)
+
+
+def unpicklable(name: str, part: str, function: Any) -> WarpfoldError:
+    """The error for ``part`` of what is called ``name``, a function that no other process can find."""
+    own = getattr(function, "__qualname__", type(function).__name__)
+    what = "a lambda" if own.rpartition(".")[2] == "<lambda>" else own
+    return error("WF183", name=name, part=part, what=what, where=defined(function))
+
+
+def holder(module: Any, name: str) -> Any:
+    """What another process finds under the name of a function; None if it finds nothing."""
+    return None if not module or not name or "<" in name else _found(str(module), name)
 
 
 def _place(function: Any) -> tuple[str, str] | None:

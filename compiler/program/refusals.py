@@ -6,6 +6,7 @@ from typing import Any
 
 from ..errors import WarpfoldError, error
 from .frames import caller
+from .spelling import instead
 
 
 def _no_entry(index: object, done: str) -> WarpfoldError:
@@ -23,6 +24,9 @@ class Symbolic:
 
     def __iter__(self) -> Any:
         raise error("WF202", where=caller())
+
+    def __contains__(self, _: object) -> bool:
+        raise error("WF282", where=caller())
 
     def __getitem__(self, index: object) -> Any:
         raise _no_entry(index, "asked for")
@@ -48,6 +52,9 @@ class Symbolic:
 
     def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
         return other // self, other % self
+
+    def __array__(self, *_: object, **__: object) -> Any:
+        raise error("WF217", library="numpy", name="asarray", remedy=instead("asarray", arrays=False), where=caller())
 
     def __len__(self) -> int:
         raise error("WF202", where=caller())

@@ -46,6 +46,28 @@ def positional(function: Callable[..., Any]) -> list[inspect.Parameter]:
     return [p for p in parameters(function) if p.kind in kinds and p.default is p.empty]
 
 
+def takes_array(p: inspect.Parameter) -> bool:
+    """Whether a parameter that may be given by position takes an array: not if it is annotated as a number or a text.
+
+    >>> def f(x, k: int, axis: int | None = None): ...
+    >>> [takes_array(p) for p in parameters(f)]
+    [True, False, False]
+    """
+    kind = p.annotation
+    text = kind if isinstance(kind, str) else kind.__name__ if isinstance(kind, type) else str(kind)
+    kinds = {part.strip() for part in text.split("|")} - {"None"}
+    return not kinds or not kinds <= _PLAIN
+
+
+def takes_list(p: inspect.Parameter) -> bool:
+    """Whether a list stands for an array: not for a weight of the library, where other libraries have a shape."""
+    return bool(p.annotation != "OnlyArray")
+
+
+_PLAIN = {"AxisArgument", "bool", "float", "int", "str"}
+"""The annotations of parameters that take no array."""
+
+
 def variadic(function: Callable[..., Any]) -> bool:
     """Whether a function takes any number of values by position."""
     return any(p.kind is p.VAR_POSITIONAL for p in parameters(function))

@@ -1,4 +1,4 @@
-"""Names from other libraries, so that messages can say what to write here: functions and parameters."""
+"""Messages that say what to write in place of names and arguments of other libraries (``other_names.py``)."""
 
 from __future__ import annotations
 
@@ -9,32 +9,16 @@ from typing import Any
 from ..errors import Location, WarpfoldError, error, near
 from .exact import PACKAGE
 from .frames import caller
-from .public_names import COMPOSITIONS, ELEMENTWISE, MONOIDS, REDUCTIONS
+from .other_names import ELSEWHERE, HINTS, METHODS, NAMES
+from .public_names import COMPOSITIONS, ELEMENTWISE, MONOIDS, PACKING, PROGRAMS, REDUCTIONS
 
-NAMES = {
-    "absolute": "wf.abs(x)", "fabs": "wf.abs(x)", "arccos": "wf.acos(x)", "arcsin": "wf.asin(x)",
-    "arctan": "wf.atan(x)", "arctan2": "wf.atan2(y, x)", "rint": "wf.round(x)", "around": "wf.round(x)",
-    "clamp": "wf.clip(x, low, high)", "expit": "wf.sigmoid(x)", "power": "x ** y", "pow": "x ** y",
-    "float_power": "x ** y", "add": "x + y", "subtract": "x - y",
-    "multiply": "x * y", "true_divide": "wf.divide(x, y)", "floor_divide": "x // y", "mod": "x % y",
-    "remainder": "x % y", "divmod": "x // y and x % y", "negative": "-x", "positive": "+x", "matmul": "wf.vecdot(x, y)",
-    "bitwise_and": "x & y", "bitwise_or": "x | y", "bitwise_xor": "x ^ y", "bitwise_not": "~x", "invert": "~x",
-    "bitwise_left_shift": "x << y", "left_shift": "x << y", "bitwise_right_shift": "x >> y", "right_shift": "x >> y",
-    "logical_and": "x & y", "logical_or": "x | y", "logical_not": "~x", "logical_xor": "x ^ y", "equal": "x == y",
-    "not_equal": "x != y", "less": "x < y", "less_equal": "x <= y", "greater": "x > y", "greater_equal": "x >= y",
-    "conj": "x.conjugate()", "conjugate": "x.conjugate()", "real": "x.real", "imag": "x.imag",
-    "astype": "wf.cast(x, dtype)", "fmax": "wf.where(wf.isnan(y) | (x >= y), x, y)",
-    "fmin": "wf.where(wf.isnan(y) | (x <= y), x, y)", "amax": "wf.max(x)", "amin": "wf.min(x)", "product": "wf.prod(x)",
-    "average": "wf.mean(x)", "nanvar": "wf.var(x, nan='ignore')", "nanstd": "wf.std(x, nan='ignore')",
-    "var_mean": "wf.mean_var(x)", "aminmax": "wf.minmax(x)", "inner": "wf.vecdot(x, y)",
-    "arange": "wf.index(), or in a program x.__array_namespace__().arange(n)",
-    "segment_sum": "wf.segment_reduce(x, offsets, 'sum')",
-}  # fmt: skip
-"""NumPy's, the Array API's and PyTorch's names of functions, and what to write here."""
 PARAMETERS = {
     "dim": "axis=", "dims": "axis=", "axes": "axis=", "keepdim": "keepdims=", "keep_dims": "keepdims=",
     "ddof": "correction=", "unbiased": "correction=1 for True and correction=0 for False", "skipna": "nan='ignore'",
     "ignore_nan": "nan='ignore'", "mask": "where=", "num_segments": "ids= with it",
+    "normalized_shape": "axis=-1, or the axes of the shape", "slope": "negative_slope=", "min": "low=", "max": "high=",
+    "a_min": "low=", "a_max": "high=", "decimals": "wf.round(x * 10**digits) / 10**digits", "epsilon": "eps=",
+    "descending": "largest=", "p": "ord=",
 }  # fmt: skip
 """Parameters of NumPy, PyTorch, pandas and JAX, and what to write here."""
 REDUCING_NAMES = {
@@ -51,16 +35,33 @@ SHARED = ("axis", "keepdims", "out", "where", "nan", "determinism", "device", "p
 
 def missing(name: str, known: Collection[str]) -> WarpfoldError:
     """The error for a name that warpfold does not have."""
-    written = NAMES.get(name)
+    written = elsewhere(name)
     found = "" if written else near(name, known) or near(name.lower(), known) or near(name.upper(), known)
-    remedy = f"write {written}" if written else "correct the name; dir(warpfold) lists all that there are"
+    remedy = written or "correct the name; dir(warpfold) lists all that there are"
     return error("WF175", name=name, near=found, remedy=remedy, where=caller())
 
 
-def unknown(name: str, key: str, own: Collection[str], *, array: bool, where: Location | None = None) -> WarpfoldError:
+def elsewhere(name: str) -> str:
+    """What to do in place of a call of another library's function ``name``; empty for one that is not known."""
+    return f"write {NAMES[name]}" if name in NAMES else ELSEWHERE.get(name, "")
+
+
+def attribute(name: str) -> str:
+    """What to write in place of the attribute ``name`` of an array of another library; empty if it is not known."""
+    if name in METHODS:
+        return METHODS[name]
+    if name in (*REDUCTIONS, *ELEMENTWISE, *COMPOSITIONS, *PROGRAMS, *PACKING):
+        return f"write wf.{name}(x)"
+    return elsewhere(name)
+
+
+def unknown(
+    name: str, key: str, own: Collection[str], *, array: bool, shared: bool = False, where: Location | None = None
+) -> WarpfoldError:
     """The error for a parameter ``key`` that the reduction ``name`` does not have.
 
-    ``own`` are those that it has, and ``array`` says whether ``key`` names one of its arrays.
+    ``own`` are those that it has, ``array`` says whether ``key`` names one of its arrays, and ``shared`` whether its
+    call takes more.
     """
     if array:
         remedy = f"write it behind a *: def {name}(x, *, {key}=...)"
@@ -71,6 +72,7 @@ def unknown(name: str, key: str, own: Collection[str], *, array: bool, where: Lo
     else:
         remedy = "leave it out or correct it" + near(key, (*own, *SHARED))
     known = ", ".join(own) or ("none by name" if array else "none")
+    known += ", and what its call takes, such as axis and keepdims" if shared and key not in SHARED else ""
     return error("WF127", name=name, parameter=key, known=known, remedy=remedy, where=where)
 
 
@@ -82,8 +84,7 @@ def misfit(function: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, An
     by_name = [n for n, p in taken.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     given = by_position[: len(xs)]
     if len(xs) > len(by_position) and inspect.Parameter.VAR_POSITIONAL not in kinds:
-        rest = [f"{n}=" for n in by_name if n not in by_position]
-        remedy = f"write the others by name: {' '.join(rest)}" if rest else "leave the others out"
+        remedy = others_by_name([n for n in by_name if n not in by_position])
         return too_many(name, " ".join(by_position) or "none", len(xs), remedy)
     for key in how:
         if key in given:
@@ -92,17 +93,44 @@ def misfit(function: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, An
             return unknown(name, key, by_name, array=False, where=caller())
     for n, p in taken.items():
         if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and n not in (*given, *how):
-            return error("WF151", name=name, parameter=n, where=caller())
+            return missing_parameter(name, n, by_position[:1], where=caller())
     return None
 
 
-def too_many(
-    name: str,
-    expected: str,
-    found: int,
-    remedy: str = "write the others by name: axis=, dtype=, out=, keepdims=, where=",
+def others_by_name(names: Collection[str]) -> str:
+    """What to do with arguments by position that have no place there."""
+    return f"write the others by name: {' '.join(f'{n}=' for n in names)}" if names else "leave the others out"
+
+
+def array_first(name: str, x: object) -> None:
+    """Refuses a function or a monoid in the place of the array, where other libraries have it: WF245."""
+    if callable(x) and not hasattr(x, "shape") and not hasattr(x, "__array__"):
+        raise error("WF245", name=name, found=getattr(x, "__name__", type(x).__name__), where=caller())
+
+
+def called(function: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, Any]) -> Any:
+    """``function(*xs, **how)``, of a function that is traced; arguments that it does not take end in a code."""
+    try:
+        return function(*xs, **how)
+    except TypeError as e:
+        if e.__traceback__ is not None and e.__traceback__.tb_next is None and (found := misfit(function, xs, how)):
+            raise found from None
+        raise
+
+
+def missing_parameter(
+    name: str, parameter: str, first: Sequence[str] = (), where: Location | None = None
 ) -> WarpfoldError:
+    """The error for a call without ``parameter``; ``first`` has the name of what is given by position before all."""
+    remedy = f"give it by keyword: {parameter}=value"
+    if parameter == "function" and [parameter] == list(first):
+        remedy = f"pass the function; as a decorator write @wf.{name}, without parentheses"
+    return error("WF151", name=name, parameter=parameter, remedy=remedy, where=where)
+
+
+def too_many(name: str, expected: str, found: int, remedy: str) -> WarpfoldError:
     """The error for more arguments by position than a public function has places for."""
+    remedy = f"{remedy}; {HINTS[name]}" if name in HINTS else remedy
     return error("WF176", name=name, found=found, expected=expected, remedy=remedy, where=caller())
 
 
@@ -111,21 +139,43 @@ def twice(name: str, key: str, by_position: Collection[str]) -> WarpfoldError:
     return error("WF194", name=name, parameter=key, taken=" ".join(by_position), where=caller())
 
 
+def no_array(name: str, value: object) -> WarpfoldError:
+    """The error for what stands in the place of the array ``name``; a shape is one of axes, as PyTorch's norms take."""
+    sizes = value if isinstance(value, tuple | list) else (value,)
+    remedy = "pass an array; the axes of rows are named by axis="
+    if name == "bits":
+        remedy = "pass the bits that the forward kept with keep='bits', or an array of bools"
+    elif isinstance(value, tuple | list) and not all(type(n) is int for n in sizes):
+        remedy = f"make an array of it first: numpy.array({name})"
+    elif name in ("weight", "bias") and all(type(n) is int for n in sizes):
+        axes = "-1" if len(sizes) == 1 else str(tuple(range(-len(sizes), 0)))
+        remedy = f"name axes, not their sizes: axis={axes}; and weight= and bias= are arrays, or None"
+    return error("WF285", name=name, kind=type(value).__name__, remedy=remedy, where=caller())
+
+
 def wrong_count(
-    name: str, expected: object, found: int, arrays: Collection[str] = (), parameters: Collection[str] = ()
+    name: str,
+    expected: object,
+    found: int,
+    arrays: Collection[str] = (),
+    parameters: Collection[str] = (),
+    given: object = None,
 ) -> WarpfoldError:
     """The error for a number of arrays that ``name`` does not take.
 
-    A program says which ``arrays`` it takes, and its ``parameters``, which go by name; a reduction neither.
+    A program says which ``arrays`` it takes, and its ``parameters``, which go by name; a reduction neither. ``given``
+    is a number that was given in place of an array.
     """
     if not arrays:
         remedy = "pass one array per input; a combine function becomes a reduction by wf.monoid(identity=...)"
         return error("WF124", name=name, expected=expected, found=found, taken="", remedy=remedy)
     by_name = f"; what is no array goes by name: {' '.join(f'{p}=' for p in parameters)}" if parameters else ""
     taken = f": it takes {' '.join(arrays)}"
-    return error(
-        "WF124", name=name, expected=expected, found=found, taken=taken, remedy=f"pass one array each{by_name}"
-    )
+    remedy = f"pass one array each{by_name}"
+    if given is not None:
+        remedy = f"make an array of the number first: numpy.asarray({given!r})"
+    remedy = f"{remedy}; {HINTS[name]}" if name in HINTS else remedy
+    return error("WF124", name=name, expected=expected, found=found, taken=taken, remedy=remedy)
 
 
 def reduction(what: Any) -> str:
@@ -183,15 +233,22 @@ def _monoid(name: str) -> str:
     return name.upper() if name.upper() in MONOIDS else ""
 
 
-def instead(name: str) -> str:
-    """What to write for NumPy's function ``name`` in a function that is traced."""
+def instead(name: str, *, arrays: bool) -> str:
+    """What to write for another library's function ``name`` in a function that is traced, of arrays or of elements."""
     aliased = REDUCING_NAMES.get(name, "") if name in ("amax", "amin", "average", "product") else ""
     if reduction := name if name in REDUCTIONS else aliased:
+        if arrays:
+            return f"write wf.{reduction}(x, axis=...)"
         if monoid := _monoid(reduction):
             return f"fold the elements: wf.fold(wf.{monoid}, x)"
         return f"call wf.{reduction} outside of the function, on the array"
-    if name in NAMES:
-        return f"write {NAMES[name]}"
-    if name in ELEMENTWISE or name in COMPOSITIONS:
+    if name in ELEMENTWISE or name in COMPOSITIONS or (arrays and name in PROGRAMS):
         return f"write wf.{name}"
-    return "there is no such function here: compute it with operators, wf.where, and wf.exp, wf.abs and their like"
+    if name in ("asarray", "array", "tensor", "as_tensor"):
+        return "compute with x as it is: its elements exist when the function has been traced, and runs"
+    other = METHODS.get(name, "") if arrays else ""
+    return (
+        elsewhere(name)
+        or other
+        or "there is no such function here: compute it with operators, wf.where, and wf.exp, wf.abs and their like"
+    )

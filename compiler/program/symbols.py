@@ -19,9 +19,10 @@ from .refusals import Symbolic
 from .spelling import instead
 
 
-def _numpys(function: Any) -> WarpfoldError:
-    """The error for a function of NumPy's that was called with a symbolic value."""
-    return error("WF217", name=function.__name__, remedy=instead(function.__name__), where=caller())
+def _foreign(library: str, function: Any, kind: type) -> WarpfoldError:
+    """The error for a function of NumPy's or PyTorch's that was called with a symbolic value of this kind."""
+    name = str(getattr(function, "__name__", function))
+    return error("WF217", library=library, name=name, remedy=instead(name, arrays=kind is not Sym), where=caller())
 
 
 class SymNumber(ABC):
@@ -87,11 +88,15 @@ class Sym(Symbolic):
         """Operators with a NumPy scalar on the left come here; NumPy's own functions are no functions of symbols."""
         operation = getattr(operator, _OPERATORS.get(ufunc.__name__, ""), None)
         if operation is None or method != "__call__" or options:
-            raise _numpys(ufunc)
+            raise _foreign("numpy", ufunc, type(self))
         return operation(*(i if isinstance(i, Sym) else sym(i) for i in inputs))
 
     def __array_function__(self, function: Any, *_: Any) -> Any:
-        raise _numpys(function)
+        raise _foreign("numpy", function, type(self))
+
+    @classmethod
+    def __torch_function__(cls, function: Any, *_: Any, **__: Any) -> Any:
+        raise _foreign("torch", function, cls)
 
     def __add__(self, other: Any) -> Sym:
         return _arithmetic("add", self, other)

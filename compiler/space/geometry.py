@@ -176,7 +176,14 @@ def _integer(axis: object, given: object) -> int:
     except TypeError:
         found = None
     if found is None or isinstance(axis, bool):
-        raise error("WF103", axis=repr(given))
+        is_array = hasattr(given, "shape") and given.shape
+        shown = f"a {type(given).__name__} of several elements" if is_array else repr(given)
+        remedy = "an array for the result is out=; for elements of two arrays there are wf.maximum and wf.minimum"
+        raise error(
+            "WF103",
+            axis=shown,
+            remedy=remedy if is_array else "pass axis=1 or axis=(0, 2), and other arguments by name",
+        )
     return found
 
 

@@ -14,7 +14,7 @@ from .programs import on_ranks
 
 @opaque
 @outermost
-def softmax(x: Any, bias: Any = None, *, axis: Any = -1, where: Any = None, shards: int = -1, **how: Any) -> Any:
+def softmax(x: Any, axis: Any = -1, *, bias: Any = None, where: Any = None, shards: int = -1, **how: Any) -> Any:
     """``wf.softmax`` of an array of which every rank has a shard along the axis ``shards``.
 
     A bias and a mask that lie along this axis are shards, too. Other arguments are those of ``run`` and ``wf.softmax``.
@@ -24,7 +24,7 @@ def softmax(x: Any, bias: Any = None, *, axis: Any = -1, where: Any = None, shar
 
 @opaque
 @outermost
-def log_softmax(x: Any, bias: Any = None, *, axis: Any = -1, where: Any = None, shards: int = -1, **how: Any) -> Any:
+def log_softmax(x: Any, axis: Any = -1, *, bias: Any = None, where: Any = None, shards: int = -1, **how: Any) -> Any:
     """``wf.log_softmax`` of an array of which every rank has a shard; arguments as in ``softmax``."""
     return _of_rows(library.log_softmax, x, bias, where, shards, how | {"axis": axis})
 
@@ -83,7 +83,7 @@ def rms_norm(x: Any, weight: Any = None, *, axis: Any = -1, shards: int = -1, **
 @outermost
 def batch_norm(
     x: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
-    residual: Any = None, *, training: bool = False, channel_axis: int = 1, shards: int = 0, **how: Any,
+    *, residual: Any = None, training: bool = False, channel_axis: int = 1, shards: int = 0, **how: Any,
 ) -> Any:  # fmt: skip
     """``wf.batch_norm`` of an array of which every rank has a shard along the axis ``shards``: synchronised batch norm.
 
@@ -91,8 +91,9 @@ def batch_norm(
     A residual is a shard as ``x`` is; arrays with a value for each channel are whole on every rank, unless channels are
     cut. Other arguments are those of ``run`` and ``wf.batch_norm``.
     """
-    given = (x, running_mean, running_var, weight, bias, residual)
-    own = dict(zip(("running_mean", "running_var", "weight", "bias"), given[1:5], strict=True))
+    given = (x, running_mean, running_var, weight, bias)
+    own = dict(zip(("running_mean", "running_var", "weight", "bias"), given[1:], strict=True))
+    how |= {} if residual is None else {"residual": residual}
     if training and running_mean is not None and running_var is not None:
         rest = how.get("out") or (None,) * (3 + (how.get("keep") is not None))
         how["out"] = (running_mean, running_var, *rest)
@@ -105,8 +106,9 @@ def batch_norm(
 
 def _of_rows(program: Any, x: Any, bias: Any, where: Any, shards: int, how: dict[str, Any]) -> Any:
     """A softmax, with a bias and a mask that broadcast to ``x``."""
-    own = how if where is None else how | {"where": where}
-    return _called(program, (x, bias), shards, lambda: _alike(x, {"bias": bias, "where": where}, shards), own)
+    others = {"bias": bias, "where": where}
+    own = how | {name: value for name, value in others.items() if value is not None}
+    return _called(program, (x,), shards, lambda: _alike(x, others, shards), own)
 
 
 def _called(

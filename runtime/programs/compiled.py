@@ -173,7 +173,8 @@ class CompiledProgram:
         raise self._mismatch(words_of(kernels.main.facts), "another plan")
 
     def _mismatch(self, expected: str, found: str) -> Exception:
-        return error("WF123", name=self._artifact.program.name, expected=expected, found=found)
+        name = self._artifact.program.name
+        return error("WF123", name=name, expected=expected, found=found, call=f"call {name} itself")
 
 
 def _shapes_of(a: ProgramArtifact) -> str:

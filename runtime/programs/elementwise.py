@@ -9,6 +9,7 @@ from typing import Any
 
 from ...compiler.program import accumulation, compositions, functions
 from ...compiler.program.public_names import COMPOSITIONS, ELEMENTWISE
+from ...compiler.program.spelling import called
 from . import autocast
 from .arguments import is_real_array
 from .function import DEFAULTS, ArrayFunction, known_to_autocast
@@ -35,7 +36,7 @@ def _public(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*xs: Any, **how: Any) -> Any:
         if any(not isinstance(x, _NUMBERS) and (type(x) is list or is_real_array(x)) for x in xs):
             return program(*xs, **how)
-        return function(*xs, **how)
+        return called(function, xs, how)
 
     call.__module__ = __name__  # where a pickle finds it
     own = inspect.signature(function)

@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial, update_wrapper
 from operator import is_not
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, ParamSpec, TypeVar
 
 from ...compiler.errors import error
 from ...compiler.plan.fields import Determinism
@@ -18,8 +18,10 @@ from ...compiler.program.arrays.trace import ArrayArg
 from ...compiler.program.exact import EQUAL, exactly
 from ...compiler.program.frames import caller, outermost, shown
 from ...compiler.program.monoid import Monoid
+from ...compiler.program.pickling import holder, unpicklable
 from ...compiler.program.signatures import defined, parameters
-from ...compiler.program.symbols import is_array
+from ...compiler.program.spelling import called
+from ...compiler.program.symbols import Sym, is_array
 from ...compiler.program.tracing import as_called
 from ...compiler.target import DEFAULT
 from ..arrays.fast_readers import READERS
@@ -75,6 +77,8 @@ class ArrayFunction(partial[R], Generic[P, R]):
     function: Callable[P, R]
     _calls: _Calls
     _traces: Traces
+    _changes_entry: ClassVar[bool] = True
+    """Whether calls that are repeated enter a function of their own."""
 
     def __new__(cls, function: Callable[P, R]) -> ArrayFunction[P, R]:
         calls = _Calls(function)
@@ -83,7 +87,7 @@ class ArrayFunction(partial[R], Generic[P, R]):
         update_wrapper(made, function)
         made.function, made._calls, made._traces = function, calls, calls.traces
         unscripted(made)
-        if made.func is calls.entry:
+        if cls._changes_entry:
             Entering(calls.memo, calls.entry, calls.keyed, made._enter)
         return made
 
@@ -102,8 +106,24 @@ class ArrayFunction(partial[R], Generic[P, R]):
         )
 
     def __reduce__(self) -> Any:
-        """By the name of the function, under which a module holds the program."""
-        return self.function.__qualname__
+        """By the name of the function, under which a module holds the program, or the function itself.
+
+        Raises:
+            ArgumentError: WF183 for a function that another process cannot find.
+        """
+        name = getattr(self.function, "__qualname__", "")
+        there = holder(self.__module__, name)
+        if there is self:
+            return name
+        if there is not self.function:
+            raise unpicklable(getattr(self.function, "__name__", "the program"), "function", self.function)
+        return type(self), (self.function,)
+
+    def __copy__(self) -> ArrayFunction[P, R]:
+        return self
+
+    def __deepcopy__(self, _: object) -> ArrayFunction[P, R]:
+        return self
 
     def compile(self, *xs: Any, arch: str = DEFAULT.arch, **how: Any) -> CompiledProgram:
         """Compiles the program; needs no GPU.
@@ -164,6 +184,8 @@ class _Calls:
         given = (*xs, *how.values())
         if any(map(is_array, given)):
             return self._inline(xs, how, out)
+        if any(isinstance(x, Sym) for x in given):
+            raise error("WF251", name=getattr(self.function, "__name__", "a program"), where=caller())
         if are_traced(given) and out is None:
             return self._in_graph(xs, how)
         try:
@@ -187,7 +209,7 @@ class _Calls:
         """
         if out is not None or any(name in OPTIONS for name in how):
             raise error("WF188", name=getattr(self.function, "__name__", "a program"), options=", ".join(OPTIONS))
-        return as_called(self.function(*xs, **how), self.function, code="WF263")
+        return as_called(called(self.function, xs, how), self.function, code="WF263")
 
     @cached_property
     def in_f32(self) -> _Calls:

@@ -47,7 +47,8 @@ def transformed(function: Callable[..., Any], xs: Sequence[Any], how: Mapping[st
     slots: dict[Place, Any] = dict(enumerate(xs))
     slots.update(how.items())
     arrays = {place: x for place, x in slots.items() if isinstance(x, jax.Array | np.ndarray)}
-    rest = tuple((place, x, exactly(x)) for place, x in slots.items() if place not in arrays)
+    own = {place: tuple(x) if type(x) is list else x for place, x in slots.items() if place not in arrays}
+    rest = tuple((place, x, exactly(x)) for place, x in own.items())
     return _differentiable(program(function), len(xs), tuple(arrays), rest)(*arrays.values())
 
 

@@ -36,17 +36,22 @@ class SeededFunction(ArrayFunction[..., Any]):
         """``entry`` with seeds as arrays of rank 0."""
         labelled(entry, function.__name__)
         places = [(i, p.name) for i, p in enumerate(parameters(function)) if p.name in SEEDS]
+        entered = [entry]
 
         @wraps(function)
-        def call(*xs: Any, out: Any = None, **how: Any) -> Any:
+        def call(*xs: Any, **how: Any) -> Any:
             for i, name in places:
                 value = xs[i] if i < len(xs) else how.get(name)
                 if isinstance(value, WHOLE) and not any(map(is_array, (*xs, *how.values()))):
                     own = _seed(name, value)
                     xs, how = ((*xs[:i], own, *xs[i + 1 :]), how) if i < len(xs) else (xs, how | {name: own})
-            return entry(*xs, out=out, **how)
+            return entered[0](*xs, **how)
 
+        call.entered = entered  # type: ignore[attr-defined]
         return op_in_graphs(call, function.__name__, ENTRIES[entry_of(entry)].symbolic, seeds=tuple(places))
+
+    def _enter(self, entry: Callable[..., Any]) -> None:
+        self.func.entered[0] = entry  # type: ignore[attr-defined]
 
 
 def _seed(name: str, value: Any) -> Any:
@@ -58,6 +63,8 @@ def _seed(name: str, value: Any) -> Any:
 
 class UpdatingFunction(ArrayFunction[..., Any]):
     """A program of the library that writes results over running statistics, in training."""
+
+    _changes_entry = False
 
     @staticmethod
     def _entered(entry: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
@@ -112,7 +119,7 @@ def _named(e: WarpfoldError, given: Mapping[str, Any]) -> WarpfoldError:
     for name in reversed([name for name in RUNNING if name in views]):
         for other, v in views.items():
             if other != name and share(views[name], v):
-                return error(e.code, result=name, other=other, reason=reason)
+                return error(e.code, where=e.location, result=name, other=other, reason=reason)
     return e
 
 

@@ -10,6 +10,7 @@ from ...compiler.errors import error
 from ...compiler.program.arrays.scanning import check_modes, scanned
 from ...compiler.program.exact import exactly
 from ...compiler.program.frames import outermost
+from ...compiler.program.spelling import array_first
 from ...compiler.program.symbols import is_array
 from ..resolve import What, function_of, given, hashable, label, params_of
 from .function import OPTIONS, ArrayFunction, program
@@ -61,6 +62,7 @@ def scan(
             the array lacks, WF292 for none of several, WF291 and WF293 for a scan that cannot begin with the identity,
             WF294 for a reduction that counts its elements, as ``mean`` does.
     """
+    array_first("scan", x)
     xs = x if isinstance(x, tuple) else (x,)
     params = {name: value for name, value in how.items() if name not in OPTIONS}
     options = {name: value for name, value in how.items() if name in OPTIONS}

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from ...compiler.program.arrays.batching import batched
-from ...compiler.program.signatures import parameters
+from ...compiler.program.signatures import parameters, takes_array
 from .arguments import POSITIONAL, is_array_argument
 from .function import ArrayFunction
 from .torch_calls import CALLS, structure_from
@@ -30,9 +30,10 @@ def batching(traced: Traced) -> Callable[..., tuple[list[Any], list[int]]]:
         ]
         call = CALLS[text]
         own = call.symbolic(rows)
-        places = {p.name for p in parameters(own.function) if p.kind in POSITIONAL}
-        xs = [_repeated(x, info.batch_size, positional=True) for x in own.xs]
-        how = {name: _repeated(x, info.batch_size, positional=name in places) for name, x in own.how.items()}
+        places = {p.name: takes_array(p) for p in parameters(own.function) if p.kind in POSITIONAL}
+        kinds = [*places.values(), *[True] * len(own.xs)]
+        xs = [_repeated(x, info.batch_size, positional=array) for x, array in zip(own.xs, kinds, strict=False)]
+        how = {name: _repeated(x, info.batch_size, positional=places.get(name, False)) for name, x in own.how.items()}
         found = traced(entry_of(_of_batches(own.function, own.label)), xs, {**how, **call.determinism})
         leaves: list[Any] = []
         call.structure = structure_from(found, leaves)

@@ -212,7 +212,7 @@ class Dropout(nn.Dropout):  # type: ignore[misc]
         if not self.training or self.inplace or not _fits(input) or _captures(input):
             return super().forward(input)
         seed = torch.randint(1 << 62, ())
-        return dropout(input, seed if torch.compiler.is_compiling() else int(seed), p=self.p)
+        return dropout(input, self.p, seed=seed if torch.compiler.is_compiling() else int(seed))
 
 
 def _captures(x: Any) -> bool:

@@ -344,7 +344,7 @@ def test_explain_names_an_axis_that_slices_share_once(tmp_path: Path) -> None:
     ("words", "text"),
     [
         (("softmax", "--shape", "3x8", "--shape", "8", "--shape", "8"),
-         "WF840: softmax takes 1 to 2 array(s) (x [bias]), got 3\n  help: give one --shape or --input for each"),
+         "WF840: softmax takes 1 array(s) (x), got 3\n  help: give one --shape or --input for each"),
         (("softmax", "--keepdims"), "WF844: softmax is a program of arrays: --keepdims is for reductions"),
         (("softmax", "--plan", "lanes=64"), "WF403: plan field lanes cannot be '64'"),
         (("softmax", "--plan", "lane=4"), "WF402: "),

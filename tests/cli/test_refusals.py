@@ -32,6 +32,14 @@ from warpfold.runtime.backends import cuda_backend
             ("run", "summ"),
             "WF801: no reduction or program is called 'summ' (did you mean sum or nansum?)\n  help: for one",
         ),
+        (
+            ("sanitize", "race.cu"),
+            "WF801: no reduction or program is called 'race.cu': it looks like a file, and no Python",
+        ),
+        (("sanitize", "race.cu"), "help: compile it first: nvcc -ptx FILE.cu; run, profile and sanitize take FILE.ptx"),
+        (("run", "p.mlir"), "help: MLIR goes through warpfold-opt FILE.mlir"),
+        (("explain", "p.mlir:rows"), "it looks like a file, and no Python one\n  help: MLIR goes through warpfold-opt"),
+        (("run", "x.npy"), "help: name what to do first: warpfold run sum --input FILE.npy"),
         (("run", "zzz"), "WF801: no reduction or program is called 'zzz': expected one of sum prod min"),
         (("run", "nofile.py::rows"), "WF804: cannot read nofile.py: "),  # as pytest writes it
         (("run", "sum", "--shape", "4by4"), "WF802: '4by4' is not a shape\n  help: write whole sizes with x between"),

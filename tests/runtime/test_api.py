@@ -421,7 +421,7 @@ def test_complex_arrays_reduce_as_in_numpy(name: str) -> None:
             np.testing.assert_allclose(got, getattr(np, op)(x, axis=0), **close)
             assert np.asarray(got).dtype == getattr(np, op)(x, axis=0).dtype
     np.testing.assert_allclose(wf.prod(z[:, :20], 1, device="emulator"), z[:, :20].prod(1), **close)
-    np.testing.assert_allclose(wf.norm(z, 1, device="emulator"), np.linalg.norm(z, axis=1), **close)
+    np.testing.assert_allclose(wf.norm(z, axis=1, device="emulator"), np.linalg.norm(z, axis=1), **close)
     np.testing.assert_allclose(wf.vecdot(z, z + 1, device="emulator"), np.vecdot(z, z + 1), **close)
     assert wf.array_equal(z, z.copy(), device="emulator")
     assert not wf.array_equal(z, z.conj(), device="emulator")
@@ -436,7 +436,7 @@ def test_two_arrays_are_broadcast_to_one_shape() -> None:
     np.testing.assert_array_equal(wf.vecdot(x, x, 0, device="emulator"), (x * x).sum(0))
     assert wf.dot(y, y, device="emulator") == 14
     assert wf.allclose(x, x + 1e-9, device="emulator")
-    assert wf.allclose(x, x[:1], 1, device="emulator").tolist() == [True, False, False]
+    assert wf.allclose(x, x[:1], axis=1, device="emulator").tolist() == [True, False, False]
     assert not wf.array_equal(x, y, device="emulator"), "of other shapes"
     assert wf.array_equal(y[:0], y[:0], device="emulator")
 

@@ -28,10 +28,95 @@ import warpfold as wf
 HALVES = (F16, BF16)
 
 
+def test_arrays_are_no_axes() -> None:
+    x = normal(2, 5)
+    np.testing.assert_array_equal(softmax(x, 0), softmax(x, axis=0))
+    np.testing.assert_array_equal(softmax(x, np.int64(0)), softmax(x, axis=0))
+    np.testing.assert_array_equal(softmax(x, [0, 1]), softmax(x, axis=None))
+    for name in ("softmax", "softmin", "log_softmax"):
+        for axis in (x, x[0], 1.0, [0.0, 1.0]):
+            for call in (on_emulator(name), wf.program(getattr(wf, name))):
+                with pytest.raises(
+                    TypeError, match=rf"WF277: {name} got .* as axis.*\n.*\n.*bias=: wf.{name}\(x, bias=b\)"
+                ):
+                    call(x, axis)
+
+
+def test_weights_are_arrays() -> None:
+    x, w = normal(2, 4, 5), normal(5)
+    for name in ("layer_norm", "rms_norm"):
+        for shape, axes in (((5,), "-1"), ([5], "-1"), (5, "-1"), ((4, 5), r"\(-2, -1\)")):
+            for rest in ((), (w,), (w, w)):
+                with pytest.raises(
+                    TypeError, match=f"WF285: weight is of type .*: expected an array\n.*\n.*axis={axes}"
+                ):
+                    on_emulator(name)(x, shape, *rest)
+            with pytest.raises(TypeError, match="WF285: weight"):
+                wf.program(lambda x: getattr(wf, name)(x, shape))(x)  # noqa: B023
+        for own in (1.0, np.float32(1), True, "a", [1.0] * 5):
+            with pytest.raises(TypeError, match="WF285: weight"):
+                on_emulator(name)(x, weight=own)
+    for own in ({"weight": [1.0] * 4}, {"running_mean": 0.0, "running_var": w}, {"bias": 1}):
+        with pytest.raises(TypeError, match="WF285: "):
+            batch_norm(x, **{"training": "running_mean" not in own, **own})
+    with pytest.raises(ValueError, match=r"WF124: instance_norm takes 1 input.*\n.*\n.*weight= bias="):
+        wf.instance_norm(x, w, w)
+    with pytest.raises(ValueError, match=r"WF124: batch_norm .*\n.*\n.*residual= training="):
+        batch_norm(x, w[:4], w[:4], w[:4], w[:4], True)
+
+
+def test_bits_are_arrays() -> None:
+    x = normal(2, 5)
+    backwards = [getattr(wf, f"{name}_backward") for name in ("relu", "add_relu", "leaky_relu", "clip", "dropout")]
+    backwards.append(lambda dy, bits: wf.batch_norm_backward(dy, x, x[0], x[0], bits=bits, activation="relu"))
+    for backward in backwards:
+        for bits in (7, 1, 0.5, True, "bits"):
+            with pytest.raises(TypeError, match=r"WF285: bits is of type .*\n.*\n.*keep='bits'"):
+                backward(x, bits)
+        for array in (np.bool_(True), x[:1] > 0, np.ones((3, 2, 5), bool)):
+            with pytest.raises(TypeError, match="WF289: bits have shape"):
+                backward(x, array)
+        with pytest.raises(TypeError, match=r"WF246: a mask has elements of type f32.*\n.*\n.*mask != 0"):
+            backward(x, x)
+        with pytest.raises(TypeError, match="WF285: dy is of type float"):
+            backward(2.0, x > 0)
+
+
+def test_residuals_broadcast_to_the_array() -> None:
+    x = normal(2, 5)
+    for name in ("add_rms_norm", "add_layer_norm", "add_relu"):
+        function = getattr(wf, name)
+        for a, b in zip(function(x, x[:1]), function(x, np.broadcast_to(x[:1], x.shape)), strict=True):
+            np.testing.assert_array_equal(a, b)
+        with pytest.raises(TypeError, match=r"WF255: \w+ has shape \(2, 5\), which does not broadcast to \(1, 5\)"):
+            function(x[:1], x)
+        with pytest.raises(TypeError, match="WF285: "):
+            function(x, 1.0)
+
+
+def test_options_out_of_range() -> None:
+    x, t = normal(2, 5), np.array([0, 1])
+    for name in ("layer_norm", "rms_norm", "normalize", "standardize"):
+        for eps in (-1, -1e-5, NAN, INF):
+            with pytest.raises(ValueError, match=r"WF138: eps cannot be .*: expected a finite number from 0 on"):
+                getattr(wf, name)(x, eps=eps)
+    for name in ("softmax", "softmin", "log_softmax"):
+        for dtype in ("int32", "bool", "complex64"):
+            with pytest.raises(TypeError, match=f"WF278: {name} cannot have a result of type .*\n.*\n.*wf.cast"):
+                getattr(wf, name)(x, dtype=dtype)
+    for own in ({"z_loss": NAN}, {"z_loss": INF}, {"softcap": NAN}):
+        with pytest.raises(ValueError, match=r"WF138: .*: expected a finite number"):
+            cross_entropy(x, t, **own)
+    for call in (wf.var, wf.standardize, wf.norm, wf.allclose):
+        option = {wf.norm: "ord", wf.allclose: "rtol"}.get(call, "correction")
+        with pytest.raises(ValueError, match=f"WF138: {option} cannot be nan"):
+            call(*(x, x)[: 1 + (call is wf.allclose)], **{option: NAN})
+
+
 def test_types_of_built_in_programs() -> None:
     x, w = normal(2, 5), normal(5, dtype=F64)
     for kind in (*HALVES, F32, F64):
-        for found in (softmax(x.astype(kind), w), layer_norm(x.astype(kind), w), rms_norm(x.astype(kind), w)):
+        for found in (softmax(x.astype(kind), bias=w), layer_norm(x.astype(kind), w), rms_norm(x.astype(kind), w)):
             assert found.dtype == kind
         wide_kind = F64 if kind == F64 else F32
         assert cross_entropy(x.astype(kind), np.array([0, 1])).dtype == wide_kind

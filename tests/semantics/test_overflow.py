@@ -7,7 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from meanings import BF16, F16, F32, F64, INF, NAN, f32, f64, greatest, on_emulator, product, reduce, total
+from meanings import BF16, F16, F32, F64, INF, NAN, f32, f64, greatest, normal, on_emulator, product, reduce, total
 
 import warpfold as wf
 
@@ -103,6 +103,22 @@ def test_mean_beside_a_variance() -> None:
     for x in (f32(3e38, 3e38), f32(3e38, 3e38, 3e38, -3e38)):
         for name in ("mean_var", "describe"):
             assert on_emulator(name)(x).mean == pytest.approx(x.mean(dtype=F64))
+
+
+def test_orders_by_name() -> None:
+    x = normal(2, 5)
+    for call in (on_emulator("norm"), wf.program(lambda x, *rest: wf.norm(x, *rest))):
+        for rest in ((1,), (1, 0), (None,)):
+            with pytest.raises(
+                ValueError, match=r"WF176: norm got \d .*: expected x\n.*\n.*ord=2 for the order, axis=1"
+            ):
+                call(x, *rest)
+    for rest in ((0,), (1e-5, 1e-8)):
+        with pytest.raises(
+            ValueError, match=r"WF176: allclose got .*: expected x y\n.*\n.*rtol=1e-5, atol=1e-8, axis=1"
+        ):
+            on_emulator("allclose")(x, x, *rest)
+    assert on_emulator("norm")(x, axis=1).shape == (2,)
 
 
 def test_norm_squares() -> None:

@@ -120,7 +120,7 @@ FUNCTIONS: dict[str, Callable[[ProgramCase, Any], Callable[..., Any]]] = {
     "add_relu": lambda _, wf: wf.add_relu,
     "add_relu_bits": lambda _, wf: partial(wf.add_relu, keep="bits"),
     "where": lambda _, wf: _written(wf.program, "where"),
-    "dropout": lambda _, wf: lambda x: wf.dropout(x, SEED, p=DROPPED),
+    "dropout": lambda _, wf: lambda x: wf.dropout(x, DROPPED, seed=SEED),
     "dropout_backward": lambda _, wf: lambda dy, bits, _: wf.dropout_backward(dy, bits, p=DROPPED),
     "sum": lambda _, wf: wf.sum,
     "sum_where": lambda _, wf: lambda x, bits, _: wf.sum(x, where=bits),

@@ -39,7 +39,7 @@ ENTRIES: Entries = {
         ),
         "WF123": (
             "this artifact of {name} was compiled for {expected}: the array needs {found}",
-            "compile it for arrays of this kind, or let warpfold choose: wf.reduce",
+            "compile it for arrays of this kind, or let warpfold choose: {call}",
         ),
         "WF124": (
             "{name} takes {expected} input array(s), got {found}{taken}",
@@ -53,7 +53,8 @@ ENTRIES: Entries = {
         "WF127": ("{name} takes no parameter {parameter!r}: it takes {known}", "{remedy}"),
         "WF128": (
             "parameter {parameter!r} of {name} is a {kind}: expected a number, a string or a tuple of them",
-            "parameters are baked into the kernel; pass arrays as inputs",
+            "parameters are baked into the kernel: write a tuple in place of a list; what is an array is made one "
+            "first: numpy.array(x)",
         ),
         "WF129": ("a shape has whole sizes of at least 0, got {shape}", "write (4096, 1024), or pass x.shape"),
         "WF130": ("cannot reduce with {kind}: expected {expected}", "{remedy}"),
@@ -67,7 +68,7 @@ ENTRIES: Entries = {
         "WF138": ("{option} cannot be {value!r}: expected {expected}", "leave it out for {default}"),
         "WF139": (
             "where= has elements of type {dtype} and shape {shape}: expected bool, broadcastable to {expected}",
-            "pass a bool array, such as x > 0, or words of bits to a function that is not compiled yet",
+            "compare first, as in where=mask != 0; words of bits are u32 or i32, and not for what is compiled",
         ),
         "WF141": (
             "offsets have shape {shape}: expected one dim of at least 1 entry",
@@ -164,7 +165,7 @@ ENTRIES: Entries = {
             "dot takes two arrays of rank 1 and of one size, got shapes {shapes}",
             "give both as many elements; for arrays of other ranks use vecdot, which reduces an axis",
         ),
-        "WF151": ("{name} needs the parameter {parameter!r}", "give it by keyword: {parameter}=value"),
+        "WF151": ("{name} needs the parameter {parameter!r}", "{remedy}"),
         "WF152": (
             "elements of type {dtype} cannot be added up in {accumulate}",
             "give a float type for floats, a complex one for complex numbers",
@@ -203,7 +204,7 @@ ENTRIES: Entries = {
             "give them to the call of the whole program",
         ),
         "WF189": (
-            "{name} got a target that is not the number of a class: expected 0 to classes - 1, or ignore_index",
+            "in {name} a target is not the number of a class: expected 0 to classes - 1, or ignore_index",
             "correct the targets; rows without one have the number ignore_index; without check=True their loss is NaN",
         ),
         "WF193": ("JAX traces an argument, and {what}", "{remedy}"),
@@ -277,7 +278,7 @@ ENTRIES: Entries = {
     DTypeError: {
         "WF103": (
             "axis must be an int, a tuple of ints or None, got {axis}",
-            "pass axis=1 or axis=(0, 2), and other arguments by name",
+            "{remedy}",
         ),
         "WF105": (
             "no rule for elements of type {dtype}: expected one of {known}",

@@ -8,9 +8,7 @@ ENTRIES: Entries = {
     ArgumentError: {
         "WF801": (
             "no reduction or program is called {name!r}{known}",
-            "for one of your own write file.py:name; run, profile and sanitize take FILE.ptx, too, and these, "
-            "compile and explain take bincount and histogram; pack, unpack, unique and segment_reduce are there in "
-            "Python alone",
+            "{remedy}",
         ),
         "WF802": ("{text!r} is not a shape{reason}", "write whole sizes with x between them: --shape 4096x1024"),
         "WF803": ("{text!r} names no axes", "write one axis or several: --axis 1, --axis 0,2, --axis -1"),

@@ -6,7 +6,7 @@ from ..kinds import Entries, PlanError
 
 ENTRIES: Entries = {
     PlanError: {
-        "WF401": ("no target is called {arch!r}{near}: expected one of {known}", "name one of these"),
+        "WF401": ("no target is called {arch!r}{near}: expected one of {known}", "{remedy}"),
         "WF402": ("a plan has no field {key!r}{near}: expected one of {known}", "write key=value,key=value"),
         "WF403": ("plan field {key} cannot be {value}: expected {expected}", "change or leave out the field"),
         "WF404": ("the plan needs {threads} threads a CTA: {arch} holds {limit}", "lower warps or warps_kept"),

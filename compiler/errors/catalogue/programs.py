@@ -18,7 +18,8 @@ ENTRIES: Entries = {
         ),
         "WF203": (
             "a symbolic value cannot become a Python {conversion}",
-            "use wf.cast(x, dtype), and warpfold's functions (wf.exp, wf.sqrt, ...) in place of those of math or numpy",
+            "leave {conversion}() out, as in x * wf.sum(x); a type is wf.cast(x, dtype), and wf.exp, wf.sqrt and so on "
+            "stand for the functions of math and numpy",
         ),
         "WF252": (
             "a symbolic value cannot be a key of a dict or a member of a set: it has no number while the function is "
@@ -72,7 +73,7 @@ ENTRIES: Entries = {
             "convert the value instead: wf.cast(x, dtype)",
         ),
         "WF216": ("fast must be a bool, got {found}", "pass fast=True for the GPU's approximation"),
-        "WF217": ("numpy.{name} does not take symbolic values", "{remedy}"),
+        "WF217": ("{library}.{name} does not take symbolic values", "{remedy}"),
         "WF218": (
             "combine function {name} uses {what}: expected only the values of its two states",
             "lift elements before the fold, and finish the state after it",
@@ -119,7 +120,7 @@ ENTRIES: Entries = {
             "only axes of size 1 stretch, and new axes stand in front",
         ),
         "WF256": (
-            "axis {axis!r} is not an axis of {value}, which has {rank} of them: expected {expected}",
+            "axis {axis} is not an axis of {value}, which has {rank} of them: expected {expected}",
             "{remedy}",
         ),
         "WF257": (
@@ -144,9 +145,43 @@ ENTRIES: Entries = {
             "a symbolic array is indexed by {index}: expected None, ..., integers, or slices by integers",
             "{remedy}",
         ),
+        "WF277": (
+            "{name} got {found} as axis: expected an integer, several, or None",
+            "pass axis= an integer, such as -1; what is added to x is bias=: wf.{name}(x, bias=b)",
+        ),
+        "WF278": (
+            "{name} cannot have a result of type {dtype}: expected a float type",
+            "leave dtype= out, or convert the result: wf.cast(y, '{dtype}')",
+        ),
+        "WF282": (
+            "`in` asks for the elements of a symbolic value, which exist when the program runs",
+            "compare: wf.any(x == value) in a program of arrays, wf.fold(wf.ANY, x == value) in a reduction",
+        ),
+        "WF283": (
+            "{found} is no size: expected a whole number, or the size of an axis, such as x.shape[0]",
+            "{remedy}",
+        ),
+        "WF251": (
+            "{name} takes whole arrays: it was called with one element, in a function that folds",
+            "call it on the array, in a wf.program or before the reduction; for elements there are wf.exp, "
+            "wf.maximum and their like",
+        ),
+        "WF247": (
+            "{name} calls itself without an end: Python's stack is full",
+            "end it by a number that Python knows, such as a parameter or x.shape[0]; a loop of Python is traced, too",
+        ),
+        "WF245": (
+            "{name} got the function {found} in the place of its array",
+            "the array comes first, and what reduces behind it: wf.{name}(x, wf.SUM, axis=0); a combine function "
+            "becomes a monoid by @wf.monoid(identity=...)",
+        ),
+        "WF246": (
+            "a mask has elements of type {dtype}: expected bools, or the words of u32 or i32 that wf.pack makes",
+            "compare first, as in where=mask != 0",
+        ),
         "WF285": (
             "{name} is of type {kind}: expected an array",
-            "pass an array; the axes of rows are named by axis=",
+            "{remedy}",
         ),
         "WF295": (
             "{name} is an array of rank {rank} and of {kind}: expected a whole number",
@@ -182,7 +217,8 @@ ENTRIES: Entries = {
         ),
         "WF266": (
             "{size} is a size that no axis of an array of the program has",
-            "write sizes of arrays, such as x.shape[0], or pass an array with this axis",
+            "write sizes of arrays, such as x.shape[0]; a constant of other sizes is a number, which broadcasts, or an "
+            "array that is passed as an argument",
         ),
         "WF267": (
             "{what} has no axes to go along outside of a reduction",
@@ -200,7 +236,7 @@ ENTRIES: Entries = {
         ),
         "WF271": (
             "the targets have {found}: expected integers, one for each row: rank {rank}",
-            "pass the number of the class of each row; the axis of the classes is named by axis=",
+            "{remedy}",
         ),
         "WF282": (
             "torch.jit.script compiles Python that it can type, and {name} is none",
@@ -279,7 +315,7 @@ ENTRIES: Entries = {
         "WF289": (
             "bits have shape {found}: expected {expected} for truth values of shape {shape}",
             "pass the words that wf.pack gives for this shape: 32 elements of the last axis in each, or with flat=True "
-            "32 of all {elements} elements",
+            "32 of all {elements} elements; integers of 0 and 1 are compared first: mask != 0",
         ),
         "WF263": (
             "result {position} of {name} is no array",
@@ -321,7 +357,7 @@ ENTRIES: Entries = {
     TraceAttributeError: {
         "WF261": (
             "a symbolic array has no attribute {name}{near}",
-            "it has the functions of warpfold and of the Array API standard, and these attributes: {known}",
+            "{remedy}",
         ),
         "WF264": (
             "the namespace of symbolic arrays has no {name}{near}",

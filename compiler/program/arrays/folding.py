@@ -19,7 +19,7 @@ from ..library.monoids import ANY
 from ..library.reductions import FUNCTIONS
 from ..signatures import keywords
 from ..spelling import unknown
-from ..symbols import sym
+from ..symbols import Sym, sym
 from ..tracing import nest, structure_of
 from ..values import Value, cast
 from .broadcasting import broadcast
@@ -91,7 +91,7 @@ def positions(axis: AxisArgument, shape: Axes, value: SymArray, *, one: bool = F
         return tuple(range(len(shape)))
     rank, found = len(shape), list[int]()
     for a in axis if isinstance(axis, tuple | list) else (axis,):
-        position = None if isinstance(a, bool) or not hasattr(a, "__index__") else index(a)
+        position = None if isinstance(a, bool | Sym) or not hasattr(a, "__index__") else index(a)
         if position is None or not -rank <= position < rank or position % rank in found:
             raise no_axis(axis, rank, value, one=one)
         found.append(position % rank)
@@ -105,8 +105,16 @@ def no_axis(axis: object, rank: int, value: SymArray, *, one: bool = False) -> W
     remedy = "count axes from 0, or from -1 backwards; keepdims=True keeps the axes of what was reduced before"
     if not rank:
         remedy = "pass axis=None for all elements; a number has no axes, and x.reshape(1) has one"
+    if is_array := any(isinstance(a, Sym) for a in (axis if isinstance(axis, tuple | list) else (axis,))):
+        remedy = "an array for the result is out=; for elements of two arrays there are wf.maximum and wf.minimum"
     return error(
-        "WF256", axis=axis, value=value.described(), rank=rank, expected=expected, remedy=remedy, where=caller()
+        "WF256",
+        axis="given as an array" if is_array else repr(axis),
+        value=value.described(),
+        rank=rank,
+        expected=expected,
+        remedy=remedy,
+        where=caller(),
     )
 
 
@@ -137,7 +145,7 @@ def call_built_in(name: str, arrays: Sequence[Any], axis: AxisArgument, how: Map
     known = keywords(function)
     for key in params:
         if key not in known:
-            raise unknown(name, key, known, array=False, where=caller())
+            raise unknown(name, key, known, array=False, shared=True, where=caller())
     if params.get("dtype") is not None:
         params["dtype"] = as_dtype(params["dtype"])
     return reduced(name, function, arrays, axis, params=params, **own)

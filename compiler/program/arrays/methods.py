@@ -6,10 +6,12 @@ They use symbolic arrays, so the class cannot name them: importing this module a
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from types import ModuleType
 from typing import Any
 
 from .. import functions
+from ..spelling import called
 from . import elementwise, namespace
 from .folding import named
 from .indexing import indexed
@@ -42,6 +44,17 @@ METHODS: dict[str, Callable[..., Any]] = {
     "__array_namespace__": _namespace, "__getitem__": indexed,
 }  # fmt: skip
 
+
+def _checked(method: Callable[..., Any]) -> Callable[..., Any]:
+    """``method``, where arguments that it does not take end in a code."""
+
+    @wraps(method)
+    def call(*xs: Any, **how: Any) -> Any:
+        return called(method, xs, how)
+
+    return call
+
+
 for name, method in METHODS.items():
-    setattr(SymArray, name, method)
+    setattr(SymArray, name, _checked(method))
 SymArray.public += tuple(name for name in METHODS if not name.startswith("_"))

@@ -15,7 +15,7 @@ from ...errors import error, near
 from .. import compositions, functions
 from ..frames import caller
 from ..public_names import COMPOSITIONS, ELEMENTWISE
-from ..spelling import NAMES
+from ..spelling import elsewhere
 from . import elementwise
 from .creation import arange, asarray, astype, full, full_like, ones, ones_like, zeros, zeros_like
 from .cumulative import cumulative_prod, cumulative_sum
@@ -166,8 +166,7 @@ def __getattr__(name: str) -> Any:
         return _OWN[name]
     if name.startswith("__"):
         raise AttributeError(name)
-    written = NAMES.get(name, "")
-    known = f"write {written}" if written else "programs move no elements: call it before" if name in _MOVING else ""
+    known = elsewhere(name) or ("programs move no elements: call it before" if name in _MOVING else "")
     remedy = known or "compute it with the functions there are: dir(x.__array_namespace__())"
     raise error("WF264", name=name, near="" if known else near(name, __dir__()), remedy=remedy, where=caller())
 

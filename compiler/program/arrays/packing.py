@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from operator import index
 from typing import Any, NoReturn
 
 from ...dtypes import BIT, BOOL, I32, U32, DType
@@ -19,7 +18,7 @@ from ..symbols import Sym
 from . import types
 from .dims import Axes, Dims, dims_of
 from .dims import bits as bits_of
-from .sizes import Size
+from .sizes import Size, whole
 from .sym_array import SymArray
 
 WORDS = (U32, I32)
@@ -137,7 +136,9 @@ def truths(mask: Any, x: SymArray) -> Any:
     """
     if not isinstance(mask, SymArray) or mask.dtype in (BOOL, BIT):
         return mask
-    if mask.ndim < 2 or mask.dtype not in WORDS:
+    if mask.dtype not in WORDS:
+        raise error("WF246", dtype=mask.dtype.name, where=caller())
+    if mask.ndim < 2:
         return unpack(mask, x.shape, flat=True)
     outer = zip(mask.sizes, x.shape[-mask.ndim : -1], strict=False)
     return unpack(mask, (*(1 if m == 1 else n for m, n in outer), *x.shape[-1:]))
@@ -145,14 +146,14 @@ def truths(mask: Any, x: SymArray) -> Any:
 
 def _number(size: Any) -> int:
     """A size in this tracing."""
-    return int(size.value) if isinstance(size, Size) else index(size)
+    return int(size.value) if isinstance(size, Size) else whole(size)
 
 
 def _dim(size: Any, dims: Dims, axis: int) -> int | None:
     """The dim of an axis of truth values: that of the axis of an array, or a new one of constant size."""
     if isinstance(size, Size) and size.expr.op == "count" and len(found := dims_of(size.of)) == 1:
         return dims.find(found[0])
-    n = index(size)
+    n = whole(size)
     if n == 1:
         return None
     dim = dims.new(n, (-1 - len(dims.bits), axis))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from operator import index
 from typing import Any
 
 from ...errors import error
 from ..frames import caller
 from .dims import Dims, bits
-from .sizes import Size
+from .sizes import Size, whole
 from .sym_array import SymArray
 
 
@@ -61,7 +60,7 @@ def _unchanged(sizes: Sequence[Any], left: Sequence[int], dims: Dims) -> list[tu
 
 def _numbers(sizes: Sequence[Any], elements: int) -> list[int] | None:
     """The sizes of so many elements as numbers; None if they have another product."""
-    numbers = [n.known() if isinstance(n, Size) else index(n) for n in sizes]
+    numbers = [n.known() if isinstance(n, Size) else whole(n) for n in sizes]
     rest = prod(n for n in numbers if n != -1)
     if numbers.count(-1) == 1 and rest:
         numbers[numbers.index(-1)] = elements // rest

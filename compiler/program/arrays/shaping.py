@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 from ...errors import error
@@ -11,7 +10,7 @@ from ..frames import caller
 from .broadcasting import along, broadcast
 from .dims import Axes, Dims, dims_of
 from .folding import AxisArgument, no_axis, positions
-from .sizes import Size
+from .sizes import Size, whole
 from .sym_array import SymArray
 
 
@@ -90,7 +89,7 @@ def axes_of(shape: Any, dims: Dims, like: Axes = ()) -> Axes:
 def _axis(size: Any, like: int | None, dims: Dims) -> int | None:
     if isinstance(size, Size) and size.expr.op == "count" and len(found := dims_of(size.of)) == 1:
         return dims.find(found[0])
-    number = index(size)
+    number = whole(size)
     if number == 1:
         return None
     if like is None or dims.sizes[like] != number:

@@ -13,6 +13,8 @@ from math import prod
 from typing import Any, Union
 
 from ...dtypes import BOOL, F64, I64, DType
+from ...errors import error
+from ..frames import caller
 from ..graph import SCALAR, Expr, Space
 from ..symbols import Sym, SymNumber, to_real
 from .dims import Axes, Dims, bits, dims_of
@@ -117,6 +119,23 @@ class Size(SymNumber):
 
     def __repr__(self) -> str:
         return repr(self.value)
+
+
+def whole(n: Any) -> int:
+    """A size that the user gave, as a number; from now on the program serves it alone.
+
+    Raises:
+        TraceError: WF283 for what is no whole number.
+    """
+    if type(n) is bool or isinstance(n, Sym) or not hasattr(n, "__index__"):
+        known = isinstance(n, float) and n.is_integer()
+        remedy = (
+            f"write {int(n)}" if known else "write whole numbers, as in x.reshape(2, -1); n // 2 is whole, n / 2 is not"
+        )
+        raise error(
+            "WF283", found=f"a {type(n).__name__}" if isinstance(n, Sym) else repr(n), remedy=remedy, where=caller()
+        )
+    return operator.index(n)
 
 
 def shape_of(axes: Axes, dims: Dims) -> Shape:

@@ -12,6 +12,7 @@ from ...errors import error, near
 from ..dtype_names import dtype as as_dtype
 from ..frames import caller
 from ..graph import Expr, union
+from ..spelling import attribute
 from ..symbols import Sym
 from . import types
 from .array_value import ArrayValue
@@ -143,7 +144,10 @@ class SymArray(ArrayValue):
         if name.startswith("__"):
             raise AttributeError(name)
         known = sorted(self.public)
-        raise error("WF261", name=name, near=near(name, known), known=" ".join(known), where=caller())
+        remedy, similar = attribute(name), near(name, known)
+        if not remedy:
+            remedy = f"it has the functions of warpfold and of the standard, and these attributes: {' '.join(known)}"
+        raise error("WF261", name=name, near="" if attribute(name) else similar, remedy=remedy, where=caller())
 
     def __repr__(self) -> str:
         sizes = ", ".join(str(n) for n in self.shape)

@@ -185,8 +185,15 @@ def _moments(x: Any, dtype: object, accumulate: object, name: str) -> tuple[Any,
     return n, where(overflows, m, average), where(finite, squares, math.nan), result
 
 
+def known(option: str, value: object, default: float) -> None:
+    """Refuses NaN for an option: ArgumentError WF138."""
+    if value != value:
+        raise error("WF138", option=option, value=value, expected="a number", default=default)
+
+
 def _variance(n: Any, squares: Any, correction: float) -> Any:
     """The squares over the divisor, which a negative correction leaves positive where there are no elements."""
+    known("correction", correction, 0.0)
     least = correction if correction > 0 else 0.0
     return where(n > least, squares / (n - correction), math.nan)
 
@@ -211,6 +218,7 @@ def mean_var(x: Any, *, correction: float = 0.0, dtype: object = None, accumulat
 
 def norm(x: Any, *, ord: float = 2.0, accumulate: object = None) -> Sym:
     """The vector norm of any order: 2, 1, 0 (how many are not zero), inf, -inf, or any p: (sum of |x|^p)^(1/p)."""
+    known("ord", ord, 2.0)
     wide = _widened(x, floating(x.dtype), accumulate)
     result = x.dtype.part if isinstance(x, Complex) else floating(x.dtype)
     if ord == 2 and isinstance(wide, Complex):
@@ -266,6 +274,8 @@ def _dot(x: Any, y: Any, accumulate: object) -> Any:
 
 def allclose(x: Any, y: Any, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Sym:
     """Whether |x - y| <= atol + rtol |y| for all elements; infinities are close to themselves only."""
+    known("rtol", rtol, 1e-5)
+    known("atol", atol, 1e-8)
     wide = accumulator(floating((x * y).dtype))
     a, b = cast(x, wide), cast(y, wide)
     near = (abs(a - b) <= atol + rtol * abs(b)) & (abs(b) < math.inf)

@@ -190,7 +190,7 @@ def test_what_pytorch_calls_in_a_backward_names_the_users_line(way: str) -> None
 
 W, TARGETS = np.ones(7, np.float32), np.zeros(2, np.int64)
 OF_LIBRARY: list[tuple[str, Callable[..., Any]]] = [
-    ("WF138", lambda x, *_: wf.rms_norm(x, eps="a")), ("WF138", lambda x, *_: wf.leaky_relu(x, slope="a")),
+    ("WF138", lambda x, *_: wf.rms_norm(x, eps="a")), ("WF138", lambda x, *_: wf.leaky_relu(x, negative_slope="a")),
     ("WF138", lambda x, *_: wf.batch_norm(x, training="no")), ("WF138", lambda x, *_: wf.layer_norm(x, eps=None)),
     ("WF138", lambda x, *_: wf.normalize(x, eps="a")),
     ("WF254", lambda x, w, _: wf.layer_norm(x, w)), ("WF254", lambda x, w, _: wf.rms_norm(x, w)),

@@ -54,7 +54,7 @@ def scaled(x: Any, s: Any) -> Any:
 
 
 GRADIENTS: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[torch.Tensor, ...], Axes, int | None]] = {
-    "softmax": (lambda x, b: torch.softmax(x + b, 1), lambda x, b: wd.softmax(x, b, **HOW), (X, B), (1, 0), 1),
+    "softmax": (lambda x, b: torch.softmax(x + b, 1), lambda x, b: wd.softmax(x, bias=b, **HOW), (X, B), (1, 0), 1),
     "cross_entropy": (
         lambda x: functional.cross_entropy(x, TARGET), lambda x: wd.cross_entropy(x, TARGET, **HOW), (X,), (1,), None,
     ),

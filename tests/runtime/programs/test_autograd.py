@@ -35,7 +35,9 @@ PAIRS: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...]]]
         lambda x, w, b: wf.group_norm(x, 2, w, b), lambda x, w, b: F.group_norm(x, 2, w, b), (IMAGES, CHANNELS, W),
     ),
     "instance_norm": (
-        wf.instance_norm, lambda x, w, b: F.instance_norm(x, None, None, w, b), (IMAGES, CHANNELS, W),
+        lambda x, w, b: wf.instance_norm(x, weight=w, bias=b),
+        lambda x, w, b: F.instance_norm(x, None, None, w, b),
+        (IMAGES, CHANNELS, W),
     ),
     "normalize": (wf.normalize, F.normalize, (X,)),
     "cross_entropy": (

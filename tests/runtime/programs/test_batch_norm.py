@@ -60,7 +60,7 @@ def test_gradients_from_bits(plan: str) -> None:
     """One bit an element tells the backward what passed, whatever the residual was."""
     weight, bias, how = *CHANNELS[2:], {"plan": plan} if plan else {}
     residual, dy = RNG.standard_normal((2, *X.shape)).astype(np.float32)
-    kept = wf.batch_norm(X, None, None, weight, bias, residual, training=True, activation="relu", keep="bits")
+    kept = wf.batch_norm(X, None, None, weight, bias, residual=residual, training=True, activation="relu", keep="bits")
     np.testing.assert_array_equal(kept.bits, np.packbits(kept.output > 0, bitorder="little").view("<u4"))
     statistics = kept.mean, kept.var
     found = wf.batch_norm_backward(dy, X, *statistics, weight, bias, kept.bits, activation="relu", residual=True, **how)

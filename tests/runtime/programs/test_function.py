@@ -23,7 +23,7 @@ from made import (
 )
 
 import warpfold as wf
-from warpfold.compiler.errors import ArgumentError, TraceError
+from warpfold.compiler.errors import ArgumentError, PlanError, TraceError
 from warpfold.compiler.planner.resident import held
 
 RNG = np.random.default_rng(0)
@@ -214,6 +214,28 @@ def test_empty_arrays() -> None:
         wf.program(lambda x: wf.max(x, axis=1))(X[:, :0])
 
 
+@wf.program
+def ending(x: Any, k: int) -> Any:
+    return ending(x, k + 1)
+
+
+def plain(x: Any) -> Any:
+    return x + 1
+
+
+@wf.program
+def repeated(x: Any, k: int = 1) -> Any:
+    for _ in range(k):
+        x = x + 1
+    return x
+
+
+def test_a_parameter_that_is_annotated_as_a_number_is_no_array() -> None:
+    for k in (2, np.int64(2)):
+        np.testing.assert_array_equal(repeated(X, k), X + 1 + 1)
+        np.testing.assert_array_equal(repeated(X, k=k), X + 1 + 1)
+
+
 @pytest.mark.parametrize(
     ("call", "kind", "text"),
     [
@@ -227,7 +249,18 @@ def test_empty_arrays() -> None:
         (lambda: layer_norm(X, W, w=W), ArgumentError, "WF194: layer_norm got 'w' twice: by position .*are x w b"),
         (lambda: layer_norm(X, W, eps=[1]), ArgumentError, "WF128: parameter 'eps' of layer_norm is a list"),
         (lambda: layer_norm(X, W[:3]), TraceError, r"WF254: shapes \(6, 50\) and \(3,\) do not broadcast"),
-        (lambda: scaled(1.0, 2.0), ArgumentError, r"WF124: scaled takes at least 1 input array\(s\), got 0"),
+        (
+            lambda: scaled(1.0, 2.0), ArgumentError,
+            r"WF124: scaled takes at least 1 input array\(s\), got 0.*make an array .*: numpy.asarray\(1.0\)",
+        ),
+        (lambda: ending(X, 3), TraceError, r"WF247: ending calls itself without an end.*at .*ending\(x, k \+ 1\)"),
+        (
+            lambda: wf.reduce(X, lambda v: wf.fold(wf.SUM, softmax(v))), TraceError,
+            "WF251: softmax takes whole arrays: it was called with one element",
+        ),
+        (lambda: pickle.dumps(wf.program(lambda x: x)), ArgumentError, "WF183: <lambda> cannot be pickled: .*lambda"),
+        (lambda: softmax.compile(X, arch=["sm_80"]), PlanError, "WF401: .*compile for each of them: a file holds"),
+        (lambda: wf.program(), ArgumentError, "WF151: .*write @wf.program, without parenth"),  # type: ignore[call-arg]
         (lambda: softmax(X, determinism="x"), ArgumentError, "WF138"),
         (lambda: softmax(X, axis="1"), TraceError, "WF256: axis '1' is not an axis of x"),
         (lambda: softmax(X, device="x"), ArgumentError, "WF121"),
@@ -256,6 +289,10 @@ def test_a_program_is_a_part_of_another() -> None:
 
 def test_a_program_pickles_by_its_name() -> None:
     assert pickle.loads(pickle.dumps(softmax)) is softmax
+    made = pickle.loads(pickle.dumps(wf.program(plain)))  # the module has the function under this name
+    np.testing.assert_array_equal(made(X), X + 1)
+    own = wf.program(lambda x: x)
+    assert copy.deepcopy(own) is own is copy.copy(own)
     assert copy.deepcopy(softmax) is softmax
 
 

@@ -16,8 +16,10 @@ from covering import some
 from library_programs import Case
 
 import warpfold as wf
-from warpfold.compiler.dtypes import dtype
+from warpfold.compiler.dtypes import F32, dtype
 from warpfold.compiler.errors import ArgumentError, TraceError
+from warpfold.compiler.program.arrays.trace import ArrayArg, trace_arrays
+from warpfold.compiler.program.gradients.vjp import with_value
 from warpfold.compiler.program.library.programs.table import FUNCTIONS
 from warpfold.compiler.program.public_names import PROGRAMS
 from warpfold.runtime.emulator.sanitizer import Sanitizer
@@ -193,6 +195,38 @@ def test_a_dict_is_a_named_tuple_in_another_program_too() -> None:
     with pytest.raises(TraceError, match="WF263: result 1 of n is no array") as e:
         wf.program(lambda x: junk(x).y)(X)
     assert __file__ in str(e.value)
+
+
+KEPT = ("output", "bits")
+NAMED: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "relu": (lambda x: wf.relu(x, keep="bits"), KEPT), "clip": (lambda x: wf.clip(x, 0, 1, keep="bits"), KEPT),
+    "leaky_relu": (lambda x: wf.leaky_relu(x, keep="bits"), KEPT),
+    "topk": (lambda x: wf.topk(x, 2), ("values", "indices")),
+    "add_relu": (lambda x: wf.add_relu(x, x, keep="bits"), KEPT), "minmax": (wf.minmax, ("min", "max")),
+    "dropout": (lambda x: wf.dropout(x, seed=1, keep="bits"), KEPT), "mean_var": (wf.mean_var, ("mean", "var")),
+    "batch_norm": (lambda x: wf.batch_norm(x, training=True), ("output", "mean", "var")),
+    "batch_norm_backward": (lambda x: wf.batch_norm_backward(x, x, x[0], x[0]), ("dx", "dweight", "dbias")),
+    "a program": (wf.program(lambda x: {"output": x, "twice": 2 * x}), ("output", "twice")),
+    "a reduction": (lambda x: wf.reduce(x, lambda v: {"a": wf.fold(wf.SUM, v), "b": wf.fold(wf.MAX, v)}), ("a", "b")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_several_named_results_are_a_named_tuple_wherever_they_are_made(name: str) -> None:
+    call, names = NAMED[name]
+    seen: list[Any] = []
+
+    def function(x: Any) -> Any:
+        found = call(x)
+        first, *_ = found  # not the keys of a dict
+        seen.append(found)
+        return wf.sum(first)
+
+    arrays = [ArrayArg(F32, X.shape)]
+    trace_arrays(function, arrays, {})
+    if name != "topk":  # which has no gradient
+        trace_arrays(with_value(function), arrays, {})
+    assert all(isinstance(s, tuple) and s._fields == names for s in seen)
 
 
 def test_every_program_is_public_and_pickles() -> None:

@@ -64,7 +64,7 @@ def _of_rows(name: str) -> Callable[..., Any]:
 
 PROGRAMS: dict[str, Callable[..., Any]] = {
     **{f: _of_rows(f) for f in ("softmin", "log_softmax", "layer_norm", "rms_norm", "standardize", "quantize")},
-    "softmax": lambda x, own, **how: wf.softmax(x, own.weights, where=own.weights[0] > -2, **how),
+    "softmax": lambda x, own, **how: wf.softmax(x, bias=own.weights, where=own.weights[0] > -2, **how),
     "normalize": lambda x, _, **how: wf.normalize(x, axis=-1, **how),
     "add_layer_norm": lambda x, own, **how: wf.add_layer_norm(x, x[::-1].copy()[::-1], own.weights[0], **how),
     "add_rms_norm": lambda x, own, **how: wf.add_rms_norm(x, x[::-1].copy()[::-1], own.weights[0], **how),

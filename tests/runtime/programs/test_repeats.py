@@ -54,16 +54,16 @@ def _same(found: Any, wanted: Any) -> None:
 
 def test_seeds_are_words_of_a_launch(gpu: Gpu) -> None:
     x = gpu.tensor(ROWS)
-    _, cold = gpu.launched(lambda: wf.dropout(x, 3, 2**40))
+    _, cold = gpu.launched(lambda: wf.dropout(x, seed=3, offset=2**40))
     assert not {"cuMemcpyHtoDAsync", "cuMemsetD32Async", "cuStreamSynchronize"} & set(cold)
     for seed, offset in ((5, 2**40 + 1), (2**64 - 1, 0), (0, 7)):
-        found, warm = gpu.launched(lambda: wf.dropout(x, seed, offset))  # noqa: B023
+        found, warm = gpu.launched(lambda: wf.dropout(x, seed=seed, offset=offset))  # noqa: B023
         assert warm == [LAUNCH]
-        np.testing.assert_array_equal(found.a, wf.dropout(ROWS, seed, offset))
-    wanted = wf.dropout(ROWS, 5)
-    for own in (lambda: wf.dropout(x, 5), lambda: wf.dropout(x, seed=np.uint64(5)), lambda: wf.dropout(x, np.array(5))):
+        np.testing.assert_array_equal(found.a, wf.dropout(ROWS, seed=seed, offset=offset))
+    wanted = wf.dropout(ROWS, seed=5)
+    for own in (5, np.uint64(5), np.array(5)):
         for _ in range(2):
-            np.testing.assert_array_equal(own().a, wanted)
+            np.testing.assert_array_equal(wf.dropout(x, seed=own).a, wanted)
 
 
 def test_running_statistics_cost_no_more(gpu: Gpu) -> None:
@@ -138,9 +138,9 @@ def test_a_warm_call_enters_a_recipe_and_little_else(gpu: Gpu, what: str) -> Non
 def test_a_number_that_changes_enters_the_recipe(gpu: Gpu) -> None:
     x = gpu.tensor(ROWS)
     for i in range(3):
-        wf.dropout(x, i)
+        wf.dropout(x, seed=i)
         scaled(x, np.array(i, np.float32))
-    assert functions_of(lambda: wf.dropout(x, 77)) <= {"call", "recipe", "_seed", "checked", "_value", "is_array"}
+    assert functions_of(lambda: wf.dropout(x, seed=77)) <= {"call", "recipe", "_seed", "checked", "_value", "is_array"}
     seen = set[str]()
     for value in (-2.5, 0.0, 3.0):
         c = np.array(value, np.float32)

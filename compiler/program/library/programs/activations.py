@@ -7,9 +7,8 @@ place of the array. NaN and zeros with a sign are those of PyTorch.
 from __future__ import annotations
 
 from ...arrays import namespace as xp
-from ...arrays.packing import truths
-from .masks import with_kept
-from .operands import Array, number
+from .masks import kept_truths, with_kept
+from .operands import Array, expect_array, expect_inside, number
 
 
 def relu(x: Array, *, keep: str | None = None) -> Array | dict[str, Array]:
@@ -25,6 +24,7 @@ def relu(x: Array, *, keep: str | None = None) -> Array | dict[str, Array]:
     Raises:
         ArgumentError: WF138 for another ``keep``.
     """
+    expect_array("x", x)
     # One predicate is the value's, the bits' and the gradient's: the gradient of a maximum needs two, and halves at 0.
     mask = passes(x)
     return with_kept(xp.where(mask, x, 0), mask, keep)
@@ -39,13 +39,23 @@ def relu_backward(dy: Array, bits: Array) -> Array:
 
     Returns:
         An array like ``dy``.
+
+    Raises:
+        TraceError: WF285 for a number in place of an array, WF288 and WF289 for bits of another type or shape.
     """
-    return xp.where(truths(bits, dy), dy, 0)
+    expect_array("dy", dy)
+    return xp.where(kept_truths(bits, dy), dy, 0)
 
 
 def add_relu(x: Array, z: Array, *, keep: str | None = None) -> Array | dict[str, Array]:
-    """max(x + z, 0), in the type of the sum; arguments, results and errors as in ``relu``."""
-    return relu(x + z, keep=keep)
+    """max(x + z, 0), in the type of the sum, where ``z`` broadcasts to ``x``; the rest as in ``relu``.
+
+    Raises:
+        TraceError: WF255 for a ``z`` of another shape, WF285 for one that is no array.
+    """
+    expect_array("x", x)
+    expect_array("z", z)
+    return relu(x + expect_inside(z, x), keep=keep)
 
 
 def add_relu_backward(dy: Array, bits: Array) -> tuple[Array, Array]:
@@ -54,26 +64,31 @@ def add_relu_backward(dy: Array, bits: Array) -> tuple[Array, Array]:
     return dx, dx
 
 
-def leaky_relu(x: Array, *, slope: float = 0.01, keep: str | None = None) -> Array | dict[str, Array]:
-    """x where it is above 0, else x * slope.
+def leaky_relu(x: Array, negative_slope: float = 0.01, *, keep: str | None = None) -> Array | dict[str, Array]:
+    """x where it is above 0, else x * negative_slope.
 
     Args:
         x: an array.
-        slope: the factor of all other elements.
+        negative_slope: the factor of all other elements.
         keep: ``"bits"`` for the bits that ``leaky_relu_backward`` takes.
 
     Returns:
         An array like ``x``, of f64 for integers. With ``keep`` it is the field ``output`` beside ``bits``.
 
     Raises:
-        ArgumentError: WF138 for another ``keep``.
+        ArgumentError: WF138 for another ``keep``, or a slope that is no number.
     """
-    return with_kept(xp.where(x > 0, x, x * number("slope", slope, 0.01)), x > 0, keep)
+    expect_array("x", x)
+    return with_kept(xp.where(x > 0, x, x * number("negative_slope", negative_slope, 0.01)), x > 0, keep)
 
 
-def leaky_relu_backward(dy: Array, bits: Array, *, slope: float = 0.01) -> Array:
-    """The gradient of ``leaky_relu`` in x: ``dy`` where the bit is set, else ``dy * slope``; see ``relu_backward``."""
-    return xp.where(truths(bits, dy), dy, dy * number("slope", slope, 0.01))
+def leaky_relu_backward(dy: Array, bits: Array, *, negative_slope: float = 0.01) -> Array:
+    """The gradient of ``leaky_relu`` in x: ``dy`` where the bit is set, else ``dy * negative_slope``.
+
+    Arguments and errors are those of ``relu_backward``.
+    """
+    expect_array("dy", dy)
+    return xp.where(kept_truths(bits, dy), dy, dy * number("negative_slope", negative_slope, 0.01))
 
 
 def clip_backward(dy: Array, bits: Array) -> Array:

@@ -8,25 +8,24 @@ from typing import Any
 from ....errors import error
 from ...arrays import namespace as xp
 from ...arrays.folding import positions
-from ...arrays.packing import truths
 from ...arrays.sizes import Size
 from ...frames import caller
 from ...functions import fma
 from ...values import cast
 from .activations import passes, relu
-from .masks import kept
+from .masks import kept, kept_truths
 from .norms import Affine, moments, others, reciprocal_root
-from .operands import Array, along, flag, fraction, like, number, placed, result_type, wide
+from .operands import Array, OnlyArray, addend, along, expect_like, flag, fraction, like, placed, result_type, wide
 
 
 def batch_norm(
     x: Array,
-    running_mean: Array = None,
-    running_var: Array = None,
-    weight: Array = None,
-    bias: Array = None,
-    residual: Array = None,
+    running_mean: OnlyArray = None,
+    running_var: OnlyArray = None,
+    weight: OnlyArray = None,
+    bias: OnlyArray = None,
     *,
+    residual: OnlyArray = None,
     training: bool = False,
     momentum: float = 0.1,
     activation: str | None = None,
@@ -82,8 +81,8 @@ def batch_norm(
     else:
         var = along("running_var", running_var, x, channel_axis)
         centred = x - along("running_mean", running_mean, x, channel_axis)
-    total = affine(centred * reciprocal_root(var + number("eps", eps, 1e-5)))
-    total = total if residual is None else total + like(residual, x)
+    total = affine(centred * reciprocal_root(var + addend("eps", eps, 1e-5)))
+    total = total if residual is None else total + expect_like("residual", residual, x)
     results = {"output": cast(_activated(total, activation), t), **results, **kept(passes(total), keep)}
     if training and running_mean is not None:
         for name, running in (("running_mean", running_mean), ("running_var", running_var)):
@@ -103,10 +102,10 @@ def batch_norm(
 def batch_norm_backward(
     dy: Array,
     x: Array,
-    mean: Array,
-    var: Array,
-    weight: Array = None,
-    bias: Array = None,
+    mean: OnlyArray,
+    var: OnlyArray,
+    weight: OnlyArray = None,
+    bias: OnlyArray = None,
     bits: Array = None,
     *,
     activation: str | None = None,
@@ -143,12 +142,12 @@ def batch_norm_backward(
     x = wide(x, t)
     axes = others(x, channel_axis)
     affine = Affine(x, channel_axis, weight, bias)
-    scale = reciprocal_root(_of_channels("var", var, x, channel_axis) + number("eps", eps, 1e-5))
+    scale = reciprocal_root(_of_channels("var", var, x, channel_axis) + addend("eps", eps, 1e-5))
     standard = (x - _of_channels("mean", mean, x, channel_axis)) * scale
-    g = like(dy, x)
+    g = expect_like("dy", dy, x)
     if activation is not None:
         _check_activation(activation)
-        g = xp.where(passes(affine(standard)) if bits is None else truths(bits, x), g, 0.0)
+        g = xp.where(passes(affine(standard)) if bits is None else kept_truths(bits, x), g, 0.0)
     dbias, dweight = (xp.sum(v, axes, keepdims=True) for v in (g, g * standard))
     offset, slope = (xp.mean(v, axes, keepdims=True) for v in (g, g * standard))
     factor = scale if affine.weight is None else scale * affine.weight

@@ -19,7 +19,7 @@ from ...functions import tanh
 from ...symbols import is_array
 from ...values import cast
 from ..monoids import SUM
-from .operands import Array, along, expect_array, flag, fraction, number, result_type, wide
+from .operands import Array, OnlyArray, along, expect_array, finite, flag, fraction, result_type, wide
 
 Reduction = Literal["none", "mean", "sum"]
 
@@ -27,7 +27,7 @@ Reduction = Literal["none", "mean", "sum"]
 def cross_entropy(
     x: Array,
     target: Array,
-    weight: Array = None,
+    weight: OnlyArray = None,
     *,
     axis: int | None = None,
     ignore_index: int = -100,
@@ -64,7 +64,7 @@ def cross_entropy(
         TraceError: WF254 for a weight of another size, WF281 for one of another rank or that has no floats, WF271 for
             targets of another rank or that are no integers.
     """
-    label_smoothing, z_loss = fraction("label_smoothing", label_smoothing, 0.0), number("z_loss", z_loss, 0.0)
+    label_smoothing, z_loss = fraction("label_smoothing", label_smoothing, 0.0), finite("z_loss", z_loss, 0.0)
     place = _class_axis(x, axis)
     x, rows = _logits(x, softcap), _Rows(x, target, weight, place, ignore_index)
     greatest = xp.max(x, place, keepdims=True)
@@ -83,7 +83,7 @@ def cross_entropy(
 def nll_loss(
     x: Array,
     target: Array,
-    weight: Array = None,
+    weight: OnlyArray = None,
     *,
     axis: int | None = None,
     ignore_index: int = -100,
@@ -107,13 +107,16 @@ class _Rows:
         inside: whether its target is a class.
     """
 
-    def __init__(self, x: Array, target: Array, weight: Array, axis: int, ignore_index: int) -> None:
+    def __init__(self, x: Array, target: Array, weight: OnlyArray, axis: int, ignore_index: int) -> None:
         expect_array("target", target)
         if type(ignore_index) is bool or not (is_array(ignore_index) or hasattr(ignore_index, "__index__")):
             raise error("WF138", option="ignore_index", value=ignore_index, expected="an integer", default=-100)
         if target.ndim != x.ndim - 1 or not target.dtype.is_integer:
             found = f"rank {target.ndim} and type {target.dtype}"
-            raise error("WF271", found=found, rank=x.ndim - 1, where=caller())
+            remedy = "pass the number of the class of each row; the axis of the classes is named by axis="
+            if target.dtype.is_float and x.dtype.is_integer:
+                remedy = "the logits come first, and then the numbers of the classes: exchange both arguments"
+            raise error("WF271", found=found, rank=x.ndim - 1, remedy=remedy, where=caller())
         self.axis = axis
         self.target = cast(xp.expand_dims(target, axis=axis), I64)
         self.weight = None if weight is None else _of_classes(weight, wide(x, result_type(x)), axis)
@@ -173,6 +176,6 @@ def _logits(x: Array, softcap: float | None) -> Array:
     x = wide(x, result_type(x))
     if softcap is None:
         return x
-    if type(number("softcap", softcap, None)) in (int, float) and not softcap > 0:
+    if isinstance(finite("softcap", softcap, None), int | float) and softcap <= 0:
         raise error("WF138", option="softcap", value=softcap, expected="a number above 0", default=None)
     return tanh(x * (1.0 / softcap)) * softcap

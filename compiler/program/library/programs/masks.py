@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from math import prod
+
+from ....dtypes import BOOL
 from ....errors import error
-from ...arrays.packing import pack
-from .operands import Array
+from ...arrays.packing import pack, truths
+from ...frames import caller
+from .operands import Array, expect_array
 
 
 def with_kept(output: Array, mask: Array, keep: str | None) -> Array | dict[str, Array]:
@@ -21,3 +25,17 @@ def kept(mask: Array, keep: str | None) -> dict[str, Array]:
     if keep not in (None, "bits"):
         raise error("WF138", option="keep", value=keep, expected="None or 'bits'", default="None")
     return {} if keep is None else {"bits": pack(mask, flat=True)}
+
+
+def kept_truths(bits: Array, x: Array) -> Array:
+    """The truth values of bits that a forward program kept for an array like ``x``, or of bools.
+
+    Raises:
+        TraceError: WF285 for what is no array, WF288 for other elements, WF289 for another shape.
+    """
+    expect_array("bits", bits)
+    found = truths(bits, x)
+    if bits.dtype == BOOL and found.sizes != x.sizes:
+        shape = x.sizes
+        raise error("WF289", found=found.sizes, expected=shape, shape=shape, elements=prod(shape), where=caller())
+    return found

@@ -18,13 +18,13 @@ from ...gradients.detached import stop_gradient
 from ...marks import CORRECTION, marked
 from ...values import cast
 from ..monoids import SUM
-from .operands import Array, along, expect_divisor, like, number, result_type, wide
+from .operands import Array, OnlyArray, addend, along, expect_divisor, expect_like, finite, number, result_type, wide
 
 norm = named("norm")
 
 
 def layer_norm(
-    x: Array, weight: Array = None, bias: Array = None, *, axis: AxisArgument = -1, eps: float = 1e-5
+    x: Array, weight: OnlyArray = None, bias: OnlyArray = None, *, axis: AxisArgument = -1, eps: float = 1e-5
 ) -> Array:
     """(x - mean) / sqrt(variance + eps) * weight + bias along axes.
 
@@ -47,7 +47,7 @@ def layer_norm(
     return cast(affine(_standard(x, axis, eps)), t)
 
 
-def rms_norm(x: Array, weight: Array = None, *, axis: AxisArgument = -1, eps: float | None = None) -> Array:
+def rms_norm(x: Array, weight: OnlyArray = None, *, axis: AxisArgument = -1, eps: float | None = None) -> Array:
     """x / sqrt(mean(x^2) + eps) * weight along axes.
 
     Args:
@@ -70,7 +70,13 @@ def rms_norm(x: Array, weight: Array = None, *, axis: AxisArgument = -1, eps: fl
 
 
 def add_layer_norm(
-    x: Array, residual: Array, weight: Array = None, bias: Array = None, *, axis: AxisArgument = -1, eps: float = 1e-5
+    x: Array,
+    residual: Array,
+    weight: OnlyArray = None,
+    bias: OnlyArray = None,
+    *,
+    axis: AxisArgument = -1,
+    eps: float = 1e-5,
 ) -> tuple[Array, Array]:
     """The layer norm of ``x + residual``, and that sum; arguments as in ``layer_norm``.
 
@@ -78,12 +84,12 @@ def add_layer_norm(
     """
     t = result_type(x)
     x = wide(x, t)
-    affine, total = Affine(x, axis, weight, bias), x + like(residual, x)
+    affine, total = Affine(x, axis, weight, bias), x + expect_like("residual", residual, x)
     return cast(affine(_standard(total, axis, eps)), t), cast(total, t)
 
 
 def add_rms_norm(
-    x: Array, residual: Array, weight: Array = None, *, axis: AxisArgument = -1, eps: float | None = None
+    x: Array, residual: Array, weight: OnlyArray = None, *, axis: AxisArgument = -1, eps: float | None = None
 ) -> tuple[Array, Array]:
     """The RMS norm of ``x + residual``, and that sum; arguments as in ``rms_norm``.
 
@@ -91,12 +97,12 @@ def add_rms_norm(
     """
     t = result_type(x)
     x = wide(x, t)
-    affine, total = Affine(x, axis, weight), x + like(residual, x)
+    affine, total = Affine(x, axis, weight), x + expect_like("residual", residual, x)
     return cast(affine(_by_root_mean_square(total, axis, eps)), t), cast(total, t)
 
 
 def instance_norm(
-    x: Array, weight: Array = None, bias: Array = None, *, channel_axis: int = 1, eps: float = 1e-5
+    x: Array, *, weight: OnlyArray = None, bias: OnlyArray = None, channel_axis: int = 1, eps: float = 1e-5
 ) -> Array:
     """(x - mean) / sqrt(variance + eps) * weight + bias for each channel of each instance.
 
@@ -122,8 +128,8 @@ def instance_norm(
 def group_norm(
     x: Array,
     num_groups: int,
-    weight: Array = None,
-    bias: Array = None,
+    weight: OnlyArray = None,
+    bias: OnlyArray = None,
     *,
     channel_axis: int = 1,
     eps: float = 1e-5,
@@ -171,7 +177,7 @@ def normalize(x: Array, *, p: float = 2.0, axis: AxisArgument = 1, eps: float = 
     """
     t = result_type(x)
     x = wide(x, t)
-    least, order = number("eps", eps, 1e-12), number("p", p, 2.0)
+    least, order = addend("eps", eps, 1e-12), number("p", p, 2.0)
     return cast(x * (1.0 / maximum(norm(x, axis, ord=order, keepdims=True), least)), t)
 
 
@@ -193,7 +199,7 @@ def standardize(
     """
     t = result_type(x)
     centred, _, var = moments(wide(x, t), axis, where, correction)
-    return cast(centred * reciprocal_root(var + number("eps", eps, 1e-5)), t)
+    return cast(centred * reciprocal_root(var + addend("eps", eps, 1e-5)), t)
 
 
 def moments(x: Array, axis: AxisArgument, where: Array = None, correction: float = 0.0) -> tuple[Array, Array, Array]:
@@ -208,7 +214,7 @@ def moments(x: Array, axis: AxisArgument, where: Array = None, correction: float
     rounded = xp.mean(x, axis, keepdims=True, where=where)
     near = x - rounded
     lack = xp.mean(near, axis, keepdims=True, where=where)
-    params = {"correction": correction}
+    params = {"correction": finite("correction", correction, 0.0)}
     squares = reduced("variance", _variance, (near,), axis, keepdims=True, where=where, params=params)
     lack = stop_gradient(marked(xp.where(rounded * rounded > squares, lack, 0.0), CORRECTION))
     return near - lack, rounded + lack, marked(maximum(squares - lack * lack, 0.0), CORRECTION)
@@ -224,12 +230,12 @@ def _variance(centred: Array, *, correction: float) -> Array:
 def _standard(x: Array, axis: AxisArgument, eps: float) -> Array:
     """``x`` with a mean of 0 and a variance of almost 1."""
     centred, _, var = moments(x, axis)
-    return centred * reciprocal_root(var + number("eps", eps, 1e-5))
+    return centred * reciprocal_root(var + addend("eps", eps, 1e-5))
 
 
 def _by_root_mean_square(x: Array, axis: AxisArgument, eps: float | None) -> Array:
     """``x`` over the root of the mean of its squares."""
-    least = (2.0**-52 if x.dtype == F64 else 2.0**-23) if eps is None else number("eps", eps, None)
+    least = (2.0**-52 if x.dtype == F64 else 2.0**-23) if eps is None else addend("eps", eps, None)
     return x * reciprocal_root(xp.mean(x * x, axis, keepdims=True) + least)
 
 
@@ -246,7 +252,7 @@ def reciprocal_root(x: Array) -> Array:
 class Affine:
     """What a norm does last: it multiplies by a weight and adds a bias, rounded once; each may be None."""
 
-    def __init__(self, x: Array, axis: AxisArgument, weight: Array, bias: Array = None) -> None:
+    def __init__(self, x: Array, axis: AxisArgument, weight: OnlyArray, bias: OnlyArray = None) -> None:
         self.weight = None if weight is None else along("weight", weight, x, axis)
         self.bias = None if bias is None else along("bias", bias, x, axis)
 

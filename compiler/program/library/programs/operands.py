@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import nan
+from math import inf, isfinite, nan
 from numbers import Real
 from operator import index
 from typing import Any
@@ -17,15 +17,19 @@ from ...arrays.sizes import Size
 from ...arrays.sym_array import SymArray
 from ...dtype_names import dtype as as_dtype
 from ...frames import caller
+from ...spelling import no_array
 from ...symbols import is_array
 from ...values import cast
 
 Array = Any
 """A symbolic array."""
+OnlyArray = Any
+"""A symbolic array that a list does not stand for: other libraries have shapes in these places. See ``takes_list``."""
 
 
 def result_type(x: Array, dtype: object = None) -> DType:
     """The type of a program's results: ``dtype``, else that of ``x``; f64 for integers and f32 for 8-bit floats."""
+    expect_array("x", x)
     return as_dtype(dtype) if dtype is not None else floating(x.operand().dtype)
 
 
@@ -45,9 +49,33 @@ def number(option: str, value: Any, default: object) -> Any:
     Raises:
         ArgumentError: WF138 for what is no number.
     """
-    if type(value) is bool or not (isinstance(value, Real | Size) or is_array(value)):
+    if type(value) is bool or not (isinstance(value, Real | Size) or (is_array(value) and not value.ndim)):
         raise error("WF138", option=option, value=value, expected="a number", default=default)
     return value
+
+
+def finite(option: str, value: Any, default: object) -> Any:
+    """The finite number that an option gives: Python's, or an array of rank 0.
+
+    Raises:
+        ArgumentError: WF138 for an infinity and NaN, and for what is no number.
+    """
+    found = number(option, value, default)
+    if isinstance(found, Real) and not isfinite(found):
+        raise error("WF138", option=option, value=value, expected="a finite number", default=default)
+    return found
+
+
+def addend(option: str, value: Any, default: object) -> Any:
+    """The number from 0 on that keeps a divisor from 0: Python's, or an array of rank 0.
+
+    Raises:
+        ArgumentError: WF138 for a negative number, an infinity and NaN, and for what is no number.
+    """
+    found = number(option, value, default)
+    if isinstance(found, Real) and not 0 <= float(found) < inf:
+        raise error("WF138", option=option, value=value, expected="a finite number from 0 on", default=default)
+    return found
 
 
 def flag(option: str, value: Any, *, default: bool) -> bool:
@@ -76,7 +104,17 @@ def fraction(option: str, value: Any, default: float) -> float:
 def expect_array(name: str, value: object) -> None:
     """Raises a TraceError (WF285) for an argument that is no array."""
     if not is_array(value):
-        raise error("WF285", name=name, kind=type(value).__name__, where=caller())
+        raise no_array(name, value)
+
+
+def expect_like(name: str, value: Any, x: Array) -> Array:
+    """``value``, an array that broadcasts to the shape of ``x``, in the type in which that is computed.
+
+    Raises:
+        TraceError: WF255 for an array of another shape, WF285 for what is no array.
+    """
+    expect_array(name, value)
+    return expect_inside(like(value, x), x)
 
 
 def expect_inside(value: Array, x: Array) -> Array:

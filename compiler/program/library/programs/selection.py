@@ -6,6 +6,7 @@ A fold over sorted lists (``../sorted_lists.py``) finds them; then each place of
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 from ....errors import error
@@ -47,6 +48,8 @@ def topk(x: Array, k: int | None = None, *, axis: AxisArgument = -1, largest: bo
         raise one_axis("topk", axis, x.ndim)
     (place,) = positions(axis, x.axes, x)
     n = int(x.shape[place])
+    given: Any = k
+    k = index(given) if hasattr(given, "__index__") and not (type(given) is bool or is_array(given)) else given
     if type(k) is not int or not 1 <= k <= min(MOST, n):
         given = "an array" if is_array(k) else repr(k)
         raise error("WF280", k=given, greatest=min(MOST, n), n=n, most=MOST, remedy=_remedy(k, n), where=caller())

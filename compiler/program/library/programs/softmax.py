@@ -9,15 +9,18 @@ from __future__ import annotations
 import math
 
 from ....dtypes import DType
+from ....errors import error
 from ...arrays import namespace as xp
 from ...arrays.folding import AxisArgument
 from ...arrays.packing import truths
+from ...frames import caller
+from ...symbols import is_array
 from ...values import cast
 from .operands import Array, expect_inside, like, result_type, wide
 
 
 def softmax(
-    x: Array, bias: Array = None, *, axis: AxisArgument = -1, where: Array = None, dtype: object = None
+    x: Array, axis: AxisArgument = -1, *, bias: Array = None, where: Array = None, dtype: object = None
 ) -> Array:
     """exp(x + bias) / sum(exp(x + bias)) along axes, without overflow.
 
@@ -26,37 +29,50 @@ def softmax(
 
     Args:
         x: an array; halves are computed in f32, integers in f64.
-        bias: an array that is added; it broadcasts to ``x``.
         axis: the axes of a row: an axis, several, or None for all.
+        bias: an array that is added; it broadcasts to ``x``.
         where: which elements take part: a bool array that broadcasts to ``x``, or its bits, see ``wf.pack``.
-        dtype: the type of the result; that of ``x`` by default.
+        dtype: the float type of the result; that of ``x`` by default.
 
     Returns:
         An array of the shape of ``x``.
 
     Raises:
-        TraceError: WF255 for a bias or a mask that does not broadcast to ``x``.
+        TraceError: WF255 for a bias or a mask that does not broadcast to ``x``, WF256 for an axis that ``x`` has not,
+            WF277 for an array in the place of the axis, WF278 for another type of the result, WF285 for an ``x`` that
+            is no array.
     """
-    t = result_type(x, dtype)
+    t = _checked("softmax", x, axis, dtype)
     return _normalised(_logits(x, t, bias, where), axis, t)
 
 
 def softmin(
-    x: Array, bias: Array = None, *, axis: AxisArgument = -1, where: Array = None, dtype: object = None
+    x: Array, axis: AxisArgument = -1, *, bias: Array = None, where: Array = None, dtype: object = None
 ) -> Array:
     """The softmax of -x, to which ``bias`` is added; arguments as in ``softmax``."""
-    t = result_type(x, dtype)
+    t = _checked("softmin", x, axis, dtype)
     return _normalised(_logits(-wide(x, t), t, bias, where), axis, t)
 
 
 def log_softmax(
-    x: Array, bias: Array = None, *, axis: AxisArgument = -1, where: Array = None, dtype: object = None
+    x: Array, axis: AxisArgument = -1, *, bias: Array = None, where: Array = None, dtype: object = None
 ) -> Array:
     """The logarithm of the softmax, finite also where that vanishes; arguments as in ``softmax``."""
-    t = result_type(x, dtype)
+    t = _checked("log_softmax", x, axis, dtype)
     logits = _logits(x, t, bias, where)
     shifted = logits - xp.max(logits, axis, keepdims=True)
     return cast(shifted - xp.log(xp.sum(xp.exp(shifted), axis, keepdims=True)), t)
+
+
+def _checked(name: str, x: Array, axis: AxisArgument, dtype: object) -> DType:
+    """The type of the result of the function ``name``, whose arguments are checked."""
+    if is_array(axis) or any(is_array(a) or isinstance(a, float) for a in (axis if type(axis) is tuple else (axis,))):
+        found = "an array" if is_array(axis) else repr(axis)
+        raise error("WF277", name=name, found=found, where=caller())
+    t = result_type(x, dtype)
+    if not t.is_float:
+        raise error("WF278", name=name, dtype=t.name, where=caller())
+    return t
 
 
 def _logits(x: Array, t: DType, bias: Array, where: Array) -> Array:

@@ -20,8 +20,8 @@ SHAPES = [(1,), (5, 7, 9), (2, 64)]
 CASES: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]] = {
     "relu": (wf.relu, wf.relu_backward, torch.relu),
     "leaky_relu": (
-        lambda x, **how: wf.leaky_relu(x, slope=0.3, **how),
-        lambda dy, bits: wf.leaky_relu_backward(dy, bits, slope=0.3),
+        lambda x, **how: wf.leaky_relu(x, 0.3, **how),
+        lambda dy, bits: wf.leaky_relu_backward(dy, bits, negative_slope=0.3),
         lambda x: torch.nn.functional.leaky_relu(x, 0.3),
     ),
     **{
