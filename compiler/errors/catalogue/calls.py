@@ -107,7 +107,7 @@ ENTRIES: Entries = {
             "call it on the ranks of the group alone",
         ),
         "WF169": (
-            "rank {rank} refuses its arguments, and its own error says why",
+            "rank {rank} cannot make this call, and its own error says why",
             "correct the call on that rank; the others waited for it",
         ),
         "WF171": (

@@ -10,6 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import mistakes_on_ranks
 import numpy as np
 import shards_on_ranks
 import torch
@@ -95,6 +96,7 @@ def main(rank: int, count: int, folder: str) -> None:
         "gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=count, timeout=timedelta(seconds=60)
     )
     results = {name: found(call) for name, call in cases(array(), rank).items()}
+    results["mistakes"] = mistakes_on_ranks.found(rank, count)
     gathers: list[int] = []
     counted(gathers)
     for name, call in shards_on_ranks.cases(rank, dist.new_group([0, 2])).items():
