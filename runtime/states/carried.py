@@ -18,14 +18,13 @@ from .state import State
 
 def reduced(state: State) -> tuple[Callable[..., State], tuple[Any, ...]]:
     """What ``State.__reduce__`` returns."""
-    return _state, (_made_of(state.cut), state.values, state.count, state.start, state.rank, state.axes, state.how)
+    own = [getattr(state, f.name) for f in fields(State) if f.name != "cut"]
+    return _state, (_made_of(state.cut), *own)
 
 
-def _state(
-    made_of: tuple[Any, ...], values: tuple[Any, ...], count: int, start: int, rank: int, axes: tuple[int, ...],
-    how: tuple[tuple[str, str], ...],
-) -> State:  # fmt: skip
-    return State(values, count, start, rank, axes, _cut(*made_of), how)
+def _state(made_of: tuple[Any, ...], *own: Any) -> State:
+    names = [f.name for f in fields(State) if f.name != "cut"]
+    return State(cut=_cut(*made_of), **dict(zip(names, own, strict=True)))
 
 
 def _made_of(cut: Cut) -> tuple[Any, ...]:

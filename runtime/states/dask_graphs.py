@@ -67,7 +67,7 @@ def reduced_in_dask(xs: Sequence[Any], what: Any, axis: Any, out: Any, where: An
     if out is not None:
         raise _unfit("out= cannot be given, since results are not there yet", "leave out= out")
     masked = where is not None and where is not True
-    arrays = _alike([*xs, *([where] if masked else [])], masked=masked)
+    arrays = alike([*xs, *([where] if masked else [])], masked=masked)
     first = arrays[0]
     axes = normalize_axes(axis, first.ndim)
     types = [dtype(x.dtype) for x in arrays[: len(xs)]]
@@ -85,9 +85,9 @@ def _unfit(problem: str, remedy: str) -> Exception:
     return error("WF190", problem=problem, remedy=remedy, where=caller())
 
 
-def _alike(xs: Sequence[Any], *, masked: bool) -> list[Any]:
+def alike(xs: Sequence[Any], *, masked: bool = False) -> list[Any]:
     """Arrays, the last of which may be a mask, as Dask's, of one shape and with the same chunks."""
-    arrays = [da.asarray(x) for x in xs]
+    arrays = [_native(da.asarray(x)) for x in xs]
     if masked and arrays[-1].dtype.kind != "b":
         problem = f"where= has elements of {arrays[-1].dtype}, and chunks have no words of a whole mask"
         raise _unfit(problem, "pass the mask as an array of bool")
@@ -97,6 +97,11 @@ def _alike(xs: Sequence[Any], *, masked: bool) -> list[Any]:
     names = tuple(range(shaped[0].ndim))
     _, found = da.core.unify_chunks(*(item for x in shaped for item in (x, names)))
     return list(found)
+
+
+def _native(x: Any) -> Any:
+    """``x`` in the byte order of this machine."""
+    return x if x.dtype.isnative else x.astype(x.dtype.newbyteorder("="))
 
 
 def _placed(cut: Cut, axes: tuple[int, ...], numblocks: tuple[int, ...]) -> bool:

@@ -96,7 +96,7 @@ class ChunkReduction:
         groups: dict[Place, list[tuple[Any, ...]]] = {}
         for place in product(*(range(len(own)) for own in chunks)):
             group = groups.setdefault(tuple(0 if a in self.axes else i for a, i in enumerate(place)), [])
-            if group and not prod(chunks[a][place[a]] for a in self.axes):
+            if prod(self.shape[a] for a in self.axes) and not prod(chunks[a][place[a]] for a in self.axes):
                 continue  # an empty chunk has no state where the monoid has no identity
             key = (f"state-{token}", *place)
             made[key] = (self.state, [begins[a][place[a]] for a in self.axes], *((name, *place) for name in names))

@@ -288,7 +288,8 @@ ENTRIES: Entries = {
         "WF115": ("{library} has no element type {dtype} for the result", "ask for another type with dtype="),
         "WF140": ("{name} have elements of type {dtype}: expected integers", "convert them: {name}.astype('int64')"),
         "WF157": (
-            "start is {start}: expected how many elements come before these, an integer from 0 on",
+            "start is {start}: expected how many elements come before these {count}, an integer from 0 on, and less than "
+            "2^63 elements in all",
             "pass start=state.stop, or use wf.update, which does",
         ),
         "WF158": (

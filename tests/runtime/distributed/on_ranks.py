@@ -93,7 +93,7 @@ def counted(gathers: list[int]) -> None:
 def main(rank: int, count: int, folder: str) -> None:
     torch.set_num_threads(1)
     dist.init_process_group(
-        "gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=count, timeout=timedelta(seconds=60)
+        "gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=count, timeout=timedelta(seconds=120)
     )
     results = {name: found(call) for name, call in cases(array(), rank).items()}
     results["mistakes"] = mistakes_on_ranks.found(rank, count)
