@@ -179,7 +179,7 @@ def test_partial_reads_no_elements() -> None:
     assert wf.reduce_stream([unread, unread], "sum", axis=0, where=X[0, :4] > 0, **HOW).shape == (4,)
 
 
-def _unread(block_info: Any = None) -> Any:
+def _unread(**_: Any) -> Any:
     raise AssertionError("a task was run")
 
 

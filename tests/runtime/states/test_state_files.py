@@ -91,6 +91,7 @@ def test_altered_files_end_in_a_code(tmp_path: Path) -> None:
     path = tmp_path / "state.npz"
     wf.partial(X, "argmax", axis=1, **HOW).save(path)
     data, choose, codes = path.read_bytes(), random.Random(5), 0
+    refused = 0
     plain = wf.load_state(path, "argmax")
     for _ in range(400):
         own, at = bytearray(data), choose.randrange(len(data))
@@ -108,12 +109,12 @@ def test_altered_files_end_in_a_code(tmp_path: Path) -> None:
         try:
             found = wf.load_state(path, "argmax")
         except wf.WarpfoldError as e:
-            assert e.code in ("WF512", "WF163"), e
-            codes += 1
+            refused += 1
+            codes += e.code in ("WF512", "WF163")
         else:
             assert [v.tobytes() for v in found.values] == [v.tobytes() for v in plain.values]
             assert replace(found, values=()) == replace(plain, values=())
-    assert codes > 200
+    assert 200 < codes == refused
 
 
 def archive(path: Path, about: Any, *values: Any, how: int = zipfile.ZIP_STORED) -> None:
@@ -138,10 +139,10 @@ def test_fields_of_a_file_are_looked_at(tmp_path: Path) -> None:
             if name == "source" or other == about[name] or (name, other) == ("name", "x"):
                 continue
             archive(path, about | {name: other}, value)
-            with pytest.raises(wf.WarpfoldError, match="WF512|WF163"):
+            with pytest.raises(wf.WarpfoldError, match=r"WF512|WF163"):
                 wf.load_state(path, "sum")
         archive(path, {own: about[own] for own in about if own != name}, value)
-        with pytest.raises(wf.WarpfoldError, match=f"WF512: .*it has no '{name}'"):
+        with pytest.raises(wf.WarpfoldError, match=rf"WF512: .*it has no '{name}'"):
             wf.load_state(path, "sum")
     for values, text in (
         ((value.astype(np.float64),), "it has a value of float64: expected float32"),
@@ -150,10 +151,10 @@ def test_fields_of_a_file_are_looked_at(tmp_path: Path) -> None:
         ((np.array(["a"] * 6),), "it has a value of <U1"),
     ):
         archive(path, about, *values)
-        with pytest.raises(wf.WarpfoldError, match=f"WF512: .*{text}"):
+        with pytest.raises(wf.WarpfoldError, match=rf"WF512: .*{text}"):
             wf.load_state(path, "sum")
     archive(path, about, value, how=zipfile.ZIP_DEFLATED)
-    with pytest.raises(wf.WarpfoldError, match="WF512: .*is compressed: expected arrays as they are"):
+    with pytest.raises(wf.WarpfoldError, match=r"WF512: .*is compressed: expected arrays as they are"):
         wf.load_state(path, "sum")
     archive(path, about, value)
     path.write_bytes(
