@@ -90,9 +90,9 @@ def merge(*states: State) -> State:
         A state in the library and on the device of the last one.
 
     Raises:
-        ArgumentError: WF158 for what is no state, WF159 for states of different reductions or shapes, or where positions
-            count, of parts of different extents along the other reduced axes; WF161 where positions count and a state
-            does not begin where the one before ends; WF157 for states of 2^63 elements or more.
+        ArgumentError: WF158 for what is no state, WF159 for states of different reductions or shapes, or where
+            positions count, of parts of different extents along the other reduced axes; WF161 where positions count
+            and a state does not begin where the one before ends; WF157 for states of 2^63 elements or more.
     """
     check_states(states)
     first = states[0]

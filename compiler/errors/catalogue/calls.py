@@ -236,7 +236,7 @@ ENTRIES: Entries = {
             "pass range=(low, high), which leaves out infinite elements and NaN",
         ),
         "WF190": (
-            "this array of Dask cannot be reduced so: {problem}",
+            "this cannot be computed of arrays of Dask: {problem}",
             "{remedy}",
         ),
         "WF191": (
@@ -288,8 +288,8 @@ ENTRIES: Entries = {
         "WF115": ("{library} has no element type {dtype} for the result", "ask for another type with dtype="),
         "WF140": ("{name} have elements of type {dtype}: expected integers", "convert them: {name}.astype('int64')"),
         "WF157": (
-            "start is {start}: expected how many elements come before these {count}, an integer from 0 on, and less than "
-            "2^63 elements in all",
+            "start is {start}: expected how many elements come before these {count}, an integer from 0 on, and less "
+            "than 2^63 elements in all",
             "pass start=state.stop, or use wf.update, which does",
         ),
         "WF158": (
