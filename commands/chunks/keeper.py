@@ -146,5 +146,5 @@ def _digest(x: Array, axis: int, rows: int) -> str:
         own = np.ascontiguousarray(own[np.linspace(0, max(rows - 1, 0), min(rows, BLOCKS)).astype(int)])
     data = own.reshape(-1).view(np.uint8)
     for begin in np.linspace(0, max(data.size - BLOCK, 0), BLOCKS).astype(int):
-        found.update(data[begin : begin + BLOCK])
+        found.update(data[begin : begin + BLOCK].tobytes())
     return found.hexdigest()

@@ -75,8 +75,8 @@ def _kinds(xs: Sequence[Any], device: str) -> tuple[tuple[DType, ...], tuple[int
     if in_dask(xs):
         from .dask_graphs import alike  # not imported without Dask
 
-        arrays = alike(xs)
-        return tuple(dtype(x.dtype) for x in arrays), arrays[0].shape
+        chunked = alike(xs)
+        return tuple(dtype(x.dtype) for x in chunked), chunked[0].shape
     arrays = Operands.of(xs, device, None)
     return arrays.types, arrays.shape
 

@@ -31,8 +31,8 @@ _HOW = how_of("", "", "")
 """The names of the options that a state has."""
 
 
-def save(state: State, path: str | os.PathLike[str], source: Mapping[str, Any] | None = None) -> None:
-    """Writes a state, beside which ``source`` may say what its elements were read from.
+def save(state: State, path: str | os.PathLike[str], source: Any = None) -> None:
+    """Writes a state, beside which ``source``, as JSON, may say what its elements were read from.
 
     Raises:
         FileError: WF505 for a path that cannot be written.
@@ -106,7 +106,7 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[np.ndarray
         _check(about)
         return about, [found[f"value{i}"] for i in range(len(found))]
     except Exception as e:  # whatever NumPy, zipfile and json raise of bytes that they do not expect
-        reason = f"it has no {e}" if isinstance(e, KeyError) else e or type(e).__name__
+        reason = f"it has no {e}" if isinstance(e, KeyError) else str(e) or type(e).__name__
         raise error("WF512", path=path, reason=reason) from e
 
 
