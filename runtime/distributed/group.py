@@ -41,7 +41,7 @@ class Ranks:
         own: the rank of this process.
         bring: the name of PyTorch's function that gathers tensors, in which versions differ.
         place: the type of device on which ranks say what they call.
-        number: how many calls this rank has begun.
+        number: how many checked calls this rank has begun.
         met: whether the ranks have met in the last of them.
     """
 
@@ -147,15 +147,15 @@ class Ranks:
                 raise error("WF169", rank=numbers.index(max(numbers)), where=caller())
             if min(numbers) == self.number:
                 break
-        for rank, r in enumerate(rows):
-            if r[1] == REFUSED:
-                raise error("WF169", rank=rank, where=caller())
-        for rank, (_, other, *said) in enumerate(rows):
-            _, first, *expected = rows[0]
-            unlike = f"is of {CALLS[other]}: expected {CALLS[first]}" if other != first else differ(expected, said)
-            if unlike:
-                raise error("WF171", rank=rank, problem=unlike, where=caller())
-        return [r[HEAD:] for r in rows]
+        called = [r[1] for r in rows]
+        if REFUSED in called:
+            raise error("WF169", rank=called.index(REFUSED), where=caller())
+        found = [r[HEAD:] for r in rows]
+        unlike = [f"is of {CALLS[c]}: expected {CALLS[called[0]]}" if c != called[0] else "" for c in called]
+        for rank, problem in enumerate(unlike if any(unlike) else (differ(found[0], own) for own in found)):
+            if problem:
+                raise error("WF171", rank=rank, problem=problem, where=caller())
+        return found
 
     def refuse(self, xs: Iterable[object]) -> None:
         """Tells the other ranks, where these wait for it, that this one cannot make the call."""

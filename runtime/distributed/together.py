@@ -14,7 +14,7 @@ R = TypeVar("R")
 
 
 def together(function: Callable[P, R]) -> Callable[P, R]:
-    """``function``, whose calls are counted; what it raises before the ranks meet is told to the others.
+    """``function``, whose calls are counted if they are checked; what they raise before the ranks meet is told to all.
 
     Its keywords ``group`` and ``check`` are those of ``reduce``.
     """
@@ -22,15 +22,14 @@ def together(function: Callable[P, R]) -> Callable[P, R]:
     @wraps(function)
     def call(*xs: P.args, **how: P.kwargs) -> R:
         ranks = _ranks(how.get("group"))
-        if ranks is None:
-            return function(*xs, **how)  # which says what is wrong
+        if ranks is None or not how.get("check", True):
+            return function(*xs, **how)  # which says what is wrong with a group
         ranks.number += 1
         ranks.met = False
         try:
             return function(*xs, **how)
         except Exception:
-            if how.get("check", True):  # else the others do not wait
-                ranks.refuse(xs)
+            ranks.refuse(xs)
             raise
 
     return call
