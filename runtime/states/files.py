@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import sys
 import zipfile
 from collections.abc import Mapping
 from typing import Any
@@ -20,6 +21,7 @@ from ...compiler.dtypes import BY_NAME
 from ...compiler.errors import error
 from ...compiler.program.frames import caller, outermost
 from ..arrays.conversion import to_numpy
+from ..arrays.dask_arrays import in_dask
 from ..arrays.torch_compile import opaque
 from .parts import TOO_MANY, cut_of, how_of
 from .state import State
@@ -43,7 +45,8 @@ def save(state: State, path: str | os.PathLike[str], source: Any = None) -> None
         "masked": cut.masked, "nan": cut.nan, "count": state.count, "start": state.start, "rank": state.rank,
         "axes": state.axes, "inner": state.inner, "how": dict(state.how), "source": source,
     }  # fmt: skip
-    values = {f"value{i}": _stored(to_numpy(v)) for i, v in enumerate(state.values)}
+    read = sys.modules["dask"].compute(*state.values) if in_dask(state.values) else state.values
+    values = {f"value{i}": _stored(to_numpy(v)) for i, v in enumerate(read)}
     files.write(path, lambda f: np.savez(f, state=np.array(json.dumps(about)), **values))  # type: ignore[arg-type]
 
 

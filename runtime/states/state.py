@@ -58,7 +58,9 @@ class State:
 
     @outermost
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the state as an ``.npz`` file, which ``wf.load_state`` reads; waits for the device.
+        """Writes the state as an ``.npz`` file, which ``wf.load_state`` reads.
+
+        It waits for the device; values of Dask are computed.
 
         Raises:
             FileError: WF505 for a path that cannot be written.

@@ -68,6 +68,13 @@ def test_blocks_give_what_the_whole_gives(name: str) -> None:
         assert any(a.npartitions > 1 for a in found)
 
 
+def test_axes_that_are_one_are_not_cut() -> None:
+    square = da.from_array(X[:, :6], chunks=(3, 3, 5))
+    for f in (lambda x: x[:, :, 0] + x[:, :, 0].T, lambda x: x[:, :, 0] * x[:, :, 1].T, lambda x: x + x[0, :, :1]):
+        with pytest.raises(wf.WarpfoldError, match=r"WF190: .* needs all of axis"):
+            wf.program(f)(square)
+
+
 def test_counts_of_blocks_are_added() -> None:
     with dask.config.set(scheduler="synchronous"):
         for x, weights in ((ROWS, None), (ROWS, (X > 0).astype(np.int32)), (ROWS[0, 0, 0], None)):
@@ -101,12 +108,16 @@ def test_blocks_go_to_other_processes() -> None:
         (wf.program(lambda x: x.reshape(48, 5)), "needs all of axis"),
         (wf.program(lambda x: x * x.shape[0]), "needs all of axis 0 .*: it uses (the size|positions)"),
         (wf.program(lambda x: x - wf.mean(x, axis=0, keepdims=True)), "needs all of axis 0 .*: it folds over it"),
+        (wf.program(lambda x: x[:, :6, 0] + x[:, :6, 0].T), "needs all of axis"),
+        (wf.program(lambda x: x[:, None, 0] * x[:, 0, None]), "needs all of axis"),
+        (lambda x: wf.dropout(x, 3, p=0.5), "needs all of axis 0 .*: it uses positions"),
         (lambda x: wf.softmax(x, out=X), "out= cannot be given, since results are not there yet"),
         (lambda x: wf.softmax(x[x > 0]), "the sizes of its chunks are unknown"),
         (wf.histogram, "the bins lie between the least and the greatest element, which are not there yet"),
         (lambda x: wf.unique(x.astype("i1")), "this call needs all of their elements, which are not there yet"),
         (lambda x: wf.bincount(x.astype("i1")), "this call needs all of their elements, which are not there yet"),
         (lambda x: wf.segment_reduce(x, [0, 2, 6], "sum"), "this call needs all of their elements"),
+        (lambda x: wf.sum([x, x]), "this call needs all of their elements"),
         (lambda x: wf.sum(X, axis=0, out=x), "WF"),
     ],
 )

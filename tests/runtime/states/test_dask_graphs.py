@@ -172,6 +172,11 @@ def test_states_of_chunks_are_chunks(what: Any) -> None:
             np.testing.assert_allclose(found.compute(), wanted, rtol=1e-5)
 
 
+def test_states_of_chunks_are_saved(tmp_path: Path) -> None:
+    wf.partial(CHUNKED, "argmax", **HOW).save(tmp_path / "state.npz")
+    assert wf.finish(wf.load_state(tmp_path / "state.npz", "argmax")) == X.argmax()
+
+
 def test_partial_reads_no_elements() -> None:
     unread = da.map_blocks(_unread, chunks=((5, 5), (4,)), dtype=np.float32)
     for what in ("sum", "argmax", weighted):
