@@ -17,6 +17,7 @@ from ..compiler.program.library import counting
 from . import histogram_calls
 from .api import reduce
 from .arrays.conversion import from_numpy, view
+from .arrays.dask_arrays import added, in_dask
 from .arrays.fast_readers import NUMBERS, READERS
 from .arrays.pytorch import are_tracked
 from .arrays.torch_compile import opaque
@@ -113,10 +114,27 @@ def histogram(
     found = histogram_calls.repeated(x, bins, range, weights, device)
     if found is not MISS:
         return found  # type: ignore[no-any-return]
+    if in_dask((x, weights)):
+        return _of_blocks(x, bins, range, weights, device)
     count, own = of_histogram(x, bins, range, weights, device)
     found = _counted_again(count, device)
     histogram_calls.keep(x, (bins, range, weights, device), count.key(device), own)
     return found, histogram_calls.copy(own.edges)
+
+
+def _of_blocks(x: Any, bins: Any, range: Any, weights: Any, device: str) -> tuple[Any, Any]:
+    """A histogram of an array of Dask, which adds those of its blocks."""
+    if range is None and np.ndim(bins) == 0:
+        problem = "the bins lie between the least and the greatest element, which are not there yet"
+        raise error("WF190", problem=problem, remedy="give range=(least, greatest), or the edges of the bins")
+    if weights is not None and weights.shape != x.shape:
+        raise error("WF147", found=weights.shape, expected=x.shape)
+    edges = histogram(np.empty(0, x.dtype), bins, range, device=device)[1]
+
+    def count(block: Any, own: Any = None) -> Any:
+        return histogram(block, bins, range, weights=own, device=device)[0]
+
+    return added(count, (x,) if weights is None else (x, weights), len(edges) - 1), edges
 
 
 def of_histogram(x: Any, bins: Any, range: Any, weights: Any, device: str) -> tuple[Count, Bins]:

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ from ...compiler.program.tracing import leaf_names
 from ...compiler.space.geometry import normalize_axes
 from ...runtime.calls.operands import Operands
 from ...runtime.states.calls import finish, merge, partial
-from ...runtime.states.files import load_state
 from ...runtime.states.state import State
 from .. import terminal
 from ..requests import inputs
@@ -30,12 +28,11 @@ from ..requests.program_request import ProgramRequest
 from ..requests.request import Request
 from ..results import ResultFile, result_facts, result_lines
 from ..timing import why
+from .keeper import Keeper
 from .pieces import Pieces
 
 MOST_THREADS = 4
 """The most threads that reduce chunks: as many chunks are in memory."""
-BETWEEN = 10.0
-"""Seconds between two times that a state is written, for runs that end without a word."""
 
 
 @dataclass
@@ -72,7 +69,7 @@ def run(
 
     Raises:
         ArgumentError: WF844 for a program, WF859 for a count, WF852 without ``chunk``, WF853 without files, WF854 for a
-            file of a state whose elements the arrays do not have, WF855 and WF850 where no state goes from chunk to
+            file of a state of other files or elements, WF855 and WF850 where no state goes from chunk to
             chunk.
         FileError: WF505 for files that cannot be written.
     """
@@ -85,61 +82,37 @@ def run(
     nbytes = inputs.bytes_of(chunk)
     if not request.files:
         raise error("WF853", option="--chunk")
-    target = ResultFile(output, request.files) if output is not None else None
+    kept = (*request.files, *([resume] if resume else []))
+    target = ResultFile(output, kept) if output is not None else None
     if resume is not None:
         files.expect_writable(resume)
     pieces = Pieces.of(request.arrays, nbytes)
     axes = normalize_axes(request.axis, request.arrays[0].ndim)
-    done = Chunked()
+    done, keeper = Chunked(), Keeper(resume, request, pieces, axes)
     started = time.perf_counter()
     with request.users_code():
-        _reduce(request, pieces, axes, done, _Keeper(resume, request.files), device)
+        _reduce(request, done, keeper, device)
         found, structure = _results(request, pieces, axes, done, device, keepdims=keepdims)
     done.seconds = time.perf_counter() - started
     labels = leaf_names(structure)
     if target is not None:
         target.save(request.name, labels, found)
     _show(request, pieces, done, labels, found, device=device, output=output, json=json)
+    keeper.ended()
 
 
-@dataclass
-class _Keeper:
-    """Keeps the state of a run in a file, when the run is stopped, and from time to time where a file is named."""
-
-    named: str | None
-    inputs: tuple[str, ...]
-    written: float = field(default_factory=time.monotonic)
-
-    @property
-    def path(self) -> str:
-        """The file: the one that was named, or one beside the first input's name, here."""
-        return self.named or f"{Path(self.inputs[0]).name}.state.npz"
-
-    def seen(self, state: State) -> None:
-        """A chunk was reduced."""
-        if self.named and time.monotonic() - self.written > BETWEEN:
-            state.save(self.path)
-            self.written = time.monotonic()
-
-    def stopped(self, state: State | None, share: float) -> None:
-        """The run was stopped: keeps what there is, and says how to go on."""
-        if state is not None:
-            state.save(self.path)
-            print(f"stopped at {share:.0%}; --resume {self.path} goes on from there", file=sys.stderr)
-
-
-def _reduce(
-    request: Request, pieces: Pieces, axes: tuple[int, ...], done: Chunked, keeper: _Keeper, device: str
-) -> None:
+def _reduce(request: Request, done: Chunked, keeper: Keeper, device: str) -> None:
     """Reduces all pieces that the state of the file has not seen."""
+    pieces, axes = keeper.pieces, keeper.axes
     reduced = pieces.axis in axes
     if not reduced and keeper.named:
         raise error("WF855", axis=pieces.axis, option="--resume")
     if reduced and pieces.axis != axes[0]:
         raise error("WF850", axis=pieces.axis, first=axes[0])
-    begin = _begun(request, pieces, axes, done, keeper.named) if reduced else 0
+    done.state = keeper.begun(device) if reduced else None
+    begin = keeper.rows(done.state)
     options = {"device": device, "plan": request.plan, "determinism": request.determinism}
-    each = _each(pieces, axes) if reduced else 0
+    each = keeper.each if reduced else 0
 
     def state_of(at: int, piece: tuple[Array, ...]) -> State:
         return partial(*piece, what=request.what, axis=axes, start=at * each, **options, **request.params)
@@ -154,7 +127,7 @@ def _reduce(
                 keeper.seen(done.state)
                 advance(behind)
     except KeyboardInterrupt:
-        keeper.stopped(done.state if reduced else None, _rows_of(pieces, axes, done.state) / pieces.extent)
+        keeper.stopped(done.state if reduced else None)
         raise
 
 
@@ -163,30 +136,6 @@ def _threads(request: Request, device: str) -> int:
     if Operands.of([x[:0] for x in request.arrays], device).backend.name != "emulator":
         return 0
     return min(len(os.sched_getaffinity(0)), MOST_THREADS)
-
-
-def _begun(request: Request, pieces: Pieces, axes: tuple[int, ...], done: Chunked, path: str | None) -> int:
-    """The index from which on elements are still to be reduced, after those of the state of a file."""
-    if path is None or not Path(path).exists():
-        return 0
-    done.state = load_state(path, request.what, **request.params)
-    first = request.arrays[0]
-    kept = tuple(n for a, n in enumerate(first.shape) if a not in axes)
-    rows = _rows_of(pieces, axes, done.state)
-    whole = rows * _each(pieces, axes) == done.state.count
-    if done.state.axes != axes or done.state.shape != kept or not whole or rows > pieces.extent:
-        raise error("WF854", path=path, count=done.state.count, shape=first.shape)
-    return rows
-
-
-def _each(pieces: Pieces, axes: tuple[int, ...]) -> int:
-    """How many elements of a result one index of the axis has."""
-    shape = pieces.arrays[0].shape
-    return int(np.prod([shape[a] for a in axes if a != pieces.axis], dtype=object))
-
-
-def _rows_of(pieces: Pieces, axes: tuple[int, ...], state: State | None) -> int:
-    return 0 if state is None else state.count // max(_each(pieces, axes), 1)
 
 
 def _results(

@@ -20,6 +20,7 @@ from ...compiler.program.frames import caller
 from ...compiler.program.values import Value
 from ..view import CPU, DEVICES, Device, View, contiguous
 from . import dlpack, pytorch
+from .dask_arrays import in_dask, is_unread
 from .dlpack import refusal
 
 Shape = tuple[int, ...]
@@ -206,6 +207,9 @@ def _read_other(x: Any) -> View:
         )
         reason = "it is a value of a program that is being traced"
         raise error("WF114", kind=type(x).__name__, reason=reason, remedy=remedy, where=caller())
+    if is_unread(x) or (isinstance(x, list | tuple) and in_dask(x)):
+        problem = "this call needs all of their elements, which are not there yet"
+        raise error("WF190", problem=problem, remedy="compute them first: x.compute()", where=caller())
     lossless.check(x)
     if getattr(x, "__cuda_array_interface__", None) is not None:  # None means that there is none
         return _sound(_read_cuda_interface, x)

@@ -96,13 +96,13 @@ class Known(KnownCall):
         """The arrays of a call that is written alike."""
         return [xs[p] if isinstance(p, int) else how[p] for p in self.places]
 
-    def offer(self, needed: tuple[bool, ...]) -> Offer:
-        """What this rank says of it, where some arrays require gradients."""
-        return self.once(("offer", needed), lambda: self._offer(needed))
+    def offer(self, needed: tuple[bool, ...], given: int) -> Offer:
+        """What this rank says of it, where some arrays require gradients, and so many results have arrays."""
+        return self.once(("offer", needed, given), lambda: self._offer(needed, given))
 
-    def _offer(self, needed: tuple[bool, ...]) -> Offer:
+    def _offer(self, needed: tuple[bool, ...], given: int) -> Offer:
         kind, bits = self.kind, sum(own << i for i, own in enumerate(needed))
-        return Offer(kind.digest, tuple(a.shape for a in kind.arrays), kind.axes, bits)
+        return Offer(kind.digest, tuple(a.shape for a in kind.arrays), kind.axes, bits, given)
 
     def staged(self, extents: Extents, ranks: Ranks, *, late: bool) -> Staged:
         """What runs it where all ranks have these extents."""
@@ -143,7 +143,7 @@ def _kind(what: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, Any], l
     check_options(determinism=options.get("determinism", "run"))
     own = {name: value for name, value in how.items() if name not in DEFAULTS}
     arguments, arrays = arguments_of(function, xs, own)
-    check_tensors(str(getattr(function, "__name__", "the program")), arrays)
+    check_tensors(str(getattr(function, "__name__", "the program")), arrays, options.get("device", "auto"))
     with torch.no_grad():
         kinds = tuple(map(array_arg, arrays))
     return Kind(function, arguments, kinds, _axes(function, arguments, kinds, lying()), options)

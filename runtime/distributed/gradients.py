@@ -19,22 +19,27 @@ from ...compiler.program.tracing import nest
 from ..programs.arguments import arguments_of
 from ..programs.saved import array_arg, saved_of
 from .calls import Kind, Known, needed_of
-from .group import Ranks
+from .group import GRADIENT, Ranks, Words
 from .staged import Extents, Staged
 
 Lying = tuple[int | None, tuple[int, ...]]
 """The axis along which an array is cut, and the extents of all ranks; None and nothing for one that every rank has."""
 
 
-def recorded(call: Known, extents: Extents, ranks: Ranks, arrays: Sequence[Any], out: Sequence[Any]) -> Any:
-    """The results of a call, which PyTorch records; arrays for results, ``out``, have no gradient."""
+def recorded(
+    call: Known, extents: Extents, ranks: Ranks, arrays: Sequence[Any], out: Sequence[Any], *, check: bool
+) -> Any:
+    """The results of a call, which PyTorch records; arrays for results, ``out``, have no gradient.
+
+    With ``check`` the ranks meet before a backward that gathers, too.
+    """
     needed = needed_of(arrays)
     given = tuple(o is not None for o in out)
     own: Recorded = call.once(
         (extents, ranks, needed, given), lambda: Recorded(call.kind, extents, ranks, needed, given)
     )
     found: list[Any] = []
-    new = own.record(out, found, *arrays)
+    new = own.record(out, found, check, *arrays)
     for i, r in zip(own.new, new, strict=True):
         found[i] = r
     return own.nested(found)
@@ -110,9 +115,12 @@ class Recorded:
         """Results as the caller gets them."""
         return nest(self._structure, results)
 
-    def forward(self, ctx: Any, out: Sequence[Any], found: list[Any], arrays: Sequence[Any]) -> tuple[Any, ...]:
+    def forward(
+        self, ctx: Any, out: Sequence[Any], found: list[Any], arrays: Sequence[Any], *, check: bool
+    ) -> tuple[Any, ...]:
         """The results that are new tensors; ``found`` gets all of them."""
-        results = self.staged.flat(arrays, out)
+        results = self.staged.flat(arrays, out, check=check)
+        ctx.check = check
         found += results[: self.results]
         new = tuple([results[i] for i in self.new])
         if self._constant is None:
@@ -137,7 +145,10 @@ class Recorded:
         _put(xs, self._numbers, ctx.others)
         arrays = [*results, *xs, *saved[len(self._read) :]]
         pull = self._pulls.get(key) or self._pulls.setdefault(key, self._made(arrays))
-        each = iter(pull.staged.flat([arrays[i] for i in pull.numbers]))
+        taken = [arrays[i] for i in pull.numbers]
+        if ctx.check and pull.staged.gathers:
+            self._ranks.meet(GRADIENT, [*map(int, key)], _difference, self._ranks.device(taken))
+        each = iter(pull.staged.flat(taken, check=ctx.check))
         return [next(each) if needed else None for needed in self.needed]
 
     def _made(self, arrays: Sequence[Any]) -> Pull:
@@ -163,19 +174,27 @@ class Recorded:
         return Pull(staged, tuple(p.number for p in taken))
 
 
+def _difference(first: Words, other: Words) -> str:
+    """How the gradients that two ranks have differ."""
+    return "" if first == other else "has gradients of other results: expected those of the same"
+
+
 def _put(own: list[Any], places: Sequence[int], values: Sequence[Any]) -> None:
     for i, value in zip(places, values, strict=False):
         own[i] = value
 
 
 def _recorder(own: Recorded) -> Callable[..., tuple[Any, ...]]:
-    """What makes PyTorch record a call: it takes arrays for results, a list that gets the results, and the arrays."""
+    """What makes PyTorch record a call.
 
-    def forward(ctx: Any, out: Sequence[Any], found: list[Any], *arrays: Any) -> Any:
-        return own.forward(ctx, out, found, arrays)
+    It takes arrays for results, a list that gets the results, whether the ranks check, and the arrays.
+    """
+
+    def forward(ctx: Any, out: Sequence[Any], found: list[Any], check: bool, *arrays: Any) -> Any:
+        return own.forward(ctx, out, found, arrays, check=check)
 
     def once(ctx: Any, *gradients: Any) -> Any:
-        return None, None, *own.backward(ctx, gradients)
+        return None, None, None, *own.backward(ctx, gradients)
 
     refused = once_differentiable(once)
 

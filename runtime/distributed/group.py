@@ -1,8 +1,9 @@
-"""The ranks of a process group, and what each says of its shard before any state travels."""
+"""The ranks of a process group, and the exchange that each of their calls begins with."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -10,54 +11,27 @@ from weakref import ReferenceType, WeakKeyDictionary, ref
 
 import torch
 import torch.distributed as dist
+from torch.distributed import distributed_c10d
 
 from ...compiler.errors import WarpfoldError, error
 from ...compiler.program.frames import caller
+from ..arrays.conversion import view
+from ..backends.select import backend_for
 from .silent import waited_for
 
 MOST_DIMS = 8
 """The greatest rank of a shard."""
 WORDS = 256
 """Integers that a rank says of a call, whatever it calls: so ranks that call different functions learn of it."""
-CALLS = ("a reduction", "a program")
-"""What a rank may call: the last of the integers is a number of these."""
-REDUCTION, PROGRAM = range(len(CALLS))
-NOT_SCATTERED = -1
-"""In place of the axis of the result where every rank gets the whole result."""
+CALLS = ("nothing", "a reduction", "a program", "a gradient")
+"""What a rank may call: the second of the integers is a number of these."""
+REFUSED, REDUCTION, PROGRAM, GRADIENT = range(len(CALLS))
+HEAD = 2
+"""Integers before those of a call: its number among the calls of the group, and what is called."""
+Words = Sequence[int]
 
 
-@dataclass(frozen=True)
-class Shard:
-    """What all ranks must agree on, and the extent along the sharded axis, which may differ.
-
-    Attributes:
-        digest: the digest of the reduction, with the types of its arrays; empty for a call that the rank refuses.
-        shape: the shape of the shard.
-        axes: the reduced axes.
-        axis: the sharded axis.
-        scatter: the axis of the result of which each rank gets a part; None where each gets the whole result.
-    """
-
-    digest: str = ""
-    shape: tuple[int, ...] = ()
-    axes: tuple[int, ...] = ()
-    axis: int = 0
-    scatter: int | None = None
-
-    def words(self) -> list[int]:
-        """As integers of 64 bits, always as many."""
-        digest = [int(self.digest[i : i + 15] or "0", 16) for i in (0, 15)]
-        shape = [*self.shape, *[-1] * (MOST_DIMS - len(self.shape))]
-        scatter = NOT_SCATTERED if self.scatter is None else self.scatter
-        return said(REDUCTION, [*digest, *shape, sum(1 << a for a in self.axes), self.axis, scatter])
-
-
-def said(call: int, words: Sequence[int]) -> list[int]:
-    """What a rank says of a call, by its number in ``CALLS``."""
-    return [*words, *[0] * (WORDS - 1 - len(words)), call]
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Ranks:
     """A process group, always as the same object, which does not keep the group alive.
 
@@ -66,12 +40,18 @@ class Ranks:
         count: how many ranks there are.
         own: the rank of this process.
         bring: the name of PyTorch's function that gathers tensors, in which versions differ.
+        place: the type of device on which ranks say what they call.
+        number: how many checked calls this rank has begun.
+        met: whether the ranks have met in the last of them.
     """
 
     reference: ReferenceType[Any] | None
     count: int
     own: int
     bring: str
+    place: str
+    number: int = 0
+    met: bool = False
 
     @property
     def group(self) -> Any:
@@ -100,7 +80,9 @@ class Ranks:
             found = _known.get(own)
             if found is None:
                 bring = "all_gather_single" if hasattr(dist, "all_gather_single") else "all_gather_into_tensor"
-                found = _known[own] = cls(None if own is default else ref(own), own.size(), own.rank(), bring)
+                place = "cpu" if "cpu:" in str(distributed_c10d.get_backend_config(group)) else "cuda"
+                found = cls(None if own is default else ref(own), own.size(), own.rank(), bring, place)
+                _known[own] = found
             return found
         if group is dist.GroupMember.NON_GROUP_MEMBER:
             raise error("WF168", where=caller())
@@ -135,80 +117,86 @@ class Ranks:
         return error("WF611", own=self.own, count=self.count, others=waited_for(self.group), reason=reason)
 
     def device(self, xs: Iterable[object]) -> torch.device:
-        """Where a rank says something of its call: on the device of the first tensor there is."""
-        own = next((x.device for x in xs if isinstance(x, torch.Tensor)), None)
-        return own or torch.device("cuda" if dist.get_backend(self.group) == "nccl" else "cpu")
+        """Where a rank says what it calls: where NCCL alone serves the group on the GPU of the first tensor on one."""
+        own = next((x.device for x in xs if isinstance(x, torch.Tensor) and x.device.type == self.place), None)
+        return own or torch.device(self.place)
 
-    def extents(self, shard: Shard, device: torch.device) -> tuple[int, ...]:
-        """The extent of every rank's shard along the sharded axis; waits for the device.
+    def meet(self, call: int, words: Words, differ: Callable[[Words, Words], str], device: torch.device) -> list[Words]:
+        """What each rank says of the call that it makes now; waits for the device.
+
+        A rank that is at a later call than others has failed where it could not tell them: they learn it here, and it
+        waits for them to come to its call.
+
+        Args:
+            call: what is called, as a number in ``CALLS``.
+            words: the integers that describe it.
+            differ: says how the words of a rank do not fit those of rank 0; nothing where they do.
+            device: see ``device``.
 
         Raises:
-            ArgumentError: on every rank, WF169 where a rank refuses its call, which its own error says, and WF171 where
-                a shard is not like that of rank 0 but for that extent.
+            ArgumentError: WF169 where a rank cannot make its call, which its own error says, and WF171 where its call
+                is not that of rank 0.
         """
-        rows = self.gathered(_words(shard, device)).tolist()
-        check_taken(rows)
-        for rank, row in enumerate(rows[1:], 1):
-            problem = _difference(rows[0], row)
+        self.met = True
+        row = _row(call, tuple(words), device)
+        row[0] = self.number
+        while True:
+            rows = self.gathered(row).tolist()
+            numbers = [r[0] for r in rows]
+            if self.number < max(numbers):
+                raise error("WF169", rank=numbers.index(max(numbers)), where=caller())
+            if min(numbers) == self.number:
+                break
+        called = [r[1] for r in rows]
+        if REFUSED in called:
+            raise error("WF169", rank=called.index(REFUSED), where=caller())
+        found = [r[HEAD:] for r in rows]
+        unlike = [f"is of {CALLS[c]}: expected {CALLS[called[0]]}" if c != called[0] else "" for c in called]
+        for rank, problem in enumerate(unlike if any(unlike) else (differ(found[0], own) for own in found)):
             if problem:
                 raise error("WF171", rank=rank, problem=problem, where=caller())
-        return tuple(row[2 + shard.axis] for row in rows)
+        return found
+
+    def refuse(self, xs: Iterable[object]) -> None:
+        """Tells the other ranks, where these wait for it, that this one cannot make the call."""
+        if not self.met:
+            with suppress(WarpfoldError):  # what it would say is what the others say of this rank
+                self.meet(REFUSED, (), lambda *_: "", self.device(xs))
 
 
 _known: WeakKeyDictionary[Any, Ranks] = WeakKeyDictionary()
 
 
+def missed() -> None:
+    """A call of a group that this rank could not name was not made: the ranks of any of its groups may wait for it."""
+    Ranks.of(None)
+    for ranks in _known.values():
+        ranks.number += 1
+
+
 @lru_cache(maxsize=256)
-def _words(shard: Shard, device: torch.device) -> torch.Tensor:
-    """What a rank says of its shard, which nobody writes, on a device."""
-    return torch.tensor(shard.words(), dtype=torch.int64, device=device)
+def _row(call: int, words: tuple[int, ...], device: torch.device) -> torch.Tensor:
+    """What a rank says of a call, but for its number, on a device."""
+    return torch.tensor([0, call, *words, *[0] * (WORDS - HEAD - len(words))], dtype=torch.int64, device=device)
 
 
-def check_tensors(name: str, xs: Sequence[Any]) -> None:
-    """Checks that arrays are tensors of PyTorch; numbers behind the first need not be. WF164."""
+def two_words(digest: str) -> tuple[int, int]:
+    """A digest as integers of 64 bits."""
+    return int(digest[:15], 16), int(digest[15:30], 16)
+
+
+def check_tensors(name: str, xs: Sequence[Any], device: str) -> None:
+    """Checks that arrays are tensors of PyTorch in memory that ``device`` serves; numbers behind the first need not be.
+
+    Raises:
+        ArgumentError: WF164 for what is no tensor, and whatever ``backend_for`` and ``view`` raise.
+    """
     for i, x in enumerate(xs):
         if not isinstance(x, torch.Tensor) and (not i or getattr(x, "shape", None) != ()):
             raise error("WF164", name=name, kind=_kind(x), number=i, where=caller())
+    backend_for([view(x.detach()) for x in xs if isinstance(x, torch.Tensor)], device)
 
 
 def _kind(x: object) -> str:
     own = type(x)
     return own.__name__ if own.__module__ == "builtins" else f"{own.__module__.partition('.')[0]}.{own.__name__}"
-
-
-def check_taken(rows: Sequence[Sequence[int]]) -> None:
-    """Checks that no rank refuses its call, as one does whose words begin with no digest, and that all call alike.
-
-    Raises:
-        ArgumentError: WF169 for a rank that refuses its call, WF171 for one that calls another function.
-    """
-    for rank, row in enumerate(rows):
-        if not any(row[:2]):
-            raise error("WF169", rank=rank, where=caller())
-    for rank, row in enumerate(rows):
-        if row[-1] != rows[0][-1]:
-            problem = f"is of {CALLS[row[-1]]}: expected {CALLS[rows[0][-1]]}"
-            raise error("WF171", rank=rank, problem=problem, where=caller())
-
-
-def _difference(first: Sequence[int], other: Sequence[int]) -> str:
-    """How the words of two shards differ; nothing where only the extent along the sharded axis does."""
-    shapes = [tuple(n for n in row[2 : 2 + MOST_DIMS] if n >= 0) for row in (other, first)]
-    cuts = [row[2 + MOST_DIMS : 5 + MOST_DIMS] for row in (other, first)]
-    axis = cuts[1][1]
-    if cuts[0][:2] != cuts[1][:2]:
-        found, expected = (f"axis {cut} and reduced over {_axes(axes)}" for axes, cut, _ in cuts)
-        return f"is cut along {found}: expected {expected}"
-    kept = [[n for a, n in enumerate(shape) if a != axis] for shape in shapes]
-    if kept[0] != kept[1]:
-        return f"has shape {shapes[0]}: expected {shapes[1]} but for axis {axis}"
-    if cuts[0] != cuts[1]:
-        found, expected = (f"scatter={None if own == NOT_SCATTERED else own}" for _, _, own in cuts)
-        return f"is reduced with {found}: expected {expected}"
-    if first[:2] != other[:2]:
-        return "is of another reduction, of other parameters or of other element types: expected the same"
-    return ""
-
-
-def _axes(bits: int) -> tuple[int, ...]:
-    return tuple(a for a in range(MOST_DIMS) if bits >> a & 1)

@@ -10,9 +10,11 @@ from ...compiler.space.geometry import normalize_axes
 from ..arrays.torch_compile import opaque
 from ..programs import library
 from .programs import on_ranks
+from .together import together
 
 
 @opaque
+@together
 @outermost
 def softmax(x: Any, axis: Any = -1, *, bias: Any = None, where: Any = None, shards: int = -1, **how: Any) -> Any:
     """``wf.softmax`` of an array of which every rank has a shard along the axis ``shards``.
@@ -23,6 +25,7 @@ def softmax(x: Any, axis: Any = -1, *, bias: Any = None, where: Any = None, shar
 
 
 @opaque
+@together
 @outermost
 def log_softmax(x: Any, axis: Any = -1, *, bias: Any = None, where: Any = None, shards: int = -1, **how: Any) -> Any:
     """``wf.log_softmax`` of an array of which every rank has a shard; arguments as in ``softmax``."""
@@ -30,6 +33,7 @@ def log_softmax(x: Any, axis: Any = -1, *, bias: Any = None, where: Any = None, 
 
 
 @opaque
+@together
 @outermost
 def cross_entropy(
     x: Any, target: Any, weight: Any = None, *, axis: int | None = None, shards: int | None = None, **how: Any
@@ -58,6 +62,7 @@ def cross_entropy(
 
 
 @opaque
+@together
 @outermost
 def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, axis: Any = -1, shards: int = -1, **how: Any) -> Any:
     """``wf.layer_norm`` of an array of which every rank has a shard along the axis ``shards``.
@@ -72,6 +77,7 @@ def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, axis: Any = -1, 
 
 
 @opaque
+@together
 @outermost
 def rms_norm(x: Any, weight: Any = None, *, axis: Any = -1, shards: int = -1, **how: Any) -> Any:
     """``wf.rms_norm`` of an array of which every rank has a shard; arguments as in ``layer_norm``."""
@@ -80,6 +86,7 @@ def rms_norm(x: Any, weight: Any = None, *, axis: Any = -1, shards: int = -1, **
 
 
 @opaque
+@together
 @outermost
 def batch_norm(
     x: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,

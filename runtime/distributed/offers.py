@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
-import torch
-
-from ...compiler.errors import error
-from ...compiler.program.frames import caller
-from .group import MOST_DIMS, PROGRAM, Ranks, check_taken, said
+from .group import MOST_DIMS, PROGRAM, Ranks, Words, two_words
 
 MOST_ARRAYS = 24
 """The greatest number of arrays of a program."""
@@ -18,8 +13,9 @@ NO_AXIS = -1
 """In place of the axis of an array that every rank has."""
 _WIDTH = MOST_DIMS + 2
 """Integers for each array: its axis, its rank and its extents."""
-_HEAD = 4
-"""Integers before those: the digest, the number of arrays, and which require gradients."""
+_HEAD = 5
+"""Integers before those: the digest, the number of arrays, which require gradients, and for how many results arrays are
+given."""
 
 
 @dataclass(frozen=True)
@@ -27,56 +23,43 @@ class Offer:
     """A call of a program on one rank.
 
     Attributes:
-        digest: of the program, its parameters and the types of its arrays; empty for a call that the rank refuses.
+        digest: of the program, its parameters and the types of its arrays.
         shapes: the shape of each array.
         axes: the axis along which each is cut, or None.
         needed: which of them require gradients, as bits.
+        given: for how many results ``out=`` has a place.
     """
 
-    digest: str = ""
-    shapes: tuple[tuple[int, ...], ...] = ()
-    axes: tuple[int | None, ...] = ()
+    digest: str
+    shapes: tuple[tuple[int, ...], ...]
+    axes: tuple[int | None, ...]
     needed: int = 0
+    given: int = 0
 
-    def words(self, device: torch.device) -> torch.Tensor:
-        """As integers of 64 bits, always as many."""
-        return _words(self, device)
-
-    def numbers(self) -> list[int]:
+    def words(self) -> list[int]:
         """As integers, always as many."""
-        found = [*(int(self.digest[i : i + 15] or "0", 16) for i in (0, 15)), len(self.shapes), self.needed]
+        found = [*two_words(self.digest), len(self.shapes), self.needed, self.given]
         for shape, axis in zip(self.shapes, self.axes, strict=True):
             found += [NO_AXIS if axis is None else axis, len(shape), *shape, *[0] * (MOST_DIMS - len(shape))]
-        return said(PROGRAM, found)
+        return found
+
+    def extents(self, ranks: Ranks, xs: Iterable[object]) -> tuple[tuple[int, ...], ...]:
+        """For each array its extents on all ranks along the axis that is cut, nothing for a whole one.
+
+        It waits for the device.
+
+        Raises:
+            ArgumentError: on every rank, WF169 where a rank cannot make its call, which its own error says, and WF171
+                where the call of a rank is not that of rank 0 but for the extents of shards.
+        """
+        rows = ranks.meet(PROGRAM, self.words(), _difference, ranks.device(xs))
+        return tuple(
+            () if axis is None else tuple(row[_HEAD + i * _WIDTH + 2 + axis] for row in rows)
+            for i, axis in enumerate(self.axes)
+        )
 
 
-@lru_cache(maxsize=256)
-def _words(offer: Offer, device: torch.device) -> torch.Tensor:
-    """The words of an offer, which nobody writes, on a device."""
-    return torch.tensor(offer.numbers(), dtype=torch.int64, device=device)
-
-
-def agreed(ranks: Ranks, own: Offer, device: torch.device) -> tuple[tuple[int, ...], ...]:
-    """For each array its extents on all ranks along the axis that is cut, nothing for a whole one.
-
-    It waits for the device.
-
-    Raises:
-        ArgumentError: on every rank, WF169 where a rank refuses its call, which its own error says, and WF171 where the
-            call of a rank is not that of rank 0 but for the extents of shards.
-    """
-    rows = ranks.gathered(own.words(device)).tolist()
-    check_taken(rows)
-    for rank, row in enumerate(rows[1:], 1):
-        if problem := _difference(rows[0], row):
-            raise error("WF171", rank=rank, problem=problem, where=caller())
-    return tuple(
-        () if axis is None else tuple(row[_HEAD + i * _WIDTH + 2 + axis] for row in rows)
-        for i, axis in enumerate(own.axes)
-    )
-
-
-def _difference(first: Sequence[int], other: Sequence[int]) -> str:
+def _difference(first: Words, other: Words) -> str:
     """How the words of two ranks differ; nothing where only the extents of cut axes do."""
     if first[2] != other[2]:
         return f"is one of {other[2]} arrays: expected {first[2]}"
@@ -94,6 +77,8 @@ def _difference(first: Sequence[int], other: Sequence[int]) -> str:
         return "is of another program, of other parameters or of other element types: expected the same"
     if first[3] != other[3]:
         return f"requires gradients of arrays {_numbers(other[3])}: expected {_numbers(first[3])}"
+    if first[4] != other[4]:
+        return f"is of a call with {other[4]} array(s) in out=: expected {first[4]}"
     return ""
 
 

@@ -12,11 +12,15 @@ import torch
 from torch.cuda import is_current_stream_capturing as is_capturing
 
 from ...compiler.dtypes import DType
+from ...compiler.errors import error
+from ...compiler.program.frames import caller
 from ...compiler.program.states import Cut
 from ..view import contiguous
+from .group import Ranks
 
 ALIGN = 16
-"""Each value begins at a multiple of so many bytes, so that kernels read it by wide accesses."""
+"""Each value begins at a multiple of so many bytes, so that kernels read it by wide accesses; as many end a state, of
+which the last says whether the rank failed."""
 SHARED = 1 << 24
 """Up to so many bytes the memory for states is kept for later calls."""
 
@@ -54,11 +58,14 @@ class Packing:
         """For each value its type, its shape and strides, where it begins, and the distance of rows, in elements."""
         begins = [0, *accumulate(self._sizes)]
         values = zip(self.types, self.shapes, begins, strict=False)
-        return [(t, s, contiguous(s), b // t.itemsize, begins[-1] // t.itemsize) for t, s, b in values]
+        row = begins[-1] + ALIGN
+        return [(t, s, contiguous(s), b // t.itemsize, row // t.itemsize) for t, s, b in values]
 
     def row(self, like: torch.Tensor, *count: int) -> torch.Tensor:
         """Memory for the bytes of one state, or of ``count``, on the device of ``like``."""
-        return like.new_empty((*count, sum(self._sizes)), dtype=torch.uint8)
+        made = torch.empty((*count, sum(self._sizes) + ALIGN), dtype=torch.uint8, device=like.device)
+        made[..., -1] = 0
+        return made
 
     def unpacked(self, rows: torch.Tensor) -> list[torch.Tensor]:
         """The values in one row of bytes, or in rows along a first axis; no copy is made."""
@@ -81,18 +88,50 @@ class Buffers:
         states: the values in them.
         gathered: the bytes of all ranks, one after another.
         rows: the values in them, with the ranks along their first axis.
+        failed: for each rank whether it failed before it had its state.
     """
 
     row: torch.Tensor
     states: tuple[torch.Tensor, ...]
     gathered: torch.Tensor
     rows: list[torch.Tensor]
+    failed: torch.Tensor
 
     @classmethod
     def of(cls, packing: Packing, like: torch.Tensor, count: int) -> Buffers:
         """Those of states of so many ranks, on the device of ``like``."""
         row, rows = packing.row(like), packing.row(like, count)
-        return cls(row, tuple(packing.unpacked(row)), rows.reshape(-1), packing.unpacked(rows))
+        return cls(row, tuple(packing.unpacked(row)), rows.reshape(-1), packing.unpacked(rows), rows[:, -1])
+
+    def bring(self, ranks: Ranks, failed: Exception | None, *, told: bool) -> None:
+        """Gathers the states of all ranks, and whether they have one.
+
+        Args:
+            ranks: the ranks.
+            failed: what this rank raised instead of leaving its state.
+            told: read whether the others failed, which waits for the device.
+
+        Raises:
+            Exception: ``failed``, where the others are told.
+            ArgumentError: WF169 for another rank that failed.
+        """
+        if failed is not None:
+            self.row.zero_()
+            self.row[-1] = 1
+        ranks.gather(self.gathered, self.row)
+        if failed is not None:
+            self.row[-1] = 0
+        if told:
+            check_told(self.failed, failed)
+
+
+def check_told(ranks: torch.Tensor, own: Exception | None) -> None:
+    """Raises what this rank raised already, or WF169 for another rank that says that it failed."""
+    if own is not None:
+        raise own
+    for rank, failed in enumerate(ranks.tolist()):
+        if failed:
+            raise error("WF169", rank=rank, where=caller())
 
 
 def _stream(like: torch.Tensor) -> int:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
-from ...compiler.errors import WarpfoldError
 from ...compiler.program.frames import outermost
 from ..arrays.pytorch import are_tracked
 from ..arrays.torch_compile import opaque
 from ..programs.function import check_function
 from .calls import Shards, known, needed_of
 from .group import Ranks
-from .offers import Offer, agreed
+from .together import together
 
 
 @opaque
+@together
 @outermost
 def run(
     what: Callable[..., Any], *xs: Any, shards: Shards, group: Any = None, check: bool = True, out: Any = None,
@@ -44,7 +43,7 @@ def run(
 
     Raises:
         ArgumentError: on every rank, WF170 without a process group, WF171 for calls that do not fit together, WF169
-            where another rank refuses its arguments, WF173 for a program that cannot be cut so.
+            where another rank cannot make its call, WF173 for a program that cannot be cut so.
         BackendError: WF611 where another rank does not answer.
     """
     check_function("wf.distributed.run", what)
@@ -56,25 +55,18 @@ def on_ranks(
     what: Callable[..., Any], xs: Sequence[Any], how: Mapping[str, Any], name: Hashable,
     lying: Callable[[], Shards], group: Any, *, check: bool, out: Any,
 ) -> Any:  # fmt: skip
-    """``run``, where ``lying`` says how shards lie, as ``name`` does beside the shapes of the arguments.
-
-    What it raises is an error that the other ranks learn of.
-    """
+    """``run``, where ``lying`` says how shards lie, as ``name`` does beside the shapes of the arguments."""
     ranks = Ranks.of(group)
-    try:
-        call = known(what, xs, how, name, lying)
-        arrays = call.arrays(xs, how)
-        tracked = are_tracked(arrays)
-        offer = call.offer(needed_of(arrays) if tracked else ()) if check else None
-    except Exception:
-        if check:
-            with suppress(WarpfoldError):  # what it would say is what the others say of this rank
-                agreed(ranks, Offer(), ranks.device(xs))
-        raise
-    extents = call.kind.alike(ranks.count) if offer is None else agreed(ranks, offer, ranks.device(arrays))
     given = () if out is None else out if isinstance(out, tuple) else (out,)
+    call = known(what, xs, how, name, lying)
+    arrays = call.arrays(xs, how)
+    tracked = are_tracked(arrays)
+    if check:
+        extents = call.offer(needed_of(arrays) if tracked else (), len(given)).extents(ranks, arrays)
+    else:
+        extents = call.kind.alike(ranks.count)
     if not tracked:
-        return call.staged(extents, ranks, late=bool(given))(arrays, given)
+        return call.staged(extents, ranks, late=bool(given))(arrays, given, check=check)
     from .gradients import recorded  # not imported without tensors that require gradients
 
-    return recorded(call, extents, ranks, arrays, given)
+    return recorded(call, extents, ranks, arrays, given, check=check)

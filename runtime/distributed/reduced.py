@@ -16,8 +16,9 @@ from ..api import reduce as reduce_array
 from ..states.folds import starts
 from ..states.numbers import numbers_beside
 from ..states.parts import programs_of
-from .group import Ranks, Shard
-from .packing import Memory, Packing
+from .group import Ranks
+from .packing import Memory, Packing, check_told
+from .shard import Shard
 
 
 class Reduced:
@@ -45,27 +46,39 @@ class Reduced:
         self._lifted = cut.lifted
         self._numbers: dict[torch.device, tuple[Any, ...]] = {}
 
-    def __call__(self, xs: Sequence[torch.Tensor], where: Any, nan: str) -> Any:
-        """The results for the shard of this rank."""
+    def __call__(self, xs: Sequence[torch.Tensor], where: Any, nan: str, *, check: bool) -> Any:
+        """The results for the shard of this rank; with ``check`` a rank that fails is an error on all."""
         (memory,) = self._memory.of(xs[0])
-        if self._leaves:
-            before = (numbers_beside(xs[0], (self._before,), ()),) if self._lifted else ()
-            options = self._options
-            reduce_array(
-                *xs, *before, what=self._part, axis=self._axes, where=where, nan=nan, out=memory.states, **options
-            )
+        failed = self._reduce(memory.states, xs, where, nan) if self._leaves else None
+        told = check or nan == "raise" or not xs[0].is_cuda
         if self._scatter is None:
-            self._ranks.gather(memory.gathered, memory.row)
+            memory.bring(self._ranks, failed, told=told)
             values = memory.rows
         else:
-            values = self._exchanged(memory.states, self._scatter)
+            values = self._exchanged(memory.states, self._scatter, failed, told=told)
+        if failed is not None:
+            raise failed
         if self._some is not None:
             values = [v[self._some] for v in values]
         if self._rank:
             values = [v.reshape(self._with_ones(v.shape)) for v in values]
         return reduce_array(*values, *self._numbers_of(values[0]), what=self._finish, axis=0, **self._options)
 
-    def _exchanged(self, states: Sequence[torch.Tensor], axis: int) -> list[torch.Tensor]:
+    def _reduce(
+        self, states: Sequence[torch.Tensor], xs: Sequence[torch.Tensor], where: Any, nan: str
+    ) -> Exception | None:
+        """Leaves the state of the shard, or what it raises, which the others are told first."""
+        before = (numbers_beside(xs[0], (self._before,), ()),) if self._lifted else ()
+        options = self._options
+        try:
+            reduce_array(*xs, *before, what=self._part, axis=self._axes, where=where, nan=nan, out=states, **options)
+        except Exception as e:
+            return e
+        return None
+
+    def _exchanged(
+        self, states: Sequence[torch.Tensor], axis: int, failed: Exception | None, *, told: bool
+    ) -> list[torch.Tensor]:
         """The values of all ranks' states, of the part of the results that is this rank's."""
         ranks = self._ranks
         parts = [v.chunk(ranks.count, axis) for v in states]
@@ -74,7 +87,11 @@ class Reduced:
         for r in range(ranks.count):
             for place, p in zip(packing.unpacked(rows[r]), parts, strict=True):
                 place.copy_(p[r])
-        return packing.unpacked(ranks.exchanged(rows))
+        rows[:, -1] = failed is not None
+        found = ranks.exchanged(rows)
+        if told:
+            check_told(found[:, -1], failed)
+        return packing.unpacked(found)
 
     def _with_ones(self, shape: Sequence[int]) -> list[int]:
         """The shape of the states of all ranks, with the reduced axes."""

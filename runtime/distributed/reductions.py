@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from ...compiler.errors import WarpfoldError, error
+from ...compiler.errors import error
 from ...compiler.program.frames import caller, outermost
 from ...compiler.program.states import Cut
 from ...compiler.space.geometry import normalize_axes
@@ -17,15 +16,18 @@ from ..arrays.pytorch import are_tracked
 from ..arrays.torch_compile import opaque
 from ..calls.operands import Operands
 from ..states.parts import cut_of
-from .group import MOST_DIMS, Ranks, Shard, check_tensors
+from .group import MOST_DIMS, Ranks, check_tensors
 from .known_calls import KnownCall, KnownCalls, key_of
 from .reduced import Reduced, axis_of_parts
+from .shard import Shard
+from .together import together
 
 OPTIONS = {"determinism": "run", "device": "auto", "plan": ""}
 """The options of ``wf.reduce`` that this one has, too, with their defaults; other keywords are parameters."""
 
 
 @opaque
+@together
 @outermost
 def reduce(
     *xs: Any, what: Any = None, axis: Axis = None, group: Any = None, shards: int = 0, scatter: int | None = None,
@@ -54,30 +56,26 @@ def reduce(
 
     Raises:
         ArgumentError: on every rank, WF170 without a process group, WF171 for shards that do not fit together, WF169
-            where another rank refuses its arguments, WF172 for a ``scatter`` that the ranks cannot share, WF174 for an
+            where another rank cannot make its call, WF172 for a ``scatter`` that the ranks cannot share, WF174 for an
             order of elements that shards do not keep.
         BackendError: WF611 where another rank does not answer.
     """
     if what is None and len(xs) > 1:
         *xs, what = xs  # type: ignore[assignment]
     ranks = Ranks.of(group)
-    try:
-        call = _known(xs, what, axis, shards, where, nan, how)
-        part = None if scatter is None or call.cut is None else axis_of_parts(scatter, call.shard, ranks.count)
-    except Exception:
-        given = axis if isinstance(axis, tuple | list) else (axis,)
-        if check and (axis is None or shards in given):  # else the others do not wait
-            with suppress(WarpfoldError):  # what it would say is what the others say of this rank
-                ranks.extents(Shard(), ranks.device(xs))
-        raise
+    call = _known(xs, what, axis, shards, where, nan, how)
     shard = call.shard
-    if call.cut is None:
-        return reduce_array(*xs, what=what, axis=shard.axes, keepdims=keepdims, where=where, nan=nan, **how)
+    if shard.axis not in shard.axes:
+        found = reduce_array(*xs, what=what, axis=shard.axes, keepdims=keepdims, where=where, nan=nan, **how)
+        if check:  # behind the work, so that what it raises is told
+            shard.extents(ranks, xs)
+        return found
+    part = None if scatter is None else axis_of_parts(scatter, shard, ranks.count)
     if check:
-        extents = ranks.extents(shard if part is None else replace(shard, scatter=part), xs[0].device)
+        extents = (shard if part is None else replace(shard, scatter=part)).extents(ranks, xs)
     else:
         extents = (shard.shape[shard.axis],) * ranks.count
-    return call.reduced(extents, ranks, part, keepdims=bool(keepdims))(xs, where, nan)
+    return call.reduced(extents, ranks, part, keepdims=bool(keepdims))(xs, where, nan, check=check)
 
 
 class _Known(KnownCall):
@@ -85,21 +83,18 @@ class _Known(KnownCall):
 
     Attributes:
         shard: the shard of this rank.
-        cut: the reduction as one that is cut; None where the cut axis is kept.
     """
 
-    def __init__(self, what: Any, shard: Shard, cut: Cut | None, how: Mapping[str, Any]) -> None:
+    def __init__(self, what: Any, shard: Shard, cut: Cut, how: Mapping[str, Any]) -> None:
         super().__init__(what)
-        self.shard, self.cut = shard, cut
+        self.shard, self._cut = shard, cut
         self._options = {name: how.get(name, default) for name, default in OPTIONS.items()}
 
     def reduced(self, extents: tuple[int, ...], ranks: Ranks, scatter: int | None, *, keepdims: bool) -> Reduced:
         """What runs it where all ranks have these extents."""
-        cut = self.cut
-        assert cut is not None
         return self.once(
             (extents, ranks, scatter, keepdims),
-            lambda: Reduced(self.shard, cut, extents, ranks, self._options, scatter, keepdims=keepdims),
+            lambda: Reduced(self.shard, self._cut, extents, ranks, self._options, scatter, keepdims=keepdims),
         )
 
 
@@ -116,21 +111,20 @@ def _known(
 
 def _shard_of(
     xs: Sequence[Any], what: Any, axis: Axis, shards: Any, where: Any, nan: str, how: Mapping[str, Any]
-) -> tuple[Shard, Cut | None]:
-    """The shard of this rank, and the reduction as one that is cut; None where the cut axis is kept."""
-    check_tensors("warpfold.distributed.reduce", xs)
+) -> tuple[Shard, Cut]:
+    """The shard of this rank, and the reduction as one that is cut."""
+    device = how.get("device", "auto")
+    check_tensors("warpfold.distributed.reduce", xs, device)
     if shards is None or isinstance(shards, tuple | list):
         raise error("WF174", problem=f"shards= is {shards!r}: expected the one axis that is cut", where=caller())
-    arrays = Operands.of(xs, how.get("device", "auto"), None)
+    arrays = Operands.of(xs, device, None)
     rank = len(arrays.shape)
     axes, (cut_axis,) = normalize_axes(axis, rank), normalize_axes(shards, rank)
-    if cut_axis not in axes:
-        return Shard("", arrays.shape, axes, cut_axis), None
-    if rank > MOST_DIMS:
-        raise error("WF174", problem=f"shards have {rank} axes: expected at most {MOST_DIMS}", where=caller())
     params = {name: value for name, value in how.items() if name not in OPTIONS}
     cut = cut_of(what, arrays.types, params, masked=where is not None and where is not True, nan=nan)
-    if cut_axis != axes[0] and (cut.numbers or not cut.monoid.commutative):
+    if cut_axis in axes and rank > MOST_DIMS:
+        raise error("WF174", problem=f"shards have {rank} axes: expected at most {MOST_DIMS}", where=caller())
+    if cut_axis in axes[1:] and (cut.numbers or not cut.monoid.commutative):
         problem = f"shards lie along axis {cut_axis}, and {cut.name} takes elements in the order of axis {axes[0]}"
         raise error("WF174", problem=problem, where=caller())
     return Shard(cut.digest, arrays.shape, axes, cut_axis), cut

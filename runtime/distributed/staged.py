@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.errors import error
+from ...compiler.errors import WarpfoldError, error
 from ...compiler.program.array_program import ArrayProgram
 from ...compiler.program.arrays.trace import ArrayArg
 from ...compiler.program.shards.places import Number
 from ...compiler.program.shards.stages import Kept, stages_of
 from ...compiler.program.tracing import nest
+from ..arrays.conversion import check_out
 from ..programs.function import ArrayFunction
-from .group import Ranks
+from .group import PROGRAM, Ranks
 from .packing import Memory, Packing
 
 LEAST = 2
@@ -32,6 +33,7 @@ class Staged:
         name: of the program.
         options: the options of the calls.
         stages: the stages.
+        gathers: how many gathers of states a call has.
         some: the ranks whose shards have elements, or all where none has.
         results: for each result the axis along which it is cut, and the extents of all ranks; None and nothing for one
             that every rank has.
@@ -53,7 +55,14 @@ class Staged:
             (own.axis, tuple(n * prod(sizes[d] for d in own.dims[1:]) for n in cut[own.dims[0]])) if own else (None, ())
             for own in self.stages.results
         ]
+        self._checks = bool(program.checks)
+        self._types = [o.stored for o in program.outputs]
+        self._shapes = [
+            tuple(n[ranks.own] if a == axis else m for a, m in enumerate(o.shape(sizes)))
+            for o, (axis, n) in zip(program.outputs, self.results, strict=False)
+        ]
         self._memory = Memory([_packing(own, sizes) for own in self.stages.states], ranks.count)
+        self.gathers = len(self.stages.states)
         self._leaves = ranks.own in self.some  # else no rank reads its states
         programs = [*zip(self.stages.stages, self.stages.taken, strict=True)]
         own = programs if self._leaves else [*self.stages.idle, programs[-1]]
@@ -61,25 +70,49 @@ class Staged:
         self._like = next((i for i, a in enumerate(arrays) if not a.number), 0)
         self._all = len(self.some) == ranks.count
 
-    def __call__(self, arrays: Sequence[Any], out: Sequence[Any] = ()) -> Any:
+    def __call__(self, arrays: Sequence[Any], out: Sequence[Any] = (), *, check: bool) -> Any:
         """The results of this rank, nested as the function of the program nests them; ``out`` has arrays for them."""
-        return nest(self.stages.structure, self.flat(arrays, out))
+        return nest(self.stages.structure, self.flat(arrays, out, check=check))
 
-    def flat(self, arrays: Sequence[Any], out: Sequence[Any] = ()) -> list[Any]:
-        """The results in a flat list."""
+    def flat(self, arrays: Sequence[Any], out: Sequence[Any] = (), *, check: bool) -> list[Any]:
+        """The results in a flat list; with ``check`` a rank that fails before the last gather is an error on all.
+
+        Without, on GPUs, it takes part in all gathers first, so that later calls are not shifted.
+        """
         taken, results = [*arrays, *self._numbers], [*out, *[None] * (len(self.results) - len(out))]
-        buffers = self._memory.of(arrays[self._like])
+        like = arrays[self._like]
+        failed = self._misfit(out) if check and out else None
+        buffers = self._memory.of(like)
         for k, (step, written) in enumerate(zip(self._run, self.stages.written, strict=True)):
             own = buffers[k] if k < len(buffers) else None
-            if step is not None:
+            if own is None and check and self._checks:
+                self.ranks.met = False  # elements decide whether a rank fails, so the ranks meet again
+            if step is not None and failed is None:
                 states = own.states if own and self._leaves else ()
-                found = step(taken, [*states, *[results[i] for i in written]])
-                for i, r in zip(written, found[len(states) :], strict=True):
-                    results[i] = r
+                try:
+                    found = step(taken, [*states, *[results[i] for i in written]])
+                    for i, r in zip(written, found[len(states) :], strict=True):
+                        results[i] = r
+                except Exception as e:
+                    failed = e
             if own is not None:
-                self.ranks.gather(own.gathered, own.row)
+                own.bring(self.ranks, failed, told=check or not like.is_cuda)
                 taken += own.rows if self._all else [s[self.some] for s in own.rows]
+        if failed is not None:
+            raise failed
+        if not self.ranks.met and check:
+            self.ranks.meet(PROGRAM, (), lambda *_: "", self.ranks.device([like]))
         return results
+
+    def _misfit(self, out: Sequence[Any]) -> Exception | None:
+        """What is wrong with arrays for results, as far as it can be told before any state is gathered."""
+        try:
+            for o, shape, t in zip(out, self._shapes, self._types, strict=False):
+                if o is not None:
+                    check_out(o, shape, t, ())
+        except WarpfoldError as e:
+            return e
+        return None
 
     def _extents(self, program: ArrayProgram, extents: Extents) -> dict[int, tuple[int, ...]]:
         """For each cut dim the extents of the shards.

@@ -24,6 +24,7 @@ from ...compiler.program.spelling import called
 from ...compiler.program.symbols import Sym, is_array
 from ...compiler.program.tracing import as_called
 from ...compiler.target import DEFAULT
+from ..arrays.dask_arrays import in_dask
 from ..arrays.fast_readers import READERS
 from ..arrays.jax_tracers import in_jax
 from ..arrays.pytorch import are_tracked
@@ -189,6 +190,8 @@ class _Calls:
         if are_traced(given) and out is None:
             return self._in_graph(xs, how)
         try:
+            if in_dask(given):
+                return self._in_dask(xs, how, out)
             if in_jax(given):
                 from .jax_calls import transformed  # not imported without JAX
 
@@ -210,6 +213,14 @@ class _Calls:
         if out is not None or any(name in OPTIONS for name in how):
             raise error("WF188", name=getattr(self.function, "__name__", "a program"), options=", ".join(OPTIONS))
         return as_called(called(self.function, xs, how), self.function, code="WF263")
+
+    def _in_dask(self, xs: Sequence[Any], how: Mapping[str, Any], out: Any) -> Any:
+        """A call on arrays of Dask, which is one on each of their blocks."""
+        from .dask_blocks import on_blocks  # not imported without Dask
+
+        options = {name: value for name, value in how.items() if name in DEFAULTS}
+        own = {name: value for name, value in how.items() if name not in DEFAULTS}
+        return on_blocks(self.function, self.traces, xs, own, options, out)
 
     @cached_property
     def in_f32(self) -> _Calls:

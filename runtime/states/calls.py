@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from ...compiler.errors import error
+import numpy as np
+
+from ...compiler.dtypes import DType, dtype
+from ...compiler.errors import WarpfoldError, error
 from ...compiler.program.closures import captured
 from ...compiler.program.frames import caller, outermost
 from ...compiler.program.spelling import irreducible
 from ...compiler.program.states import Cut
+from ...compiler.space.geometry import normalize_axes
 from ..api import Axis
+from ..arrays.dask_arrays import in_dask
 from ..arrays.torch_compile import opaque
 from ..calls.operands import Operands
 from ..options import check_options
 from ..resolve import function_of, objects_of
 from .folds import as_array, finished, merged
-from .parts import cut_of, how_of, partial_of
+from .parts import cut_of, elements_before, how_of, partial_of
 from .state import State
 
 _REMEDY = "reduce the array to a state first: wf.partial(x, what, axis=axis)"
@@ -58,10 +64,21 @@ def partial(
             raise irreducible(None, "nothing", where=caller())
         *xs, what = xs  # type: ignore[assignment]
     check_options(nan=nan, determinism=determinism)
-    arrays = Operands.of(xs, device, None)
+    types, shape = _kinds(xs, device)
     masked = where is not None and where is not True
-    cut = cut_of(what, tuple(arrays.types), params, masked=masked, nan=nan)
-    return partial_of(xs, cut, arrays.shape, axis, where, nan, start, how_of(determinism, device, plan))
+    cut = cut_of(what, types, params, masked=masked, nan=nan)
+    return partial_of(xs, cut, shape, axis, where, nan, start, how_of(determinism, device, plan))
+
+
+def _kinds(xs: Sequence[Any], device: str) -> tuple[tuple[DType, ...], tuple[int, ...]]:
+    """The element types of arrays, and the shape that they have together; of Dask's, whose elements stay unread."""
+    if in_dask(xs):
+        from .dask_graphs import alike  # not imported without Dask
+
+        chunked = alike(xs)
+        return tuple(dtype(x.dtype) for x in chunked), chunked[0].shape
+    arrays = Operands.of(xs, device, None)
+    return arrays.types, arrays.shape
 
 
 @opaque
@@ -73,8 +90,9 @@ def merge(*states: State) -> State:
         A state in the library and on the device of the last one.
 
     Raises:
-        ArgumentError: WF158 for what is no state, WF159 for states of different reductions or shapes, WF161 where
-            positions count and a state does not begin where the one before ends.
+        ArgumentError: WF158 for what is no state, WF159 for states of different reductions or shapes, or where
+            positions count, of parts of different extents along the other reduced axes; WF161 where positions count
+            and a state does not begin where the one before ends; WF157 for states of 2^63 elements or more.
     """
     check_states(states)
     first = states[0]
@@ -92,7 +110,7 @@ def check_states(states: Sequence[Any]) -> None:
             raise error("WF158", kind=type(s).__name__, remedy=remedy, where=caller())
     if not states:
         raise error("WF158", kind="nothing", remedy=_REMEDY, where=caller())
-    first = states[0]
+    first, placed, seen = states[0], states[0].cut.numbers, states[0].count
     for number, (left, right) in enumerate(pairwise(states), 1):
         own = first.cut.name
         other = right.cut.name if right.cut.name != own else f"{own} with other parameters, types or functions"
@@ -100,11 +118,19 @@ def check_states(states: Sequence[Any]) -> None:
             ("a reduction", own, other, first.cut.digest == right.cut.digest),
             ("axes", first.axes, right.axes, first.axes == right.axes),
             ("results of shape", first.shape, right.shape, first.shape == right.shape),
+            (
+                "parts with other reduced axes of extents",
+                first.inner,
+                right.inner,
+                not placed or first.inner == right.inner,
+            ),
         ]
         for what, expected, found, same in facts:
             if not same:
                 raise error("WF159", number=number, what=what, expected=expected, found=found, where=caller())
-        if first.cut.numbers and left.stop != right.start:
+        elements_before(first.start + seen, right.count)
+        seen += right.count
+        if placed and left.stop != right.start:
             raise error(
                 "WF161", number=number, name=first.cut.name, expected=left.stop, found=right.start, where=caller()
             )
@@ -150,18 +176,24 @@ def update(state: State, *more: Any, where: Any = None) -> State:
         where: as in ``wf.partial``; it is needed if the first part had one.
     """
     check_states((state,))
-    return merge(state, following(state, more, where))
+    return _updated(state, more, where)
 
 
-def following(state: State, more: Sequence[Any], where: Any = None) -> State:
-    """The state of arrays whose elements come after those of ``state``."""
-    arrays = Operands.of(more, state.options["device"], None)
+def _updated(state: State, more: Sequence[Any], where: Any) -> State:
+    """``update`` of what is a state."""
+    types, shape = _kinds(more, state.options["device"])
     cut, masked = state.cut, where is not None and where is not True
-    own = (*arrays.types, *cut.arrays[len(cut.arrays) - cut.masked :])
+    own = (*types, *cut.arrays[len(cut.arrays) - cut.masked :])
     if own != cut.arrays or masked != cut.masked:
-        expected, found = _types(cut.arrays, cut.masked), _types((*arrays.types, *[None] * masked), masked)
+        expected, found = _types(cut.arrays, cut.masked), _types((*types, *[None] * masked), masked)
         raise error("WF159", number=1, what="arrays of", expected=expected, found=found, where=caller())
-    return partial_of(more, cut, arrays.shape, state.axes, where, cut.nan, state.stop, state.how)
+    axes = state.axes
+    if not cut.monoid.has_identity and any(shape[a] == 0 for a in normalize_axes(axes, len(shape))):
+        kept = tuple(n for a, n in enumerate(shape) if a not in axes)
+        nothing = replace(state, values=tuple(np.empty(kept) for _ in state.values), count=0, start=state.stop)
+        check_states((state, replace(nothing, inner=tuple(shape[a] for a in axes[1:]))))
+        return state
+    return merge(state, partial_of(more, cut, shape, axes, where, cut.nan, state.stop, state.how))
 
 
 def _types(types: Sequence[Any], masked: bool) -> str:
@@ -182,15 +214,29 @@ def reduce_stream(chunks: Iterable[Any], what: Any, *, axis: Axis = None, **how:
         how: all keywords of ``wf.partial``, and ``keepdims``; a ``where`` is broadcast to each array.
 
     Raises:
-        ArgumentError: WF162 where no array comes.
+        ArgumentError: WF162 where no array comes; WF104 where all are empty, and the reduction has no value for none.
     """
     keepdims, where = how.pop("keepdims", False), how.get("where")
     state: State | None = None
     if not (hasattr(chunks, "__iter__") or hasattr(chunks, "__getitem__")):
         raise error("WF162", found=f", since chunks is a {type(chunks).__name__}", where=caller())
+    empty: list[tuple[Any, ...]] = []  # without an identity they have no state, and are looked at behind the first one
     for chunk in chunks:
         xs = chunk if isinstance(chunk, tuple) else (chunk,)
-        state = partial(*xs, what=what, axis=axis, **how) if state is None else update(state, *xs, where=where)
+        if state is not None:
+            state = _updated(state, xs, where)
+            continue
+        try:
+            state = partial(*xs, what=what, axis=axis, **how)
+        except WarpfoldError as e:
+            if e.code != "WF104":
+                raise
+            empty.append(xs)
+            continue
+        for before in empty:
+            state = _updated(state, before, where)
+    if state is None and empty:
+        state = partial(*empty[0], what=what, axis=axis, **how)
     if state is None:
         raise error("WF162", found="", where=caller())
     return finish(state, keepdims=keepdims)

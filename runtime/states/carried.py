@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import io
-import pickle
 from collections.abc import Callable
 from dataclasses import fields
 from functools import lru_cache
 from typing import Any
 
-from ...compiler.errors import WarpfoldError
-from ...compiler.program.monoid import Monoid
 from ...compiler.program.states import Cut
+from ..arrays.dask_arrays import from_code, to_code
 from .parts import cut_of
 from .state import State
 
 
 def reduced(state: State) -> tuple[Callable[..., State], tuple[Any, ...]]:
     """What ``State.__reduce__`` returns."""
-    return _state, (_made_of(state.cut), state.values, state.count, state.start, state.rank, state.axes, state.how)
+    own = [getattr(state, f.name) for f in fields(State) if f.name != "cut"]
+    return _state, (_made_of(state.cut), *own)
 
 
-def _state(
-    made_of: tuple[Any, ...], values: tuple[Any, ...], count: int, start: int, rank: int, axes: tuple[int, ...],
-    how: tuple[tuple[str, str], ...],
-) -> State:  # fmt: skip
-    return State(values, count, start, rank, axes, _cut(*made_of), how)
+def _state(made_of: tuple[Any, ...], *own: Any) -> State:
+    names = [f.name for f in fields(State) if f.name != "cut"]
+    return State(cut=_cut(*made_of), **dict(zip(names, own, strict=True)))
 
 
 def _made_of(cut: Cut) -> tuple[Any, ...]:
@@ -38,29 +34,11 @@ def _cut(what: Any, arrays: tuple[Any, ...], params: tuple[Any, ...], masked: bo
 
 
 def packed(cut: Cut) -> bytes:
-    """A reduction as bytes for a worker of Dask, which brings cloudpickle: functions of a script go as their code."""
-    import cloudpickle
-
-    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
-        def reducer_override(self, found: Any) -> Any:
-            if isinstance(found, Monoid) and not _has_name(found):
-                return Monoid, tuple(getattr(found, f.name) for f in fields(found) if f.init)
-            return super().reducer_override(found)
-
-    out = io.BytesIO()
-    Pickler(out).dump(_made_of(cut))
-    return out.getvalue()
-
-
-def _has_name(m: Monoid) -> bool:
-    """Whether another process finds the monoid by name, or its functions."""
-    try:
-        return m.function.__module__ != "__main__" and bool(m.__reduce__())
-    except WarpfoldError:
-        return False
+    """A reduction as bytes for a worker of Dask."""
+    return to_code(_made_of(cut))
 
 
 @lru_cache(maxsize=256)
 def unpacked(data: bytes) -> Cut:
     """The reduction of ``packed``; equal bytes give the same one, whose kernels are then known."""
-    return _cut(*pickle.loads(data))
+    return _cut(*from_code(data))

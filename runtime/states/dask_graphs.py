@@ -23,7 +23,9 @@ from ...compiler.program.spelling import irreducible
 from ...compiler.program.states import Cut
 from ...compiler.program.tracing import nest
 from ...compiler.space.geometry import normalize_axes
+from ..arrays.dask_arrays import native
 from ..options import DEFAULTS, check_options
+from ..programs.dask_blocks import unfit
 from .dask_tasks import ChunkReduction
 from .parts import cut_of, how_of
 
@@ -65,9 +67,9 @@ def reduced_in_dask(xs: Sequence[Any], what: Any, axis: Any, out: Any, where: An
     params = {name: value for name, value in how.items() if name not in DEFAULTS}
     check_options(nan=given["nan"], determinism=given["determinism"])
     if out is not None:
-        raise _unfit("out= cannot be given, since results are not there yet", "leave out= out")
+        raise unfit("out= cannot be given, since results are not there yet", "leave out= out")
     masked = where is not None and where is not True
-    arrays = _alike([*xs, *([where] if masked else [])], masked=masked)
+    arrays = alike([*xs, *([where] if masked else [])], masked=masked)
     first = arrays[0]
     axes = normalize_axes(axis, first.ndim)
     types = [dtype(x.dtype.newbyteorder("=")) for x in arrays[: len(xs)]]  # chunks are converted when they are reduced
@@ -81,18 +83,14 @@ def reduced_in_dask(xs: Sequence[Any], what: Any, axis: Any, out: Any, where: An
     return _results(HighLevelGraph.from_collections(f"states-{token}", tasks, arrays), reduction, first, token)
 
 
-def _unfit(problem: str, remedy: str) -> Exception:
-    return error("WF190", problem=problem, remedy=remedy, where=caller())
-
-
-def _alike(xs: Sequence[Any], *, masked: bool) -> list[Any]:
+def alike(xs: Sequence[Any], *, masked: bool = False) -> list[Any]:
     """Arrays, the last of which may be a mask, as Dask's, of one shape and with the same chunks."""
-    arrays = [da.asarray(x) for x in xs]
+    arrays = [native(da.asarray(x)) for x in xs]
     if masked and arrays[-1].dtype.kind != "b":
         problem = f"where= has elements of {arrays[-1].dtype}, and chunks have no words of a whole mask"
-        raise _unfit(problem, "pass the mask as an array of bool")
+        raise unfit(problem, "pass the mask as an array of bool")
     if any(isnan(n) for x in arrays for n in x.shape):
-        raise _unfit("the sizes of its chunks are unknown", "compute them first: x.compute_chunk_sizes()")
+        raise unfit("the sizes of its chunks are unknown", "compute them first: x.compute_chunk_sizes()")
     shaped = da.broadcast_arrays(*arrays) if len(arrays) > 1 else arrays
     names = tuple(range(shaped[0].ndim))
     _, found = da.core.unify_chunks(*(item for x in shaped for item in (x, names)))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...compiler.program.states import Cut
+from ..arrays.dask_arrays import leaves
 from .calls import finish, merge
 from .carried import packed, unpacked
 from .folds import merged
@@ -84,7 +85,7 @@ class ChunkReduction:
 
     def finish(self, part: Part) -> tuple[Any, ...]:
         """The results of a state, in a flat sequence."""
-        return tuple(_leaves(finish(self._whole(part), keepdims=self.keepdims)))
+        return tuple(leaves(finish(self._whole(part), keepdims=self.keepdims)))
 
     def _whole(self, part: Part) -> State:
         return State(*part, len(self.shape), self.axes, self.cut, self.how)
@@ -96,7 +97,7 @@ class ChunkReduction:
         groups: dict[Place, list[tuple[Any, ...]]] = {}
         for place in product(*(range(len(own)) for own in chunks)):
             group = groups.setdefault(tuple(0 if a in self.axes else i for a, i in enumerate(place)), [])
-            if group and not prod(chunks[a][place[a]] for a in self.axes):
+            if prod(self.shape[a] for a in self.axes) and not prod(chunks[a][place[a]] for a in self.axes):
                 continue  # an empty chunk has no state where the monoid has no identity
             key = (f"state-{token}", *place)
             made[key] = (self.state, [begins[a][place[a]] for a in self.axes], *((name, *place) for name in names))
@@ -125,7 +126,3 @@ def _unpacked(data: bytes, *rest: Any) -> ChunkReduction:
 def _aligned(x: Any) -> Any:
     """``x``, or a copy: what comes from another process may lie at any byte."""
     return x.copy() if isinstance(x, np.ndarray) and not x.flags.aligned else x
-
-
-def _leaves(results: Any) -> list[Any]:
-    return [leaf for member in results for leaf in _leaves(member)] if isinstance(results, tuple) else [results]

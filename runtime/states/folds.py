@@ -12,6 +12,7 @@ import numpy as np
 from ...compiler.program.states import Cut
 from ..api import reduce
 from ..arrays.conversion import from_numpy, to_numpy, view
+from ..arrays.dask_arrays import in_dask
 from .numbers import numbers_beside
 from .parts import programs_of
 from .state import State
@@ -44,7 +45,12 @@ def as_array(value: Any) -> Any:
 
 
 def stacked(parts: Sequence[Any]) -> Any:
-    """Arrays of one shape as one, along a new first axis, in the library and on the device of the last."""
+    """Arrays of one shape as one, along a new first axis, in the library and on the device of the last.
+
+    Where any is an array of Dask, so is the whole.
+    """
+    if in_dask(parts):
+        return sys.modules["dask.array"].stack([p if in_dask([p]) else to_numpy(p) for p in parts])
     last = parts[-1]
     place = _place(last)
     own = [as_array(p if _place(p) == place else from_numpy(last, to_numpy(p))) for p in parts]

@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 
 from ..arrays.conversion import from_numpy, view
+from ..arrays.dask_arrays import in_dask
 
 
 def numbers_beside(like: Any, numbers: tuple[int, ...], shape: tuple[int, ...]) -> Any:
     """Numbers of elements as an input beside ``like``: on a GPU they lie in its memory, and are kept for later."""
-    v, made = view(like), np.array(numbers, np.int64).reshape(shape)
+    made = np.array(numbers, np.int64).reshape(shape)
+    if in_dask([like]):
+        return made[()]
+    v = view(like)
     if v.device.kind == "cpu":
         return made[()]
     key = type(like).__module__.partition(".")[0], v.device, numbers, shape

@@ -13,6 +13,7 @@ from ...compiler.dtypes import BOOL, DType
 from ...compiler.errors import error
 from ...compiler.program.closures import captured
 from ...compiler.program.exact import exactly
+from ...compiler.program.frames import caller
 from ...compiler.program.spelling import irreducible
 from ...compiler.program.states import Cut, Finished, Merged, Partial
 from ...compiler.program.tracing import Nan
@@ -21,6 +22,9 @@ from ..api import Axis, reduce
 from ..resolve import Params, What, function_of, given, hashable, objects_of, params_of
 from .numbers import numbers_beside
 from .state import State
+
+TOO_MANY = 1 << 63
+"""More elements than a result may have: they are counted by signed integers of 64 bits."""
 
 
 def cut_of(
@@ -60,20 +64,22 @@ def partial_of(
 ) -> State:  # fmt: skip
     """The state of ``xs``, whose shape is ``shape``; its values are written to ``out`` if that is given."""
     axes = normalize_axes(axis, len(shape))
-    before = _elements_before(start)
     count = int(np.prod([shape[a] for a in axes], dtype=object))
+    before = elements_before(start, count)
+    if not count and not cut.monoid.has_identity and all(n for a, n in enumerate(shape) if a not in axes):
+        raise error("WF104", name=cut.name, axes=axes, shape=shape, where=caller())
     taken = (*xs, numbers_beside(xs[0], (before,), ())) if cut.lifted else tuple(xs)
     options: dict[str, Any] = dict(how)
     values = reduce(*taken, what=programs_of(cut)[0], axis=axes, where=where, nan=nan, out=out, **options)
-    return State(tuple(values), count, before, len(shape), axes, cut, how)
+    return State(tuple(values), count, before, len(shape), axes, cut, how, tuple(shape[a] for a in axes[1:]))
 
 
-def _elements_before(start: Any) -> int:
-    """``start`` as a number of elements."""
+def elements_before(start: Any, count: int) -> int:
+    """``start`` as a number of elements, which together with ``count`` is one of 63 bits."""
     try:
         found = index(start)
     except TypeError:
         found = -1
-    if not 0 <= found < 2**63:
-        raise error("WF157", start=repr(start))
+    if not 0 <= found < TOO_MANY - count:
+        raise error("WF157", start=repr(start), count=count, where=caller())
     return found

@@ -23,6 +23,7 @@ class State:
         axes: the reduced axes.
         cut: the reduction, with the types of its arrays.
         how: the options of the calls: ``determinism``, ``device`` and ``plan``.
+        inner: the extents of the reduced axes behind the first, along which parts are not cut.
     """
 
     values: tuple[Any, ...]
@@ -32,6 +33,7 @@ class State:
     axes: tuple[int, ...]
     cut: Cut = field(repr=False)
     how: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    inner: tuple[int, ...] = ()
 
     def __reduce__(self) -> Any:
         """A pickle has what the reduction was made of; WF183 where another process could not find that."""
@@ -56,7 +58,9 @@ class State:
 
     @outermost
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the state as an ``.npz`` file, which ``wf.load_state`` reads; waits for the device.
+        """Writes the state as an ``.npz`` file, which ``wf.load_state`` reads.
+
+        It waits for the device; values of Dask are computed.
 
         Raises:
             FileError: WF505 for a path that cannot be written.

@@ -108,7 +108,7 @@ ENTRIES: Entries = {
             "call it on the ranks of the group alone",
         ),
         "WF169": (
-            "rank {rank} refuses its arguments, and its own error says why",
+            "rank {rank} cannot make this call, and its own error says why",
             "correct the call on that rank; the others waited for it",
         ),
         "WF171": (
@@ -237,7 +237,7 @@ ENTRIES: Entries = {
             "pass range=(low, high), which leaves out infinite elements and NaN",
         ),
         "WF190": (
-            "this array of Dask cannot be reduced so: {problem}",
+            "this cannot be computed of arrays of Dask: {problem}",
             "{remedy}",
         ),
         "WF191": (
@@ -289,7 +289,8 @@ ENTRIES: Entries = {
         "WF115": ("{library} has no element type {dtype} for the result", "ask for another type with dtype="),
         "WF140": ("{name} have elements of type {dtype}: expected integers", "convert them: {name}.astype('int64')"),
         "WF157": (
-            "start is {start}: expected how many elements come before these, an integer from 0 on",
+            "start is {start}: expected how many elements come before these {count}, an integer from 0 on, and less "
+            "than 2^63 elements in all",
             "pass start=state.stop, or use wf.update, which does",
         ),
         "WF158": (

@@ -103,7 +103,7 @@ ENTRIES: Entries = {
             "name the .npy file; random arrays are made whole",
         ),
         "WF854": (
-            "{path} holds a state of {count} elements of a result, which arrays of shape {shape} do not begin with",
+            "{path} holds a state that this run does not go on from: {problem}",
             "resume with the files and the --axis of the run that left it, or delete it to begin anew",
         ),
         "WF855": (

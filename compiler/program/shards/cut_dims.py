@@ -56,6 +56,9 @@ class CutDims(NamedTuple):
             if other := next(whole, None):
                 problem = f"array {other[0]} is whole along axis {other[1]}, where others have shards"
                 raise _refused(program, problem)
+            read = [array for array, _ in program.dims[d]]
+            if len({*read}) < len(read):  # a slice, too, of which the axes are no others than those of its array
+                raise _refused(program, "two axes of an array are one, of which one has shards")
         return cls(program, pairs, sum(1 << d for d in cut))
 
     def dim_of(self, array: int) -> int | None:

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 import warpfold as wf
 from warpfold.cli import cli
-from warpfold.commands.chunks import pieces, run
+from warpfold.commands.chunks import keeper, pieces, run
 from warpfold.compiler.errors import FileError
 
 X = np.random.default_rng(0).standard_normal((50, 7, 3)).astype(np.float32)
@@ -87,9 +87,9 @@ def test_a_stopped_run_goes_on_with_the_same_bits(file: str, tmp_path: Path, mon
         return merge(*args)
 
     monkeypatch.setattr(run, "merge", stops)
-    stopped = called(*request, "--resume", str(kept))
-    assert stopped.exit_code != 0
-    assert f"stopped at 72%; --resume {kept} goes on from there" in stopped.output
+    halted = called(*request, "--resume", str(kept))
+    assert halted.exit_code != 0
+    assert f"stopped at 72%; --resume {kept} goes on from there" in halted.output
     monkeypatch.setattr(run, "merge", merge)
     resumed = called(*request, "--resume", str(kept), "--json")
     assert json.loads(resumed.stdout)["chunks"] == 2
@@ -99,14 +99,14 @@ def test_a_stopped_run_goes_on_with_the_same_bits(file: str, tmp_path: Path, mon
 KILLED = """
 import os, signal, sys
 from warpfold.cli import main
-from warpfold.commands.chunks import run
+from warpfold.commands.chunks import keeper, run
 merge, calls = run.merge, []
 def dies(*states):
     calls.append(states)
     if len(calls) == 3:
         os.kill(os.getpid(), signal.SIGKILL)
     return merge(*states)
-run.merge, run.BETWEEN = dies, -1.0
+run.merge, keeper.BETWEEN = dies, -1.0
 main()
 """
 
@@ -163,6 +163,7 @@ def test_what_cannot_hold_a_state_is_found_before_the_work(file: str, tmp_path: 
     request = ("sum", "--input", file, "--axis", "0", "--chunk", "1KiB", "--resume")
     nowhere = str(tmp_path / "none" / "kept.npz")
     assert f"WF505: cannot write {nowhere}: " in called(*request, nowhere).output
+    assert "WF505" in called(*request, "s.npy", "--output", "s.npy").output
     text = f"WF512: {file} holds no state of a reduction: it is no archive of arrays, as .npz files are, or is cut"
     assert text in called(*request, file).output
 
@@ -179,13 +180,73 @@ def test_a_bar_moves_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch, termin
     assert ("reducing" in seen.getvalue(), "100%" in seen.getvalue()) == (terminal, terminal)
 
 
-def test_a_state_is_written_from_time_to_time(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = tmp_path / "kept.npz"
-    monkeypatch.setattr(run, "BETWEEN", -1.0)
-    assert called("sum", "--input", file, "--chunk", "1KiB", "--resume", str(kept)).exit_code == 0
+def stopped(monkeypatch: pytest.MonkeyPatch, kept: Path, *request: str) -> None:
+    """A run of which three chunks are reduced."""
+    merge, calls = run.merge, []
+
+    def stops(*args: Any) -> Any:
+        calls.append(args)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return merge(*args)
+
+    with monkeypatch.context() as m:
+        m.setattr(run, "merge", stops)
+        assert called(*request, "--resume", str(kept)).exit_code != 0
     assert kept.exists()
-    again = called("sum", "--input", file, "--chunk", "1KiB", "--resume", str(kept), "--json")
-    assert json.loads(again.stdout)["chunks"] == 0
+
+
+def test_a_state_is_written_from_time_to_time(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, seen = tmp_path / "kept.npz", []
+    monkeypatch.setattr(keeper, "BETWEEN", -1.0)
+    monkeypatch.setattr(keeper, "save", lambda state, *_: seen.append(state.count))
+    assert called("sum", "--input", file, "--chunk", "1KiB", "--resume", str(kept)).exit_code == 0
+    assert seen == [252, 504, 756, 1008, 1050]
+
+
+def test_a_run_that_ended_leaves_no_state(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, request = tmp_path / "kept.npz", ("sum", "--input", file, "--axis", "0", "--chunk", "1KiB")
+    stopped(monkeypatch, kept, *request)
+    resumed = called(*request, "--resume", str(kept), "--json")
+    assert "resumed from 72%" in resumed.stderr
+    assert not kept.exists()
+    again = called(*request, "--resume", str(kept), "--json")
+    assert (json.loads(again.stdout)["chunks"], again.stderr) == (5, "")
+
+
+def test_a_state_of_other_elements_is_refused(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another file, other elements, another time of change: all of the shape and type that the state was made of."""
+    kept, path = tmp_path / "kept.npz", Path(file)
+    plain, times = path.read_bytes(), (path.stat().st_atime_ns, path.stat().st_mtime_ns)
+    how = ("--axis", "0", "--chunk", "1KiB", "--resume", str(kept))
+    stopped(monkeypatch, kept, "sum", "--input", file, *how[:4])
+
+    def refused(text: str, *request: str) -> None:
+        found = called("sum", "--input", *(request or (file,)), *how)
+        assert f"WF854: {kept} holds a state that this run does not go on from: {text}" in found.output
+
+    other = tmp_path / "y.npy"
+    other.write_bytes(plain)
+    os.utime(other, ns=times)
+    refused("it was read from a file of the name x.npy, and the file here has y.npy", str(other))
+    os.utime(path, ns=(times[0], times[1] + 1))
+    refused("x.npy has changed since it was read")
+    for at in (140, 128 + 84 * 17, 128 + 84 * 36 - 1):  # the first, one between and the last that the state has seen
+        path.write_bytes(plain[:at] + bytes([plain[at] ^ 1]) + plain[at + 1 :])
+        os.utime(path, ns=times)
+        refused("x.npy has changed since it was read")
+    np.save(path, np.concatenate([X, X]))
+    refused("it was read from a file of so many bytes: 4328, and the file here has 8528")
+    path.write_bytes(plain)
+    os.utime(path, ns=times)
+    moved = tmp_path / "moved"
+    moved.mkdir()
+    path.rename(moved / "x.npy")
+    assert "resumed from 72%" in called("sum", "--input", str(moved / "x.npy"), *how).stderr
+    path.write_bytes(plain)
+    for start, text in ((0, "it does not name the files that it was read from"), (7, "it has elements 7 to 14 of a")):
+        wf.partial(X[:7], "sum", axis=0, start=start, device="emulator").save(kept)
+        refused(text)
 
 
 def test_words(file: str) -> None:
@@ -218,7 +279,7 @@ def test_a_state_of_other_arrays_is_refused(file: str, tmp_path: Path) -> None:
     wf.partial(X[:, :4], "sum", axis=0, device="emulator").save(kept)
     done = called("sum", "--input", file, "--axis", "0", "--chunk", "1KiB", "--resume", str(kept))
     assert "WF854: " in done.output
-    assert "holds a state of 50 elements of a result, which arrays of shape (50, 7, 3) do not begin with" in done.output
+    assert "it is of results of shape (4, 3) over axes (0,), and those here have (7, 3) over (0,)" in done.output
 
 
 def test_columns_that_are_combined_in_order_of_rows(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import mistakes_on_ranks
 import numpy as np
 import shards_on_ranks
 import torch
@@ -92,9 +93,10 @@ def counted(gathers: list[int]) -> None:
 def main(rank: int, count: int, folder: str) -> None:
     torch.set_num_threads(1)
     dist.init_process_group(
-        "gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=count, timeout=timedelta(seconds=60)
+        "gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=count, timeout=timedelta(seconds=120)
     )
     results = {name: found(call) for name, call in cases(array(), rank).items()}
+    results["mistakes"] = mistakes_on_ranks.found(rank, count)
     gathers: list[int] = []
     counted(gathers)
     for name, call in shards_on_ranks.cases(rank, dist.new_group([0, 2])).items():

@@ -69,7 +69,16 @@ def test_mistakes_are_found_on_every_rank(ranks: list[dict[str, Any]], case: str
 def test_a_rank_that_refuses_its_arguments_says_so(ranks: list[dict[str, Any]]) -> None:
     assert "WF101: axis 1 is out of range for an array of rank 1" in ranks[0]["refused"]
     for found in ranks[1:]:
-        assert "WF169: rank 0 refuses its arguments, and its own error says why" in found["refused"]
+        assert "WF169: rank 0 cannot make this call, and its own error says why" in found["refused"]
+
+
+def test_a_mistake_of_one_rank_is_an_error_on_all_and_later_calls_are_right(ranks: list[dict[str, Any]]) -> None:
+    own = {"a function that fails": "ZeroDivisionError", "a gradient": "RuntimeError"}  # raised by others than us
+    for rank, found in enumerate(ranks):
+        for (name, wrong), (code, right) in found["mistakes"].items():
+            wanted = own[name] if name in own and rank == wrong else "WF"
+            assert code.startswith(wanted), (name, wrong, rank)
+            assert right, (name, wrong, rank)
 
 
 def test_without_a_process_group() -> None:

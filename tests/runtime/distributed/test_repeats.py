@@ -14,7 +14,7 @@ import warpfold as wf  # noqa: E402 - after PyTorch was found
 import warpfold.distributed as wd  # noqa: E402
 from warpfold.compiler.errors import ArgumentError  # noqa: E402
 from warpfold.runtime.distributed import reductions  # noqa: E402
-from warpfold.runtime.distributed.group import Ranks, Shard  # noqa: E402
+from warpfold.runtime.distributed.group import REDUCTION, REFUSED, Ranks  # noqa: E402
 
 HOW = {"device": "emulator"}
 factor = 1.0
@@ -53,14 +53,14 @@ def test_variables_that_functions_read_may_change(monkeypatch: pytest.MonkeyPatc
 
 
 def test_tensors_that_require_gradients_are_refused_before_others_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[Shard] = []
-    plain = Ranks.extents
-    monkeypatch.setattr(Ranks, "extents", lambda self, own, device: said.append(own) or plain(self, own, device))
+    said: list[int] = []
+    plain = Ranks.meet
+    monkeypatch.setattr(Ranks, "meet", lambda self, call, *rest: said.append(call) or plain(self, call, *rest))
     x = torch.ones(4)
     assert wd.reduce(x, "sum", **HOW) == 4
     with pytest.raises(wf.WarpfoldError, match="WF165"):
         wd.reduce(x.clone().requires_grad_(), "sum", **HOW)
-    assert said[-1] == Shard()
+    assert said == [REDUCTION, REFUSED]
 
 
 def test_a_group_has_one_object_and_a_new_group_another() -> None:

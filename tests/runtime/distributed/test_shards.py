@@ -17,9 +17,9 @@ from shards_on_ranks import CUTS, GRADIENTS, IMAGES, X, part, pulled  # noqa: E4
 Ranks = list[dict[str, Any]]
 
 
-@pytest.mark.parametrize(("name", "gathers"), [(n, 2 + (n != "cross_entropy") - (n == "rows")) for n in GRADIENTS])
+@pytest.mark.parametrize(("name", "gathers"), [(n, 2 + 2 * (n != "cross_entropy") - (n == "rows")) for n in GRADIENTS])
 def test_results_and_gradients_are_those_of_whole_tensors(ranks: Ranks, name: str, gathers: int) -> None:
-    """One gather of states for the forward, and one for the backward if that folds, beside the check of shards."""
+    """One gather of states for the forward, and one for the backward if that folds, beside a check before each."""
     theirs, _, tensors, axes, out = GRADIENTS[name]
     wanted = pulled(theirs, list(tensors), out, None)
     for rank, own in enumerate(ranks):
@@ -73,7 +73,7 @@ def test_a_synchronised_module_is_a_batch_norm_of_all(ranks: Ranks) -> None:
     rest = [t.detach() for t in (model.running_mean, model.running_var, model.eval()(IMAGES))]
     for rank, own in enumerate(ranks):
         found, gathers = own["shards module"]
-        assert gathers == 3
+        assert gathers == 4
         for a, b in zip(found, (part(wanted.detach(), 0, rank), *rest), strict=False):
             np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
     for i, p in ((-2, model.weight), (-1, model.bias)):  # as other gradients are, which are added later
@@ -99,7 +99,7 @@ def test_unchecked_calls_gather_states_alone(ranks: Ranks) -> None:
 @pytest.mark.parametrize(
     ("case", "text"),
     [
-        ("rank", "WF169: rank 1 refuses its arguments, and its own error says why"),
+        ("rank", "WF169: rank 1 cannot make this call, and its own error says why"),
         ("shape", "WF171: the shard of rank 2 has array 0 of shape (4, 6): expected (3, 6) but for axis 1, as that"),
         ("program", "WF171: the shard of rank 1 is of another program, of other parameters or of other element types"),
         ("lying", "WF171: the shard of rank 1 has array 0 cut along axis 0: expected it cut along axis 1, as that"),

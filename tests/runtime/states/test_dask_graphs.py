@@ -84,6 +84,11 @@ def test_empty_chunks_numbers_and_no_axes() -> None:
     ragged = da.concatenate([CHUNKED[:3], CHUNKED[3:3], CHUNKED[3:]])
     ragged = ragged.map_blocks(lambda b: b, chunks=ragged.chunks)
     assert wf.max(ragged, **HOW).compute() == X.max()
+    begun = da.map_blocks(
+        lambda block_info: X[: block_info[None]["chunk-shape"][0]], chunks=((0, 23), (31,)), dtype="f4"
+    )
+    assert begun.chunks[0] == (0, 23)
+    assert wf.argmax(begun, **HOW).compute() == X.argmax()
     assert wf.sum(CHUNKED[2, 3], **HOW).compute() == X[2, 3]
     np.testing.assert_array_equal(wf.sum(CHUNKED, axis=(), **HOW).compute(), X)
     assert wf.sum(CHUNKED[:, :0], axis=1, **HOW).compute().tolist() == [0.0] * 23
@@ -155,6 +160,47 @@ def test_chunks_that_lie_at_any_byte() -> None:
     askew = data[2:].view(np.float32).reshape(X.shape)
     found = wf.max(da.from_delayed(dask.delayed(lambda: askew)(), X.shape, X.dtype), axis=0, **HOW)
     np.testing.assert_array_equal(found.compute(), X.max(0))
+
+
+@pytest.mark.parametrize("what", ["var", "argmax", "weighted"])
+def test_states_of_chunks_are_chunks(what: Any) -> None:
+    """Parts of Dask, and of Dask and NumPy, are merged, updated, streamed and finished without being read."""
+    what = weighted if what == "weighted" else what
+    chunked = ROWS if what is weighted else CHUNKED
+    wanted = wf.reduce(X, what, **HOW)
+    for left, right in ((chunked[:9], chunked[9:]), (X[:9], chunked[9:]), (chunked[:9], X[9:])):
+        start = left.size
+        merged = wf.merge(wf.partial(left, what, **HOW), wf.partial(right, what, start=start, **HOW))
+        for found in (
+            wf.finish(merged), wf.finish(wf.update(wf.partial(left, what, **HOW), right)),
+            wf.reduce_stream([left, right[:0], right], what, **HOW),
+        ):  # fmt: skip
+            assert isinstance(found, da.Array)
+            np.testing.assert_allclose(found.compute(), wanted, rtol=1e-5)
+
+
+def test_states_of_chunks_are_saved(tmp_path: Path) -> None:
+    wf.partial(CHUNKED, "argmax", **HOW).save(tmp_path / "state.npz")
+    assert wf.finish(wf.load_state(tmp_path / "state.npz", "argmax")) == X.argmax()
+
+
+def test_partial_reads_no_elements() -> None:
+    unread = da.map_blocks(_unread, chunks=((5, 5), (4,)), dtype=np.float32)
+    for what in ("sum", "argmax", weighted):
+        assert wf.partial(unread, what, axis=0, start=3, **HOW).stop == 13
+    assert wf.reduce_stream([unread, unread], "sum", axis=0, where=X[0, :4] > 0, **HOW).shape == (4,)
+
+
+def _unread(**_: Any) -> Any:
+    raise AssertionError("a task was run")
+
+
+@pytest.mark.parametrize("t", [">f4", ">i2", ">c16"])
+def test_chunks_in_the_byte_order_of_other_machines(t: str) -> None:
+    other = (X * 100).astype(t)
+    found = wf.sum(da.from_array(other, (7, 10)), axis=0, **HOW)
+    np.testing.assert_allclose(found.compute(), other.sum(0), rtol=1e-4, atol=1e-2)
+    np.testing.assert_allclose(wf.finish(wf.partial(da.from_array(other), "sum", **HOW)).compute(), other.sum(), 1e-4)
 
 
 def test_mistakes() -> None:

@@ -128,6 +128,21 @@ def test_a_stream_is_read_once_and_in_order() -> None:
     np.testing.assert_allclose(wf.reduce_stream(pairs, "dot", axis=0, **HOW), (x * x).sum(0), rtol=1e-5)
 
 
+@pytest.mark.parametrize("what", ["max", "argmax", "sum", first])
+def test_empty_parts_change_nothing(what: Any) -> None:
+    x = np.random.default_rng(8).integers(-9, 9, (5, 3)).astype(np.float32)
+    wanted = wf.reduce(x, what, axis=0, **HOW)
+    for cuts in ([0, 0, 2, 2, 5], [0, 3], [5, 5]):
+        np.testing.assert_array_equal(wf.reduce_stream(parts(x, cuts, 0), what, axis=0, **HOW), wanted)
+    state = wf.partial(x, what, axis=0, **HOW)
+    np.testing.assert_array_equal(wf.finish(wf.update(state, x[:0])), wanted)
+    for wrong in (x[:0, :2], x[:0].astype(np.float64)):
+        with pytest.raises(wf.WarpfoldError, match="WF159"):
+            wf.update(state, wrong)
+        with pytest.raises(wf.WarpfoldError, match="WF159"):
+            wf.reduce_stream([wrong, x], what, axis=0, **HOW)
+
+
 X = np.ones((4, 6), np.float32)
 
 
@@ -171,7 +186,19 @@ X = np.ones((4, 6), np.float32)
             "WF162: no array came to be reduced: expected a sequence of one at least",
         ),
         (lambda: wf.reduce_stream(3, "sum"), "WF162: no array came to be reduced, since chunks is a int: expected"),
-        (lambda: wf.partial(X[:0], "max", axis=0, **HOW), "WF104: max_state of no elements has no value"),
+        (lambda: wf.partial(X[:0], "max", axis=0, **HOW), "WF104: max of no elements has no value"),
+        (lambda: wf.reduce_stream([X[:0]] * 2, "max", axis=0, **HOW), "WF104: max of no elements has no value"),
+        (
+            lambda: wf.merge(wf.partial(X, "argmax", **HOW), wf.partial(X[:, :2], "argmax", start=24, **HOW)),
+            "WF159: state 1 is of parts with other reduced axes of extents (2,): expected (6,), as the first one",
+        ),
+        (
+            lambda: wf.update(wf.partial(X[None], "argmax", **HOW), X.T[None]),
+            "WF159: state 1 is of parts with other reduced axes of extents (6, 4): expected (4, 6), as the first one",
+        ),
+        (lambda: wf.partial(X, "argmax", start=2**63 - 24, **HOW), "less than 2^63 elements in all"),
+        (lambda: wf.partial(X, "sum", start=2**64, **HOW), "WF157: start is 18446744073709551616: expected how many"),
+        (lambda: wf.update(wf.partial(X, "argmax", start=2**63 - 25, **HOW), X), "WF157: start is 9223372036854775807"),
         (lambda: wf.partial(X), "WF130: "),
     ],
 )
