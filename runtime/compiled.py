@@ -105,7 +105,7 @@ class Compiled:
 
     def __prepare_scriptable__(self) -> None:
         """Tells ``torch.jit.script`` that it cannot compile this."""
-        raise error("WF282", name="a compiled reduction", where=caller())
+        raise error("WF223", name="a compiled reduction", where=caller())
 
     @opaque
     def __call__(

@@ -29,10 +29,10 @@ def opaque(function: F) -> F:
 
 
 def unscripted(function: F) -> F:
-    """``function`` itself, marked so that ``torch.jit.script`` raises WF282 in place of errors about our sources."""
+    """``function`` itself, marked so that ``torch.jit.script`` raises WF223 in place of errors about our sources."""
 
     def refuse() -> None:
-        raise error("WF282", name=getattr(function, "__name__", "a program"), where=caller())
+        raise error("WF223", name=getattr(function, "__name__", "a program"), where=caller())
 
     function.__prepare_scriptable__ = refuse  # type: ignore[attr-defined]
     return function

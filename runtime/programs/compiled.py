@@ -105,7 +105,7 @@ class CompiledProgram:
 
     def __prepare_scriptable__(self) -> None:
         """Tells ``torch.jit.script`` that it cannot compile this."""
-        raise error("WF282", name="a compiled program", where=caller())
+        raise error("WF223", name="a compiled program", where=caller())
 
     @opaque
     def __call__(self, *xs: Any, out: Any = None, device: str = "auto") -> Any:

@@ -238,7 +238,7 @@ ENTRIES: Entries = {
             "the targets have {found}: expected integers, one for each row: rank {rank}",
             "{remedy}",
         ),
-        "WF282": (
+        "WF223": (
             "torch.jit.script compiles Python that it can type, and {name} is none",
             "use torch.compile, or call {name} in a function that is marked with @torch.jit.ignore",
         ),

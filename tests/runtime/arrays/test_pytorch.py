@@ -203,9 +203,9 @@ def test_torch_jit_script_is_refused(function: Any) -> None:
     def calls(x: torch.Tensor) -> torch.Tensor:
         return wf.sum(x)  # type: ignore[no-any-return]
 
-    with pytest.raises(wf.WarpfoldError, match=r"WF282: torch.jit.script .*(\n.*)*use torch.compile, or call"):
+    with pytest.raises(wf.WarpfoldError, match=r"WF223: torch.jit.script .*(\n.*)*use torch.compile, or call"):
         torch.jit.script(function)
-    with pytest.raises(wf.WarpfoldError, match="WF282"):
+    with pytest.raises(wf.WarpfoldError, match="WF223"):
         torch.jit.script(calls)
 
 
