@@ -154,7 +154,7 @@ ENTRIES: Entries = {
             "leave dtype= out, or convert the result: wf.cast(y, '{dtype}')",
         ),
         "WF282": (
-            "`in` asks for the elements of a symbolic value, which exist when the program runs",
+            "the operator `in` asks for the elements of a symbolic value, which exist when the program runs",
             "compare: wf.any(x == value) in a program of arrays, wf.fold(wf.ANY, x == value) in a reduction",
         ),
         "WF283": (

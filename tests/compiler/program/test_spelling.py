@@ -60,7 +60,7 @@ def test_a_method_or_a_function_of_another_library_in_a_program_says_what_to_wri
 
 
 def test_what_no_symbolic_value_can_do_says_what_to_write() -> None:
-    assert "WF282: `in` asks for the elements" in said(lambda x: 2 in x)
+    assert "WF282: the operator `in` asks for the elements" in said(lambda x: 2 in x)
     assert "wf.fold(wf.ANY, x == value)" in said(lambda x: wf.reduce(x, lambda v: 2 in v))
     assert "help: leave float() out, as in x * wf.sum(x)" in said(lambda x: x * float(wf.sum(x)))
     sizes: list[Any] = [
