@@ -62,7 +62,7 @@ def forward(program: RandomProgram) -> tuple[list[Array], list[Array]]:
         expected = [np.asarray(v, np.float64) for v in program(*arrays)]
         if program.exact:
             return expected, [np.zeros(())] * len(expected)
-        noisy = [_noisy(program, arrays, np.random.default_rng(seed)) for seed in range(3)]
+        noisy = [_noisy(program, arrays, np.random.default_rng(seed), zeros=seed == 2) for seed in range(3)]
     half = _half(program)
     off = [4 * np.max([np.abs(n[i] - e) for n in noisy], axis=0) + half * np.abs(e) for i, e in enumerate(expected)]
     return expected, [
@@ -85,8 +85,13 @@ def _half(program: RandomProgram) -> float:
     return 2.0**-7 if "bf16" in types else 2.0**-9 if "f16" in types else 0.0
 
 
-def _noisy(program: RandomProgram, arrays: Sequence[Array], rng: np.random.Generator) -> list[Array]:
-    """The results where each step is off by a little, and a fold by as little of all its elements."""
+def _noisy(
+    program: RandomProgram, arrays: Sequence[Array], rng: np.random.Generator, *, zeros: bool = False
+) -> list[Array]:
+    """The results where each step is off by a little, and a fold by as little of all its elements.
+
+    What may be zero for all that is, if ``zeros`` says so: it counts, or does not.
+    """
     u, values = _roundoff(program), list(arrays)
     for code, operands in program.steps:
         own = RandomProgram([], [(code, tuple(range(len(operands))))], (len(operands),))
@@ -94,7 +99,9 @@ def _noisy(program: RandomProgram, arrays: Sequence[Array], rng: np.random.Gener
         largest = max(
             np.max(np.abs(values[i]), initial=0) * max(1, values[i].size / max(1, value.size)) for i in operands
         )
-        values.append(value + u * rng.choice((-4, 4), value.shape) * np.maximum(largest, np.abs(value)))
+        little = 4 * u * np.maximum(largest, np.abs(value))
+        moved = value + rng.choice((-1, 1), value.shape) * little
+        values.append(np.where(np.abs(moved) <= 4 * little, 0.0, moved) if zeros else moved)
     return [values[i] for i in program.returned]
 
 

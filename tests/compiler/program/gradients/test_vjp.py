@@ -47,6 +47,8 @@ def test_random_programs() -> None:
     for seed, program in distinct(60):
         rng = np.random.default_rng(seed)
         arrays = [np.asarray(a + rng.uniform(-0.4, 0.4, a.shape)) for a in program.arrays]
+        if any("float16" in code or "float32" in code for code, _ in program.steps):
+            continue  # rounding is no slope
         expected = program(*arrays)
         if any(np.asarray(e).dtype != np.float64 or not np.all(np.isfinite(e)) for e in expected):
             continue
