@@ -14,10 +14,9 @@ from ..compiler.dtypes import BOOL, F16, F32, F64, DType
 from ..compiler.errors import WarpfoldError, error
 from .api import reduce
 from .arrays.conversion import from_numpy, stream_of, to_numpy
+from .options import MOST
 from .view import View
 
-MOST = (1 << 31) - (1 << 25)
-"""The most results: their numbers have 32 bits."""
 ROUNDINGS = 8
 """Edges of bins that are about as wide are off by fewer roundings of as many bins."""
 

@@ -21,11 +21,12 @@ from .arrays.dask_arrays import added, in_dask
 from .arrays.fast_readers import NUMBERS, READERS
 from .arrays.pytorch import are_tracked
 from .arrays.torch_compile import opaque
-from .bins import MOST, Bins, bins_of
+from .bins import Bins, bins_of
 from .calls.operands import Operands
 from .calls.recipe import MISS
 from .execute import prepared, run
 from .histogram_calls import MEMO
+from .options import MOST
 from .prepare import Request, artifact
 from .resolve import params_of
 from .view import View

@@ -17,6 +17,8 @@ DEFAULTS: dict[str, Any] = {
     "keepdims": False, "nan": "propagate", "determinism": "run", "device": "auto", "plan": "",
 }  # fmt: skip
 """The options of ``reduce`` with their defaults; all other keywords are parameters of the program."""
+MOST = (1 << 31) - (1 << 25)
+"""The most results of a count, and the most segments: their numbers have 32 bits."""
 
 
 def check_options(**given: str) -> None:

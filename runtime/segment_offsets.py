@@ -13,7 +13,7 @@ from ..compiler.errors import WarpfoldWarning, error
 from ..compiler.program.frames import caller
 from ..compiler.program.monoid import Monoid
 from .arrays.conversion import to_numpy, view
-from .bins import MOST
+from .options import MOST
 
 Bounds = np.ndarray[Any, Any]
 
