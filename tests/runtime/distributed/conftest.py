@@ -23,6 +23,6 @@ def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
         for r in range(COUNT)
     ]
     for process in running:
-        _, said = process.communicate(timeout=900)
+        _, said = process.communicate(timeout=400)
         assert process.returncode == 0, said
     return [pickle.loads((folder / f"rank{r}").read_bytes()) for r in range(COUNT)]
