@@ -17,5 +17,5 @@ def test_nodes_have_the_outputs_of_onnx() -> None:
     samples = importlib.import_module("onnx_samples")
     cases = list(samples.cases())
     different = [f"{case.name}: {found}" for case in cases if (found := samples.difference(case))]
-    assert not different
+    assert not different, "\n".join(different)
     assert len(cases) >= LEAST

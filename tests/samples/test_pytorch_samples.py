@@ -29,7 +29,7 @@ def test_programs_have_the_results_and_gradients_of_pytorch(samples: Any) -> Non
         count += 1
         if found := samples.unexplained(case):
             different.append(f"{case.name}: {found}")
-    assert not different
+    assert not different, "\n".join(different)
     assert count >= LEAST
 
 
