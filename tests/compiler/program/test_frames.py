@@ -127,7 +127,7 @@ def test_an_exception_of_python_says_that_a_function_was_being_traced() -> None:
 
 MISTAKES: list[tuple[str, Callable[[], Any]]] = [
     ("WF101", lambda: wf.sum(X, 5)), ("WF101", lambda: wf.reduce(X, "sum", axis=5)),
-    ("WF103", lambda: wf.allclose(X, X, "a")), ("WF150", lambda: wf.dot(X, X)),
+    ("WF103", lambda: wf.allclose(X, X, axis="a")), ("WF150", lambda: wf.dot(X, X)),
     ("WF127", lambda: wf.array_equal(X, X, dim=0)), ("WF123", lambda: wf.compile("sum", (3,))(X[0].astype(int))),
     ("WF401", lambda: wf.compile("sum", (3,), arch="sm_1")), ("WF143", lambda: wf.segment_reduce(X, [0, 2, 1], "sum")),
     ("WF149", lambda: wf.unique(X)), ("WF219", lambda: wf.check_monoid(3)), ("WF501", lambda: wf.load("/no/file")),

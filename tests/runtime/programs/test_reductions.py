@@ -151,7 +151,7 @@ def test_the_words_in_a_program_are_those_of_its_argument() -> None:
         (
             lambda: wf.softmax(X, where=X),
             TraceError,
-            "WF288: where, an array of f32 of rank 3 stands where an array of",
+            "WF246: a mask has elements of type f32: expected bools, or the words",
         ),
         (lambda: wf.unpack(BOTH[0], (3, 5, 70.5)), ArgumentError, r"WF129: .*70\.5"),
     ],
