@@ -100,19 +100,8 @@ def test_an_unknown_code_is_an_internal_error() -> None:
 
 
 def test_a_message_shows_text_place_and_remedy() -> None:
-<<<<<<< HEAD
     facts = {"arch": "sm_1", "known": "a b", "near": " (did you mean a?)", "remedy": "name one of these"}
     made = error("WF401", where=Location("f.py", 3, "    x = 1\n"), **facts)
-=======
-    made = error(
-        "WF401",
-        arch="sm_1",
-        known="a b",
-        remedy="name one of these",
-        near=" (did you mean a?)",
-        where=Location("f.py", 3, "    x = 1\n"),
-    )
->>>>>>> signatures
     assert str(made) == (
         "WF401: no target is called 'sm_1' (did you mean a?): expected one of a b\n"
         "  at f.py:3: x = 1\n  help: name one of these"
