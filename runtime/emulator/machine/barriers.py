@@ -100,8 +100,8 @@ class Barriers:
     def _lacking(self, lanes: Threads) -> Array:
         """Whether a living lane of the warp of each thread is not among these threads."""
         alive = self.machine.alive.reshape(-1, WARP)[lanes.warps]
-        result: Array = (alive & ~lanes.present).any(axis=1)[lanes.row]
-        return result
+        missing = np.asarray((alive & ~lanes.present).any(axis=1))
+        return missing[lanes.row]
 
     def _gather(self, number: int) -> None:
         """Lets the warps join of which no lane is missing any more."""
@@ -109,11 +109,11 @@ class Barriers:
         every = union([lanes for lanes, _, _ in parts], self.machine.start)
         lacking = np.zeros(self.machine.total // WARP, bool)
         lacking[every.numbers >> 5] = self._lacking(every)
-        rest = [(lanes.select(late), block, counts[late]) for lanes, block, counts, late in (
-            (*part, lacking[part[0].numbers >> 5]) for part in parts) if late.any()]  # fmt: skip
+        late = [lacking[lanes.numbers >> 5] for lanes, _, _ in parts]
+        rest = [(p[0].select(k), p[1], p[2][k]) for p, k in zip(parts, late, strict=True) if k.any()]
         if rest:
             self.parts[number] = rest
-        for warp in every.warps[~lacking[every.warps]]:
+        for warp in every.warps[~lacking[every.warps]].tolist():
             for lanes, block, counts in parts:
                 here = lanes.numbers >> 5 == warp
                 if here.any():
