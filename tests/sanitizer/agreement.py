@@ -126,8 +126,8 @@ _INTRODUCTION = """\
 All planted faults except {later} of copied rows, {chunks} of chunks, {beside} of side folds, sections and exchanged
 blocks, {grid} of rows of the grid, {clusters} of states of clusters, {scans} of scans, {counts} of counts, {left} of
 warps that lanes leave and {short} of short kernels, and {clean} kernels without a fault, were run once on {machine}:
-a process each, under each of its four tools (racecheck with a limit for deadlocks). Neither compute-sanitizer nor the sanitizer
-reports anything on the kernels without a fault. The sanitizer reports all of the faults
+a process each, under each of its four tools (racecheck with a limit for deadlocks). Neither compute-sanitizer nor the
+sanitizer reports anything on the kernels without a fault. The sanitizer reports all of the faults
 (`tests/sanitizer/test_planted.py`); compute-sanitizer reports these, by kind:"""
 
 _READING = """\

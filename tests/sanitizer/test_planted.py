@@ -6,7 +6,6 @@ The last lines of pytest's output count the faults found (``pytest_terminal_summ
 from __future__ import annotations
 
 from collections.abc import Callable
-
 from pathlib import Path
 
 import faults

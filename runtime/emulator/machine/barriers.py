@@ -132,12 +132,12 @@ class Barriers:
         expected[ctas] = counts
         arrived = self.arrived.setdefault(number, np.zeros(machine.count, np.int64))
         first = np.searchsorted(lanes.numbers, lanes.numbers & -WARP) - np.searchsorted(ctas, ctas)
-        turn = (arrived[ctas] + first) // np.maximum(counts, 1)
+        turn = np.where(counts > 0, (arrived[ctas] + first) // np.maximum(counts, 1), 0)
         if not turn.any():
             self._join(number, lanes, block, counts)
             return
-        for at in np.flatnonzero(turn):
-            self.crowded[int(ctas[at])] = number, int(counts[at]), int(np.count_nonzero(ctas == ctas[at]))
+        for cta in np.unique(ctas[turn > 0]).tolist():
+            self.crowded[cta] = number, int(counts[ctas == cta][0]), int(np.count_nonzero(ctas == cta))
         for k in range(int(turn.max()) + 1):
             here = turn == k
             self.crowd = np.unique(ctas[(turn > 0) & (counts > WARP)])

@@ -325,7 +325,7 @@ UNROLLED = "".join(f".loc 1 8 1\nld.shared.u32 r5, [r2+{4 * k}];\n" for k in ran
 
 def test_a_loop_that_is_unrolled_gives_one_finding_for_its_line() -> None:
     (found,) = grouped(watched(UNROLLED, before=FILE))
-    assert found.words.endswith("; so do lines 14, 16, 18 of the same source line")
+    assert found.words.endswith("; so do lines 15, 17, 19 of the same source line")
     assert len(grouped(watched(UNROLLED))) == 4
 
 
