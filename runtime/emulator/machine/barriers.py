@@ -91,7 +91,8 @@ class Barriers:
 
     def _join_warps(self, number: int, lanes: Threads, block: Block, counts: Array) -> None:
         """Lets warps join an aligned barrier that names a number of threads, once all their lanes have come."""
-        if number not in self.parts and (lanes.whole or not self._lacking(lanes).any()):
+        together = lanes.n == self.machine.living or lanes.whole
+        if number not in self.parts and (together or not self._lacking(lanes).any()):
             self._join_counted(number, lanes, block, counts)
             return
         self.parts.setdefault(number, []).append((lanes, block, counts))
@@ -119,9 +120,20 @@ class Barriers:
                 if here.any():
                     self._join_counted(number, lanes.select(here), block, counts[here])
 
+    def _same(self, number: int, count: int) -> bool:
+        """Whether all that have come to a barrier name this number of threads."""
+        expected = self.expected[number]
+        return bool(((expected == count) | (expected == 0)).all())
+
     def _join_counted(self, number: int, lanes: Threads, block: Block, counts: Array) -> None:
         """Lets threads join a barrier that names a number of threads: if more come than it takes, warp after warp."""
         machine, ctas = self.machine, lanes.ctas
+        here = np.bincount(ctas, minlength=machine.count)
+        before = self.arrived.get(number)
+        uniform = (counts == counts[0]).all() and (before is None or self._same(number, int(counts[0])))
+        if uniform and ((here if before is None else here + before) <= counts[0]).all():  # as nearly always
+            self._join(number, lanes, block, counts, here)
+            return
         expected = self.expected.setdefault(number, np.zeros(machine.count, np.int64))
         known = expected[ctas]
         wanted = np.where(known > 0, known, counts[np.searchsorted(ctas, ctas)])
@@ -144,11 +156,13 @@ class Barriers:
             self._join(number, lanes.select(here), block, counts[here])
         self.crowd = np.zeros(0, np.int64)
 
-    def _join(self, number: int, lanes: Threads, block: Block, count: Array | None = None) -> None:
+    def _join(
+        self, number: int, lanes: Threads, block: Block, count: Array | None = None, come: Array | None = None
+    ) -> None:
         ctas = self.machine.count
         arrived = self.arrived.setdefault(number, np.zeros(ctas, np.int64))
         expected = self.expected.setdefault(number, np.zeros(ctas, np.int64))
-        arrived += np.bincount(lanes.ctas, minlength=ctas)
+        arrived += np.bincount(lanes.ctas, minlength=ctas) if come is None else come
         if self.machine.launch.tool is not None:
             self.machine.launch.tool.arrive(self.machine, block, lanes, number)
         if count is not None:
