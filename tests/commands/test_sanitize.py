@@ -111,3 +111,60 @@ def test_a_wrong_request_is_an_error_and_not_a_finding(words: list[str], said: s
         assert (result.exit_code, "no-end at line" in result.stdout) == (1, True)
     else:
         assert (result.exit_code, result.stderr.startswith(said)) == (2, True), result.output
+
+
+STRUCTURE = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry fill(.param .align 8 .b8 p[16])
+{
+.reg .pred p1; .reg .b32 r<4>; .reg .b64 d<3>;
+ld.param.u64 d0, [p]; ld.param.u32 r0, [p+8]; mov.u32 r1, %tid.x; setp.ge.u32 p1, r1, r0; @p1 ret;
+mad.wide.u32 d1, r1, 4, d0;
+st.global.u32 [d1], r1; ret;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "said"),
+    [
+        ("p:{x:u32[64]=uninit, n:i32=64}", 0, "192 accesses"),
+        ("p:{x:u32[64], n:i32}", 0, "128 accesses"),
+        ("{u32[64], {64:u16, 0:u8}}", 0, "192 accesses"),
+        ("{x:u32[60], 64:i32}", 1, "x[60] (u32)"),
+        ("{x:u32[60]}", 2, "WF822: argument 0 of kernel 'fill' does not fit parameter 'p': expected .b8 of 16 bytes"),
+        ("{x:u32[60], 1:i8, 300:u8}", 2, "expected a value of .u8, got 300 in the structure"),
+        ("{x:u32[60], 5}", 2, "WF820"),
+        ("{" * 9 + "}" * 9, 2, "WF820"),
+    ],
+)
+def test_structures_are_given_by_their_fields(given: str, code: int, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "fill.ptx"
+    path.write_text(STRUCTURE)
+    result = invoke(str(path), "--launch", f"fill<<<1, 64>>>({given})")
+    assert (result.exit_code, said in result.output) == (code, True), result.output
+
+
+TURN = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry turn(.param .u64 x)
+{
+.reg .pred p1; .reg .b32 r<4>; .reg .b64 d0;
+ld.param.u64 d0, [x]; mov.u32 r1, %ctaid.x; atom.global.exch.b32 r0, [d0], r1;
+setp.ne.u32 p1, r0, 3; @p1 ret;
+st.global.u32 [d0+4], r1;
+}
+"""
+
+
+def test_seeds_find_what_another_order_of_atomics_reaches(tmp_path: Path) -> None:
+    path = tmp_path / "turn.ptx"
+    path.write_text(TURN)
+    words = str(path), "--launch", "turn<<<4, 1>>>(x:u32[1]=9)"
+    assert invoke(*words).exit_code == 0
+    result = invoke(*words, "--seeds", "6")
+    assert result.exit_code == 1
+    assert re.search(r"what .*; found under the schedule of seed \d$", result.output, re.MULTILINE), result.output
+    assert "and under 6 more schedule(s)" in result.output

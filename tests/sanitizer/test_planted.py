@@ -6,6 +6,7 @@ The last lines of pytest's output count the faults found (``pytest_terminal_summ
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import faults
 import handmade
@@ -68,3 +69,11 @@ def test_the_marks_in_the_source_lead_to_ptx(fault: Fault) -> None:
     """Otherwise no report could be correct."""
     wanted = handmade.marked(fault.source)[fault.lines]
     assert wanted & set(handmade.places(fault.source.replace(".cu", ".ptx")))
+
+
+def test_the_page_counts_the_planted_faults() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "sanitizer.md").read_text(encoding="utf-8")
+    for kind in {f.kinds[0] for f in FAULTS}:
+        every, some = (sum(f.kinds[0] == kind for f in table) for table in (FAULTS, short.FAULTS))
+        assert f"| {kind} | {every} | {some} | {every} | 0 |" in page
+    assert f"| all | {len(FAULTS)} | {len(short.FAULTS)} | {len(FAULTS)} | 0 |" in page

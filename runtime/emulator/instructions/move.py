@@ -84,7 +84,10 @@ def _cvta(form: Form) -> Op:
     type_ = form.type("u32 u64")
     to = form.flag("to")
     space = form.pick("global", "shared", "shared::cta", "shared::cluster", "local", "const", "param")
-    base = DTYPE[type_].type(_WINDOWS[space.split(":")[0]])
+    window = _WINDOWS[space.split(":")[0]]
+    if window > np.iinfo(DTYPE[type_]).max:
+        raise form.fail("expected .u64: an address without a space has 64 bits here")
+    base = DTYPE[type_].type(window)
     if to:
         mask = np.uint64(WINDOW_MASK)
         return form.pure(lambda x: x & mask, type_, type_)

@@ -91,7 +91,8 @@ class Barriers:
 
     def _join_warps(self, number: int, lanes: Threads, block: Block, counts: Array) -> None:
         """Lets warps join an aligned barrier that names a number of threads, once all their lanes have come."""
-        if number not in self.parts and (lanes.whole or not self._lacking(lanes).any()):
+        together = lanes.n == self.machine.living or lanes.whole
+        if number not in self.parts and (together or not self._lacking(lanes).any()):
             self._join_counted(number, lanes, block, counts)
             return
         self.parts.setdefault(number, []).append((lanes, block, counts))
@@ -100,8 +101,8 @@ class Barriers:
     def _lacking(self, lanes: Threads) -> Array:
         """Whether a living lane of the warp of each thread is not among these threads."""
         alive = self.machine.alive.reshape(-1, WARP)[lanes.warps]
-        result: Array = (alive & ~lanes.present).any(axis=1)[lanes.row]
-        return result
+        missing = np.asarray((alive & ~lanes.present).any(axis=1))
+        return missing[lanes.row]
 
     def _gather(self, number: int) -> None:
         """Lets the warps join of which no lane is missing any more."""
@@ -109,19 +110,30 @@ class Barriers:
         every = union([lanes for lanes, _, _ in parts], self.machine.start)
         lacking = np.zeros(self.machine.total // WARP, bool)
         lacking[every.numbers >> 5] = self._lacking(every)
-        rest = [(lanes.select(late), block, counts[late]) for lanes, block, counts, late in (
-            (*part, lacking[part[0].numbers >> 5]) for part in parts) if late.any()]  # fmt: skip
+        late = [lacking[lanes.numbers >> 5] for lanes, _, _ in parts]
+        rest = [(p[0].select(k), p[1], p[2][k]) for p, k in zip(parts, late, strict=True) if k.any()]
         if rest:
             self.parts[number] = rest
-        for warp in every.warps[~lacking[every.warps]]:
+        for warp in every.warps[~lacking[every.warps]].tolist():
             for lanes, block, counts in parts:
                 here = lanes.numbers >> 5 == warp
                 if here.any():
                     self._join_counted(number, lanes.select(here), block, counts[here])
 
+    def _same(self, number: int, count: int) -> bool:
+        """Whether all that have come to a barrier name this number of threads."""
+        expected = self.expected[number]
+        return bool(((expected == count) | (expected == 0)).all())
+
     def _join_counted(self, number: int, lanes: Threads, block: Block, counts: Array) -> None:
         """Lets threads join a barrier that names a number of threads: if more come than it takes, warp after warp."""
         machine, ctas = self.machine, lanes.ctas
+        here = np.bincount(ctas, minlength=machine.count)
+        before = self.arrived.get(number)
+        uniform = (counts == counts[0]).all() and (before is None or self._same(number, int(counts[0])))
+        if uniform and ((here if before is None else here + before) <= counts[0]).all():  # as nearly always
+            self._join(number, lanes, block, counts, here)
+            return
         expected = self.expected.setdefault(number, np.zeros(machine.count, np.int64))
         known = expected[ctas]
         wanted = np.where(known > 0, known, counts[np.searchsorted(ctas, ctas)])
@@ -132,23 +144,25 @@ class Barriers:
         expected[ctas] = counts
         arrived = self.arrived.setdefault(number, np.zeros(machine.count, np.int64))
         first = np.searchsorted(lanes.numbers, lanes.numbers & -WARP) - np.searchsorted(ctas, ctas)
-        turn = (arrived[ctas] + first) // np.maximum(counts, 1)
+        turn = np.where(counts > 0, (arrived[ctas] + first) // np.maximum(counts, 1), 0)
         if not turn.any():
             self._join(number, lanes, block, counts)
             return
-        for at in np.flatnonzero(turn):
-            self.crowded[int(ctas[at])] = number, int(counts[at]), int(np.count_nonzero(ctas == ctas[at]))
+        for cta in np.unique(ctas[turn > 0]).tolist():
+            self.crowded[cta] = number, int(counts[ctas == cta][0]), int(np.count_nonzero(ctas == cta))
         for k in range(int(turn.max()) + 1):
             here = turn == k
             self.crowd = np.unique(ctas[(turn > 0) & (counts > WARP)])
             self._join(number, lanes.select(here), block, counts[here])
         self.crowd = np.zeros(0, np.int64)
 
-    def _join(self, number: int, lanes: Threads, block: Block, count: Array | None = None) -> None:
+    def _join(
+        self, number: int, lanes: Threads, block: Block, count: Array | None = None, come: Array | None = None
+    ) -> None:
         ctas = self.machine.count
         arrived = self.arrived.setdefault(number, np.zeros(ctas, np.int64))
         expected = self.expected.setdefault(number, np.zeros(ctas, np.int64))
-        arrived += np.bincount(lanes.ctas, minlength=ctas)
+        arrived += np.bincount(lanes.ctas, minlength=ctas) if come is None else come
         if self.machine.launch.tool is not None:
             self.machine.launch.tool.arrive(self.machine, block, lanes, number)
         if count is not None:

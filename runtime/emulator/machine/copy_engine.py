@@ -65,11 +65,15 @@ def joined(copies: Sequence[Copy]) -> Copy:
     """Copies of which each follows the one before as a single one."""
     if len(copies) == 1:
         return copies[0]
-    names = ("threads", "group", "addresses", "raw")
-    whole = {name: np.concatenate([getattr(copy, name) for copy in copies]) for name in names}
     sources = [copy.source[1] for copy in copies if copy.source is not None]
-    source = None if copies[0].source is None else (copies[0].source[0], np.concatenate(sources))
-    return replace(copies[0], source=source, **whole)
+    return replace(
+        copies[0],
+        threads=np.concatenate([copy.threads for copy in copies]),
+        group=np.concatenate([copy.group for copy in copies]),
+        addresses=np.concatenate([copy.addresses for copy in copies]),
+        raw=np.concatenate([copy.raw for copy in copies]),
+        source=None if copies[0].source is None else (copies[0].source[0], np.concatenate(sources)),
+    )
 
 
 class Copies:

@@ -109,22 +109,24 @@ class BulkCopies:
         machine = self.machine
         alive = machine.alive.copy()
         alive[lanes.numbers] = False
-        ended = ~alive.reshape(machine.count, -1).any(axis=1)
+        ended = np.asarray(~alive.reshape(machine.count, -1).any(axis=1))
         stride = machine.launch.shared_stride // _UNIT
         for cta in np.unique(lanes.ctas[ended[lanes.ctas]]):
             at = np.flatnonzero(reads.count[cta * stride : (cta + 1) * stride]) + cta * stride
             if at.size:
-                self._ended(int(reads.lines[at[0]]), int(reads.owners[at[0]]), int(at.size))
+                last = int(self.symbols.numbers(lanes.numbers[lanes.ctas == cta][:1])[0])
+                self._ended(int(reads.lines[at[0]]), int(reads.owners[at[0]]), last, int(at.size))
                 reads.count[at] = 0
 
-    def _ended(self, line: int, owner: int, count: int) -> None:
+    def _ended(self, line: int, owner: int, last: int, count: int) -> None:
         items = (item for block in self.machine.program.blocks for item in block.items if item.ins.line == line)
         ins = next(item.ins for item in items if item.ins.opcode == "cp")
         words = (
             "its CTA ends while the copy may still read the CTA's shared memory: a wait for it by this thread before "
             f"the end ({_WAITS['read']}) is missing"
         )
-        self.findings.add("shared-race", ins, (self.symbols.site(owner, line),), "", words, count)
+        sites = self.symbols.site(owner, line), self.symbols.site(last, 0)
+        self.findings.add("shared-race", ins, sites, "", words, count)
 
     def _of(self, table: dict[Allocation | None, _UnderWay], piece: Piece) -> _UnderWay:
         found = table.get(piece.home)

@@ -67,8 +67,7 @@ class Event:
 def _same_bits(a: Array, b: Array) -> Array:
     """Which elements of two arrays of one type have the same bytes: as complex numbers, two zeros would be equal."""
     octets = (np.ascontiguousarray(x).view(np.uint8).reshape(a.size, -1) for x in (a, b))
-    result: Array = np.equal(*octets).all(axis=1)
-    return result
+    return np.asarray(np.equal(*octets).all(axis=1))
 
 
 def event_of(touch: Touch, piece: Piece, threads: Array, numbers: Array, time: int, cell: int) -> Event:

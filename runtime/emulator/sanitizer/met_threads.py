@@ -109,8 +109,8 @@ class MetThreads:
         known = self.times.known.reshape(self.times.machine.count, self.times.warps, self.times.warps)
         now = self.times.tick()
         if self.times.exited.met is not None:  # of warps that have ended nobody learns more here
-            lives = self.times.machine.alive.reshape(*known.shape[:2], 32).any(axis=2)[ctas]
-            known[ctas] = np.where(lives[:, None, :], now, known[ctas])
+            lives = np.asarray(self.times.machine.alive.reshape(*known.shape[:2], 32).any(axis=2))
+            known[ctas] = np.where(lives[ctas][:, None, :], now, known[ctas])
         else:
             known[ctas] = now
         if ctas.size == self.times.machine.count and not self.times.exited.left:

@@ -61,8 +61,8 @@ def _of_source(findings: list[Finding]) -> list[Finding]:
             shown = ", ".join(map(str, others[:_SHOWN])) + (
                 f" and {len(others) - _SHOWN} more" * (len(others) > _SHOWN)
             )
-            what = "line" if len(others) == 1 else "lines"
-            out[key] = replace(finding, words=f"{finding.words}; so does {what} {shown} of the same source line")
+            what = "so does line" if len(others) == 1 else "so do lines"
+            out[key] = replace(finding, words=f"{finding.words}; {what} {shown} of the same source line")
     return list(out.values())
 
 

@@ -13,6 +13,7 @@ from .symbolizer import Symbolizer
 if TYPE_CHECKING:
     from ..machine.machine import Machine
     from ..machine.threads import Threads
+    from ..ptx.types import Array
     from .events import Event
 
 
@@ -31,19 +32,20 @@ class SharedLifetime:
             return
         early = away[self.order.times.phase[event.threads[away]] == 0]
         if early.size:
-            self._report(event, int(early[0]), "has begun: a barrier of the cluster before it is missing")
+            self._report(event, int(early[0]), target, "has begun: a barrier of the cluster before it is missing")
         alive = np.asarray(self.machine.alive.reshape(self.machine.count, -1).any(axis=1))
         late = away[~alive[target[away]]]
         if late.size:
-            self._report(event, int(late[0]), "has not ended: a barrier of the cluster after it is missing")
+            self._report(event, int(late[0]), target, "has not ended: a barrier of the cluster after it is missing")
         for k in away:
             self.remote.setdefault(int(target[k]), {})[int(event.threads[k])] = event, int(k)
 
-    def _report(self, event: Event, k: int, words: str) -> None:
+    def _report(self, event: Event, k: int, target: Array, words: str) -> None:
         ins = event.access.ins
         words = f"shared memory of another CTA is {event.access.verb}, and nothing says that this CTA {words}"
-        site = self.symbols.site(int(event.numbers[k]), ins.line)
-        self.findings.add("cluster-race", ins, (site,), event.where(self.symbols, k), words)
+        first = int(self.symbols.numbers(target[k : k + 1] * self.symbols.per_cta)[0])
+        sites = self.symbols.site(int(event.numbers[k]), ins.line), self.symbols.site(first, 0)
+        self.findings.add("cluster-race", ins, sites, event.where(self.symbols, k), words)
 
     def exit(self, lanes: Threads) -> None:
         """Reports accesses to a CTA's shared memory that are not ordered before its last threads exit."""

@@ -6,7 +6,9 @@ import pytest
 from watched import kinds, text, watched
 
 from warpfold.compiler.errors import WarpfoldError
-from warpfold.runtime.emulator import Memory, sanitize
+from warpfold.runtime.emulator import Memory, Tool, launch, parse, sanitize
+from warpfold.runtime.emulator.sanitizer import grouped
+from warpfold.runtime.emulator.tool import Touch
 
 NEXT = "add.u32 r3, r0, 1; rem.u32 r3, r3, 64; shl.b32 r4, r3, 2;"
 """r4: the place of the next thread, of 64."""
@@ -315,3 +317,75 @@ ANY = WHOLE.replace(".aligned", "")
 )
 def test_the_barrier_of_the_cluster(body: str, expected: list[str], seed: int | None) -> None:
     assert kinds(watched(body, ctas=4, cluster=(2, 1, 1), seed=seed)) == expected
+
+
+FILE = '.file 1 "mine.cu"\n'
+UNROLLED = "".join(f".loc 1 8 1\nld.shared.u32 r5, [r2+{4 * k}];\n" for k in range(4))
+
+
+def test_a_loop_that_is_unrolled_gives_one_finding_for_its_line() -> None:
+    (found,) = grouped(watched(UNROLLED, before=FILE))
+    assert found.words.endswith("; so do lines 15, 17, 19 of the same source line")
+    assert len(grouped(watched(UNROLLED))) == 4
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (last(before="", after="fence.acq_rel.gpu;"), "there is an acquire, but a release is missing behind line"),
+        (last(before="fence.acq_rel.gpu;"), "there is a release, but an acquire is missing before line"),
+        (last(), "a release of the one"),
+        (last(before="fence.acq_rel.cta;", after="fence.acq_rel.gpu;"), "the scope of the release behind line"),
+        (last(before="fence.acq_rel.gpu;", after="fence.acq_rel.cta;"), "the scope of the acquire before line"),
+        ("st.global.u32 [d1], r1;", "both run it once: an index of each CTA's own in line"),
+    ],
+)
+def test_a_race_between_ctas_says_which_half_is_missing(body: str, said: str) -> None:
+    found = watched(body, ctas=4, threads=1)
+    assert [said in f.words for f in found] == [True] * len(found) != []
+    assert not any("two runs" in f.words for f in found)
+
+
+def test_the_cure_of_a_copy_that_a_lane_of_the_warp_waits_for_is_a_barrier_of_the_warp() -> None:
+    copy = "add.u64 d3, d0, d2; cp.async.ca.shared.global [r2], [d3], 4; xor.b32 r4, r2, {}; ld.shared.u32 r5, [r4];"
+    assert "a barrier (bar.warp.sync)" in watched(copy.format(4))[0].words
+    assert "a barrier (bar.sync)" in watched(copy.format(128))[0].words
+
+
+def test_an_index_in_a_loop_is_of_two_runs() -> None:
+    loop = "mov.u32 r9, 0; loop: xor.b32 r4, r2, r9; st.shared.u32 [r4], r9; add.u32 r9, r9, 128; "
+    (found,) = watched(loop + "setp.lt.u32 p1, r9, 256; @p1 bra loop;")
+    assert "between two runs of line 11" in found.words
+
+
+COPIES = """
+mov.u32 r4, s; setp.ne.u32 p1, r0, 0; @p1 bra met; mov.u32 r8, 0;
+mbarrier.init.shared.b64 [r4], 1; mbarrier.arrive.expect_tx.shared.b64 _, [r4], {nbytes};
+turn: and.b32 r6, r8, 31; shl.b32 r6, r6, 4; add.u32 r6, r6, 16;
+cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [r6], [d0], 16, [r4];
+add.u32 r8, r8, 1; setp.lt.u32 p3, r8, {count}; @p3 bra turn;
+met: bar.sync 0;
+wait: mbarrier.try_wait.parity.shared.b64 p2, [r4], 0; @!p2 bra wait;
+"""
+
+
+def test_bulk_copies_cost_a_few_events_each_and_arrive_together() -> None:
+    """What a copy costs does not grow with their number: the arrivals at one mbarrier are one event."""
+    touches = []
+    for count in (50, 100):
+        tool = Counting()
+        module, memory = parse(text(COPIES.format(count=count, nbytes=16 * count))), Memory()
+        x = memory.allocate(1024, initialised=True)
+        launch(module, "k", (1, 1, 1), (64, 1, 1), [x, x], memory, tool=tool)
+        touches.append(tool.touches)
+    assert touches[1] - touches[0] == 50  # the reads of the source; the other events are the same
+
+
+class Counting(Tool):
+    """Counts accesses to memory."""
+
+    def __init__(self) -> None:
+        self.touches = 0
+
+    def touch(self, touch: Touch) -> None:
+        self.touches += touch.access.space in ("shared", "global")
