@@ -66,11 +66,7 @@ class ThroughMemory:
         return self._by_clock(self.acquired[threads], others, times, found)
 
     def knew(self, fenced: Fenced, threads: Array, others: Array, times: Array) -> Array:
-<<<<<<< HEAD
-        """Whether ``threads`` knew at their last fence what ``others`` did at ``times``, numbered as in ``knows``."""
-=======
         """Whether ``threads`` knew at their last fence what ``others`` did at ``times``; numbers as in ``knows``."""
->>>>>>> sanitizer
         own = self.times
         number = own.positions[threads // own.per_cta] * own.per_cta + threads % own.per_cta
         near = number // own.per_cta == others // own.per_cta
