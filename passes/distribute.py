@@ -175,10 +175,10 @@ def _distribute(kernel: Kernel) -> None:
 
 def _check_stores(kernel: Kernel) -> None:
     """Refuses (WF333) a kernel that writes nothing to one of its results, which a later step or the caller reads."""
-    for number in range(len(kernel.results)):
-        if all(use.owner.name == "llvm.ptrtoint" for use in kernel.arg("output", number).uses):
+    for parameter, value in kernel.args.items():
+        if parameter.role == "output" and all(use.owner.name == "llvm.ptrtoint" for use in value.uses):
             name = ir.StringAttr(kernel.entry.attributes["sym_name"]).value
-            raise error("WF333", name=name, reason=f"one of them writes nothing to its result {number}")
+            raise error("WF333", name=name, reason=f"one of them writes nothing to its result {parameter.operand}")
 
 
 def _distribute_scan(kernel: Kernel) -> None:
