@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import warpfold as wf
+from warpfold.compiler.planner import choose as planner
 from warpfold.compiler.planner.choose import NUMBERS
 from warpfold.compiler.program.library.reductions import argmax
 
@@ -203,3 +204,10 @@ def test_words_of_computed_floats() -> None:
     y = filled("few", "float32", (3, 5000))
     found = wf.reduce(y, what=lambda v: argmax(abs(v)), axis=1)
     np.testing.assert_array_equal(found, abs(y).argmax(axis=1))
+
+
+@pytest.mark.parametrize("shape", [(3, 700), (1, 5000)])
+def test_numbers_beyond_32_bits(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The array pretends to have more elements than 32 bits count: indices have 64 bits, words of elements 32."""
+    monkeypatch.setattr(planner, "INDEX_LIMIT", 0)
+    places(filled("few", "int8", shape), -1)

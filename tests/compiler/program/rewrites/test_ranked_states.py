@@ -61,3 +61,17 @@ def test_bytes_have_words() -> None:
     x, how = np.array([3, 200, 200, 0], np.uint8), {"device": "emulator"}
     state = wf.partial(x, shown, **how)
     assert wf.finish(wf.update(state, x)) == (200, 1)
+
+
+def test_other_values_in_place_of_elements_are_elements() -> None:
+    """A choice is a mask where it gives the identity, and nowhere else."""
+
+    def first(x: Any) -> Any:
+        here = x > 0
+        return wf.fold(wf.ARGMIN, wf.where(here, x, 5), wf.where(here, wf.index(), 3))[1]
+
+    for x in ([-1, -1, -1, -1], [-1, 7, -1, 9], [-1, 4, -1, 2]):
+        values, places = np.where(np.array(x) > 0, x, 5), np.where(np.array(x) > 0, range(4), 3)
+        expected = min(zip(values.tolist(), places.tolist(), strict=True))[1]
+        for found in (wf.reduce, lambda *a, **how: wf.finish(wf.partial(*a, **how))):
+            assert found(np.array(x, np.int32), first, device="emulator") == expected
