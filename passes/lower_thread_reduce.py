@@ -200,5 +200,5 @@ def _scalars(state: list[Any], even: Set[int]) -> list[Any]:
 
 PASS = Pass(
     "lower-thread-reduce", _run, ("fold.thread_reduce", "fold.block_reduce"),
-    "combine each thread's own elements in registers", stage=True,
+    "combine each thread's own elements in registers", stage=True, makes=("fold.matrix_reduce",),
 )  # fmt: skip

@@ -25,7 +25,8 @@ class Pass:
         run: mutates the module operation in place; raises WarpfoldError on bad input.
         eliminates: op names that must be gone afterwards.
         summary: what it does, in one line.
-        stage: whether it lowers stage ops, and makes none: such passes follow each other.
+        stage: whether it lowers stage ops, and makes none but those in ``makes``: such passes follow each other.
+        makes: stage ops of later passes that it makes, each with ``made``; the first pass makes all others.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Pass:
     eliminates: tuple[str, ...]
     summary: str
     stage: bool = False
+    makes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -186,7 +188,7 @@ def _quickly(steps: Sequence[tuple[str, Step]], operation: Any, *, verifies: boo
             elif not _superfluous(step, absent):
                 step.run(operation)
                 _ = verifies and operation.verify()
-                absent = absent or _absent(steps, operation)  # the first pass makes all ops of ours that others lower
+                absent = absent or _absent(steps, operation)
 
 
 KEPT = 16
@@ -213,7 +215,8 @@ def _absent(steps: Sequence[tuple[str, Step]], operation: Any) -> set[str]:
     """The names of fold ops that a pass of ours eliminates, and of which there are none below ``operation``."""
     names = {name for _, step in steps if isinstance(step, Pass) for name in step.eliminates}
     found = find_each(operation, [name for name in names if name.startswith("fold.")])
-    return {name for name, own in found.items() if not own}
+    made = {name for _, step in steps if isinstance(step, Pass) for name in step.makes}
+    return {name for name, own in found.items() if not own and name not in made}
 
 
 def _superfluous(step: Pass, absent: set[str]) -> bool:

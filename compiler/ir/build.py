@@ -57,13 +57,20 @@ _found: dict[str, list[Any]] = {}
 def found_before(operation: Any, names: Iterable[str]) -> Iterator[None]:
     """Inside, ``find`` returns the ops of these names that there are now, once, without a walk for each name.
 
-    For passes that lower these ops, and make none of them.
+    For passes that lower these ops, and tell of those that they make (``made``).
     """
     _found.update(find_each(operation, names))
     try:
         yield
     finally:
         _found.clear()
+
+
+def made(op: Any) -> Any:
+    """The op ``op``, which a later one of the passes that follow each other lowers."""
+    if op.name in _found:
+        _found[op.name].append(op)
+    return op
 
 
 class before:  # noqa: N801 - used as a function; a generator's context manager takes three times as long

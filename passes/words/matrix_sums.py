@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...compiler.errors import error
-from ...compiler.ir.build import bytes_of, i32, integer, word_type
+from ...compiler.ir.build import bytes_of, i32, integer, made, word_type
 from ...compiler.ir.combine import clone_block, fragment, single_op, width
 from ...compiler.ir.dialect.base import element, int_attr
 from ...compiler.ir.dialect.matrices import SUMS
@@ -156,5 +156,5 @@ def _added(op: Any, words: Sequence[Any], kind: Addends, sums: Sequence[Any]) ->
     if kind.unsigned:
         attributes["unsigned"] = ir.BoolAttr.get(True)
     operands = [fragment_of(words, t), start]
-    (found,) = ir.Operation.create("fold.matrix_reduce", [start.type], operands, attributes).results
+    (found,) = made(ir.Operation.create("fold.matrix_reduce", [start.type], operands, attributes)).results
     return [vector.extract(found, [], [k]) for k in range(2)]

@@ -123,7 +123,9 @@ def _play(scene: Scene, name: str, arrangement: str, device: str, number: int) -
     if shape[0] == 1:
         got = _joined([f(row, device=device) for row in table])
     else:
-        got = _joined([f(table, 1, device=device) if axis == 1 else f(np.ascontiguousarray(table.T), 0, device=device)])
+        got = _joined(
+            [f(table, axis=1, device=device) if axis == 1 else f(np.ascontiguousarray(table.T), axis=0, device=device)]
+        )
     for g, w in zip(got, wanted, strict=True):
         with np.errstate(all="ignore"):
             wrong = compare(g, w)

@@ -168,9 +168,9 @@ NODES: dict[str, Function] = {
     "ReduceSumSquare": _folded(lambda x, **how: wf.sum(x * x, **how)),
     "ArgMax": _found(wf.argmax), "ArgMin": _found(wf.argmin), "CumSum": _cumulative, "TopK": _chosen,
     "Softmax": _shares(wf.softmax), "LogSoftmax": _shares(wf.log_softmax), "Clip": _clipped,
-    "LeakyRelu": lambda own, fixed: lambda x: wf.leaky_relu(x, slope=own.get("alpha", 0.01)),
+    "LeakyRelu": lambda own, fixed: lambda x: wf.leaky_relu(x, negative_slope=own.get("alpha", 0.01)),
     "LayerNormalization": _rows(wf.layer_norm), "RMSNormalization": _rows(wf.rms_norm),
-    "InstanceNormalization": lambda own, fixed: lambda x, *w: wf.instance_norm(x, *w, eps=own.get("epsilon", 1e-5)),
+    "InstanceNormalization": lambda own, fixed: lambda x, w, b: wf.instance_norm(x, weight=w, bias=b, eps=own.get("epsilon", 1e-5)),
     "GroupNormalization": lambda own, fixed: lambda x, *w: wf.group_norm(
         x, own["num_groups"], *w, eps=own.get("epsilon", 1e-5)
     ),

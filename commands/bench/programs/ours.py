@@ -160,7 +160,7 @@ def _added(case: ProgramCase, function: Callable[..., Any]) -> Callable[..., Any
 
     def call(x: Any, w: Any, b: Any, z: Any) -> Any:
         how = {"training": True, "eps": EPS, "activation": "relu", "keep": "bits", "channel_axis": _channels(case)}
-        found = function(_seen(case, x), None, None, w, b, _seen(case, z), **how)
+        found = function(_seen(case, x), None, None, w, b, residual=_seen(case, z), **how)
         return _lain(case, found.output), found.mean, found.var, found.bits
 
     return call

@@ -58,7 +58,7 @@ def test_a_walk_of_one_step_has_all_its_accesses_in_flight(plan: Plan, n: int, s
     assert walks_once(plan, run, n) == (plan.unroll > 1 and most <= plan.unroll and again <= second_plan(plan).unroll)
 
 
-@settings(max_examples=16)
+@settings(max_examples=40)
 @given(plans(most_threads=64), st.integers(1, 9), st.integers(0, 70), st.integers(1, 3), st.data())
 def test_every_element_has_one_owner_counted_one_by_one(
     plan: Plan, n_kept: int, n: int, split: int, data: st.DataObject

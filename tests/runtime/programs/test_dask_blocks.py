@@ -110,7 +110,7 @@ def test_blocks_go_to_other_processes() -> None:
         (wf.program(lambda x: x - wf.mean(x, axis=0, keepdims=True)), "needs all of axis 0 .*: it folds over it"),
         (wf.program(lambda x: x[:, :6, 0] + x[:, :6, 0].T), "needs all of axis"),
         (wf.program(lambda x: x[:, None, 0] * x[:, 0, None]), "needs all of axis"),
-        (lambda x: wf.dropout(x, 3, p=0.5), "needs all of axis 0 .*: it uses positions"),
+        (lambda x: wf.dropout(x, 0.5, seed=3), "needs all of axis 0 .*: it uses positions"),
         (lambda x: wf.softmax(x, out=X), "out= cannot be given, since results are not there yet"),
         (lambda x: wf.softmax(x[x > 0]), "the sizes of its chunks are unknown"),
         (wf.histogram, "the bins lie between the least and the greatest element, which are not there yet"),

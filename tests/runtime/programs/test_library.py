@@ -159,7 +159,7 @@ def test_targets_outside_of_the_classes() -> None:
     assert np.isnan(losses).tolist() == [False, True, True, False, False, False]
     for function in (wf.cross_entropy, wf.nll_loss):
         assert np.isfinite(function(X, np.array([0, 1, 2, -100, 49, 3]), check=True))
-        with pytest.raises(ArgumentError, match=f"WF189: {function.__name__} got a target that is not the number") as e:
+        with pytest.raises(ArgumentError, match=f"WF189: in {function.__name__} a target is not the number") as e:
             function(X, targets, check=True)
         assert __file__ in str(e.value)
 

@@ -59,7 +59,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "targets outside of the classes": (
         lambda x: wf.cross_entropy(x, np.full(6, 50), check=True),
-        "WF189: cross_entropy got a target that is not the number of a class.*\n.*\n.*correct the targets",
+        "WF189: in cross_entropy a target is not the number of a class.*\n.*\n.*correct the targets",
     ),
     "shared memory that is too small": (
         lambda _: wf.softmax(LONG, plan="resident=shared,lanes=32,warps=32,cluster=1"),

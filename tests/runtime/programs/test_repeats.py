@@ -131,7 +131,7 @@ def test_a_warm_call_enters_a_recipe_and_little_else(gpu: Gpu, what: str) -> Non
     call()
     call()  # makes a buffer for arguments
     call()  # is written like the latest one: from here on calls enter what repeats it
-    assert functions_of(call) - {"same"} == ({"call", "keyed", "recipe"} if what == "results given" else {"recipe"})
+    assert functions_of(call) - {"_same"} == ({"call", "keyed", "recipe"} if what == "results given" else {"recipe"})
 
 
 @pytest.mark.parametrize("gpu", [True], indirect=True)
@@ -169,7 +169,7 @@ def test_one_tensor_in_two_places(gpu: Gpu) -> None:
         wf.layer_norm(x, w, w)
         softmax(x, out=x)
     assert functions_of(lambda: wf.layer_norm(x, w, w)) == {"recipe"}
-    assert functions_of(lambda: softmax(x, out=x)) <= {"call", "keyed", "recipe", "same"}
+    assert functions_of(lambda: softmax(x, out=x)) <= {"call", "keyed", "recipe", "_same"}
     x = gpu.tensor(ROWS)
     for first, second in ((w, b), (w, w), (b, b), (b, w)):
         found = wf.layer_norm(x, first, second).a
@@ -187,7 +187,7 @@ def test_calls_that_take_turns_are_all_repeated(gpu: Gpu) -> None:
     xs = [gpu.tensor(ROWS[: n + 1]) for n in range(5)]
     wanted = [softmax(x) for x in [*xs, *xs]]
     for x, w in zip(xs, wanted, strict=False):
-        assert functions_of(lambda x=x: softmax(x)) <= {"call", "keyed", "recipe", "recent", "of_shape", "same"}  # type: ignore[misc]
+        assert functions_of(lambda x=x: softmax(x)) <= {"call", "keyed", "recipe", "recent", "of_shape", "_same"}  # type: ignore[misc]
         _same(softmax(x), w)
 
 
