@@ -114,6 +114,10 @@ def _loss(function: Function) -> Function:
     return made
 
 
+def _instance_norm(own: Attributes, fixed: list[Any]) -> Function:
+    return lambda x, w, b: wf.instance_norm(x, weight=w, bias=b, eps=own.get("epsilon", 1e-5))
+
+
 def _batch_norm(own: Attributes, fixed: list[Any]) -> Function:
     if own.get("training_mode"):
         raise UnservedError("a running variance that is biased")
@@ -170,7 +174,7 @@ NODES: dict[str, Function] = {
     "Softmax": _shares(wf.softmax), "LogSoftmax": _shares(wf.log_softmax), "Clip": _clipped,
     "LeakyRelu": lambda own, fixed: lambda x: wf.leaky_relu(x, negative_slope=own.get("alpha", 0.01)),
     "LayerNormalization": _rows(wf.layer_norm), "RMSNormalization": _rows(wf.rms_norm),
-    "InstanceNormalization": lambda own, fixed: lambda x, w, b: wf.instance_norm(x, weight=w, bias=b, eps=own.get("epsilon", 1e-5)),
+    "InstanceNormalization": _instance_norm,
     "GroupNormalization": lambda own, fixed: lambda x, *w: wf.group_norm(
         x, own["num_groups"], *w, eps=own.get("epsilon", 1e-5)
     ),
