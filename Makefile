@@ -12,7 +12,7 @@ BIN := $(dir $(shell $(PYTHON) -c "import sys; print(sys.executable)"))
 JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help check quick style lint types layers lit test touches docs gallery wheel format clean
+.PHONY: help check quick style lint types layers lit test every touches docs gallery wheel format clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,7 +42,10 @@ layers:  ## imports point one way
 lit:  ## dialect and pass tests (FileCheck)
 	$(BIN)lit --quiet -j $(JOBS) dialect_tests
 
-test:  ## pytest
+test:  ## pytest, without slow tests of which others run every function
+	$(PYTHON) -m pytest -n $(JOBS) --spare tests
+
+every:  ## pytest, all tests
 	$(PYTHON) -m pytest -n $(JOBS) tests
 
 touches:  ## record which functions each test runs, by which quick and the mutants choose tests

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from touched import spared
 
 ROOT = Path(__file__).parent.parent
 
@@ -24,6 +25,7 @@ class RootIsNoTestPackage:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--gpu", action="store_true", help="also run the tests that need a CUDA device")
+    parser.addoption("--spare", action="store_true", help="leave out slow tests whose functions enough others run")
     parser.addoption(
         "--only", metavar="FILE", help="run just the tests and files of tests that FILE lists, in its order"
     )
@@ -47,6 +49,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         place_of = {item: places.get(item.nodeid, places.get(item.nodeid.partition("::")[0])) for item in items}
         config.hook.pytest_deselected(items=[item for item in items if place_of[item] is None])
         items[:] = sorted((i for i in items if place_of[i] is not None), key=lambda item: place_of[item] or 0)
+    if config.getoption("--spare"):
+        left_out = spared(item.nodeid for item in items)
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
+        items[:] = [item for item in items if item.nodeid not in left_out]
     marked = [item for item in items if item.get_closest_marker("gpu")]
     reason = _why_no_gpu(asked=config.getoption("--gpu")) if marked else None
     if reason is not None:

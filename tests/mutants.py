@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from touches import ROOT, Touched
+from touched import ROOT, Touched
 
 PACKAGE = ("cli", "commands", "compiler", "passes", "runtime")
 # What no test of a machine without a GPU can see: other libraries' kernels as peers.
@@ -239,7 +239,7 @@ def planted(source: str, node: ast.AST, change: Change) -> tuple[str, str, str] 
     after = ast.unparse(changed)
     if isinstance(node, ast.expr) and isinstance(changed, ast.expr):
         after = f"({after})"
-    if ast.dump(ast.parse(before.strip())) == ast.dump(ast.parse(after)) if isinstance(node, ast.expr) else False:
+    if isinstance(node, ast.expr) and ast.dump(ast.parse(f"({before})")) == ast.dump(ast.parse(after)):
         return None
     lines = source.encode().splitlines(keepends=True)
     start = sum(map(len, lines[: node.lineno - 1])) + node.col_offset  # type: ignore[attr-defined]

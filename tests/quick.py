@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mutants import PACKAGE
-from touches import ROOT, Touched
+from touched import ROOT, Touched
 
 ALWAYS = ("tests/test_layout.py",)
 FOUND = 0.5

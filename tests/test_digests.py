@@ -30,7 +30,9 @@ def test_portable_bits_do_not_depend_on_the_address() -> None:
     assert {len(digests) for digests in found.values()} == {1}
 
 
-@pytest.mark.parametrize(("group", "shape"), GROUPS, ids=lambda v: v if isinstance(v, str) else "x".join(map(str, v)))
+@pytest.mark.parametrize(
+    ("group", "shape"), some(GROUPS, 35), ids=lambda v: v if isinstance(v, str) else "x".join(map(str, v))
+)
 def test_the_emulator_agrees_with_the_gpu(group: str, shape: tuple[int, ...]) -> None:
     """Same plan, same tree, same bits, for some types and alignments of each shape."""
     chosen = some((c for c in CASES if c.group == group and c.x.shape == shape), 4)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import some
 
 import warpfold as wf
 from warpfold.compiler.dtypes import F32
@@ -76,11 +77,11 @@ def repeated(line: Callable[[Any], Any], times: int, x: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("line", "after", "dtype"),
-    [
+    some([
         (where_of_both, reductions.sum, "f32"), (where_of_both, reductions.sum, "int8"),
         (clamped, reductions.logsumexp, "f32"),
         (turned_over, reductions.argmax, "int8"), (masked, reductions.sum, "int8"), (masked, reductions.max, "i16"),
-    ],
+    ], 3),
 )  # fmt: skip
 def test_values_used_twice_on_each_line_before_a_fold(line: Any, after: Any, dtype: str) -> None:
     def long(x: Any) -> Any:

@@ -13,19 +13,16 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import json
-import lzma
 import os
 import sys
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
 import pytest
+from touched import ROOT, write
 
-ROOT = Path(__file__).resolve().parent.parent
-KEPT = ROOT / "tests" / "data" / "touches.xz"
 MARKS = "__touches__"
 
 
@@ -154,53 +151,3 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     write(Path(file), [json.loads(part.read_text()) for part in parts] or [[RECORD.names, RECORD.tests]])
     for part in parts:
         part.unlink()
-
-
-def write(file: Path, parts: list[Any]) -> None:
-    names = sorted({name for part in parts for name in part[0]})
-    place = {name: number for number, name in enumerate(names)}
-    tests = {
-        test: [taken, sorted({place[part[0][number]] for number in ran})]
-        for part in parts
-        for test, (taken, ran) in part[1].items()
-    }
-    with lzma.open(file, "wt", preset=6) as out:
-        json.dump({"functions": names, "tests": dict(sorted(tests.items()))}, out, separators=(",", ":"))
-
-
-class Touched:
-    """Which tests run a function of the package, as it was when ``make touches`` ran."""
-
-    def __init__(self, file: Path = KEPT) -> None:
-        functions, self.tests = read(file)
-        self.runs: dict[str, list[str]] = defaultdict(list)
-        for test, (_, ran) in self.tests.items():
-            for number in ran:
-                self.runs[functions[number]].append(test)
-
-    def seconds(self, test: str) -> float:
-        """Processor time of the test, and of finding and reporting it."""
-        return self.tests[test][0] + 0.02
-
-    def ordered(self, tests: Iterable[str]) -> list[str]:
-        """The tests, those first that run few functions in little time; files take turns of five of them."""
-
-        def weight(test: str) -> float:
-            taken, ran = self.tests[test]
-            return len(ran) * (0.1 + taken)
-
-        by_file: dict[str, list[str]] = defaultdict(list)
-        for test in sorted(tests, key=weight):
-            by_file[test.partition("::")[0]].append(test)
-        turns = (
-            (turn // 5, weight(of_file[0]), turn, test)
-            for of_file in by_file.values()
-            for turn, test in enumerate(of_file)
-        )
-        return [test for *_, test in sorted(turns)]
-
-
-def read(file: Path) -> tuple[list[str], dict[str, tuple[float, list[int]]]]:
-    with lzma.open(file, "rt") as stored:
-        data = json.load(stored)
-    return data["functions"], data["tests"]

@@ -13,6 +13,7 @@ import ladder_page
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from covering import some
 
 from warpfold.cli import cli
 from warpfold.commands import ladder_plot, ladder_runs
@@ -66,17 +67,20 @@ def test_each_rung_is_shown_beside_the_one_before() -> None:
 
 @pytest.mark.parametrize(
     ("op", "dtype", "refused"),
-    [
-        ("max", "i32", 0),
-        ("prod", "f64", 3),
-        ("argmax", "f32", 0),  # one word: the bits of the value above those of the place
-        ("argmax", "f64", 3),
-        ("sum", "f64", 0),
-        ("min", "i64", 0),
-        ("dot", "f32", 0),
-        ("nanargmax", "f32", 0),  # a word of no element says that there was none
-        (str(ladder_page.ROOT / "examples" / "monoids.py:span"), "f32", 3),
-    ],
+    some(
+        [
+            ("max", "i32", 0),
+            ("prod", "f64", 3),
+            ("argmax", "f32", 0),  # one word: the bits of the value above those of the place
+            ("argmax", "f64", 3),
+            ("sum", "f64", 0),
+            ("min", "i64", 0),
+            ("dot", "f32", 0),
+            ("nanargmax", "f32", 0),  # a word of no element says that there was none
+            (str(ladder_page.ROOT / "examples" / "monoids.py:span"), "f32", 3),
+        ],
+        4,
+    ),
 )
 def test_other_operations(op: str, dtype: str, refused: int) -> None:
     """A rung that ends in atomics is refused where no atomic combines the states; the others run."""

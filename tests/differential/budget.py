@@ -21,10 +21,10 @@ from .user_monoids import SUBJECTS
 SCALE = 10 if os.environ.get("WARPFOLD_CASES") == "every" else 1
 _HEAVY = {"describe": 0.5, "logsumexp": 0.6, "dot": 0.4}
 """Functions that take a share of the usual number: their kernels take long to compile, or have one shape only."""
-PLAIN = {f: int(20 * _HEAVY.get(f, 1)) * SCALE for f in FUNCTIONS}
-WITH_ARGUMENTS = {f: int(16 * _HEAVY.get(f, 1)) * SCALE for f in FUNCTIONS}
-MONOIDS = dict.fromkeys(SUBJECTS, 12 * SCALE)
-PROGRAMS = dict.fromkeys(LIBRARY, 16 * SCALE)
+PLAIN = {f: int(9 * _HEAVY.get(f, 1)) * SCALE for f in FUNCTIONS}
+WITH_ARGUMENTS = {f: int(8 * _HEAVY.get(f, 1)) * SCALE for f in FUNCTIONS}
+MONOIDS = dict.fromkeys(SUBJECTS, 7 * SCALE)
+PROGRAMS = dict.fromkeys(LIBRARY, 8 * SCALE)
 """Calls of each program of the library."""
 RANDOM, RUN = 400 * SCALE, 40 * SCALE
 """Random programs of arrays, with their gradients: those that NumPy runs in steps, and those that the emulator runs."""

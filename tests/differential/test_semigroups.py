@@ -31,7 +31,7 @@ PLANS = (
     "walk=staggered", "walk=padded", "fast=both", "cta=unrolled,warps=8", "cta=sequential,exchange=global",
 )  # fmt: skip
 """Plans of every kind; one that does not fit a layout is refused, and another drawn."""
-COUNT = 16
+COUNT = 9
 GRID = 50
 """Layouts of the grid that are tried without a GPU; with one, all are."""
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import some
 from kernel_harness import Memory, compile_text, get, launch, put, run_text
 
 THREADS = 256
@@ -137,7 +138,7 @@ def test_random_values_are_within_the_limit(name: str, t: str) -> None:
     assert error_in_ulps(name, t, x).max() <= LIMIT[name]
 
 
-@pytest.mark.parametrize(("name", "t"), CASES)
+@pytest.mark.parametrize(("name", "t"), some(CASES, 13))
 def test_every_magnitude_is_within_the_limit(name: str, t: str) -> None:
     """All exponents with both signs, including subnormals, and random fractions."""
     needs_longdouble(t)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from covering import covering
+from covering import covering, some
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_programs import count, greatest, layer_norm, operand, run, softmax, total
@@ -72,13 +72,13 @@ def test_rows_that_begin_and_end_anywhere(columns: int, spare: int, begin: int, 
         assert choice.facts.access == ("shifted",)
 
 
-@pytest.mark.parametrize("shape", [(300, 40), (301, 40), (64, 8), (1, 4), (77, 36)])
+@pytest.mark.parametrize("shape", some([(300, 40), (301, 40), (64, 8), (1, 4), (77, 36)], 4))
 def test_strips_of_columns(shape: tuple[int, int]) -> None:
     choice = _check(shape, 0, f"{STRIPS},vector=4,lanes=8")
     assert choice.facts.access == ("aligned",)
 
 
-@pytest.mark.parametrize("shape", [(300, 41), (5, 3), (1, 1), (129, 70)])
+@pytest.mark.parametrize("shape", some([(300, 41), (5, 3), (1, 1), (129, 70)], 3))
 def test_strips_of_odd_columns(shape: tuple[int, int]) -> None:
     _check(shape, 0, f"{STRIPS},vector=1,lanes=4", 3, 1)
 

@@ -205,12 +205,12 @@ def fails(request: Request, mistake: Any) -> bool:
     return not judged(request, change).passed
 
 
-@pytest.mark.parametrize(("name", "mistake"), some(TWINS, 45), ids=named)
+@pytest.mark.parametrize(("name", "mistake"), some(TWINS, 16), ids=named)
 def test_a_twin_does_not_pass(name: str, mistake: Any, users: Path) -> None:
     assert fails(request_for(name, users), mistake)
 
 
-@pytest.mark.parametrize(("name", "kind", "mistake"), OF_TYPES, ids=named)
+@pytest.mark.parametrize(("name", "kind", "mistake"), some(OF_TYPES, 11), ids=named)
 def test_a_twin_of_another_type_does_not_pass(name: str, kind: str, mistake: Any) -> None:
     assert fails(request_for(name, dtype=kind), mistake)
 
@@ -269,7 +269,7 @@ def drawn(seed: int, users: Path, folder: Path) -> Request:
     return Request(op, tuple(files), None, None, axis, plan, 0, params)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", some(range(40), 19))
 @pytest.mark.filterwarnings("ignore")
 def test_no_right_result_fails(seed: int, users: Path, tmp_path: Path) -> None:
     try:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from altered import at, mutants, sealed
+from covering import some
 
 import warpfold as wf
 from warpfold.compiler.driver.artifact_checks import CHECKS
@@ -69,7 +70,7 @@ def outcome(path: Path, kind: str) -> str:
     return "right"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", some(KINDS, 6))
 def test_an_altered_artifact_is_refused_or_right(kind: str, files: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "k"
     path.write_bytes(sealed(files[kind]))

@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from covering import some
 
 import warpfold as wf
 from warpfold.compiler.plan.ladder import RUNGS
@@ -32,7 +33,7 @@ def test_four_million_elements_under_the_default_plan() -> None:
     assert seconds("default", 1 << 22) < 4.0
 
 
-@pytest.mark.parametrize("plan", [rung.name for rung in RUNGS if rung.name != "serial"])
+@pytest.mark.parametrize("plan", some([rung.name for rung in RUNGS if rung.name != "serial"], 10))
 def test_a_million_elements_under_a_rung(plan: str) -> None:
     assert seconds(plan, 1 << 20) < LIMIT
 

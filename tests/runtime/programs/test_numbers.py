@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from covering import covering
+from covering import covering, some
 from made import softmax_numpy
 
 import warpfold as wf
@@ -68,7 +68,7 @@ def test_a_causal_mask_is_part_of_the_kernel(shape: tuple[int, ...], layout: str
     assert steps(causal_softmax, x) == 1
 
 
-@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("plan", some(PLANS, 5))
 def test_numbers_are_the_same_wherever_a_row_waits(plan: str) -> None:
     x = RNG.standard_normal((2, 12, 200)).astype(np.float32)
     slope = np.array([0.5, 0.0625], np.float32)

@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from access_picture import run_under
+from covering import some
 
 import warpfold as wf
 from warpfold.runtime.emulator.sanitizer import Sanitizer
@@ -65,7 +66,7 @@ def _close(found: Any, exact: Any, x: Any) -> None:
 
 @pytest.mark.parametrize(
     ("shape", "t", "plan"),
-    [
+    some([
         ((300, 512), "f32", "warps=4"),  # one CTA a row, and parts of one or two rows
         ((2500, 24), "f32", ""),  # rows of some lanes, several of which a warp takes at a time
         ((1100, 100), "f16", "warps_kept=4"),  # a warp of which some lanes have no access
@@ -82,7 +83,7 @@ def _close(found: Any, exact: Any, x: Any) -> None:
         ((300, 512), "f32", "warps=4,resident=shared"),  # rows in two sets of slots in turn
         ((150, 1031), "bf16", "warps=2,resident=shared"),
         ((280, 515), "f32", "warps=2,reads=ahead"),  # weights in registers
-    ],
+    ], 6),
 )  # fmt: skip
 def test_gradients_of_weights_come_with_that_of_the_rows(shape: tuple[int, ...], t: str, plan: str) -> None:
     dy, x, w, b = _made(shape, t), _made(shape, t), _made(shape[-1:], t), _made(shape[-1:], t)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import some
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,7 +33,7 @@ def parts(x: np.ndarray[Any, Any], cuts: list[int], axis: int) -> list[np.ndarra
 WHOLE = ("sum", "mean", "var", "argmax", "argmin", "logsumexp", "minmax", "norm", "count_nonzero", "describe")
 
 
-@pytest.mark.parametrize("what", WHOLE)
+@pytest.mark.parametrize("what", some(WHOLE, 4))
 def test_parts_of_rows_and_columns(what: str) -> None:
     x = np.random.default_rng(5).standard_normal((7, 41)).astype(np.float32)
     for axis, cuts in ((1, [3, 4, 30]), (0, [2])):

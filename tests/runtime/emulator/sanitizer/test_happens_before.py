@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from covering import some
 from watched import watched
 
 from warpfold.runtime.emulator.sanitizer import Finding
@@ -271,7 +272,7 @@ def reported(found: list[Finding], lines: dict[int, int]) -> set[tuple[str, int,
     return {(f.kind, lines[f.line], lines[f.threads[1].line]) for f in races}
 
 
-@pytest.mark.parametrize("block", range(15))
+@pytest.mark.parametrize("block", some(range(15), 7))
 def test_races_agree_with_the_model(block: int) -> None:
     """Every reported race is in the model, and where the model has races, one is reported unless the slots lost it."""
     raced = missed = 0
