@@ -11,10 +11,10 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "tests" / "data" / "touches.xz"
-SLOW = 0.15
+SLOW = 0.1
 """Seconds from which on a test is left out of ``make check`` if others run what it runs."""
-ENOUGH = 10
-"""So many cheaper tests."""
+ENOUGH = 7
+"""So many cheaper tests are enough others."""
 
 
 class Touched:
