@@ -135,6 +135,7 @@ def test_methods(name: str) -> None:
 
 def test_products_along_an_axis() -> None:
     expect_equal(lambda x, y: call("vecdot")(x, y, axis=0), lambda x, y: np.vecdot(x, y, axis=0), X, UNIT)
+    expect_equal(call("vecdot"), np.vecdot, X, UNIT)
 
 
 def test_each_name_of_the_standard_is_there_or_has_a_reason() -> None:

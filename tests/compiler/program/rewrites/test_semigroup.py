@@ -15,7 +15,7 @@ from warpfold.compiler.program.graph import MonoidGraph
 from warpfold.compiler.program.library import extremes, monoids
 from warpfold.compiler.program.monoid import Monoid, monoid
 from warpfold.compiler.program.numeric import combine
-from warpfold.compiler.program.rewrites.semigroup import adjoined, neutral
+from warpfold.compiler.program.rewrites.semigroup import _representatives, adjoined, neutral
 
 INF = float("inf")
 
@@ -92,3 +92,13 @@ def test_an_associative_combine_stays_so(states: list[tuple[bool, int]]) -> None
     left, right = joined(LAST, joined(LAST, a, b), c), joined(LAST, a, joined(LAST, b, c))
     assert left[0] == right[0]
     assert left == right or not left[0]
+
+
+@pytest.mark.parametrize("t", [I8, U8, I64])
+def test_values_that_stand_for_a_type_are_of_the_type_and_differ(t: DType) -> None:
+    """Also where constants lie beside each other or beside the ends."""
+    known = {t.lowest + 1, t.highest - 1, 5, 6, 8}
+    found = list(_representatives(t, known, 3))
+    assert set(found) >= known | {t.lowest, t.highest}
+    assert all(t.lowest <= v <= t.highest for v in found)
+    assert len(set(found)) == len(found)
