@@ -1,7 +1,7 @@
 """Cases in which every value of every axis comes, without every combination: ``@covering(("a", A), ("b, c", B))``.
 
-Stacked ``parametrize`` decorators run all combinations, and most of these are near-equal: a fault that one of them sees
-is seen by others (``mutants.py``). Here there are as many cases as the longest axis has values, and the other axes go
+Stacked ``parametrize`` decorators run all combinations, and most of these are near-equal.
+Here there are as many cases as the longest axis has values, and the other axes go
 round, each time with another partner. A run with ``WARPFOLD_CASES=every`` takes all combinations.
 """
 

@@ -1,7 +1,6 @@
 """How many cases the searches run; ``WARPFOLD_CASES=every`` runs ten times as many.
 
-Faults that were planted in the package (``tests/mutants.py``) are seen within the first few cases of a search or not at
-all, so the numbers are small; what matters is that each function, layout and size can come up.
+The numbers are small: what matters is that each function, layout and size can come up.
 """
 
 from __future__ import annotations
