@@ -11,9 +11,9 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "tests" / "data" / "touches.xz"
-SLOW = 0.1
+SLOW = 0.05
 """Seconds from which on a test is left out of ``make check`` if others run what it runs."""
-ENOUGH = 7
+ENOUGH = 5
 """So many cheaper tests are enough others."""
 
 
