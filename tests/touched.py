@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "tests" / "data" / "touches.xz"
 SLOW = 0.05
 """Seconds from which on a test is left out of ``make check`` if others run what it runs."""
-ENOUGH = 5
+ENOUGH = 7
 """So many cheaper tests are enough others."""
 
 
