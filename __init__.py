@@ -32,7 +32,6 @@ _HOME = {
     **dict.fromkeys(("stop_gradient", "value_and_grad", "vjp"), ".runtime.programs.gradients"),
     **dict.fromkeys(("Compiled",), ".runtime.compiled"),
     **dict.fromkeys(("load",), ".runtime.load"),
-    **dict.fromkeys(("CompiledProgram",), ".runtime.programs.compiled"),
     **dict.fromkeys(("Tuned", "autotune"), ".runtime.tuning.autotune"),
     **dict.fromkeys(("unique",), ".runtime.unique"),
     **dict.fromkeys(STATES, ".runtime.states.calls"),

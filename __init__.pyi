@@ -66,9 +66,6 @@ from .runtime.named_reductions import (
     dot as dot,
     vecdot as vecdot,
 )
-from .runtime.programs.compiled import (
-    CompiledProgram as CompiledProgram,
-)
 from .runtime.programs.function import (
     ArrayFunction as ArrayFunction,
     program as program,

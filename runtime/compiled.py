@@ -1,91 +1,103 @@
-"""``Compiled``: a compiled reduction, which can be inspected, saved and called."""
+"""``Compiled``: a compiled program of arrays, which can be inspected, saved and called."""
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from operator import attrgetter
+from functools import partial
+from operator import is_not
 from typing import TYPE_CHECKING, Any
 
-from ..compiler.driver import artifact_file
+from ..compiler.driver import program_file
 from ..compiler.driver.artifact import Artifact
-from ..compiler.errors import PlanError, error
-from ..compiler.plan import tiles
-from ..compiler.plan.facts import Facts
-from ..compiler.plan.kernels import first_of_both
-from ..compiler.plan.launch import Launch, shared
+from ..compiler.driver.program_artifact import ProgramArtifact
+from ..compiler.errors import error
+from ..compiler.plan.ladder import menu_of
 from ..compiler.plan.plan import Plan
-from ..compiler.planner import choose as planner
-from ..compiler.planner.layouts.factored import as_columns_of_any_size
-from ..compiler.planner.layouts.gapped_columns import as_read
-from ..compiler.planner.split import ctas
 from ..compiler.planner.task import Task
+from ..compiler.program.array_program import ArrayProgram
+from ..compiler.program.axis_labels import array_labels, axis_labels
+from ..compiler.program.cuts.steps import Operand
 from ..compiler.program.frames import caller, outermost, shown
-from ..compiler.program.graph import ELEMENT, KEPT, Expr, Program
-from ..compiler.program.spelling import wrong_count
-from ..compiler.space.geometry import Geometry, collapse, normalize_axes
+from ..compiler.program.rewrites.narrowing import narrowed
+from ..compiler.program.spelling import unknown, wrong_count
+from ..compiler.program.tracing import leaf_names
 from ..compiler.target import target
+from . import tuned_plans
 from .arrays.torch_compile import opaque
-from .calls.operands import Operands
-from .calls.recall import Memo, arrays_of, call_key
+from .calls.operands import Operands, check_keepdims
+from .calls.recall import Memo
 from .calls.recipe import MISS
-from .execute import run
+from .fitted import Unfit, fitted
+from .prepare import Prepared, artifact
+from .programs import run, traces
+from .programs.machine import Machine
+from .programs.planned import Planned
+from .programs.plans import PreparedProgram, PreparedStep, StepPlanner, asked_of
+from .programs.step_tasks import StepTasks
 from .tuned_plans import words as plan_words
+from .view import real_specs, spec_of
 
 if TYPE_CHECKING:
     from ..compiler.driver.pipeline import Stage
-    from .backends.backend import Backend
 
 
 class Compiled:
-    """A compiled reduction, from ``wf.compile`` or ``wf.load``.
+    """A compiled program of arrays: a reduction from ``wf.compile``, any from its ``compile``, or one from ``wf.load``.
 
-    Calling it reduces arrays of the types and over the axes that it was compiled for.
+    Calling it runs the program on arrays of the types and ranks that it was compiled for, in that order. An array may
+    be given by its name, as the mask of a reduction is: ``where``.
     """
 
-    def __init__(self, artifact: Artifact) -> None:
+    def __init__(self, artifact: ProgramArtifact) -> None:
         self._artifact = artifact
         self._memo = Memo()
         self._last = self._memo.last
 
     def __repr__(self) -> str:
         a = self._artifact
-        over = "all axes" if a.axis is None else f"axis {','.join(map(str, a.axis))}"
-        planned = f", planned for {shape}" if (shape := a.provenance.get("shape")) else ""
-        dims = f"{a.main.facts.kept_rank} kept and {a.main.facts.reduced_rank} reduced dims"
-        kernels = ", ".join(k.name for k in a.kernels)
-        return (
-            f"<warpfold.Compiled: {a.name} of {_names(a.arrays)} over {over}{planned} ({dims}), for {a.arch}; "
-            f"kernels {kernels}; plan {plan_words(a.plan)}>"
+        given = zip(a.names, a.program.takes, shapes_of(a), strict=True)
+        arrays = ", ".join(f"{name} {t.name} {shape}" for name, t, shape in given)
+        kernels = "; ".join(
+            f"kernels {', '.join(own.name for own in k.kernels)}, plan {plan_words(k.plan)}" for k in a.kernels
         )
+        return f"<warpfold.Compiled: {a.program.name} of {arrays}, for {a.kernels[0].arch}; {kernels}>"
 
-    def __reduce__(self) -> tuple[type[Compiled], tuple[Artifact]]:
+    def __reduce__(self) -> tuple[type[Compiled], tuple[ProgramArtifact]]:
         """Pickles the artifact only: remembered calls belong to this process."""
         return Compiled, (self._artifact,)
 
     @property
-    def artifact(self) -> Artifact:
-        """The compiled kernels with all that is known of them."""
+    def artifact(self) -> ProgramArtifact:
+        """The steps and their kernels with all that is known of them."""
         return self._artifact
 
     @property
     def ptx(self) -> str:
-        """The PTX text."""
-        return self.artifact.ptx
+        """The PTX text of all steps."""
+        return "\n".join(k.ptx for k in self._artifact.kernels)
 
     @property
     def plan(self) -> Plan:
-        """The plan of the kernel that reads the elements."""
-        return self.artifact.plan
+        """The plan of the first step, which is the only one of a reduction."""
+        return self._artifact.kernels[0].plan
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """The plan of each step."""
+        return tuple(k.plan for k in self._artifact.kernels)
 
     @property
     def stages(self) -> list[Stage]:
-        """The tensor program and the IR after every pass; imports MLIR."""
+        """The tensor program of each step, and the IR after every pass; imports MLIR."""
         from ..compiler.driver.compile import stages
         from ..passes import steps
 
-        return stages(self.artifact.source, steps(target(self.artifact.arch), self.plan))
+        kernels = self._artifact.kernels
+        found = [(k.name, s) for k in kernels for s in stages(k.source, steps(target(k.arch), k.plan))]
+        return [replace(s, name=f"{name}: {s.name}") if len(kernels) > 1 else s for name, s in found]
 
     @outermost
     def save(self, path: str | os.PathLike[str], *, cubins: Sequence[str] = ()) -> None:
@@ -101,143 +113,212 @@ class Compiled:
         """
         from .ptxas import with_cubins  # not imported to run a kernel
 
-        artifact_file.save(with_cubins(self.artifact, cubins), path)
+        kernels = tuple(with_cubins(k, cubins) for k in self._artifact.kernels)
+        program_file.save(replace(self._artifact, kernels=kernels), path)
 
     def __prepare_scriptable__(self) -> None:
         """Tells ``torch.jit.script`` that it cannot compile this."""
-        raise error("WF223", name="a compiled reduction", where=caller())
+        raise error("WF223", name="a compiled program", where=caller())
 
     @opaque
-    def __call__(
-        self, *xs: object, out: Any = None, keepdims: bool = False, where: Any = None, device: str = "auto"
-    ) -> Any:
-        """Reduces ``xs``; see ``wf.reduce``."""
-        key: Hashable = None
-        if where is None and keepdims is False and device == "auto":
-            key = len(xs) if out is None else -len(xs)
-            recipe = self._last.get(key)
-            if recipe is not None:  # the path of most calls, inlined
-                found = recipe(xs[0], out) if key == -1 else recipe(*arrays_of(xs, out, None))
-                if found is not MISS:
-                    return found
-        if key is None or type(out) is tuple:
-            key = call_key(None, out, where, {"keepdims": keepdims, "device": device}, len(xs))
-        arrays = arrays_of(xs, out, where)
+    def __call__(self, *xs: Any, out: Any = None, keepdims: bool = False, device: str = "auto", **named: Any) -> Any:
+        """Runs the program.
+
+        Args:
+            xs: the arrays.
+            out: an array to write into, or a tuple of one per result, in which None stands for a new one.
+            keepdims: of a reduction: whether results keep the reduced axes, with size 1.
+            device: as for ``wf.reduce``.
+            named: arrays by name, behind those of ``xs``.
+        """
+        if named or keepdims is not False:
+            try:
+                xs = self._in_order(xs, named)
+            except Exception as e:
+                raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
+        key: Hashable = len(xs)
+        if out is None:
+            arrays = xs
+        elif type(out) is tuple:
+            key, arrays = (key, *map(is_given, out)), (*xs, *filter(is_given, out))
+        else:
+            key, arrays = -len(xs), (*xs, out)
+        if keepdims is not False or device != "auto":
+            key = key, keepdims, device
+        recipe = self._last.get(key)
+        if recipe is not None:
+            found = recipe(*arrays)
+            if found is not MISS:
+                return found
         try:
-            return self._memo.missed(key, None, arrays, lambda: self._run(xs, out, keepdims, where, device))
+            return self._memo.missed(key, None, arrays, lambda: self._run(xs, out, device, keepdims=keepdims))
         except Exception as e:
             raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
 
-    def _run(self, xs: tuple[object, ...], out: Any, keepdims: bool, where: Any, device: str) -> Any:
+    def _in_order(self, xs: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        """All arrays in the order of the program's."""
+        a, given = self._artifact, {name: x for name, x in named.items() if x is not None}
+        rest = a.names[len(xs) :]
+        for name in given:
+            if name not in rest:
+                known = dict.fromkeys(rest, inspect.Parameter.empty)
+                raise unknown(a.program.name, name, known, array=name in a.names, where=caller())
+        return (*xs, *(given[name] for name in rest if name in given))
+
+    def _run(self, xs: Sequence[Any], out: Any, device: str, *, keepdims: bool) -> Any:
         """A call in full, without a look at earlier calls."""
-        a = self.artifact
-        if self.artifact.masked != (where is not None):
-            raise self._mismatch(*(f"calls {'with' if m else 'without'} where=" for m in (a.masked, where is not None)))
-        arrays = Operands.of(xs, device, where)
-        if len(arrays.types) != len(a.arrays):
-            raise wrong_count(a.name, len(a.arrays) - a.masked, len(xs))
-        if arrays.types != a.arrays:
-            raise self._mismatch("elements of type " + _names(a.arrays), _names(arrays.types))
-        axes = normalize_axes(a.axis, len(arrays.shape))
-        arrays.allocate(axes, a.results, out, keepdims, len(a.checks))
-        return run(arrays, a, *self._fit(arrays, axes), a.structure, a.checks)
+        a = self._artifact
+        check_keepdims(keepdims)
+        if keepdims and a.reduced is None:
+            raise unknown(a.program.name, "keepdims", {}, array=False, where=caller())
+        if len(xs) != len(a.names):
+            raise self._miscounted(xs)
+        operands = run.operands_of(xs, device)
+        if operands.types != a.program.takes:
+            expected, found = (", ".join(t.name for t in own) for own in (a.program.takes, operands.types))
+            raise self._mismatch(f"elements of type {expected}", found)
+        self._check_shapes([v.shape for v in operands.parts])
+        program = keeping(a.program, a.reduced) if keepdims and a.reduced is not None else a.program
+        run.allocate(operands, program, out)
+        return run.run(operands, self._fitted(operands, program), a.kernels)
 
-    def _fit(self, arrays: Operands, axes: tuple[int, ...]) -> tuple[Geometry, Launch]:
-        """Geometry and launch for these arrays; WF123 if the kernels do not serve them."""
-        a = self.artifact
-        inputs, outputs = arrays.shapes(axes)
-        geometry = collapse(
-            inputs[0].shape, axes, [i.strides for i in inputs], [o.strides for o in outputs],
-            ordered=a.plan.walk == "blocked", indexed=a.indexed,
-        )  # fmt: skip
-        plan = first_of_both(a.plan)
-        if plan != a.plan:
-            left = as_columns_of_any_size(geometry, len(inputs))
-            if left is None:
-                dims = f"{len(geometry.kept)} kept and {len(geometry.reduced)} reduced dims"
-                words = "two dims around one kept one reduced, which with the inner is one run"
-                raise self._mismatch(words, f"another plan, since its {dims} do not lie so")
-            geometry = left
-        stand_in = Program(a.name, a.inputs, tuple(Expr("param", (), t, KEPT, i) for i, t in enumerate(a.outputs)))
-        backend: Backend = arrays.backend
-        addresses = tuple(s.address for s in (*inputs, *outputs))
-        task = Task(stand_in, geometry, addresses, target(a.arch), backend.sms, a.determinism)
-        if a.plan.resident:
-            return geometry, self._fit_tile(task)
-        if a.plan.tile_bytes and not tiles.units(a.plan, geometry, a.inputs):
-            words = f"results whose elements lie in one run of memory of {a.plan.tile_bytes} bytes at most"
-            raise self._mismatch(words, "another plan")
-        task = as_read(task, plan)
-        geometry = task.geometry
-        needed = planner.facts(task, plan)
-        needed = replace(needed, kept_rank=max(1, len(geometry.kept)), reduced_rank=max(1, len(geometry.reduced)))
-        places = a.main.facts.places and geometry.count <= planner.NUMBERS  # the stand-in program uses no index
-        needed = replace(needed, places=places)
-        if geometry.n_reduced == 0:  # nothing is read
-            needed = replace(needed, access=a.main.facts.access)
-        if not serves(a.main.facts, needed):
-            raise self._mismatch(words_of(a.main.facts), words_of(needed))
-        if a.most is not None and geometry.count > a.most:
-            raise self._mismatch(f"at most {a.most} elements a result", f"{geometry.count}")
-        if geometry.n_reduced == 0 and geometry.n_kept and not a.has_identity:
-            raise error("WF104", name=a.name, axes=axes, shape=inputs[0].shape)
-        state = sum(t.itemsize for t in a.state)
-        row = a.main.facts.row(geometry)
-        parts = ctas(plan, geometry.n_kept, shared(plan, geometry), task.machine, state, task.itemsize, row)
-        return geometry, planner.launch_of(plan, geometry, parts, a.inputs, row)
+    def _miscounted(self, xs: Sequence[Any]) -> Exception:
+        """The error for another number of arrays."""
+        a = self._artifact
+        if a.names[-1:] == (MASK,) and len(xs) == len(a.names) - 1:
+            return self._mismatch(f"calls with {MASK}=", f"calls without {MASK}=")
+        return wrong_count(a.program.name, len(a.names), len(xs), a.names)
 
-    def _fit_tile(self, task: Task) -> Launch:
-        """The launch where elements wait in a tile, though they are read once; WF123 if the kernel does not serve them.
+    def _check_shapes(self, shapes: Sequence[tuple[int, ...]]) -> None:
+        """Checks that the program serves arrays of these shapes: an axis of size 1 may be one of any size."""
+        a = self._artifact
+        alike = len(a.ones) == len(shapes) and all(
+            len(own) == len(shape) and all(n == 1 for n, one in zip(shape, own, strict=True) if one)
+            for own, shape in zip(a.ones, shapes, strict=True)
+        )
+        most = min((n for _, n in a.program.most), default=0)
+        if alike and traces.serves(replace(a.program, most=()), shapes) and not traces.serves(a.program, shapes):
+            raise self._mismatch(f"at most {most} elements a result", "more")
+        if not alike or not traces.serves(a.program, shapes):
+            raise self._mismatch(f"shapes {', '.join(shapes_of(a))}", ", ".join(map(str, shapes)))
 
-        The stand-in program folds: elements wait for folds alone.
-        """
-        a = self.artifact
-        elements = tuple(Expr("input", (), t, ELEMENT, i) for i, t in enumerate(a.inputs))
-        folds = tuple(Expr("reduce", elements, t, KEPT, i) for i, t in enumerate(a.outputs))
+    def _fitted(self, operands: Operands, program: ArrayProgram) -> PreparedProgram:
+        """The steps with the plans that the kernels have; WF123 if they do not serve these arrays."""
+        a, backend = self._artifact, operands.backend
+        arrays, outputs = (real_specs(map(spec_of, own)) for own in (operands.inputs, operands.outputs))
+        machine = Machine(target(a.kernels[0].arch), backend.sms)
+        asks, options = menu_of(a.plan)
+        own = StepTasks(program, arrays, outputs, machine, a.determinism, few=asks)
+        tasks, asked = own.of(a.steps), asked_of(a.steps, options)
+        ready = [self._prepared(*each) for each in zip(tasks, a.kernels, asked, strict=True)]
+        return StepPlanner(own).planned(a.steps, ready)
+
+    def _prepared(self, task: Task, kernels: Artifact, options: str) -> Prepared:
+        """How to launch the kernels of a step; WF123 if they do not serve its arrays."""
         try:
-            choice = planner.choose(replace(task, program=Program(a.name, a.inputs, folds)), plan_words(a.plan))
-        except PlanError:
-            choice = None
-        if choice is None or choice.plan != a.plan or not serves(a.main.facts, choice.facts):
-            raise self._mismatch(words_of(a.main.facts), "another plan")
-        return choice.run
+            return fitted(task, kernels, options)
+        except Unfit as e:
+            raise self._mismatch(e.expected, e.found) from None
 
     def _mismatch(self, expected: str, found: str) -> Exception:
-        return error("WF123", name=self.artifact.name, expected=expected, found=found, call="wf.reduce")
+        name = self._artifact.program.name
+        return error("WF123", name=name, expected=expected, found=found, call=f"call {name} itself")
 
 
-def _names(types: Sequence[Any]) -> str:
-    return ", ".join(t.name for t in types)
+is_given = partial(is_not, None)
+"""Whether an array for a result is given, and not a new one."""
+MASK = "where"
+"""The name of the mask of a reduction among its arrays."""
 
 
-def words_of(f: Facts) -> str:
-    ranks = f"{f.kept_rank} kept and {f.reduced_rank} reduced dims"
-    results = ", results at one stride" if f.flat else ", results side by side" if f.store_vector else ""
-    rows = f", {f.block[0]} elements of each of {f.block[1]} results in a block" if f.block else ""
-    rows += ", gaps between rows" * f.gapped + ", runs in pieces" * f.pieces
-    rows += ", few elements a result" * f.places + ", rows that fill the accesses of all threads" * f.full
-    return f"{ranks}, {f.index_bits}-bit offsets, {', '.join(f.access)} access{results}{rows}"
+def keeping(program: ArrayProgram, reduced: tuple[int, ...]) -> ArrayProgram:
+    """The program of a reduction whose results keep the reduced axes, with size 1."""
+    outputs = []
+    for o in program.outputs:
+        axes = list(o.axes)
+        for axis in sorted(reduced):
+            axes.insert(axis, None)
+        outputs.append(o._replace(axes=tuple(axes)))
+    return replace(program, outputs=tuple(outputs))
 
 
-_AS_WELL = (("shifted", "aligned"), ("tile_strided", "tile"))
-"""Pairs (a, b) of accesses: a kernel with access a also serves arrays that allow access b."""
+def shapes_of(a: ProgramArtifact) -> list[str]:
+    """The shapes that a program serves, with a letter for each dim; an axis that is read as several is a product."""
+    names: dict[tuple[int, int], str] = {}
+    for d, axes in enumerate(a.program.dims):
+        names |= dict.fromkeys(axes, chr(ord("a") + d % 26))
+    names |= {(array, axis): str(n) for array, axis, n in a.program.sizes}
+    return [f"({', '.join(_axes_of(a, i, names))})" for i in a.program.firsts]
 
 
-def serves(own: Facts, needed: Facts) -> bool:
-    """Whether a kernel compiled for the facts ``own`` serves arrays with the facts ``needed``."""
-    access, stores = (zip(of(own), of(needed), strict=True) for of in (attrgetter("access"), attrgetter("stores")))
-    return (
-        own.kept_rank >= needed.kept_rank
-        and own.reduced_rank >= needed.reduced_rank
-        and own.index_bits >= needed.index_bits
-        and all(a in (b, "strided") or (a, b) in _AS_WELL for a, b in (*access, *stores))
-        and (not own.full or needed.full)
-        and (not own.store_vector or needed.store_vector)
-        and (not own.flat or needed.flat or needed.kept_rank == 1)
-        and (own.by_row or not needed.by_row)
-        and (own.gapped or not needed.gapped)
-        and (own.pieces or not needed.pieces)
-        and own.block == needed.block
-        and own.narrow == needed.narrow
-        and (not own.places or needed.places)
-    )
+def _axes_of(a: ProgramArtifact, array: int, names: Mapping[tuple[int, int], str]) -> Iterator[str]:
+    """The axes of an array in words; ``names`` are those of the axes after splits."""
+    split = {s.axis: s.sizes for s in a.program.splits if s.array == array}
+    place = 0
+    for axis, one in enumerate(a.ones[array]):
+        sizes = split.get(axis, (int(one),))
+        yield "*".join(str(n) if n else names.get((array, place + i), "?") for i, n in enumerate(sizes))
+        place += len(sizes)
+
+
+def compiled(planned: Planned, reduced: tuple[int, ...] | None = None) -> Compiled:
+    """Compiles the steps of a program for arrays of any sizes that their plans serve.
+
+    Args:
+        planned: the steps.
+        reduced: the axes of a reduction; None for another program.
+    """
+    prepared = planned.prepared
+    program, steps, kernels = prepared.program, [], []
+    for own in prepared.steps:
+        ready = for_any_size(own.prepared, planned.plan)
+        program = _bounded(program, own)
+        steps.append(replace(own.step, program=ready.program))
+        kernels.append(artifact(ready))
+    cut = replace(prepared.cut, steps=tuple(steps))
+    ones = tuple(tuple(n == 1 for n in spec.shape) for spec in real_specs(planned.arrays))
+    asked = (planned.plan, planned.determinism)
+    return Compiled(ProgramArtifact(program, cut, tuple(kernels), planned.names, ones, *asked, reduced))
+
+
+def for_any_size(ready: Prepared, plan: str = "") -> Prepared:
+    """``ready``, planned with the options ``plan``, with kernels that also serve other sizes."""
+    choice = ready.choice
+    if not plan and not ready.program.reads_again:
+        choice = tuned_plans.for_any_size(ready.task, choice)
+    return replace(ready, choice=choice.for_any_size)
+
+
+def _bounded(program: ArrayProgram, own: PreparedStep) -> ArrayProgram:
+    """``program`` with the most elements that a step serves, if it adds them in a narrow type."""
+    if own.prepared.program == own.step.program:
+        return program
+    _, most = narrowed(own.step.program)
+    over = sum(1 << d for d in own.step.reduced)
+    return program if most is None else replace(program, most=(*program.most, (over, most)))
+
+
+def explained(planned: Planned) -> str:
+    """The steps of a program in words."""
+    program = planned.prepared.program
+    results = [name or "the result" for name in leaf_names(program.structure)]
+    results += [f"the check {code}" for code in program.checks]
+    ranks = [len(a.shape) for a in planned.arrays]
+    arrays, axes = array_labels(program, planned.names, ranks), axis_labels(program, planned.names, ranks)
+    labels = [axes[array][axis] for (array, axis), *_ in program.dims]
+
+    def named(o: Operand) -> str:
+        if o.kind == "view":
+            return arrays[program.views[o.number].array]
+        return results[o.number] if o.kind == "output" else f"buffer {o.number}"
+
+    lines = []
+    for own in planned.prepared.steps:
+        step, choice = own.step, own.prepared.choice
+        reads, writes = (", ".join(dict.fromkeys(map(named, os))) or "nothing" for os in (step.inputs, step.outputs))
+        along, each = (" ".join(labels[d] for d in dims) for dims in (step.reduced, step.kept))
+        rows = f"rows along {along or 'nothing'}" + (f", one for each {each}" if each else "")
+        lines.append(f"{step.program.name}: {rows}; reads {reads}; writes {writes}")
+        lines += [f"  {reason}" for reason in choice.reasons]
+        lines.append(f"  plan {plan_words(choice.plan)}")
+    return "\n".join(lines)

@@ -8,9 +8,8 @@ import numpy as np
 
 from ...runtime import named_reductions
 from ...runtime.arrays.conversion import to_numpy
-from ...runtime.calls.operands import Operands
-from ...runtime.execute import prepared
-from ...runtime.prepare import Request
+from ...runtime.programs import run
+from ...runtime.programs.reductions import operands_of, program_of
 from ...runtime.view import View
 from .answers import answer, error_of
 from .cases import Case
@@ -27,7 +26,10 @@ def trial(case: Case, arrays: Arrays, backend: CudaBackend) -> Trial:
     out = arrays.empty(case.kept, case.result)
     seen = backend.get(xs[0].view, 0) if isinstance(xs[0], Owned) else xs[0]
     expected = answer(case, seen)
-    chosen = prepared(Request(case.what, case.axis), Operands.of([xs[0]], "auto"), out).choice
+    operands, _ = operands_of([xs[0]], None, "auto")
+    program = program_of(case.what, case.axis, {}, operands.inputs)
+    run.allocate(operands, program, out)
+    chosen = run.prepare(operands, program, "", "run").steps[0].prepared.choice
     reduce = getattr(named_reductions, case.what)
     ours = [lambda x=x: reduce(x, axis=case.axis, out=out) for x in xs]
 

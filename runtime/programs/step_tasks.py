@@ -101,7 +101,8 @@ class StepTasks:
         if not program.reads_again:
             found, most = narrowed(program)
             program = found if most is None or geometry.n_reduced <= most else program
-            geometry = without_repeats(program, geometry, len(step.inputs))
+            if not program.scatters:  # whose results differ, though they read the same elements
+                geometry = without_repeats(program, geometry, len(step.inputs))
         addresses = tuple(s.address for s in specs)
         machine = self.machine.target, self.machine.sms, self.determinism
         task = Task(program, geometry, addresses, *machine, prod(self.sizes[d] for d in inner) if inner else 0)

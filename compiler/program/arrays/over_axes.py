@@ -14,6 +14,7 @@ from typing import Any
 from ...dtypes import I32, DType
 from ...errors import Location, error
 from ..array_program import Fold
+from ..complexes import Complex
 from ..frames import caller
 from ..graph import SCALAR, Expr, MonoidGraph, union
 from ..symbols import Sym, constant
@@ -86,6 +87,8 @@ class OverAxes:
 
     def operand(self, value: Value) -> Value:
         """A value of each element, in the type in which it is computed."""
+        if isinstance(value, Complex):
+            return Complex(self.operand(value.real), self.operand(value.imag))  # type: ignore[arg-type]
         if isinstance(value, SymArray):
             expr = along(value, self.dims.axes(self.shape))
             return SymArray(expr, self.dims.axes(self.shape), self.dims)
@@ -119,6 +122,8 @@ class OverAxes:
 
     def result(self, value: Any, *, keepdims: bool) -> Any:
         """A result as the caller gets it."""
+        if isinstance(value, Complex):
+            return Complex(*(self.result(part, keepdims=keepdims) for part in (value.real, value.imag)))
         if not isinstance(value, SymArray):
             value = SymArray(value.expr, self.kept, self.dims)
         axes = tuple(d for i, d in enumerate(value.axes) if keepdims or i not in self.reduced)

@@ -43,7 +43,8 @@ class SymArray(ArrayValue):
         arrays = [a for a in args if isinstance(a, SymArray)]
         exprs, axes = broadcast(arrays)
         rest = iter(exprs)
-        operands = [next(rest) if isinstance(a, SymArray) else types.in_computed(a.expr) for a in args]
+        number = types.compared if op in types.COMPARISONS else types.in_computed
+        operands = [next(rest) if isinstance(a, SymArray) else number(a.expr) for a in args]
         if op == "bitcast":
             return self._bitcast(t)
         t = F32 if t in types.BYTES else t
