@@ -30,7 +30,7 @@ _HOME = {
     **dict.fromkeys(PROGRAMS, ".runtime.programs.library"),
     **dict.fromkeys(("scan",), ".runtime.programs.scans"),
     **dict.fromkeys(("stop_gradient", "value_and_grad", "vjp"), ".runtime.programs.gradients"),
-    **dict.fromkeys(("Compiled",), ".runtime.compiled"),
+    **dict.fromkeys(("Compiled",), ".runtime.programs.compiled"),
     **dict.fromkeys(("load",), ".runtime.load"),
     **dict.fromkeys(("Tuned", "autotune"), ".runtime.tuning.autotune"),
     **dict.fromkeys(("unique",), ".runtime.unique"),

@@ -51,9 +51,6 @@ from .runtime.api import (
     compile as compile,
     reduce as reduce,
 )
-from .runtime.compiled import (
-    Compiled as Compiled,
-)
 from .runtime.histograms import (
     bincount as bincount,
     histogram as histogram,
@@ -65,6 +62,9 @@ from .runtime.named_reductions import (
     array_equal as array_equal,
     dot as dot,
     vecdot as vecdot,
+)
+from .runtime.programs.compiled import (
+    Compiled as Compiled,
 )
 from .runtime.programs.function import (
     ArrayFunction as ArrayFunction,

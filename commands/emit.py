@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..compiler.errors import error
 from ..runtime import api
-from ..runtime.compiled import compiled, for_any_size
 from ..runtime.prepare import Prepared, artifact
+from ..runtime.programs.compiled import compiled, for_any_size
 from . import levels, terminal
 from .output_file import Output
 from .programs.words import Words

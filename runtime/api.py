@@ -28,7 +28,7 @@ from .resolve import number_of
 from .view import ArraySpec, contiguous
 
 if TYPE_CHECKING:
-    from .compiled import Compiled
+    from .programs.compiled import Compiled
 
 Axis = int | Sequence[int] | None
 
@@ -207,7 +207,7 @@ def compile(
     types = tuple(map(named_dtype, dtype if isinstance(dtype, tuple) else (dtype,)))
     found = planned_for(what, shape, types, axis=axis, arch=arch, plan=plan, **how, **params)
     only_step(found.prepared.program)
-    from .compiled import compiled  # not imported to reduce an array
+    from .programs.compiled import compiled  # not imported to reduce an array
 
     return compiled(found, normalize_axes(axis, len(shape)))
 

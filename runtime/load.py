@@ -9,7 +9,7 @@ from ..compiler.driver import artifact_file, program_file
 from ..compiler.errors import error
 from ..compiler.program.frames import outermost
 from .arrays.torch_compile import opaque
-from .compiled import Compiled
+from .programs.compiled import Compiled
 
 
 @opaque

@@ -40,7 +40,7 @@ from .torch_graphs import ENTRIES, Symbolic, are_traced, changed, entry_of, labe
 from .traces import Traces
 
 if TYPE_CHECKING:
-    from ..compiled import Compiled
+    from .compiled import Compiled
     from .planned import Planned
 
 P = ParamSpec("P")
@@ -137,7 +137,7 @@ class ArrayFunction(partial[R], Generic[P, R]):
             arch: the architecture to compile for.
             how: further arguments by name, and ``plan`` and ``determinism`` of a call.
         """
-        from ..compiled import compiled  # not imported to run a program
+        from .compiled import compiled  # not imported to run a program
 
         try:
             return compiled(self._planned(xs, how, arch))
@@ -146,7 +146,7 @@ class ArrayFunction(partial[R], Generic[P, R]):
 
     def explain(self, *xs: Any, arch: str = DEFAULT.arch, **how: Any) -> str:
         """The steps of the program in words, with their plans and the reasons; arguments are those of ``compile``."""
-        from ..compiled import explained
+        from .compiled import explained
 
         try:
             return explained(self._planned(xs, how, arch))

@@ -21,8 +21,9 @@ from covering import covering
 import warpfold as wf
 from warpfold.compiler.driver import artifact_file
 from warpfold.compiler.planner.choose import NUMBERS
-from warpfold.runtime import api, cache, fitted, prepare
+from warpfold.runtime import api, cache, prepare
 from warpfold.runtime.backends.emulator_backend import emulator
+from warpfold.runtime.programs import fitted
 
 
 @pytest.fixture

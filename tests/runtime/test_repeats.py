@@ -18,7 +18,7 @@ from warpfold.compiler.driver.compile import compile_program
 from warpfold.compiler.errors import PlanError
 from warpfold.passes import steps
 from warpfold.runtime.api import plan_for
-from warpfold.runtime.compiled import Compiled
+from warpfold.runtime.programs.compiled import Compiled
 
 Array = npt.NDArray[Any]
 

@@ -10,38 +10,38 @@ from functools import partial
 from operator import is_not
 from typing import TYPE_CHECKING, Any
 
-from ..compiler.driver import program_file
-from ..compiler.driver.artifact import Artifact
-from ..compiler.driver.program_artifact import ProgramArtifact
-from ..compiler.errors import error
-from ..compiler.plan.ladder import menu_of
-from ..compiler.plan.plan import Plan
-from ..compiler.planner.task import Task
-from ..compiler.program.array_program import ArrayProgram
-from ..compiler.program.axis_labels import array_labels, axis_labels
-from ..compiler.program.cuts.steps import Operand
-from ..compiler.program.frames import caller, outermost, shown
-from ..compiler.program.rewrites.narrowing import narrowed
-from ..compiler.program.spelling import unknown, wrong_count
-from ..compiler.program.tracing import leaf_names
-from ..compiler.target import target
-from . import tuned_plans
-from .arrays.torch_compile import opaque
-from .calls.operands import Operands, check_keepdims
-from .calls.recall import Memo
-from .calls.recipe import MISS
+from ...compiler.driver import program_file
+from ...compiler.driver.artifact import Artifact
+from ...compiler.driver.program_artifact import ProgramArtifact
+from ...compiler.errors import error
+from ...compiler.plan.ladder import menu_of
+from ...compiler.plan.plan import Plan
+from ...compiler.planner.task import Task
+from ...compiler.program.array_program import ArrayProgram
+from ...compiler.program.axis_labels import array_labels, axis_labels
+from ...compiler.program.cuts.steps import Operand
+from ...compiler.program.frames import caller, outermost, shown
+from ...compiler.program.rewrites.narrowing import narrowed
+from ...compiler.program.spelling import unknown, wrong_count
+from ...compiler.program.tracing import leaf_names
+from ...compiler.target import target
+from .. import tuned_plans
+from ..arrays.torch_compile import opaque
+from ..calls.operands import Operands, check_keepdims
+from ..calls.recall import Memo
+from ..calls.recipe import MISS
+from ..prepare import Prepared, artifact
+from ..tuned_plans import words as plan_words
+from ..view import real_specs, spec_of
+from . import run, traces
 from .fitted import Unfit, fitted
-from .prepare import Prepared, artifact
-from .programs import run, traces
-from .programs.machine import Machine
-from .programs.planned import Planned
-from .programs.plans import PreparedProgram, PreparedStep, StepPlanner, asked_of
-from .programs.step_tasks import StepTasks
-from .tuned_plans import words as plan_words
-from .view import real_specs, spec_of
+from .machine import Machine
+from .planned import Planned
+from .plans import PreparedProgram, PreparedStep, StepPlanner, asked_of
+from .step_tasks import StepTasks
 
 if TYPE_CHECKING:
-    from ..compiler.driver.pipeline import Stage
+    from ...compiler.driver.pipeline import Stage
 
 
 class Compiled:
@@ -92,8 +92,8 @@ class Compiled:
     @property
     def stages(self) -> list[Stage]:
         """The tensor program of each step, and the IR after every pass; imports MLIR."""
-        from ..compiler.driver.compile import stages
-        from ..passes import steps
+        from ...compiler.driver.compile import stages
+        from ...passes import steps
 
         kernels = self._artifact.kernels
         found = [(k.name, s) for k in kernels for s in stages(k.source, steps(target(k.arch), k.plan))]
@@ -111,7 +111,7 @@ class Compiled:
             FileError: WF505 when the file cannot be written.
             BackendError: WF606 or WF607 when ptxas, which makes cubins, is missing or fails.
         """
-        from .ptxas import with_cubins  # not imported to run a kernel
+        from ..ptxas import with_cubins  # not imported to run a kernel
 
         kernels = tuple(with_cubins(k, cubins) for k in self._artifact.kernels)
         program_file.save(replace(self._artifact, kernels=kernels), path)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from operator import attrgetter
 
-from ..compiler.driver.artifact import Artifact
-from ..compiler.errors import PlanError
-from ..compiler.plan import tiles
-from ..compiler.plan.facts import Facts
-from ..compiler.plan.kernels import first_of_both
-from ..compiler.plan.launch import shared
-from ..compiler.planner import choose as planner
-from ..compiler.planner.layouts.factored import as_columns_of_any_size
-from ..compiler.planner.layouts.gapped_columns import as_read
-from ..compiler.planner.split import ctas
-from ..compiler.planner.task import Choice, Task
-from .prepare import Prepared
-from .tuned_plans import words as plan_words
+from ...compiler.driver.artifact import Artifact
+from ...compiler.errors import PlanError
+from ...compiler.plan import tiles
+from ...compiler.plan.facts import Facts
+from ...compiler.plan.kernels import first_of_both
+from ...compiler.plan.launch import shared
+from ...compiler.planner import choose as planner
+from ...compiler.planner.layouts.factored import as_columns_of_any_size
+from ...compiler.planner.layouts.gapped_columns import as_read
+from ...compiler.planner.split import ctas
+from ...compiler.planner.task import Choice, Task
+from ..prepare import Prepared
+from ..tuned_plans import words as plan_words
 
 
 class Unfit(Exception):  # noqa: N818 - it says what does not fit, and is no error of its own
