@@ -165,9 +165,10 @@ def reduced(xs: Sequence[Any], what: Any, axis: Axis, out: Any, where: Any, how:
         raise too_many("reduce", "arrays, then what to reduce with", len(xs) + 1, others_by_name(_BY_NAME))
     for x in xs:
         array_first("reduce", x)
-    from .programs.reductions import reduced_arrays
+    from .programs import run
+    from .programs.reductions import prepared
 
-    return reduced_arrays(xs, what, axis, out, where, given | params)
+    return run.run(*prepared(xs, what, axis, params, out=out, where=where, **given))
 
 
 @opaque

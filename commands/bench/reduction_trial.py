@@ -8,8 +8,7 @@ import numpy as np
 
 from ...runtime import named_reductions
 from ...runtime.arrays.conversion import to_numpy
-from ...runtime.programs import run
-from ...runtime.programs.reductions import operands_of, program_of
+from ...runtime.programs.reductions import prepared
 from ...runtime.view import View
 from .answers import answer, error_of
 from .cases import Case
@@ -26,10 +25,7 @@ def trial(case: Case, arrays: Arrays, backend: CudaBackend) -> Trial:
     out = arrays.empty(case.kept, case.result)
     seen = backend.get(xs[0].view, 0) if isinstance(xs[0], Owned) else xs[0]
     expected = answer(case, seen)
-    operands, _ = operands_of([xs[0]], None, "auto")
-    program = program_of(case.what, case.axis, {}, operands.inputs)
-    run.allocate(operands, program, out)
-    chosen = run.prepare(operands, program, "", "run").steps[0].prepared.choice
+    chosen = prepared([xs[0]], case.what, case.axis, out=out)[1].steps[0].prepared.choice
     reduce = getattr(named_reductions, case.what)
     ours = [lambda x=x: reduce(x, axis=case.axis, out=out) for x in xs]
 

@@ -34,6 +34,9 @@ _PARAM = re.compile(r"\.param\s+\.(\w+)")
 _THREADS = re.compile(r"\.maxntid (\d+), 1, 1\b")
 _CLUSTER = re.compile(r"\.reqnctapercluster 1, (\d+), 1\b")
 _SHARED = re.compile(r"\.shared \.align \d+ \.b8 \w+\[(\d+)\]")
+_FUNCTION = r"func\.func @(\w+)\((.*?)\) -> (.*?) attributes \{(.*)\} ?[{]?"
+_STATE = r"commutative = (?:true|false), dims = [^}]*\} : .* -> (.*)"
+_TENSOR = r"tensor<(?:\?x)*(\w+)>"
 
 
 class UnsoundError(ValueError):
@@ -140,6 +143,27 @@ def _code(a: Artifact) -> None:
             sum(map(int, _SHARED.findall(body))) <= STATIC_SHARED,
             f"the PTX of {kernel.name} has more than {STATIC_SHARED} bytes of shared memory",
         )
+
+
+def expect_source(a: Artifact) -> None:
+    """Raises ``UnsoundError`` where the tensor program in MLIR has other types, facts or plans than the kernels.
+
+    An entry of the cache is compared with what its caller would compile instead.
+    """
+    expected = outlines(a.name, a.main.facts, a.plan, len(a.state))
+    functions = {f[1]: f for f in re.finditer(_FUNCTION, a.source)}
+    states = [re.findall(_TENSOR, line[1]) for line in re.finditer(_STATE, a.source)]
+    expect(len(functions) == len(states) == len(expected), "its program does not have one function for each kernel")
+    expect(all(s == _spelled(a.state) for s in states), "its state does not match its program")
+    for o in expected:
+        function = functions.get(o.name)
+        expect(function is not None, f"its program has no function {o.name}")
+        assert function is not None
+        text = f'fold.facts = {_attributes(o.facts)}, fold.plan = {_attributes(o.plan)}, fold.target = "{a.arch}"'
+        expect(text in function[4], f"the facts, the plan or the target of {o.name} do not match its program")
+        inputs, outputs = a.inputs if o.role == "main" else a.state, a.state if o.role == "init" else a.outputs
+        types = [re.findall(_TENSOR, function[2]), re.findall(_TENSOR, function[3])]
+        expect(types == [_spelled(inputs), _spelled(outputs)], f"the types of {o.name} do not match its program")
 
 
 def expect_each(structure: Any, results: int) -> None:

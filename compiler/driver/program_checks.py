@@ -116,3 +116,4 @@ def _expect_kernels(step: Step, a: Artifact) -> None:
     expect(a.main.facts.numberings == numberings(step.program), "a step's facts name other numberings than its program")
     own = without_code(step.program, a.main.facts, a.plan, TARGETS[a.arch], a.key)
     expect(a.without_code() == own, f"the kernels of {a.name} do not match its program")
+    artifact_checks.expect_source(a)

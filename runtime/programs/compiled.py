@@ -208,7 +208,7 @@ class Compiled:
         arrays, outputs = (real_specs(map(spec_of, own)) for own in (operands.inputs, operands.outputs))
         machine = Machine(target(a.kernels[0].arch), backend.sms)
         asks, options = menu_of(a.plan)
-        own = StepTasks(program, arrays, outputs, machine, a.determinism, few=asks)
+        own = StepTasks(program, arrays, outputs, machine, a.determinism, few=asks, as_given=True)
         tasks, asked = own.of(a.steps), asked_of(a.steps, options)
         ready = [self._prepared(*each) for each in zip(tasks, a.kernels, asked, strict=True)]
         return StepPlanner(own).planned(a.steps, ready)

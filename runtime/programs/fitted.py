@@ -117,6 +117,7 @@ def serves(own: Facts, needed: Facts) -> bool:
         and all(a in (b, "strided") or (a, b) in _AS_WELL for a, b in (*access, *stores))
         and (not own.full or needed.full)
         and (not own.store_vector or needed.store_vector)
+        and (own.repeats or not needed.repeats)
         and (not own.flat or needed.flat or needed.kept_rank == 1)
         and (own.by_row or not needed.by_row)
         and (own.gapped or not needed.gapped)

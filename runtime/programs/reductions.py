@@ -10,6 +10,7 @@ import numpy as np
 
 from ...compiler.dtypes import BOOL, DType
 from ...compiler.errors import error
+from ...compiler.plan.fields import Determinism
 from ...compiler.program.array_program import ArrayProgram
 from ...compiler.program.arrays.folding import AxisArgument, reduced
 from ...compiler.program.arrays.packing import WORDS
@@ -27,6 +28,7 @@ from ..view import ArraySpec, View
 from . import run
 from .arguments import Arguments
 from .packing import unpack
+from .plans import PreparedProgram
 from .torch_graphs import Symbolic
 from .traces import Traces
 
@@ -70,6 +72,8 @@ def of_arrays(what: What, axis: AxisArgument, options: Options) -> Callable[...,
     function = partial(_of_arrays, what, axis, options)  # no function of our own, whose outer variables are not watched
     function.__name__ = label(what)  # type: ignore[attr-defined]
     function.takes_complex = True  # type: ignore[attr-defined]
+    own = function_of(what)
+    function.defined = getattr(own, "defined", own)  # type: ignore[attr-defined]  # whose line is shown
     return function
 
 
@@ -91,18 +95,42 @@ def symbolic(what: What, axis: AxisArgument, xs: Sequence[Any], where: Any, how:
 
 
 # --- of real arrays ---------------------------------------------------------------------------------------------------
-def reduced_arrays(xs: Sequence[Any], what: What, axis: Any, out: Any, where: Any, how: Mapping[str, Any]) -> Any:
-    """``reduce`` of real arrays; ``how`` has its options, checked, and the parameters of ``what``.
+def prepared(
+    xs: Sequence[Any],
+    what: What,
+    axis: Any = None,
+    params: Mapping[str, Any] | None = None,
+    *,
+    out: Any = None,
+    where: Any = None,
+    keepdims: Any = False,
+    nan: str = "propagate",
+    determinism: Determinism = "run",
+    device: str = "auto",
+    plan: str = "",
+) -> tuple[Operands, PreparedProgram]:
+    """A reduction of real arrays with its plan, and memory for its results.
+
+    Args:
+        xs: the arrays.
+        what: as for ``program_of``.
+        axis: as for ``program_of``.
+        params: as for ``program_of``.
+        out: as for ``reduce``, as are all others.
+        where: a mask.
+        keepdims: whether results keep the reduced axes.
+        nan: the treatment of NaN.
+        determinism: what bits may depend on.
+        device: where it runs.
+        plan: options of the plan.
 
     Raises:
         ArgumentError: as ``operands_of`` and ``program_of``; and what a call of a program raises.
     """
-    operands, masked = operands_of(xs, where, how["device"])
-    params = {name: value for name, value in how.items() if name not in DEFAULTS}
-    options = {key: how[key] for key in OF_FOLDS}
-    program = program_of(what, axis, params, operands.inputs, masked=masked, **options)
+    operands, masked = operands_of(xs, where, device)
+    program = program_of(what, axis, params or {}, operands.inputs, masked=masked, keepdims=keepdims, nan=nan)
     run.allocate(operands, program, out)
-    return run.run(operands, run.prepare(operands, program, plan_text(how["plan"]), how["determinism"]))
+    return operands, run.prepare(operands, program, plan_text(plan), determinism)
 
 
 def operands_of(xs: Sequence[Any], where: Any, device: str) -> tuple[Operands, bool]:

@@ -24,9 +24,8 @@ from ...compiler.program.tracing import Nan
 from .. import tuned_plans
 from ..arrays.torch_compile import opaque
 from ..calls.operands import Operands
-from ..programs import run
 from ..programs.plans import PreparedProgram, forget
-from ..programs.reductions import operands_of, program_of
+from ..programs.reductions import prepared
 from .measure import Timing
 from .neighbours import neighbours
 from .trials import Trials
@@ -145,14 +144,11 @@ class Search:
 
         check_options(nan=nan, determinism=determinism)
         require_gpu()
-        arrays, masked = operands_of(xs, where, "cuda")
-        program = program_of(what, axis, params, arrays.inputs, masked=masked, nan=nan)
-        only_step(program)
-        run.allocate(arrays, program)
-        prepared = run.prepare(arrays, program, "", determinism)
+        arrays, found = prepared(xs, what, axis, params, where=where, nan=nan, determinism=determinism, device="cuda")
+        only_step(found.program)
         if any(0 in v.shape for v in arrays.inputs):
             raise error("WF836", shape=arrays.inputs[0].shape)
-        return cls(prepared, arrays)
+        return cls(found, arrays)
 
     def run(self, seconds: float) -> Tuned:
         """Searches for ``seconds``, and keeps the best plan, also when interrupted."""

@@ -184,7 +184,7 @@ def test_a_refusal_says_why(name: str, reason: str, tmp_path: Path, monkeypatch:
 
 def test_the_longest_file_name(tmp_path: Path) -> None:
     artifact().save(tmp_path / ("é" * 127 + "x"))
-    assert wf.load(tmp_path / ("é" * 127 + "x")).artifact.name == "sum"
+    assert wf.load(tmp_path / ("é" * 127 + "x")).artifact.program.name == "sum"
 
 
 @pytest.mark.parametrize("size", [100, 5000])

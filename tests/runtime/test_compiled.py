@@ -161,7 +161,7 @@ def test_a_kind_seen_before_gives_its_first_result_without_mlir(folder: Path) ->
 
 def test_cubins_are_added_for_the_architectures_asked_for(tmp_path: Path) -> None:
     wf.compile("sum", (1000,), "f32", arch="sm_80").save(tmp_path / "k.warpfold", cubins=["sm_80", "sm_86"])
-    found = artifact_file.load(tmp_path / "k.warpfold")
+    (found,) = wf.load(tmp_path / "k.warpfold").artifact.kernels
     assert sorted(found.cubins) == ["sm_80", "sm_86"]
     assert all(code.startswith(b"\x7fELF") for code in found.cubins.values())
 
@@ -251,7 +251,7 @@ def test_a_kernel_of_a_large_array_serves_small_ones_with_no_more_dims() -> None
     for shape in ((10, 5, 7), (10, 9, 3), (10, 0, 3), (10, 1, 3), (10, 3, 1), (3, 100, 7)):
         x = np.random.default_rng(0).integers(-3, 4, shape).astype(np.float32)
         np.testing.assert_array_equal(k(x, device="emulator"), x.sum(axis=1), str(shape))
-    with pytest.raises(ValueError, match=r"WF123: .* compiled for 2 kept and 1 reduced dims.* needs 3 kept and 1 "):
+    with pytest.raises(ValueError, match=r"WF123: .* compiled for shapes \(a, b, c\): the array needs \(3, 5, 4, 7\)"):
         k(np.zeros((3, 5, 4, 8), np.float32)[..., :7], device="emulator")
 
 
@@ -371,7 +371,7 @@ def test_a_sum_of_few_bytes_refuses_more_than_its_32_bits_hold(tmp_path: Path) -
 
 def test_a_kernel_of_many_results_refuses_an_array_that_gives_one() -> None:
     with pytest.raises(
-        ValueError, match=r"WF123: this artifact of sum was compiled for shapes \\(a, b\\): the array needs \\(3,\\)"
+        ValueError, match=r"WF123: this artifact of sum was compiled for shapes \(a, b\): the array needs \(3,\)"
     ):
         wf.compile("sum", (3, 4), axis=0)(np.ones(3, np.float32), device="emulator")
 
