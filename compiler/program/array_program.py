@@ -113,6 +113,8 @@ class ArrayProgram:
         used: the monoids that were folded with, each with the types of what it reduces; not part of the digest.
         given, made: the element types of the arrays that callers pass and get, where some are complex: each of these is
             two of ``arrays``, or of ``outputs``. Empty where none is.
+        lines: a digest of the user's lines that made its nodes, so that programs which trace alike each keep their own;
+            not part of the digest. Empty for one from a file.
     """
 
     name: str
@@ -131,6 +133,7 @@ class ArrayProgram:
     used: tuple[tuple[Monoid, tuple[DType, ...]], ...] = field(default=(), compare=False, repr=False)
     given: tuple[DType, ...] = ()
     made: tuple[DType, ...] = ()
+    lines: str = ""
 
     def __reduce__(self) -> Any:
         """A monoid's function does not pickle, since its name stands for the monoid; what uses it here is done."""

@@ -278,7 +278,9 @@ def compiled(planned: Planned, reduced: tuple[int, ...] | None = None) -> Compil
     cut = replace(prepared.cut, steps=tuple(steps))
     ones = tuple(tuple(n == 1 for n in spec.shape) for spec in real_specs(planned.arrays))
     asked = (planned.plan, planned.determinism)
-    return Compiled(ProgramArtifact(program, cut, tuple(kernels), planned.names, ones, *asked, reduced))
+    return Compiled(
+        ProgramArtifact(replace(program, lines=""), cut, tuple(kernels), planned.names, ones, *asked, reduced)
+    )
 
 
 def for_any_size(ready: Prepared, plan: str = "") -> Prepared:

@@ -113,7 +113,8 @@ def asked_of(steps: Steps, options: str) -> list[str]:
 
 def _without(options: str, field: str) -> str:
     """``options`` without those for a field of the plan."""
-    return ",".join(f"{key}={value}" for key, value in expand(options).items() if key != field)
+    own = expand(options)
+    return ",".join(f"{key}={value}" for key, value in own.items() if key != field) if field in own else options
 
 
 def _bytes(spec: ArraySpec) -> int:

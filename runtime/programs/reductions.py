@@ -18,7 +18,7 @@ from ...compiler.program.arrays.trace import ArrayArg
 from ...compiler.program.exact import exactly
 from ...compiler.program.frames import caller
 from ...compiler.program.signatures import keywords, positional
-from ...compiler.program.spelling import irreducible, unknown, wrong_count
+from ...compiler.program.spelling import SHARED, irreducible, unknown, wrong_count
 from ...compiler.space.geometry import normalize_axes
 from ..arrays.conversion import view
 from ..calls.operands import Operands, check_keepdims
@@ -190,6 +190,9 @@ def program_of(
     """
     if not hashable(what):
         raise irreducible(what)
+    for key in params:
+        if key in SHARED:
+            raise unknown(label(what), key, keywords(function_of(what)), array=False, where=caller())
     check_keepdims(keepdims)
     shape = common_shape([a.shape for a in arrays[: len(arrays) - masked]])
     axes = normalize_axes(axis, len(shape))

@@ -227,7 +227,7 @@ def test_output_to_standard_output_follows_what_was_printed(tmp_path: Path) -> N
         subprocess.run([sys.executable, "-c", code], stdout=f, check=True)
     piped = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True).stdout
     assert (tmp_path / "out").read_bytes() == piped
-    assert piped.startswith(b"before\nwarpfold artifact ")
+    assert piped.startswith(b"before\nwarpfold program ")
     assert piped.endswith(b"}after\n")
 
 

@@ -117,8 +117,9 @@ def test_numbers_that_exceed_narrow_words_take_wide_ones(dtype: str, more: int) 
     """Both kernels record narrow keys in the loop."""
     most = NUMBERS if dtype == "i8" else NUMBERS >> 8
     kernel = wf.compile("argmax", (most + more,), {"i8": "int8"}.get(dtype, dtype))
-    assert kernel.artifact.kernels[0].main.facts.places == (not more)
-    assert kernel.artifact.state[0].itemsize == (8 if more else 4)
+    (kernels,) = kernel.artifact.kernels
+    assert kernels.main.facts.places == (not more)
+    assert kernels.state[0].itemsize == (8 if more else 4)
     assert ("min.s16x2" if dtype == "i8" else f"fma.rn.{dtype}x2") in kernel.ptx
 
 

@@ -16,7 +16,7 @@ from warpfold.compiler.driver.artifact import Artifact
 from warpfold.compiler.plan.facts import Facts
 from warpfold.runtime.emulator.counters import total
 from warpfold.runtime.emulator.profiler import Profiler
-from warpfold.runtime.programs.compiled import serves
+from warpfold.runtime.programs.fitted import serves
 
 
 @pytest.mark.parametrize("finish", ["cta", "last_block,coarsening=4", "two_kernels,coarsening=4"])

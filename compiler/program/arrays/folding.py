@@ -27,7 +27,7 @@ from .broadcasting import broadcast
 from .dims import Axes, bits
 from .over_axes import MANY, OverAxes
 from .packing import truths
-from .sym_array import SymArray
+from .sym_array import Elements, SymArray
 
 AxisArgument = int | Sequence[int] | None
 
@@ -64,7 +64,7 @@ def reduced(
     assert isinstance(first, SymArray)
     own = [_operand(p, first) for a in arrays for p in (split(a) if isinstance(a, Complex) else (a,))]
     exprs, shape = broadcast(own)
-    parts = (SymArray(e, shape, first.dims, s.dtype) for e, s in zip(exprs, own, strict=True))
+    parts = (Elements(e, shape, first.dims, s.dtype) for e, s in zip(exprs, own, strict=True))
     xs = [Complex(next(parts), next(parts)) if isinstance(a, Complex) else next(parts) for a in arrays]
     over = OverAxes(first.dims, shape, frozenset(positions(axis, shape, first)))
     like = SymArray(exprs[0], shape, first.dims, own[0].dtype)

@@ -16,7 +16,7 @@ from ..graph import ELEMENT, Expr, MonoidGraph, union, walk
 from ..symbols import Sym
 from ..tracing import nest, structure_of
 from ..values import Value, join, split
-from .sym_array import SymArray
+from .sym_array import Elements, SymArray
 
 
 def on_arrays(name: str, function: Callable[..., Any], values: Sequence[Value]) -> Any:
@@ -70,7 +70,7 @@ def _made(ends: Sequence[Expr], known: dict[str, Expr], held: Scope) -> list[Exp
         args = tuple(known[a.digest] for a in e.args if a.op != "reduce")
         if e.op == "reduce":
             assert isinstance(e.value, MonoidGraph)
-            elements = [SymArray(a, over.shape, over.dims) for a in args]
+            elements = [Elements(a, over.shape, over.dims) for a in args]
             states[e.digest] = [s.expr for s in held.over.fold(e.value, elements, e.where)]
             continue
         if e.op == "result":
@@ -90,4 +90,4 @@ def _made(ends: Sequence[Expr], known: dict[str, Expr], held: Scope) -> list[Exp
 def _like(symbol: Sym, e: Expr, held: Scope) -> Sym:
     """A result of the reduction, which has its kept axes."""
     over: Any = held.over
-    return SymArray(e, over.kept, over.dims, symbol.dtype)
+    return Elements(e, over.kept, over.dims, symbol.dtype)

@@ -21,7 +21,7 @@ from ..symbols import Sym, constant
 from ..values import Value, cast
 from .broadcasting import along
 from .dims import Axes, Dims, bits
-from .sym_array import SymArray
+from .sym_array import Elements, SymArray
 from .types import computed
 
 MANY = 1 << 31
@@ -91,7 +91,7 @@ class OverAxes:
             return Complex(self.operand(value.real), self.operand(value.imag))  # type: ignore[arg-type]
         if isinstance(value, SymArray):
             expr = along(value, self.dims.axes(self.shape))
-            return SymArray(expr, self.dims.axes(self.shape), self.dims)
+            return Elements(expr, self.dims.axes(self.shape), self.dims)
         return cast(value, computed(value.dtype))
 
     def fold(self, graph: MonoidGraph, flat: Sequence[Sym], at: Location | None) -> list[Sym]:
@@ -99,12 +99,12 @@ class OverAxes:
         over, order = bits(self.over), () if graph.commutative else self.over
         exprs = tuple(s.expr for s in flat)
         if not over:
-            return [SymArray(e, self.kept, self.dims) for e in exprs]
+            return [Elements(e, self.kept, self.dims) for e in exprs]
         self.dims.vary(union(self.dims.space(e.space) for e in exprs) | over)
         space = union(self.dims.space(e.space) for e in exprs) & ~over
         made = Expr("fold", exprs, exprs[0].dtype, space, Fold(graph, over, order), at)
         results = [Expr("result", (made,), e.dtype, space, i) for i, e in enumerate(exprs)]
-        return [SymArray(e, self.kept, self.dims) for e in results]
+        return [Elements(e, self.kept, self.dims) for e in results]
 
     def index(self, t: DType) -> Sym:
         """The position of an element among the reduced ones, in row-major order."""
@@ -112,8 +112,8 @@ class OverAxes:
         if t == I32:
             self.dims.serve_at_most(bits(over), MANY - 1)
         if not over:
-            return SymArray(constant(0, t).expr, self.dims.axes(self.shape), self.dims)
-        return SymArray(Expr("iota", (), t, bits(over), over), self.dims.axes(self.shape), self.dims)
+            return Elements(constant(0, t).expr, self.dims.axes(self.shape), self.dims)
+        return Elements(Expr("iota", (), t, bits(over), over), self.dims.axes(self.shape), self.dims)
 
     def count(self, t: DType) -> Sym:
         """How many elements are reduced."""

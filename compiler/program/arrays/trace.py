@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from ..array_program import ArrayProgram
 from ..complexes import Complex
 from ..fold import Scope, scope
 from ..frames import Tracing
-from ..graph import Expr
+from ..graph import Expr, walk
 from ..signatures import defined, parameters
 from ..storage import parts
 from ..symbols import Sym
@@ -110,8 +111,15 @@ def trace_arrays(
         tuple(dims.slices),
         final.bits,
         tuple(held.used),
-        *((given, made) if any(t.kind == "complex" for t in (*given, *made)) else ()),
+        *((given, made) if any(t.kind == "complex" for t in (*given, *made)) else ((), ())),
+        _lines(final.exprs),
     )
+
+
+def _lines(exprs: Sequence[Expr]) -> str:
+    """A digest of the user's lines that made the nodes below some."""
+    found = [(e.where.file, e.where.line) for e in walk(tuple(exprs)) if e.where is not None]
+    return hashlib.blake2b(repr(found).encode(), digest_size=8).hexdigest()
 
 
 def _names(function: Callable[..., Any], count: int) -> tuple[str, ...]:
