@@ -157,7 +157,7 @@ class Compiled:
 
     def _in_order(self, xs: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         """All arrays in the order of the program's."""
-        a, given = self._artifact, {name: x for name, x in named.items() if x is not None}
+        a, given = self._artifact, {name: x for name, x in named.items() if x is not None and x is not True}
         rest = a.names[len(xs) :]
         for name in given:
             if name not in rest:

@@ -66,7 +66,7 @@ def reduced(
     exprs, shape = broadcast(own)
     parts = (Elements(e, shape, first.dims, s.dtype) for e, s in zip(exprs, own, strict=True))
     xs = [Complex(next(parts), next(parts)) if isinstance(a, Complex) else next(parts) for a in arrays]
-    over = OverAxes(first.dims, shape, frozenset(positions(axis, shape, first)))
+    over = OverAxes(first.dims, shape, frozenset(positions(axis, shape, first)), function)
     like = SymArray(exprs[0], shape, first.dims, own[0].dtype)
     mask = None if where is None else over.operand(cast(truths(where, like), BOOL))
     outer = current_scope()

@@ -15,8 +15,10 @@ from ...dtypes import I32, DType
 from ...errors import Location, error
 from ..array_program import Fold
 from ..complexes import Complex
+from ..fold import current_scope
 from ..frames import caller
 from ..graph import SCALAR, Expr, MonoidGraph, union
+from ..signatures import defined
 from ..symbols import Sym, constant
 from ..values import Value, cast
 from .broadcasting import along
@@ -61,11 +63,13 @@ class OverAxes:
         dims: the dims of the tracing.
         shape: the axes of the arrays, which have one shape.
         reduced: the positions of the axes that the reduction takes away.
+        function: the tensor program.
     """
 
     dims: Dims
     shape: Axes
     reduced: frozenset[int]
+    function: Any = None
     reduces = True
     scans = False
 
@@ -90,6 +94,8 @@ class OverAxes:
         if isinstance(value, Complex):
             return Complex(self.operand(value.real), self.operand(value.imag))  # type: ignore[arg-type]
         if isinstance(value, SymArray):
+            if value.dims is not self.dims:
+                raise error("WF253", name=current_scope().name, where=defined(self.function))
             expr = along(value, self.dims.axes(self.shape))
             return Elements(expr, self.dims.axes(self.shape), self.dims)
         return cast(value, computed(value.dtype))

@@ -177,10 +177,12 @@ class Elements(SymArray):
         return super().__getattribute__(name)
 
     __getattr__ = Sym.__getattr__
-    __getitem__, __setitem__, __delitem__ = Symbolic.__getitem__, Symbolic.__setitem__, Symbolic.__delitem__
-    __iter__, __len__, __matmul__, __rmatmul__ = (
-        Symbolic.__iter__, Symbolic.__len__, Symbolic.__matmul__, Symbolic.__rmatmul__,
-    )  # fmt: skip
+    __getitem__ = Symbolic.__getitem__
+    __iter__ = Symbolic.__iter__
+    __len__ = Symbolic.__len__
+    __setitem__ = Symbolic.__setitem__
+    __delitem__ = Symbolic.__delitem__  # type: ignore[assignment]
+    __matmul__ = __rmatmul__ = Symbolic.__matmul__
 
 
 HIDDEN = {"T", "mT", "device", "shape", "size"}

@@ -112,13 +112,16 @@ def trace_arrays(
         final.bits,
         tuple(held.used),
         *((given, made) if any(t.kind == "complex" for t in (*given, *made)) else ((), ())),
-        _lines(final.exprs),
+        _lines(label, final.exprs, function),
     )
 
 
-def _lines(exprs: Sequence[Expr]) -> str:
-    """A digest of the user's lines that made the nodes below some."""
-    found = [(e.where.file, e.where.line) for e in walk(tuple(exprs)) if e.where is not None]
+def _lines(label: str, exprs: Sequence[Expr], function: Any) -> str:
+    """A digest of the user's lines that made the nodes below some; WF253 for one that a monoid's function made."""
+    nodes = list(walk(tuple(exprs)))
+    if any(e.op == "param" for e in nodes):
+        raise error("WF253", name=label, where=defined(function))
+    found = [(e.where.file, e.where.line) for e in nodes if e.where is not None]
     return hashlib.blake2b(repr(found).encode(), digest_size=8).hexdigest()
 
 

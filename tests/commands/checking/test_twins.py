@@ -20,10 +20,14 @@ from warpfold.commands.programs.run import launched
 from warpfold.commands.requests.request import Request
 from warpfold.compiler.dtypes import BOOL, I32, I64, DType
 from warpfold.compiler.errors import WarpfoldError
+from warpfold.compiler.program.cuts.steps import Steps
 from warpfold.compiler.program.functions import bitcast, where
 from warpfold.compiler.program.graph import ELEMENT, Expr, MonoidGraph, Program, rewrite, walk
 from warpfold.compiler.program.library.reductions import FUNCTIONS
 from warpfold.compiler.program.symbols import Sym, constant
+from warpfold.runtime.calls.operands import Operands
+from warpfold.runtime.programs import plans, row_cuts
+from warpfold.runtime.programs.plans import PreparedProgram
 
 N = 500
 SHAPE = f"256x{N}"
@@ -143,15 +147,37 @@ def judged(request: Request, change: Callable[[Program], Program] | None = None)
     """The outcome of running the changed program and checking it as the correct one."""
     arrays = request.operands(request.arrays, "emulator")
     whole = made = request.prepared(arrays)
-    (step,) = whole.steps
+    ready = whole.steps[0].prepared
     if change is not None:
-        task = replace(step.prepared.task, program=change(step.prepared.program))
-        changed = replace(step.prepared, task=task)
-        assert changed.key != step.prepared.key, "no mistake was made"
-        made = whole._replace(steps=(step._replace(prepared=changed),))
-    outcome = run.Outcome(step.prepared, arrays, launched(arrays, made), False, 0, 0, whole=whole)
+        made = _made(request, arrays, change)
+        assert made.steps[0].prepared.key != ready.key, "no mistake was made"
+    outcome = run.Outcome(ready, arrays, launched(arrays, made), False, 0, 0, whole=whole)
     outcome.checks = run.checks(request, outcome)
     return outcome
+
+
+def _made(request: Request, arrays: Operands, change: Callable[[Program], Program]) -> PreparedProgram:
+    """The preparation of the changed program."""
+    right = row_cuts.cut
+
+    def wrong(*args: Any, **how: Any) -> Steps:
+        found = right(*args, **how)
+        if len(found.steps) > 1:  # which are tried on the way
+            return found
+        (step,) = found.steps
+        program = change(step.program)
+        return Steps((replace(step, program=program, numbered=(step.reduced,) if program.uses_index else ()),))
+
+    def forget() -> None:
+        row_cuts._steps.cache_clear()
+        plans.forget()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(row_cuts, "cut", wrong)
+        forget()
+        made = request.prepared(arrays)
+    forget()
+    return made
 
 
 def request_for(name: str, users: Path | None = None, dtype: str = "f32") -> Request:

@@ -351,7 +351,7 @@ def test_a_mask_is_an_array_and_true_is_no_mask(gpu: Gpu) -> None:
         assert k(x, where=mask).a == ROWS[ROWS > 30].sum()
         with pytest.raises(ArgumentError, match="WF123"):
             k(x)
-        with pytest.raises(ArgumentError, match="WF124"):
+        with pytest.raises(ArgumentError, match="WF123"):
             k(x, where=True)
 
 
