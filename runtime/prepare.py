@@ -1,8 +1,4 @@
-"""From a request (a reduction over axes of arrays) to everything that a launch needs.
-
-Request -> traced program -> geometry -> choice -> artifact. All steps but the last are pure. The last step asks the
-cache and compiles on a miss; only then is MLIR imported.
-"""
+"""The program of one step with its plan, and its kernels: from memory, from disk, or compiled now."""
 
 from __future__ import annotations
 
@@ -56,7 +52,7 @@ class Prepared:
         return cache.key(self.program, self.choice.facts, self.choice.plan, self.target)
 
     def with_lines(self, found: Artifact) -> Artifact:
-        """``found`` with source lines of this request's functions in its PTX; cached for one artifact."""
+        """``found`` with source lines of this program's functions in its PTX; cached for one artifact."""
         known = self._lined
         if known is None or known[0] is not found:
             ptx = with_lines(found.ptx, self.program, self.choice.facts, self.choice.plan)
@@ -88,7 +84,7 @@ def _only_breaks_ties(program: Program, count: int) -> bool:
 
 
 def artifact(prepared: Prepared) -> Artifact:
-    """The compiled kernels with this request's source lines: from memory, from disk, or compiled now."""
+    """The compiled kernels with this program's source lines: from memory, from disk, or compiled now."""
     found = cached(prepared)
     return prepared.with_lines(_compiled(prepared) if found is None else found)
 
