@@ -171,6 +171,9 @@ class Elements(SymArray):
         """Another value of this reduction."""
         return Elements(expr, axes, self.dims, dtype)
 
+    def __repr__(self) -> str:
+        return f"Elements({self.expr.op}: {self.dtype.name})"
+
     def __getattribute__(self, name: str) -> Any:
         if name in HIDDEN:
             raise error("WF229", name=name, where=caller())
