@@ -162,7 +162,7 @@ def _made(request: Request, arrays: Operands, change: Callable[[Program], Progra
 
     def wrong(*args: Any, **how: Any) -> Steps:
         found = right(*args, **how)
-        if len(found.steps) > 1:  # which are tried on the way
+        if len(found.steps) > 1:  # cuts are tried that are not taken
             return found
         (step,) = found.steps
         program = change(step.program)
