@@ -51,9 +51,6 @@ from .runtime.api import (
     compile as compile,
     reduce as reduce,
 )
-from .runtime.compiled import (
-    Compiled as Compiled,
-)
 from .runtime.histograms import (
     bincount as bincount,
     histogram as histogram,
@@ -67,7 +64,7 @@ from .runtime.named_reductions import (
     vecdot as vecdot,
 )
 from .runtime.programs.compiled import (
-    CompiledProgram as CompiledProgram,
+    Compiled as Compiled,
 )
 from .runtime.programs.function import (
     ArrayFunction as ArrayFunction,

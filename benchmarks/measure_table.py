@@ -34,10 +34,12 @@ from warpfold.compiler.planner.table import Table
 from warpfold.compiler.planner.task import Choice, Task
 from warpfold.compiler.target import Target
 from warpfold.runtime.calls.operands import Operands
-from warpfold.runtime.execute import prepared
-from warpfold.runtime.prepare import Request, prepare, traced
+from warpfold.runtime.programs.machine import Machine
+from warpfold.runtime.programs.plans import prepare_program
+from warpfold.runtime.programs.reductions import program_of
+from warpfold.runtime.programs.run import allocate, prepare
 from warpfold.runtime.tuning.trials import Trials
-from warpfold.runtime.view import ArraySpec, all_parts
+from warpfold.runtime.view import ArraySpec, real_specs
 
 RUNS = 25
 """Timed launches of each choice."""
@@ -86,11 +88,11 @@ def asked(table: Table[Any], answer: Callable[[float], Any]) -> Iterator[list[fl
 
 def task_of(cell: Cell, target: Target, sms: int) -> Task:
     """The planner's question for a cell of a buffer that begins at a boundary of accesses."""
-    request = Request(cell.op, cell.axes)
-    found, kept = traced(request, (cell.dtype,), cell.shape)
     array = ArraySpec(cell.shape, cell.strides, cell.offset * cell.dtype.itemsize % 16, cell.dtype)
-    results = [ArraySpec(kept, dense(kept), 0, t) for t in found.results]
-    return prepare(request, (cell.dtype,), all_parts([array]), all_parts(results), target, sms).task
+    program = program_of(cell.op, cell.axes, {}, [array])
+    kept = tuple(n for a, n in enumerate(cell.shape) if a not in cell.axes)
+    results = real_specs(ArraySpec(kept, dense(kept), 0, t) for _, t in program.results)
+    return prepare_program(program, real_specs([array]), results, Machine(target, sms)).steps[0].prepared.task
 
 
 def decision(table: Table[Any], cell: Cell, task: Task) -> Decision | None:
@@ -156,7 +158,9 @@ class OnGpu:
     def __call__(self, cell: Cell, choices: Sequence[Choice]) -> list[float]:
         bed = self.bed
         arrays = Operands(bed.buffer, (bed.view(cell),), bed.backend, bed.stream)
-        trials = Trials(prepared(Request(cell.op, cell.axes), arrays).task, arrays)
+        program = program_of(cell.op, cell.axes, {}, arrays.inputs)
+        allocate(arrays, program)
+        trials = Trials(prepare(arrays, program, "", "run"), arrays)
         with trials.open(choices[0]):
             return [trials.time(choice, RUNS).median for choice in choices]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..compiler.errors import error
 from ..runtime import api
 from ..runtime.prepare import Prepared, artifact
-from ..runtime.programs.compiled import compiled
+from ..runtime.programs.compiled import compiled, for_any_size
 from . import levels, terminal
 from .output_file import Output
 from .programs.words import Words
@@ -89,7 +89,7 @@ def _text(request: Request | ProgramRequest, form: str, arch: str, output: Outpu
 def _kernels(request: Request | ProgramRequest, arch: str) -> list[tuple[str, Prepared]]:
     """What is compiled: a reduction, or each step of a program with its title."""
     if isinstance(request, Request):
-        return [("", api.for_any_size(request.planned(arch), request.plan))]
+        return [("", for_any_size(request.planned(arch), request.plan))]
     prepared = request.planned(arch).prepared
     words = Words(request, prepared)
     return [(words.title(i), own.prepared) for i, own in enumerate(prepared.steps)]

@@ -9,16 +9,14 @@ the name of its file or ``argument 0``; with ``=uninit`` it is uninitialised. Al
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 
 from ..compiler import files
-from ..compiler.dtypes import DType, dtype
+from ..compiler.dtypes import dtype
 from ..compiler.errors import error
-from ..runtime.calls.operands import Operands
 from ..runtime.prepare import Prepared
 from ..runtime.programs.plans import PreparedProgram
 from . import results, run, terminal
@@ -154,25 +152,15 @@ def _operation(work: Work, tool: Tool | None) -> Watched:
         outcome = programs.on_backend(request, backend)
     else:
         xs = [inputs.aligned(x) for x in request.arrays]
-        arrays = request.operands(xs, "emulator", _Aligned)
+        arrays = request.operands(xs, "emulator")
         arrays.backend = backend
-        outcome = run.perform(request, arrays, keepdims=False)
+        program = request.program(arrays)
+        sizes = program.sizes_of([v.shape for v in arrays.parts])
+        out = tuple(inputs.empty(o.shape(sizes), t.numpy) for o, t in program.results)  # as on a GPU, in C order
+        outcome = run.perform(request, arrays, keepdims=False, out=out[: len(out) - len(program.checks)])
     named = {f"input {i}": x for i, x in enumerate(xs)} | {f"result {i}": r for i, r in enumerate(outcome.results)}
     nbytes = sum(x.nbytes for x in named.values())
     return Watched(request.title(), max(x.size for x in xs), nbytes, named, outcome=outcome)
-
-
-class _Aligned(Operands):
-    """Operands whose results are aligned as on a GPU, so that every run touches the same number of sectors."""
-
-    def allocate(
-        self, axes: tuple[int, ...], types: Sequence[DType], out: Any = None, keepdims: bool = False, checks: int = 0,
-        order: tuple[int, ...] | None = None,
-    ) -> None:  # fmt: skip
-        """Makes the result arrays in C order, like the copies of the inputs."""
-        shape = tuple(n for axis, n in enumerate(self.shape) if axis not in axes)
-        out = tuple(inputs.empty(shape, t.numpy) for t in types) if out is None else out
-        super().allocate(axes, types, out, keepdims, checks, order)
 
 
 def _program(work: Work, tool: Tool | None, out: TextIO | None) -> Watched:

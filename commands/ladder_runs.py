@@ -15,10 +15,9 @@ from ..compiler.errors import PlanError
 from ..compiler.plan.ladder import Rung
 from ..compiler.plan.plan import Plan
 from ..runtime.backends.kernel_calls import calls, scratch
-from ..runtime.calls.operands import Operands
-from ..runtime.execute import bound, collect, prepared, side_by_side
 from ..runtime.prepare import Prepared, artifact
-from ..runtime.prepare import Request as Wanted
+from ..runtime.programs.plans import PreparedProgram
+from ..runtime.programs.run import addresses_of, bound
 from .checking import reference
 from .checking.evaluate import Evaluator, parts
 from .requests import inputs
@@ -98,13 +97,13 @@ class Ground:
 
     def __init__(self, request: Request, device: str) -> None:
         self.request = request
-        self.arrays = Operands.of([inputs.aligned(x) for x in request.arrays], device)
+        self.arrays = request.operands([inputs.aligned(x) for x in request.arrays], device)
         if self.arrays.backend.name == "emulator":
             from ..runtime.backends.emulator_backend import EmulatorBackend
 
             self.arrays.backend = EmulatorBackend()
         self.backend: Any = self.arrays.backend
-        self.axes = tuple(range(len(self.arrays.shape)))
+        self.axes = tuple(range(len(self.arrays.inputs[0].shape)))
         self._evaluator: Evaluator | None = None
 
     @property
@@ -115,32 +114,35 @@ class Ground:
     def climb(self, rung: Rung) -> Step:
         """Plans, compiles and runs ``rung``: timed on a GPU, profiled on the emulator."""
         try:
-            ready = self._prepared(rung)
+            whole = self._prepared(rung)
         except PlanError as e:
             return Step(rung, refused=e.message)
+        ready = whole.steps[0].prepared
         step = Step(rung, ready.choice.plan)
         if self.backend.name == "emulator":
-            results, counts = self._launch(ready, self._count)
+            results, counts = self._launch(whole, self._count)
             return replace(step, counts=counts, checks=self._checks(ready, results))
-        results, median = self._launch(ready, self._time)
+        results, median = self._launch(whole, self._time)
         return replace(step, microseconds=median, checks=self._checks(ready, results))
 
-    def _prepared(self, rung: Rung) -> Prepared:
+    def _prepared(self, rung: Rung) -> PreparedProgram:
         """The plan of ``rung``; determinism is none, which admits atomics and changes no other plan."""
-        wanted = Wanted(self.request.what, self.axes, (), rung.name, determinism="none")
         with self.request.users_code():
-            return prepared(wanted, self.arrays)
+            return self.request.prepared(self.arrays, rung.name, determinism="none")
 
-    def _launch(self, ready: Prepared, watch: Callable[[Callable[[], None]], T]) -> tuple[list[Any], T]:
+    def _launch(self, whole: PreparedProgram, watch: Callable[[Callable[[], None]], T]) -> tuple[list[Any], T]:
         """The results, and the value of ``watch``, which is called with the launches as a function."""
+        (own,) = whole.steps
+        ready = own.prepared
         arrays, run, compiled = self.arrays, ready.choice.run, artifact(ready)
-        with bound(arrays) as pointers:
+        with bound(arrays) as addresses:
+            pointers = addresses_of(own.step, whole, addresses, 0)
             layout = scratch(compiled, ready.geometry, run)
             space = self.backend.workspace(layout.nbytes, layout.counters, arrays.stream)
             todo = calls(compiled, ready.geometry, run, pointers, space, layout)
             seen = watch(lambda: self.backend.launch(compiled, todo, arrays.stream))
-        results = collect(arrays, compiled.name, side_by_side(ready), ready.traced.checks)
-        return [np.asarray(r) for r in results], seen
+        results = [finish() for finish in arrays.results]
+        return [np.asarray(r) for r in results[: len(results) - len(whole.program.checks)]], seen
 
     def _time(self, work: Callable[[], None]) -> float:
         """The median time of a launch in microseconds; the L2 cache is flushed before each."""
@@ -163,7 +165,7 @@ class Ground:
             work()
         finally:
             self.backend.tool = None
-        return counts_of(tool.profiles, prod(self.arrays.shape))
+        return counts_of(tool.profiles, prod(self.arrays.inputs[0].shape))
 
     def _checks(self, ready: Prepared, results: Sequence[Any]) -> tuple[reference.Check, ...]:
         """Compares the results with NumPy's, which are computed once for all rungs."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from ..runtime.calls.operands import Operands
+from ..runtime.programs.plans import PreparedProgram
 from . import terminal
 from .checking import reference
 from .requests.inputs import Array
@@ -28,6 +29,7 @@ class Outcome(Generic[P]):
         compile_s, run_s: host times in seconds; the second includes copies and the wait for the results.
         device_us: device time of the kernels in microseconds; None on the emulator.
         checks: one per result; empty with ``--no-check``.
+        whole: the program of a reduction, whose one step is ``prepared``; None for another program.
     """
 
     prepared: P
@@ -38,6 +40,7 @@ class Outcome(Generic[P]):
     run_s: float
     device_us: float | None = None
     checks: list[reference.Check] = field(default_factory=list)
+    whole: PreparedProgram | None = None
 
     @property
     def passed(self) -> bool:

@@ -5,23 +5,20 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import numpy as np
-
-from ..compiler.driver.artifact import Artifact
-from ..compiler.dtypes import I64
+from ..compiler.dtypes import I64, DType
 from ..compiler.errors import error
 from ..compiler.laws.check import warn_thoroughly
+from ..compiler.program.array_program import ArrayProgram
 from ..compiler.program.tracing import leaf_names
 from ..compiler.space.geometry import normalize_axes
 from ..runtime.calls.operands import Operands
-from ..runtime.execute import prepared, side_by_side
-from ..runtime.execute import run as execute
 from ..runtime.prepare import Prepared, artifact, cached
 from . import emit, levels, terminal
 from .checking import reference
 from .checking.evaluate import Evaluator, parts
 from .checking.running_error import Known
 from .outcome import Outcome, device_time
+from .programs.run import launched
 from .programs.run import run as run_program
 from .requests.count_request import CountRequest
 from .requests.program_request import ProgramRequest
@@ -57,7 +54,7 @@ def run(
     if check:
         with terminal.progress("checking against NumPy"):
             outcome.checks = checks(request, outcome)
-        for m, types in outcome.prepared.traced.used:
+        for m, types in _whole(outcome).used:
             warn_thoroughly(m, types)
     if target is not None and outcome.passed:
         target.save(request.name, _labels(outcome), outcome.results)
@@ -68,38 +65,22 @@ def run(
     return outcome.passed
 
 
-def perform(request: Request, arrays: Operands, keepdims: bool) -> Outcome[Prepared]:
-    """Compiles and runs on the backend of ``arrays``, without checks."""
+def perform(request: Request, arrays: Operands, keepdims: bool, out: Any = None) -> Outcome[Prepared]:
+    """Compiles and runs on the backend of ``arrays``, into ``out`` if that is given, without checks."""
     with terminal.progress("compiling"), request.users_code():
         started = time.perf_counter()
-        ready = _prepare(request, arrays, keepdims)
-        compiled, cached = _compile(ready)
+        whole = request.prepared(arrays, keepdims=keepdims, out=out)
+        ready = whole.steps[0].prepared
+        known = cached(ready) is not None
+        artifact(ready)
         compile_s = time.perf_counter() - started
     with terminal.progress(f"running on the {arrays.backend.name}"):
         started = time.perf_counter()
-        got = _launch(arrays, compiled, ready)
+        results = launched(arrays, whole)
         run_s = time.perf_counter() - started
-    results = [np.asarray(r) for r in got]
-    outcome = Outcome(ready, arrays, results, cached, compile_s, run_s)
-    outcome.device_us = device_time(arrays, lambda: _launch(arrays, compiled, ready))
+    outcome = Outcome(ready, arrays, results, known, compile_s, run_s, whole=whole)
+    outcome.device_us = device_time(arrays, lambda: launched(arrays, whole))
     return outcome
-
-
-def _prepare(request: Request, arrays: Operands, keepdims: bool) -> Prepared:
-    """Program, geometry and plan for the arrays, with memory for the results."""
-    return prepared(request.wanted(len(arrays.shape)), arrays, keepdims=keepdims)
-
-
-def _launch(arrays: Operands, compiled: Artifact, ready: Prepared) -> Any:
-    """The results in one flat sequence."""
-    flat, checks = side_by_side(ready), ready.traced.checks
-    return execute(arrays, compiled, ready.geometry, ready.choice.run, flat, checks)
-
-
-def _compile(ready: Prepared) -> tuple[Artifact, bool]:
-    """The artifact, and whether it was cached."""
-    found = cached(ready) is not None
-    return artifact(ready), found
 
 
 def checks(request: Request, outcome: Outcome[Prepared]) -> list[reference.Check]:
@@ -127,7 +108,19 @@ def _depth(ready: Prepared) -> int:
 
 def _labels(outcome: Outcome[Prepared]) -> list[str]:
     """The name of each result; empty for a single one."""
-    return leaf_names(outcome.prepared.traced.structure)
+    return leaf_names(_whole(outcome).structure)
+
+
+def _whole(outcome: Outcome[Prepared]) -> ArrayProgram:
+    """The program that a reduction is."""
+    assert outcome.whole is not None
+    return outcome.whole.program
+
+
+def _types(outcome: Outcome[Prepared]) -> list[DType]:
+    """The element type of each result."""
+    program = _whole(outcome)
+    return [t for _, t in program.results[: len(program.results) - len(program.checks)]]
 
 
 def _show(request: Request, outcome: Outcome[Prepared], device: str, output: str | None) -> None:
@@ -136,7 +129,7 @@ def _show(request: Request, outcome: Outcome[Prepared], device: str, output: str
         ("run", f"{request.title()} ({request.kind()[2]})"),
         ("on", why(outcome.operands.backend, device)),
     ]
-    lines += result_lines(_labels(outcome), outcome.prepared.traced.results, outcome.results, outcome.checks)
+    lines += result_lines(_labels(outcome), _types(outcome), outcome.results, outcome.checks)
     lines.append(("plan", levels.plan_words(plan)))
     lines.append(("stages", levels.stage_words(outcome.prepared)))
     lines.append(("grid", f"{run_.tiles} x {run_.split} CTA(s) of {plan.threads} threads"))
@@ -147,7 +140,7 @@ def _show(request: Request, outcome: Outcome[Prepared], device: str, output: str
 def _facts(request: Request, outcome: Outcome[Prepared], device: str, output: str | None) -> dict[str, object]:
     """All output as plain values."""
     shape, types, source = request.kind()
-    results = result_facts(_labels(outcome), outcome.prepared.traced.results, outcome.results, outcome.checks)
+    results = result_facts(_labels(outcome), _types(outcome), outcome.results, outcome.checks)
     return {
         "op": request.op, "name": request.name, "shape": list(shape), "dtypes": [t.name for t in types],
         "source": source, "axis": None if request.axis is None else list(request.axis),

@@ -25,15 +25,13 @@ from ..compiler.program.tracing import leaf_names
 from ..compiler.space.geometry import normalize_axes
 from ..runtime.backends.emulator_backend import EmulatorBackend
 from ..runtime.calls.operands import Operands
-from ..runtime.execute import prepared, side_by_side
-from ..runtime.execute import run as execute
-from ..runtime.prepare import Prepared, artifact
-from ..runtime.prepare import Request as Wanted
-from ..runtime.resolve import params_of
+from ..runtime.prepare import Prepared
+from ..runtime.programs.plans import PreparedProgram
 from . import levels, terminal
 from .checking import reference
 from .checking.evaluate import Evaluator, parts, rows
 from .checking.ulps import Apart, apart
+from .programs.run import launched
 from .programs.spread import spread as spread_program
 from .requests.choose import AnyRequest
 from .requests.program_request import ProgramRequest
@@ -84,25 +82,21 @@ class Trials:
         self.request = request
         self.axes = normalize_axes(request.axis, request.arrays[0].ndim)
         self.backend = EmulatorBackend()
-        self.ready = self._prepared(request.plan)[0]
+        self.whole = self._prepared(request.plan)[0]
+        self.ready = self.whole.steps[0].prepared
 
-    def _prepared(self, options: str) -> tuple[Prepared, Operands]:
+    def _prepared(self, options: str) -> tuple[PreparedProgram, Operands]:
         """The reduction prepared with plan ``options``, and memory for new results."""
-        what, arrays = self.request.what, Operands.of(self.request.arrays, "emulator")
+        arrays = self.request.operands(self.request.arrays, "emulator")
         arrays.backend = self.backend
-        wanted = Wanted(
-            what, self.axes, params_of(what, self.request.params), options, determinism=self.request.determinism
-        )
         with self.request.users_code():
-            return prepared(wanted, arrays), arrays
+            return self.request.prepared(arrays, options), arrays
 
     def run(self, options: str, seed: int | None) -> list[Array]:
         """The parts of the results under one plan and one schedule."""
-        ready, arrays = self._prepared(options)
+        whole, arrays = self._prepared(options)
         self.backend.seed = seed
-        flat, checks = side_by_side(ready), ready.traced.checks
-        got = execute(arrays, artifact(ready), ready.geometry, ready.choice.run, flat, checks)
-        return [p for r in got for p in parts(np.asarray(r))]
+        return [p for r in launched(arrays, whole) for p in parts(r)]
 
     @cached_property
     def exact(self) -> list[Array]:
@@ -122,7 +116,7 @@ class Trials:
         seen = set()
         for options in (asked, *(",".join(filter(None, (asked, step))) for step in steps)):
             try:
-                ready = self._prepared(options)[0]
+                ready = self._prepared(options)[0].steps[0].prepared
             except PlanError:
                 continue
             order = _order(ready.choice.plan, ready.choice.run)
@@ -193,8 +187,8 @@ def _accesses(ready: Prepared) -> int:
 
 def _labels(trials: Trials) -> list[str]:
     """The name of each part of a result."""
-    found, labels = trials.ready.traced, []
-    for name, t in zip(leaf_names(found.structure), found.results, strict=True):
+    found, labels = trials.whole.program, []
+    for name, (_, t) in zip(leaf_names(found.structure), found.results, strict=False):
         tails = (".real", ".imag") if t.kind == "complex" else ("",)
         labels += [f"{name}{tail}".lstrip(".") or "result" for tail in tails]
     return labels

@@ -3,36 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from operator import is_
 from typing import TYPE_CHECKING, Any, overload
 
 from ..compiler.dtypes import BOOL
 from ..compiler.dtypes import dtype as as_dtype
+from ..compiler.program.cuts.cut import only_step
 from ..compiler.program.dtype_names import dtype as named_dtype
 from ..compiler.program.frames import caller, outermost, shown
 from ..compiler.program.monoid import Monoid
 from ..compiler.program.spelling import array_first, irreducible, others_by_name, too_many, wrong_count
 from ..compiler.program.symbols import is_array
 from ..compiler.space.geometry import normalize_axes
-from ..compiler.target import DEFAULT, target
-from . import tuned_plans
+from ..compiler.target import DEFAULT
 from .arrays.dask_arrays import in_dask
 from .arrays.jax_tracers import in_jax
 from .arrays.pytorch import are_tracked
 from .arrays.torch_compile import opaque
-from .calls.operands import Operands
 from .calls.recall import Memo, arrays_of, call_key, named
-from .execute import prepared, run
 from .options import DEFAULTS, check_options, checked_shape, plan_text
-from .prepare import Request, artifact, prepare, traced
 from .programs.autocast import with_f32
 from .programs.torch_graphs import Symbolic, are_traced, entry_of, op_in_graphs
-from .resolve import number_of, params_of
-from .view import ArraySpec, all_parts, contiguous
+from .resolve import number_of
+from .view import ArraySpec, contiguous
 
 if TYPE_CHECKING:
-    from .compiled import Compiled
+    from .programs.compiled import Compiled
 
 Axis = int | Sequence[int] | None
 
@@ -169,18 +165,10 @@ def reduced(xs: Sequence[Any], what: Any, axis: Axis, out: Any, where: Any, how:
         raise too_many("reduce", "arrays, then what to reduce with", len(xs) + 1, others_by_name(_BY_NAME))
     for x in xs:
         array_first("reduce", x)
-    if where is not None and where is not True:
-        from .programs.reductions import as_bools, reads_bits, reduced_where  # not imported without a mask
+    from .programs import run
+    from .programs.reductions import prepared
 
-        if reads_bits(where, xs):
-            return reduced_where(where, xs, what, axis, out, given | params)
-        where = as_bools(where, xs)
-    arrays = Operands.of(xs, given["device"], where)
-    axes = normalize_axes(axis, len(arrays.shape))
-    request = Request(what, axes, params_of(what, params), plan_text(given["plan"]), arrays.masked, nan, determinism)
-    ready = prepared(request, arrays, out, given["keepdims"])
-    found = ready.traced
-    return run(arrays, artifact(ready), ready.geometry, ready.choice.run, found.structure, found.checks)
+    return run.run(*prepared(xs, what, axis, params, out=out, where=where, **given))
 
 
 @opaque
@@ -218,48 +206,53 @@ def compile(
     """
     how: dict[str, Any] = {"where": where, "nan": nan, "determinism": determinism}
     types = tuple(map(named_dtype, dtype if isinstance(dtype, tuple) else (dtype,)))
-    ready = for_any_size(plan_for(what, shape, types, axis=axis, arch=arch, plan=plan, **how, **params), plan)
-    axes = None if axis is None else normalize_axes(axis, len(shape))
-    found = ready.traced
-    made = artifact(ready)
-    facts = {
-        "provenance": {**made.provenance, "shape": "x".join(map(str, checked_shape(shape))) or "a number"},
-        "results": found.results,
-        "structure": found.structure,
-        "checks": found.checks,
-        "masked": where,
-        "arrays": found.arrays,
-        "determinism": determinism,
-        "most": found.most,
-    }
-    from .compiled import Compiled  # not imported to reduce an array
+    found = planned_for(what, shape, types, axis=axis, arch=arch, plan=plan, **how, **params)
+    only_step(found.prepared.program)
+    from .programs.compiled import compiled  # not imported to reduce an array
 
-    return Compiled(replace(made, axis=axes, **facts))
+    return compiled(found, normalize_axes(axis, len(shape)))
 
 
-def for_any_size(ready: Any, plan: str = "") -> Any:
-    """``ready``, which ``plan_for`` made with this ``plan``, with kernels that also serve other sizes."""
-    choice = ready.choice if plan else tuned_plans.for_any_size(ready.task, ready.choice)
-    return replace(ready, choice=choice.for_any_size)
+def plan_for(what: Any, shape: Sequence[int], dtype: Any = "f32", **how: Any) -> Any:
+    """Program, geometry and plan (with reasons) that ``compile`` uses for contiguous, aligned arrays.
+
+    Args:
+        what: as for ``compile``, as are all others.
+        shape: the shape.
+        dtype: the element types.
+        how: further arguments.
+    """
+    return only_step_of(planned_for(what, shape, dtype, **how))
 
 
-def plan_for(
+def planned_for(
     what: Any, shape: Sequence[int], dtype: Any = "f32", *, axis: Axis = None, where: bool = False,
     nan: str = "propagate", determinism: str = "run", arch: str = DEFAULT.arch, plan: str = "", **params: Any,
 ) -> Any:  # fmt: skip
-    """Program, geometry and plan (with reasons) that ``compile`` uses for contiguous, aligned arrays."""
+    """The steps of a reduction of contiguous, aligned arrays, and their plans; arguments are those of ``compile``."""
+    from .programs.planned import planned_program
+    from .programs.reductions import names_of_arrays, program_of
+
     check_options(nan=nan, determinism=determinism)
-    chosen, full = target(arch), checked_shape(shape)
+    full = checked_shape(shape)
     types = tuple(as_dtype(t) for t in (dtype if isinstance(dtype, tuple) else (dtype,)))
     if not types:
         raise wrong_count("a reduction", "at least 1", 0)
     types += (BOOL,) if where else ()
-    axes, given = normalize_axes(axis, len(full)), params_of(what, params)
-    request = Request(what, axes, given, plan_text(plan), where, nan, determinism)  # type: ignore[arg-type]
-    found, kept = traced(request, types, full)
-    inputs = [ArraySpec(full, contiguous(full), 0, t) for t in types]
-    results = [ArraySpec(kept, contiguous(kept), 0, t) for t in (*found.results, *(BOOL for _ in found.checks))]
-    return prepare(request, types, all_parts(inputs), all_parts(results), chosen, chosen.sms)
+    specs = tuple(ArraySpec(full, contiguous(full), 0, t) for t in types)
+    program = program_of(what, axis, params, specs, masked=where, nan=nan)
+    names = names_of_arrays(what, len(specs), masked=where)
+    return planned_program(program, names, specs, arch, plan_text(plan), determinism)  # type: ignore[arg-type]
+
+
+def only_step_of(planned: Any) -> Any:
+    """The plan of the step of a reduction.
+
+    Raises:
+        TraceError: WF213 where its folds need each other, so that it has several.
+    """
+    only_step(planned.prepared.program)
+    return planned.prepared.steps[0].prepared
 
 
 __all__ = ["compile", "plan_for", "reduce"]

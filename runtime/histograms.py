@@ -12,6 +12,7 @@ import numpy as np
 from ..compiler.dtypes import BOOL, DType
 from ..compiler.errors import error
 from ..compiler.planner.tally import capacity
+from ..compiler.program.array_program import ArrayProgram
 from ..compiler.program.frames import outermost
 from ..compiler.program.library import counting
 from . import histogram_calls
@@ -24,11 +25,10 @@ from .arrays.torch_compile import opaque
 from .bins import Bins, bins_of
 from .calls.operands import Operands
 from .calls.recipe import MISS
-from .execute import prepared, run
 from .histogram_calls import MEMO
 from .options import MOST
-from .prepare import Request, artifact
-from .resolve import params_of
+from .programs import run
+from .programs.reductions import program_of
 from .view import View
 
 COUNT, SUM = 4, 8
@@ -197,18 +197,18 @@ class Count(NamedTuple):
         places = [(v.address, v.dtype) for v in map(view, self.edges)]
         return (self.what.__name__, self.results, device, *self.params.items(), *places)
 
-    def request(self, plan: str = "") -> Request:
-        """The reduction, over all axes of the elements."""
-        rank = max(1, len(view(self.arrays[0]).shape))
-        return Request(self.what, tuple(range(1, 1 + rank)), params_of(self.what, self._params), plan)
+    def program(self, operands: Operands) -> ArrayProgram:
+        """The reduction of its operands, over all axes of the elements."""
+        rank = len(operands.inputs[0].shape)
+        return program_of(self.what, tuple(range(1, rank)), self._params, operands.inputs)
 
-    def operands(self, device: str, kind: type[Operands] = Operands) -> Operands:
+    def operands(self, device: str) -> Operands:
         """The arrays: elements are stretched along the results, and edges along the elements.
 
         Elements that are there several times are read once.
         """
-        found, repeated = kind.of(self.arrays[:1], device), self._repeated
-        shape = tuple(1 if i in repeated else n for i, n in enumerate(found.shape)) or (1,)
+        found, repeated = run.operands_of(self.arrays[:1], device), self._repeated
+        shape = tuple(1 if i in repeated else n for i, n in enumerate(found.inputs[0].shape)) or (1,)
         elements = [replace(v, strides=(0, *(v.strides or (1,)))) for v in map(view, self.arrays)]
         edges = [replace(v, strides=(1, *(0 for _ in shape))) for v in map(view, self.edges)]
         found.inputs = tuple(replace(v, shape=(self.results, *shape)) for v in (*elements, *edges))
@@ -227,8 +227,9 @@ def _counted(count: Count, device: str) -> Any:
     if not count.results or 0 in view(first).shape:
         return from_numpy(first, np.zeros(count.results, np.int64))
     operands = count.operands(device)
-    ready = prepared(count.request(), operands)
-    return run(operands, artifact(ready), ready.geometry, ready.choice.run, ready.traced.structure, ready.traced.checks)
+    program = count.program(operands)
+    run.allocate(operands, program)
+    return run.run(operands, run.prepare(operands, program, "", "run"))
 
 
 def _integers(x: Any) -> tuple[DType, Sequence[int]]:

@@ -18,15 +18,17 @@ from ..compiler.plan.shared_memory import global_states
 from ..compiler.planner import ragged
 from ..compiler.planner.ragged import RaggedRows, Threads
 from ..compiler.planner.task import Choice, Task
+from ..compiler.program.array_program import ArrayProgram
+from ..compiler.program.cuts.cut import only_step
 from ..compiler.program.graph import Program
-from ..compiler.program.tracing import Traced
+from ..compiler.program.rewrites.narrowing import narrowed
 from ..compiler.space.geometry import Geometry, collapse
 from ..compiler.target import Target
 from .arrays.conversion import view
 from .backends.kernel_calls import Workspace, calls, placed, scratch
 from .calls.operands import Operands
 from .prepare import Prepared, artifact
-from .view import ArraySpec, contiguous
+from .view import ArraySpec, all_parts, contiguous, spec_of
 
 
 @dataclass(frozen=True)
@@ -50,22 +52,29 @@ class Pipeline:
     def __init__(self, arrays: Operands, axis: int, options: str) -> None:
         self.arrays, self.axis, self.options = arrays, axis, options
         self.backend, self.stream = arrays.backend, arrays.stream
-        full = arrays.shape
+        full = arrays.inputs[0].shape
+        self.elements = full[axis + 1]
         self.before, self.after = full[:axis], full[axis + 2 :]
         self.others = prod((*self.before, *self.after))
         self.held: list[np.ndarray[Any, Any]] = []  # host memory must outlive the queued copies
 
-    def run(self, program: Program, rows: RaggedRows, pointers: Sequence[int]) -> None:
-        """Queues all kernels; ``pointers`` are the addresses of the parts of inputs, then of results."""
-        inputs, outputs = self.arrays.shapes((self.axis + 1,))
-        levels = self.levels(program, rows, tuple(self.once(s) for s in inputs))
-        own, results = list(pointers[: len(inputs)]), list(pointers[len(inputs) :])
+    def run(self, whole: ArrayProgram, rows: RaggedRows, pointers: Sequence[int]) -> None:
+        """Queues all kernels of a reduction; ``pointers`` are the addresses of the parts of inputs, then of results."""
+        step = only_step(whole)
+        narrow, most = narrowed(step.program)
+        program = narrow if most is None or self.elements <= most else step.program
+        inputs, outputs = (all_parts(map(spec_of, own)) for own in (self.arrays.inputs, self.arrays.outputs))
+        read = [whole.argument(whole.views[o.number].array) for o in step.inputs]
+        written = [o.number for o in step.outputs]
+        levels = self.levels(program, rows, tuple(self.once(inputs[i]) for i in read))
+        own, results = [pointers[i] for i in read], [pointers[len(inputs) + i] for i in written]
+        outputs = tuple(outputs[i] for i in written)
         scratch, free = self.scratch(levels)
         for level, states in zip(levels, scratch, strict=True):
             shapes = outputs if level is levels[-1] else self.states(level)
-            written = results if level is levels[-1] else states
-            self.queue(level, shapes, [*own, *written], free)
-            own = written
+            made = results if level is levels[-1] else states
+            self.queue(level, shapes, [*own, *made], free)
+            own = made
 
     def levels(self, program: Program, rows: RaggedRows, inputs: tuple[ArraySpec, ...]) -> list[Level]:
         """The kernels to run: the last reads whole segments, all others read parts."""
@@ -170,4 +179,4 @@ def _prepare(
     task = Task(program, geometry, tuple(s.address for s in (*inputs, *outputs)), target, target.sms)
     run = launch(plan, geometry.n_kept, geometry.n_reduced)
     choice = Choice(plan, ragged.facts(task, plan, wide=wide), run)
-    return Prepared(Traced(program, (), 0), task, choice)
+    return Prepared(task, choice)

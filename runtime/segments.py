@@ -5,6 +5,7 @@ The arrays are viewed with the axis twice: once for the segments, once for their
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -13,19 +14,18 @@ import numpy as np
 
 from ..compiler.errors import error
 from ..compiler.planner.ragged import RaggedRows
+from ..compiler.program.array_program import ArrayProgram
+from ..compiler.program.cuts.cut import only_step
 from ..compiler.program.frames import outermost
-from ..compiler.program.tracing import Traced
-from ..compiler.space.geometry import normalize_axes
+from ..compiler.space.geometry import memory_order, normalize_axes
+from .arrays.overlap import share
 from .arrays.torch_compile import opaque
-from .calls.operands import Operands
-from .execute import bound, collect
 from .options import check_options, plan_text
-from .prepare import Request, traced
-from .programs.reductions import as_bools
-from .resolve import params_of
+from .programs.reductions import Kind, as_bools, operands_of, program_of
+from .programs.run import allocate, bound, collect
 from .segment_offsets import bounds
 from .segment_parts import Pipeline
-from .view import View
+from .view import View, broadcast
 
 
 @opaque
@@ -88,19 +88,22 @@ def segment_reduce(
     check_options(nan=nan)
     if ids is not None and what is None:
         what, offsets = offsets, None
-    arrays = Operands.of((x,), device, as_bools(where, (x,)))
-    own = _axis(axis, len(arrays.shape))
-    rows = RaggedRows.of(bounds(offsets, ids, num_segments, arrays.shape[own]))
-    order = arrays.order  # the segments take the place of their axis in memory, too
-    arrays.inputs = tuple(_twice(v, own, len(rows)) for v in arrays.inputs)
-    how = {"masked": arrays.masked, "nan": nan}
-    request = Request(what, (own + 1,), params_of(what, params), plan_text(plan), **how)  # type: ignore[arg-type]
-    found = _traced(request, arrays, rows)
-    arrays.allocate(request.axes, found.results, out, checks=len(found.checks), order=order)
+    arrays, masked = operands_of((x,), as_bools(where, (x,)), device)
+    shape = arrays.inputs[0].shape
+    own = _axis(axis, len(shape))
+    rows = RaggedRows.of(bounds(offsets, ids, num_segments, shape[own]))
+    whole = [broadcast(v, shape) for v in arrays.inputs]
+    order = memory_order(shape, [v.strides for v in whole])  # the segments take the place of their axis in memory, too
+    arrays.inputs = tuple(_twice(v, own, len(rows)) for v in whole)
+    found = _program(what, own + 1, params, arrays.inputs, rows, masked=masked, nan=nan)
+    allocate(arrays, found, out, order=order)
+    for v in arrays.outputs:
+        if any(share(v, other) for other in arrays.inputs):
+            raise error("WF111", position=0)
     with bound(arrays) as pointers:
         if prod(arrays.outputs[0].shape):
-            Pipeline(arrays, own, request.options).run(found.program, rows, pointers)
-    return collect(arrays, found.program.name, found.structure, found.checks)
+            Pipeline(arrays, own, plan_text(plan)).run(found, rows, pointers)
+    return collect(arrays, found.name, found.structure, found.checks)
 
 
 # --- what the caller gave ------------------------------------------------------------------------------------------
@@ -116,12 +119,14 @@ def _twice(v: View, axis: int, segments: int) -> View:
     return replace(v, shape=shape, strides=(*v.strides[:axis], 0, *v.strides[axis:]))
 
 
-def _traced(request: Request, arrays: Operands, rows: RaggedRows) -> Traced:
-    """The program of a request on whole segments; WF144 for an empty segment without an identity."""
-    axis = request.axes[0]
-    full = (*arrays.shape[:axis], max(1, arrays.shape[axis]), *arrays.shape[axis + 1 :])
-    found, kept = traced(request, arrays.types, full)
+def _program(
+    what: Any, axis: int, params: dict[str, Any], inputs: Sequence[View], rows: RaggedRows, *, masked: bool, nan: str
+) -> ArrayProgram:
+    """The program of a reduction of whole segments along an axis; WF144 for an empty segment without an identity."""
+    kinds = [Kind(v.dtype, tuple(max(1, n) if a == axis else n for a, n in enumerate(v.shape))) for v in inputs]
+    found = program_of(what, axis, params, kinds, masked=masked, nan=nan)
     empty = np.flatnonzero(rows.lengths == 0)
-    if len(empty) and 0 not in kept and not found.program.monoid.has_identity:
-        raise error("WF144", name=found.program.name, position=empty[0])
+    kept = (n for a, n in enumerate(inputs[0].shape) if a != axis)
+    if len(empty) and 0 not in kept and not only_step(found).program.monoid.has_identity:
+        raise error("WF144", name=found.name, position=empty[0])
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -77,6 +77,11 @@ class View:
         return tuple(replace(self, address=a, strides=strides, dtype=t) for a, t in starts)
 
 
+def real_parts(v: View) -> tuple[View, ...]:
+    """The views of an array as programs read it: two of floats for a complex one."""
+    return v.parts() if v.dtype.kind == "complex" else (v,)
+
+
 class ArraySpec(NamedTuple):
     """An array as the planner needs it: shape, strides in elements, and its byte address modulo 16."""
 
@@ -93,9 +98,27 @@ class ArraySpec(NamedTuple):
         return tuple(ArraySpec(self.shape, strides, a, t) for a, t in zip(starts, types, strict=True))
 
 
-def all_parts(shapes: Sequence[ArraySpec]) -> tuple[ArraySpec, ...]:
+def real_specs(specs: Iterable[ArraySpec]) -> tuple[ArraySpec, ...]:
+    """The arrays as programs read and write them: two of floats for a complex one."""
+    return tuple(p for s in specs for p in (s.parts() if s.dtype.kind == "complex" else (s,)))
+
+
+def all_parts(shapes: Iterable[ArraySpec]) -> tuple[ArraySpec, ...]:
     """The parts of all arrays, in order."""
     return tuple(p for s in shapes for p in s.parts())
+
+
+def spec_of(v: View) -> ArraySpec:
+    """An array as the planner needs it."""
+    return ArraySpec(v.shape, v.strides, v.address % 16, v.dtype)
+
+
+def broadcast(v: View, shape: tuple[int, ...]) -> View:
+    """``v`` broadcast to ``shape``: repeated dims have stride 0."""
+    missing = len(shape) - len(v.shape)
+    own = zip(v.shape, v.strides, shape[missing:], strict=True)
+    strides = (0,) * missing + tuple(0 if size == 1 and n != 1 else stride for size, stride, n in own)
+    return replace(v, shape=shape, strides=strides)
 
 
 def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from warpfold.compiler.driver.artifact_file import MAGIC
+from warpfold.compiler.driver.program_file import MAGIC
 
 VALUES = (None, True, -1, 0, 1, 2, 33, 2**31, 2**63, 10**30, 0.5, "", "x", "f64", "main", [], {}, [0, 0], [[[]]])
 

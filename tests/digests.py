@@ -20,13 +20,9 @@ import numpy as np
 import warpfold as wf
 from warpfold.commands.bench import provenance
 from warpfold.compiler.dtypes import ALL, C64, C128, F8E4M3FN, F8E5M2, F32, F64, dtype
-from warpfold.compiler.space.geometry import normalize_axes
 from warpfold.runtime import tuned_plans
 from warpfold.runtime.backends.select import backend_for
-from warpfold.runtime.calls.operands import Operands
-from warpfold.runtime.execute import prepared
-from warpfold.runtime.prepare import Request
-from warpfold.runtime.resolve import params_of
+from warpfold.runtime.programs.reductions import prepared
 
 EXACT = ("sum", "prod", "min", "max", "argmin", "argmax")
 ROUNDED = ("mean", "var", "norm", "logsumexp")
@@ -187,10 +183,9 @@ def request(case: Case) -> tuple[str | Callable[[Any], Any], dict[str, Any]]:
 def own_plan(case: Case, device: str) -> str:
     """The fields of the planner's own plan for a case, as ``plan=`` takes them."""
     what, params = request(case)
-    arrays = Operands.of([shifted(case.x, case.shift)], device)
-    axes = normalize_axes(case.axis, case.x.ndim)
-    asked = Request(what, axes, params_of(what, params), determinism=case.determinism)  # type: ignore[arg-type]
-    return tuned_plans.words(prepared(asked, arrays).choice.plan)
+    x = shifted(case.x, case.shift)
+    found = prepared([x], what, case.axis, params, determinism=case.determinism, device=device)[1]  # type: ignore[arg-type]
+    return tuned_plans.words(found.steps[0].prepared.choice.plan)
 
 
 def shifted(x: np.ndarray, by: int) -> np.ndarray:

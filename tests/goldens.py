@@ -26,8 +26,11 @@ from warpfold.compiler.driver.compile import compile_program
 from warpfold.compiler.dtypes import dtype as as_dtype
 from warpfold.compiler.target import TARGETS
 from warpfold.passes import steps
-from warpfold.runtime.prepare import Prepared, Request, prepare, traced
-from warpfold.runtime.view import ArraySpec, all_parts
+from warpfold.runtime.prepare import Prepared
+from warpfold.runtime.programs.machine import Machine
+from warpfold.runtime.programs.plans import prepare_program
+from warpfold.runtime.programs.reductions import program_of
+from warpfold.runtime.view import ArraySpec, contiguous, real_specs
 
 PAGE = Path(__file__).parent / "data" / "goldens.json"
 ARCHS = ("sm_80", "sm_90a", "sm_100a")
@@ -66,18 +69,12 @@ class Golden:
     def planned(self, arch: str) -> Prepared:
         """The reduction as it is compiled for a target."""
         t, target = as_dtype(self.dtype), TARGETS[arch]
-        request = Request(getattr(catalogue, self.what, self.what), self.axes)
-        found, kept = traced(request, (t,), self.shape)
         array = ArraySpec(self.shape, self.strides, self.offset * t.itemsize % 16, t)
-        results = [ArraySpec(kept, _dense(kept), 0, r) for r in found.results]
-        return prepare(request, (t,), all_parts([array]), all_parts(results), target, target.sms)
-
-
-def _dense(shape: tuple[int, ...]) -> tuple[int, ...]:
-    found = [1] * len(shape)
-    for a in range(len(shape) - 2, -1, -1):
-        found[a] = found[a + 1] * max(1, shape[a + 1])
-    return tuple(found)
+        program = program_of(getattr(catalogue, self.what, self.what), self.axes, {}, [array])
+        kept = tuple(n for a, n in enumerate(self.shape) if a not in self.axes)
+        results = [ArraySpec(kept, contiguous(kept), 0, r) for _, r in program.results]
+        machine = Machine(target, target.sms)
+        return prepare_program(program, real_specs([array]), real_specs(results), machine).steps[0].prepared
 
 
 # --- what a row says -----------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 from warpfold.compiler.plan.plan import Plan
 from warpfold.runtime import tuned_plans
 from warpfold.runtime.backends.emulator_backend import EmulatorBackend
-from warpfold.runtime.prepare import forget
+from warpfold.runtime.programs.plans import forget
 from warpfold.runtime.tuning.measure import Timing
 from warpfold.runtime.tuning.trials import Trials
 from warpfold.runtime.view import Device, View

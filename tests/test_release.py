@@ -35,14 +35,14 @@ def test_the_versions_of_files_are_those_of_the_page() -> None:
 
 
 def test_an_artifact_names_the_tree_that_it_was_made_with() -> None:
-    body = artifact_file.to_json(wf.compile("sum", (4, 8), axis=1).artifact)
+    body = artifact_file.to_json(wf.compile("sum", (4, 8), axis=1).artifact.kernels[0])
     text = json.dumps(body).replace(Plan().tree, "tree-v0")
     found = artifact_file.parse(checksummed_json.to_bytes(artifact_file.MAGIC, json.loads(text)), "old")
     assert found.plan.tree == "tree-v0"
 
 
 def test_an_artifact_that_lacks_a_field_is_refused() -> None:
-    body = artifact_file.to_json(wf.compile("sum", (4, 8), axis=1).artifact)
+    body = artifact_file.to_json(wf.compile("sum", (4, 8), axis=1).artifact.kernels[0])
     del body["kernels"][0]["plan"]["reads"]
     with pytest.raises(FileError, match="WF502"):
         artifact_file.parse(checksummed_json.to_bytes(artifact_file.MAGIC, body), "old")

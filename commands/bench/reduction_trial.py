@@ -8,9 +8,7 @@ import numpy as np
 
 from ...runtime import named_reductions
 from ...runtime.arrays.conversion import to_numpy
-from ...runtime.calls.operands import Operands
-from ...runtime.execute import prepared
-from ...runtime.prepare import Request
+from ...runtime.programs.reductions import prepared
 from ...runtime.view import View
 from .answers import answer, error_of
 from .cases import Case
@@ -27,7 +25,7 @@ def trial(case: Case, arrays: Arrays, backend: CudaBackend) -> Trial:
     out = arrays.empty(case.kept, case.result)
     seen = backend.get(xs[0].view, 0) if isinstance(xs[0], Owned) else xs[0]
     expected = answer(case, seen)
-    chosen = prepared(Request(case.what, case.axis), Operands.of([xs[0]], "auto"), out).choice
+    chosen = prepared([xs[0]], case.what, case.axis, out=out)[1].steps[0].prepared.choice
     reduce = getattr(named_reductions, case.what)
     ours = [lambda x=x: reduce(x, axis=case.axis, out=out) for x in xs]
 

@@ -17,7 +17,6 @@ from ...compiler.dtypes import dtype
 from ...compiler.errors import error
 from ...compiler.program.tracing import leaf_names
 from ...compiler.space.geometry import normalize_axes
-from ...runtime.calls.operands import Operands
 from ...runtime.states.calls import finish, merge, partial
 from ...runtime.states.state import State
 from .. import terminal
@@ -133,7 +132,7 @@ def _reduce(request: Request, done: Chunked, keeper: Keeper, device: str) -> Non
 
 def _threads(request: Request, device: str) -> int:
     """How many threads reduce chunks at once: on the emulator one for each processor, but few, as each has a chunk."""
-    if Operands.of([x[:0] for x in request.arrays], device).backend.name != "emulator":
+    if request.operands([x[:0] for x in request.arrays], device).backend.name != "emulator":
         return 0
     return min(len(os.sched_getaffinity(0)), MOST_THREADS)
 
@@ -182,7 +181,7 @@ def _show(
     """What was done, in words or as JSON."""
     types = [dtype(r.dtype) for r in found]
     nbytes = sum(x.nbytes for x in request.arrays)
-    backend = Operands.of([x[:0] for x in request.arrays], device).backend
+    backend = request.operands([x[:0] for x in request.arrays], device).backend
     if json:
         shape, own, source = request.kind()
         facts = {

@@ -59,7 +59,7 @@ class Seen:
         if isinstance(self.request, ProgramRequest):
             checks, structure = program_run.checks(self.request, outcome), outcome.prepared.program.structure
         else:
-            checks, structure = run.checks(self.request, outcome), outcome.prepared.traced.structure
+            checks, structure = run.checks(self.request, outcome), outcome.whole.program.structure
         names = leaf_names(structure)
         pairs = zip(names, outcome.results, checks, strict=False)
         return [(f"check {_result(name)}".rstrip(), verdict(result, check)) for name, result, check in pairs]

@@ -98,7 +98,7 @@ def launched(operands: Operands, prepared: PreparedProgram) -> list[Array]:
         ArgumentError: a check of the program failed, with its code.
     """
     program = prepared.program
-    results = range(len(program.outputs) - len(program.checks))
+    results = range(len(program.results) - len(program.checks))
     flat = replace(program, structure=("results", (), tuple(results)))
     return [np.asarray(r) for r in runtime.run(operands, prepared._replace(program=flat))]
 

@@ -13,12 +13,13 @@ import numpy as np
 
 from ...compiler.dtypes import DType, dtype
 from ...compiler.errors import WarpfoldError, error
+from ...compiler.program.array_program import ArrayProgram
 from ...compiler.program.spelling import unknown
-from ...compiler.target import target
 from ...runtime.calls.operands import Operands
 from ...runtime.histograms import Count, of_bincount, of_histogram
-from ...runtime.prepare import Prepared, prepare, traced
-from ...runtime.prepare import Request as Wanted
+from ...runtime.prepare import Prepared
+from ...runtime.programs.planned import planned_program
+from ...runtime.view import spec_of
 from ..checking import random_inputs
 from . import inputs, operation
 from .request import Array, Request
@@ -89,21 +90,22 @@ class CountRequest(Request):
         """The elements, their weights, and the edges of bins."""
         return [*self.count.arrays, *self.count.edges]
 
-    def operands(self, xs: Sequence[Array], device: str, kind: type[Operands] = Operands) -> Operands:
+    def operands(self, xs: Sequence[Array], device: str) -> Operands:
         """The arrays, stretched along the results."""
         own = len(self.count.arrays)
-        return self.count._replace(arrays=tuple(xs[:own]), edges=tuple(xs[own:])).operands(device, kind)
+        return self.count._replace(arrays=tuple(xs[:own]), edges=tuple(xs[own:])).operands(device)
 
-    def wanted(self, rank: int) -> Wanted:  # noqa: ARG002 - of elements that are stretched
+    def program(self, operands: Operands, *, keepdims: bool = False) -> ArrayProgram:  # noqa: ARG002 - it has none
         """The reduction over all axes of the elements: the results come first."""
-        return self.count.request(self.plan)
+        return self.count.program(operands)
 
     def planned(self, arch: str) -> Prepared:
         """Program, geometry and plan for these arrays."""
-        chosen, request = target(arch), self.count.request(self.plan)
         operands = self.operands(self.arrays, "emulator")
-        operands.allocate(request.axes, traced(request, operands.types, operands.shape)[0].results)
-        return prepare(request, operands.types, *operands.shapes(request.axes), chosen, chosen.sms)
+        specs = tuple(map(spec_of, operands.inputs))
+        names = tuple(f"array_{i}" for i in range(len(specs)))
+        planned = planned_program(self.program(operands), names, specs, arch, self.plan, self.determinism)
+        return planned.prepared.steps[0].prepared
 
     def expected(self) -> list[Array]:
         """NumPy's counts."""

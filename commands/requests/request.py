@@ -11,12 +11,14 @@ from typing import Any
 from ...compiler.dtypes import DType, dtype
 from ...compiler.errors import error
 from ...compiler.plan.fields import Determinism
-from ...compiler.space.geometry import normalize_axes
+from ...compiler.program.array_program import ArrayProgram
+from ...compiler.program.cuts.cut import only_step
 from ...runtime import api
 from ...runtime.calls.operands import Operands
 from ...runtime.prepare import Prepared
-from ...runtime.prepare import Request as Wanted
-from ...runtime.resolve import params_of
+from ...runtime.programs import run
+from ...runtime.programs.plans import PreparedProgram
+from ...runtime.programs.reductions import operands_of, program_of
 from ..checking import random_inputs
 from . import inputs, operation
 
@@ -91,14 +93,37 @@ class Request:
         shape = inputs.shape_of(inputs.DEFAULT_SHAPE if self.shape is None else self.shape)
         return shape, inputs.dtypes_of("f32" if self.dtype is None else self.dtype, count), f"random, seed {self.seed}"
 
-    def operands(self, xs: Sequence[Array], device: str, kind: type[Operands] = Operands) -> Operands:
+    def operands(self, xs: Sequence[Array], device: str) -> Operands:
         """The arrays, or copies ``xs`` of them, as those of one call."""
-        return kind.of(xs, device)
+        return operands_of(xs, None, device)[0]
 
-    def wanted(self, rank: int) -> Wanted:
-        """The reduction of arrays of so many axes."""
-        axes, params = normalize_axes(self.axis, rank), params_of(self.what, self.params)
-        return Wanted(self.what, axes, params, self.plan, determinism=self.determinism)
+    def program(self, operands: Operands, *, keepdims: bool = False) -> ArrayProgram:
+        """The program of one fold that the reduction of these arrays is."""
+        with self.users_code():
+            return program_of(self.what, self.axis, self.params, operands.inputs, keepdims=keepdims)
+
+    def prepared(
+        self,
+        operands: Operands,
+        plan: str | None = None,
+        *,
+        keepdims: bool = False,
+        out: Any = None,
+        determinism: Determinism | None = None,
+    ) -> PreparedProgram:
+        """The reduction of these arrays with its plan, and memory for its results.
+
+        Args:
+            operands: the arrays.
+            plan: the options of the plan; by default those of the request.
+            keepdims: whether results keep the reduced axes.
+            out: arrays for the results, of a shape that ``shape_of`` gives.
+            determinism: by default that of the request.
+        """
+        program = self.program(operands, keepdims=keepdims)
+        only_step(program)
+        run.allocate(operands, program, out)
+        return run.prepare(operands, program, self.plan if plan is None else plan, determinism or self.determinism)
 
     def planned(self, arch: str) -> Prepared:
         """Program, geometry and plan for arrays of this shape and type."""

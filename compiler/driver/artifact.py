@@ -1,15 +1,13 @@
-"""The artifact: a compiled reduction as a value, which runs without MLIR; ``artifact_file.py`` writes and reads it."""
+"""The artifact: the kernels of one step as a value, which runs without MLIR; see ``artifact_file.py`` for its bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from ..dtypes import DType
 from ..plan.abi import Param
 from ..plan.facts import Facts
-from ..plan.fields import Determinism
 from ..plan.kernels import Role, kernels
 from ..plan.plan import Plan
 from ..program.graph import Program
@@ -36,7 +34,7 @@ class CompiledKernel:
 
 @dataclass(frozen=True)
 class Artifact:
-    """A compiled reduction.
+    """The kernels of one step.
 
     Attributes:
         name: the program's name.
@@ -51,14 +49,6 @@ class Artifact:
         provenance: versions of what made it.
         has_identity: whether reducing nothing has a value.
         cubins: machine code by architecture, where ``ptxas`` was there and asked for.
-        axis: the reduced axes of a saved artifact: what the file's user need not say again. None is all of them.
-        results: the element types of the arrays that the caller gets; the outputs are their parts, then the checks.
-        structure: how the results nest, see ``program/tracing.py``.
-        checks: for each trailing output the code of the error that a true value means.
-        arrays: the element types of the arrays that the caller gives; the inputs are their parts.
-        masked: whether the last array is a mask.
-        determinism: what the bits of a result may depend on, see ``Task``.
-        most: the elements of a result that it serves at most; None for any number.
     """
 
     name: str
@@ -73,19 +63,6 @@ class Artifact:
     provenance: Mapping[str, str]
     has_identity: bool = True
     cubins: Mapping[str, bytes] = field(default_factory=dict)
-    axis: tuple[int, ...] | None = None
-    results: tuple[DType, ...] = ()
-    structure: Any = 0
-    checks: tuple[str, ...] = ()
-    masked: bool = False
-    arrays: tuple[DType, ...] = ()
-    determinism: Determinism = "run"
-    most: int | None = None
-
-    @property
-    def indexed(self) -> bool:
-        """Whether the program numbers its elements."""
-        return any(p.role == "index_base" for p in self.main.params)
 
     @property
     def main(self) -> CompiledKernel:

@@ -13,7 +13,7 @@ from dataclasses import fields
 from keyword import iskeyword
 from typing import Any, get_args
 
-from ..dtypes import BOOL, DType
+from ..dtypes import DType
 from ..errors import PlanError
 from ..plan.abi import POINTERS, Param, params
 from ..plan.checks import check as check_plan
@@ -22,7 +22,6 @@ from ..plan.fields import Access
 from ..plan.kernels import Outline, outlines
 from ..plan.plan import STATIC_SHARED, Plan
 from ..plan.shared_memory import waiting_bytes
-from ..program.storage import parts
 from ..target import TARGETS
 from .artifact import Artifact, CompiledKernel
 
@@ -66,16 +65,6 @@ def expect_sound(a: Artifact) -> None:
     for kernel, outline in zip(a.kernels, expected, strict=True):
         _kernel(a, kernel, outline)
     _code(a)
-    _interface(a)
-
-
-def expect_whole(a: Artifact) -> None:
-    """Raises ``UnsoundError`` where a standalone file lacks a fact, or contradicts its tensor program.
-
-    An entry of the cache is compared with what its caller would compile instead.
-    """
-    expect(a.arrays and a.results, "it lacks the types of its arrays and results, like an entry of the cache")
-    _program(a, outlines(a.name, a.main.facts, a.plan, len(a.state)))
 
 
 def _plan(a: Artifact, plan: Plan) -> None:
@@ -156,8 +145,12 @@ def _code(a: Artifact) -> None:
         )
 
 
-def _program(a: Artifact, expected: Sequence[Outline]) -> None:
-    """The tensor program: for each kernel its types, its facts and its plan."""
+def expect_source(a: Artifact) -> None:
+    """Raises ``UnsoundError`` where the tensor program in MLIR has other types, facts or plans than the kernels.
+
+    An entry of the cache is compared with what its caller would compile instead.
+    """
+    expected = outlines(a.name, a.main.facts, a.plan, len(a.state))
     functions = {f[1]: f for f in re.finditer(_FUNCTION, a.source)}
     states = [re.findall(_TENSOR, line[1]) for line in re.finditer(_STATE, a.source)]
     expect(len(functions) == len(states) == len(expected), "its program does not have one function for each kernel")
@@ -171,22 +164,6 @@ def _program(a: Artifact, expected: Sequence[Outline]) -> None:
         inputs, outputs = a.inputs if o.role == "main" else a.state, a.state if o.role == "init" else a.outputs
         types = [re.findall(_TENSOR, function[2]), re.findall(_TENSOR, function[3])]
         expect(types == [_spelled(inputs), _spelled(outputs)], f"the types of {o.name} do not match its program")
-
-
-def _interface(a: Artifact) -> None:
-    """The arrays that the caller passes, and the results that it gets."""
-    arrays = tuple(p for t in a.arrays for p in parts(t))
-    results = (*(p for t in a.results for p in parts(t)), *(BOOL for _ in a.checks))
-    expect(not a.arrays or arrays == a.inputs, "its arrays do not match its inputs")
-    expect(not a.results or results == a.outputs, "its results do not match its outputs")
-    expect(set(a.checks) <= set(CHECKS), f"checks is {a.checks}: expected some of {' '.join(CHECKS)}")
-    expect(
-        not a.masked or (len(a.arrays) > 1 and a.arrays[-1] == BOOL), "masked is true, but the last array is not a mask"
-    )
-    expect(a.most is None or a.most > 0, "most is 0: expected a positive number")
-    axis = a.axis or ()
-    expect(len(set(axis)) == len(axis) and all(n < RANKS for n in axis), f"axis is {axis}: expected different axes")
-    expect_each(a.structure, len(a.results) or len(leaves(a.structure)))
 
 
 def expect_each(structure: Any, results: int) -> None:

@@ -12,32 +12,21 @@ from collections.abc import Callable
 from dataclasses import asdict, fields
 from typing import Any
 
-from .. import files
-from ..errors import error
 from ..plan.abi import Param
 from ..plan.abi import Role as ParamRole
 from ..plan.facts import NUMBERS, Facts
-from ..plan.fields import Determinism
 from ..plan.kernels import Role
 from ..plan.plan import Plan
 from . import checksummed_json
 from . import json_fields as read
 from .artifact import Artifact, CompiledKernel
-from .artifact_checks import UnsoundError, expect_sound, expect_whole
+from .artifact_checks import expect_sound
 
-MAGIC = b"warpfold artifact 1 "
+MAGIC = b"warpfold artifact 2 "
+EARLIER = (b"warpfold artifact 1 ",)
+"""The formats of earlier versions: a compiled reduction by itself, which is a program now."""
 _SAMPLES: dict[type, Any] = {Plan: Plan(), Facts: Facts(1, 1, 32, (), store_vector=False), Param: Param("input")}
 """A value of each class, for the types of its fields."""
-
-
-def save(artifact: Artifact, path: files.Name) -> None:
-    """Writes an artifact to ``path``: all of it, or nothing.
-
-    Raises:
-        FileError: WF505 when the file cannot be written.
-    """
-    body = to_bytes(artifact)
-    files.write(path, lambda f: f.write(body))
 
 
 def to_bytes(artifact: Artifact) -> bytes:
@@ -59,38 +48,16 @@ def to_json(artifact: Artifact) -> dict[str, Any]:
         "key": artifact.key,
         "provenance": dict(artifact.provenance),
         "has_identity": artifact.has_identity,
-        "axis": artifact.axis,
-        "results": [t.name for t in artifact.results],
-        "structure": artifact.structure,
-        "checks": list(artifact.checks),
-        "masked": artifact.masked,
-        "arrays": [t.name for t in artifact.arrays],
-        "determinism": artifact.determinism,
-        "most": artifact.most,
         "cubins": {arch: base64.b85encode(code).decode() for arch, code in artifact.cubins.items()},
     }
-
-
-def load(path: files.Name) -> Artifact:
-    """Reads an artifact that ``save`` wrote; imports neither MLIR nor CUDA.
-
-    Raises:
-        FileError: WF501 unreadable, WF502 not an artifact of this format, WF503 cut short or altered, WF510 one whose
-            parts do not fit together.
-    """
-    found = parse(files.read(path, "WF501"), path)
-    try:
-        expect_whole(found)
-    except UnsoundError as e:
-        raise error("WF510", path=path, problem=e) from e
-    return found
 
 
 def parse(data: bytes, path: object) -> Artifact:
     """The artifact that the bytes of a file are; ``path`` is for the message.
 
     Raises:
-        FileError: WF502, WF503, WF510, as ``load``.
+        FileError: WF502 not an artifact of this format, WF503 cut short or altered, WF510 one whose parts do not fit
+            together.
     """
     return checksummed_json.parse(MAGIC, data, path, _sound)
 
@@ -111,7 +78,7 @@ def from_json(j: dict[str, Any]) -> Artifact:
     """The artifact whose fields these are; raises ``UnsoundError`` or Python's own errors for others."""
     if set(j) != {f.name for f in fields(Artifact)}:
         raise KeyError("fields")
-    types = {name: read.many(name, j[name], read.dtype) for name in ("inputs", "outputs", "state", "results", "arrays")}
+    types = {name: read.many(name, j[name], read.dtype) for name in ("inputs", "outputs", "state")}
     return Artifact(
         name=read.text("name", j["name"]),
         kernels=read.many("kernels", j["kernels"], _kernel),
@@ -122,12 +89,6 @@ def from_json(j: dict[str, Any]) -> Artifact:
         provenance=read.mapping("provenance", j["provenance"], read.text),
         has_identity=read.of("has_identity", j["has_identity"], bool),
         cubins=read.mapping("cubins", j["cubins"], read.code),
-        axis=None if j["axis"] is None else read.many("axis", j["axis"], read.number),
-        structure=structure(j["structure"]),
-        checks=read.many("checks", j["checks"], read.text),
-        masked=read.of("masked", j["masked"], bool),
-        determinism=read.choice("determinism", j["determinism"], Determinism),
-        most=None if j["most"] is None else read.number("most", j["most"]),
         **types,
     )
 

@@ -22,6 +22,7 @@ class ProgramArtifact:
         ones: for each array which of its axes have size 1.
         plan: the fields of the plans that were asked for, see ``Plan.with_options``.
         determinism: what the bits of results may depend on, see ``Task``.
+        reduced: the axes that a reduction reduces; None for another program.
     """
 
     program: ArrayProgram
@@ -31,3 +32,4 @@ class ProgramArtifact:
     ones: tuple[tuple[bool, ...], ...]
     plan: str = ""
     determinism: Determinism = "run"
+    reduced: tuple[int, ...] | None = None

@@ -14,6 +14,7 @@ from ..program.array_layouts import View
 from ..program.array_program import ArrayProgram
 from ..program.cuts.steps import Operand, Step
 from ..program.graph import walk
+from ..program.storage import real_types
 from ..target import TARGETS
 from . import artifact_checks
 from .artifact import Artifact, without_code
@@ -30,11 +31,16 @@ def expect_sound(found: ProgramArtifact) -> None:
     used += [d for axes in (*(v.axes for v in p.views), *(o.axes for o in p.outputs)) for d in axes if d is not None]
     expect(all(d < dims for d in used), f"it names a dim beyond its {dims}")
     expect(all(p.dims), "a dim has no axis")
-    expect_each(p.structure, len(p.outputs))
+    _expect_types(p)
+    expect_each(p.structure, len(p.results) - len(p.checks))
     expect(all(sum(o.joined) == len(o.axes) for o in p.outputs if o.joined), "a result joins other axes than it has")
     expect(set(p.checks) <= set(CHECKS), f"checks is {p.checks}: expected some of {' '.join(CHECKS)}")
     pairs = [*(pair for axes in p.dims for pair in axes), *((array, axis) for array, axis, _ in p.sizes)]
-    expect(len(found.names) == len(found.ones) == len(p.arrays), "it has another number of names than of arrays")
+    expect(len(found.names) == len(p.takes), "it has another number of names than of arrays")
+    expect(len(found.ones) == len(p.arrays), "it has another number of shapes than of arrays")
+    kept = min((len(o.joined or o.axes) for o in p.outputs), default=0)
+    axes = found.reduced or ()
+    expect(list(axes) == sorted({*axes}) and all(a < kept + len(axes) for a in axes), "it reduces no axes of an array")
     ranks = _ranks(p, [len(own) for own in found.ones])
     _expect_bits(p, dims)
     ranks += [sum(len(own) or 1 for own in b.axes) for b in reversed(p.bits)]
@@ -55,7 +61,17 @@ def expect_sound(found: ProgramArtifact) -> None:
         written |= set(step.outputs)
         _expect_gathers(step, p.views)
         _expect_kernels(step, a)
+        if len(found.kernels) == 1 and not (step.program.reads_again or step.program.scan):
+            artifact_checks.expect_source(a)
     expect(all(Operand("output", i) in written for i in range(counts["output"])), "no step writes a result")
+
+
+def _expect_types(p: ArrayProgram) -> None:
+    """Checks that the arrays and results of a caller are those of the program: a complex one is two of floats."""
+    results = len(p.outputs) - len(p.checks)
+    given, made = ([own for t in types for own in real_types(t)] for types in (p.given, p.made))
+    expect(given in ([], [*p.arrays]), "it is given other arrays than it reads")
+    expect(made in ([], [o.stored for o in p.outputs[:results]]), "it gives other results than it writes")
 
 
 def _ranks(p: ArrayProgram, whole: list[int]) -> list[int]:

@@ -20,7 +20,9 @@ from . import json_fields as read
 from .program_artifact import ProgramArtifact
 from .program_checks import expect_sound
 
-MAGIC = b"warpfold program 1 "
+MAGIC = b"warpfold program 2 "
+EARLIER = (b"warpfold program 1 ",)
+"""The formats of earlier versions, which lack what this one needs."""
 
 
 def save(found: ProgramArtifact, path: files.Name) -> None:
@@ -76,6 +78,8 @@ def _to_json(found: ProgramArtifact) -> dict[str, Any]:
         "splits": p.splits,
         "slices": p.slices,
         "bits": p.bits,
+        "given": [t.name for t in p.given],
+        "made": [t.name for t in p.made],
         "steps": [_step_to_json(s) for s in found.steps.steps],
         "buffers": [[b.dtype.name, b.dims, b.sections] for b in found.steps.buffers],
         "kernels": [artifact_file.to_json(a) for a in found.kernels],
@@ -83,6 +87,7 @@ def _to_json(found: ProgramArtifact) -> dict[str, Any]:
         "ones": found.ones,
         "plan": found.plan,
         "determinism": found.determinism,
+        "axes": found.reduced,
     }
 
 
@@ -117,6 +122,8 @@ def _from_json(j: dict[str, Any]) -> ProgramArtifact:
         splits=read.many("splits", j["splits"], _split),
         slices=read.many("slices", j["slices"], _slice),
         bits=read.many("bits", j["bits"], _bits),
+        given=read.many("given", j["given"], read.dtype),
+        made=read.many("made", j["made"], read.dtype),
     )
     steps = Steps(read.many("steps", j["steps"], _step), read.many("buffers", j["buffers"], _buffer))
     return ProgramArtifact(
@@ -127,6 +134,7 @@ def _from_json(j: dict[str, Any]) -> ProgramArtifact:
         read.many("ones", j["ones"], _truths),
         read.text("plan", j["plan"]),
         read.choice("determinism", j["determinism"], Determinism),
+        None if j["axes"] is None else _dims("axes", j["axes"]),
     )
 
 

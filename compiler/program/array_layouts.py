@@ -108,6 +108,12 @@ class Output(NamedTuple):
         own = bit_strides(shape, strides, flat=self.flat) if self.dtype == BIT else tuple(strides)
         return split(Layout(shape, own), dict(enumerate(each)))
 
+    def along(self, strides: Sequence[int]) -> tuple[int, ...]:
+        """For each axis the stride of another array along it, of which the strides along all dims are given."""
+        rest = iter(self.axes)
+        axes = (tuple(islice(rest, n)) for n in self.joined or (1,) * len(self.axes))
+        return tuple(0 if own[-1] is None else strides[own[-1]] for own in axes)
+
     def _each(self, sizes: Sequence[int]) -> list[tuple[int, ...]]:
         """The sizes of the dims of each axis."""
         rest = iter(1 if d is None else sizes[d] for d in self.axes)

@@ -31,6 +31,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from ..dtypes import DType
@@ -110,6 +111,10 @@ class ArrayProgram:
         slices: the slices of arrays.
         bits: the arrays that are read as bits.
         used: the monoids that were folded with, each with the types of what it reduces; not part of the digest.
+        given, made: the element types of the arrays that callers pass and get, where some are complex: each of these is
+            two of ``arrays``, or of ``outputs``. Empty where none is.
+        lines: a digest of the user's lines that made its nodes, so that programs which trace alike each keep their own;
+            not part of the digest. Empty for one from a file.
     """
 
     name: str
@@ -126,10 +131,37 @@ class ArrayProgram:
     slices: tuple[Slice, ...] = ()
     bits: tuple[Bits, ...] = ()
     used: tuple[tuple[Monoid, tuple[DType, ...]], ...] = field(default=(), compare=False, repr=False)
+    given: tuple[DType, ...] = ()
+    made: tuple[DType, ...] = ()
+    lines: str = ""
 
     def __reduce__(self) -> Any:
         """A monoid's function does not pickle, since its name stands for the monoid; what uses it here is done."""
-        return ArrayProgram, tuple(getattr(self, f.name) for f in fields(self) if f.name != "used")
+        own = (getattr(self, f.name) if f.name != "used" else () for f in fields(self))
+        return ArrayProgram, tuple(own)
+
+    @property
+    def takes(self) -> tuple[DType, ...]:
+        """The element type of each array that a caller passes."""
+        return self.given or self.arrays
+
+    @property
+    def firsts(self) -> tuple[int, ...]:
+        """For each array that a caller passes the first of ``arrays`` that it is."""
+        sizes = (2 if t.kind == "complex" else 1 for t in self.takes)
+        return tuple(accumulate(sizes, initial=0))[:-1]
+
+    @property
+    def results(self) -> tuple[tuple[Output, DType], ...]:
+        """For each array that a caller gets its output, of two the first, and its element type; checks follow."""
+        rest, types = iter(self.outputs), iter(self.made)
+        found = []
+        for o in rest:
+            t = next(types, o.stored)
+            found.append((o, t))
+            if t.kind == "complex":
+                next(rest)
+        return tuple(found)
 
     @lazy
     def roots(self) -> tuple[Expr, ...]:

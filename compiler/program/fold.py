@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from ..dtypes import BOOL, F64, I32, I64, STORED, DType, holds
-from ..errors import Location, error
+from ..errors import Location, WarpfoldError, error
 from .dtype_names import dtype as as_dtype
 from .frames import caller
 from .functions import isnan, where
@@ -100,6 +100,16 @@ def in_reduction() -> bool:
     """Whether a reduction of symbolic arrays runs, whose axes ``fold`` takes."""
     over = current_scope().over
     return over is not None and over.reduces
+
+
+def an_element(x: object) -> WarpfoldError:
+    """The error for an element of a reduction that stands where an array is expected."""
+    remedy = (
+        "inside a program elements are folded: wf.fold(wf.SUM, x); what has no monoid, such as wf.mean, is called "
+        "outside on the array, alone or with others: wf.reduce(x, ('sum', 'mean'))"
+    )
+    reason = "it is a value of a program that is being traced"
+    return error("WF114", kind=type(x).__name__, reason=reason, remedy=remedy, where=caller())
 
 
 @contextmanager

@@ -102,8 +102,23 @@ def _traced(cut: Cut) -> Traced:
     return trace(cut.function, cut.arrays, cut.given, masked=cut.masked, nan=cut.nan)
 
 
+class _OfElements:
+    """A tensor program that looks into the graph of the elements; on arrays it runs for each of them."""
+
+    def __call__(self, *values: Value) -> Any:
+        if current_scope().over is None:
+            return self.of_elements(*values)
+        from .arrays.of_elements import on_arrays  # which imports the arrays, and so this module's users
+
+        return on_arrays(str(getattr(self, "__name__")), self.of_elements, values)  # noqa: B009 - subclasses have one
+
+    def of_elements(self, *values: Value) -> Any:
+        """The results of symbols of single elements."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class Partial:
+class Partial(_OfElements):
     """The program from elements to the values of the state.
 
     It takes the arrays, and where the reduction is ``lifted``, the number of elements before these.
@@ -115,7 +130,8 @@ class Partial:
     def __name__(self) -> str:
         return f"{self.cut.name}_state"
 
-    def __call__(self, *values: Value) -> tuple[Sym, ...]:
+    def of_elements(self, *values: Value) -> tuple[Sym, ...]:
+        """The values of the state."""
         cut = self.cut
         xs, start = (values[:-1], values[-1]) if cut.lifted else (values, None)
         held = current_scope()
@@ -189,7 +205,7 @@ _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
 @dataclass(frozen=True)
-class Merged:
+class Merged(_OfElements):
     """The program from states along the reduced axis, in order, to one state.
 
     It takes the values of the states, and where any is a chosen position, how many elements come before each state.
@@ -201,12 +217,13 @@ class Merged:
     def __name__(self) -> str:
         return f"{self.cut.name}_merged"
 
-    def __call__(self, *values: Value) -> tuple[Sym, ...]:
+    def of_elements(self, *values: Value) -> tuple[Sym, ...]:
+        """The values of the state."""
         return tuple(Sym(e) for e in _states(_folded(self.cut, values)))
 
 
 @dataclass(frozen=True)
-class Finished:
+class Finished(_OfElements):
     """The program from states along the reduced axis, in order, to the results.
 
     It takes what ``Merged`` takes, and the number of all elements.
@@ -218,7 +235,8 @@ class Finished:
     def __name__(self) -> str:
         return self.cut.name
 
-    def __call__(self, *values: Value) -> Any:
+    def of_elements(self, *values: Value) -> Any:
+        """The results."""
         *states, count = values
         found = self.cut.traced()
         (fold_of_elements,) = found.program.reduces

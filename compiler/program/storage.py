@@ -24,6 +24,11 @@ def parts(t: DType) -> tuple[DType, ...]:
     return (U8,) if t in (F8E4M3FN, F8E5M2) else (t,)
 
 
+def real_types(t: DType) -> tuple[DType, ...]:
+    """The types of the arrays that an array of elements ``t`` is to a program: two of floats for a complex one."""
+    return (t.part, t.part) if t.kind == "complex" else (t,)
+
+
 def decoded(t: DType, exprs: Sequence[Expr]) -> Value:
     """One element of an array of ``t`` as a symbolic value, from the nodes of its parts."""
     if t.kind == "complex":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 from ..dtypes import BF16, BOOL, F16, F32, F64, I64, STORED, DType, promote
 from ..errors import Location, WarpfoldError, error
@@ -39,6 +39,8 @@ class Sym(Symbolic):
     """A symbolic scalar of a tensor program; supports Python's operators and those of ``functions.py``."""
 
     __slots__ = ("expr",)
+    has_axes: ClassVar[bool] = False
+    """Whether it is an array."""
 
     def __init__(self, expr: Expr) -> None:
         self.expr = expr
@@ -225,7 +227,7 @@ _OPERATORS = {
 
 def is_array(x: object) -> bool:
     """Whether ``x`` is a symbolic array."""
-    return isinstance(x, Sym) and type(x) is not Sym
+    return isinstance(x, Sym) and x.has_axes
 
 
 def constant(value: bool | int | float, t: DType, where: Location | None = None) -> Sym:

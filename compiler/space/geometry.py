@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..program.cuts.steps import Step
 
 MOST_DIMS = 8
-"""The most dims in which the arrays of a step of an array program may lie."""
+"""The most dims in which the arrays of a step that reads its rows again may lie."""
 
 
 class Dim(NamedTuple):
@@ -291,7 +291,7 @@ def step_geometry(
         reduced = [_reversed(d, offsets) for d in reduced]
     found = _collapsed(kept, reduced, offsets, ordered=ordered, lead=lead, bits=bits)
     found = replace(found, offsets=tuple(counts.get(i, offset) for i, offset in enumerate(found.offsets)))
-    if len(found.kept) + len(found.reduced) > MOST_DIMS:
+    if step.program.reads_again and len(found.kept) + len(found.reduced) > MOST_DIMS:
         raise error("WF185", name=step.program.name, found=len(found.kept) + len(found.reduced), most=MOST_DIMS)
     return found
 

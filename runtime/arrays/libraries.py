@@ -16,6 +16,7 @@ import numpy as np
 
 from ...compiler.dtypes import BOOL, DType, dtype
 from ...compiler.errors import WarpfoldError, error
+from ...compiler.program.fold import an_element
 from ...compiler.program.frames import caller
 from ...compiler.program.values import Value
 from ..view import CPU, DEVICES, Device, View, contiguous
@@ -201,12 +202,7 @@ def _read_other(x: Any) -> View:
     if isinstance(x, np.generic):
         return _copied(np.array(x))
     if isinstance(x, Value):
-        remedy = (
-            "inside a program elements are folded: wf.fold(wf.SUM, x); what has no monoid, such as wf.mean, is called "
-            "outside on the array, alone or with others: wf.reduce(x, ('sum', 'mean'))"
-        )
-        reason = "it is a value of a program that is being traced"
-        raise error("WF114", kind=type(x).__name__, reason=reason, remedy=remedy, where=caller())
+        raise an_element(x)
     if is_unread(x) or (isinstance(x, list | tuple) and in_dask(x)):
         problem = "this call needs all of their elements, which are not there yet"
         raise error("WF190", problem=problem, remedy="compute them first: x.compute()", where=caller())

@@ -14,7 +14,7 @@ from ..api import Axis
 from ..api import reduce as reduce_array
 from ..arrays.pytorch import are_tracked
 from ..arrays.torch_compile import opaque
-from ..calls.operands import Operands
+from ..programs.reductions import kinds_of
 from ..states.parts import cut_of
 from .group import MOST_DIMS, Ranks, check_tensors
 from .known_calls import KnownCall, KnownCalls, key_of
@@ -117,14 +117,14 @@ def _shard_of(
     check_tensors("warpfold.distributed.reduce", xs, device)
     if shards is None or isinstance(shards, tuple | list):
         raise error("WF174", problem=f"shards= is {shards!r}: expected the one axis that is cut", where=caller())
-    arrays = Operands.of(xs, device, None)
-    rank = len(arrays.shape)
+    types, shape = kinds_of(xs, device)
+    rank = len(shape)
     axes, (cut_axis,) = normalize_axes(axis, rank), normalize_axes(shards, rank)
     params = {name: value for name, value in how.items() if name not in OPTIONS}
-    cut = cut_of(what, arrays.types, params, masked=where is not None and where is not True, nan=nan)
+    cut = cut_of(what, types, params, masked=where is not None and where is not True, nan=nan)
     if cut_axis in axes and rank > MOST_DIMS:
         raise error("WF174", problem=f"shards have {rank} axes: expected at most {MOST_DIMS}", where=caller())
     if cut_axis in axes[1:] and (cut.numbers or not cut.monoid.commutative):
         problem = f"shards lie along axis {cut_axis}, and {cut.name} takes elements in the order of axis {axes[0]}"
         raise error("WF174", problem=problem, where=caller())
-    return Shard(cut.digest, arrays.shape, axes, cut_axis), cut
+    return Shard(cut.digest, shape, axes, cut_axis), cut

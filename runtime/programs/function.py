@@ -40,7 +40,7 @@ from .torch_graphs import ENTRIES, Symbolic, are_traced, changed, entry_of, labe
 from .traces import Traces
 
 if TYPE_CHECKING:
-    from .compiled import CompiledProgram
+    from .compiled import Compiled
     from .planned import Planned
 
 P = ParamSpec("P")
@@ -126,7 +126,7 @@ class ArrayFunction(partial[R], Generic[P, R]):
     def __deepcopy__(self, _: object) -> ArrayFunction[P, R]:
         return self
 
-    def compile(self, *xs: Any, arch: str = DEFAULT.arch, **how: Any) -> CompiledProgram:
+    def compile(self, *xs: Any, arch: str = DEFAULT.arch, **how: Any) -> Compiled:
         """Compiles the program; needs no GPU.
 
         The kernels also serve other sizes of the same ranks, as far as their plans do; a call with arrays that they

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...compiler.plan.fields import Determinism
+from ...compiler.program.array_program import ArrayProgram
 from ...compiler.program.arrays.trace import ArrayArg
 from ...compiler.program.dtype_names import dtype
 from ...compiler.target import target
 from ..arrays import conversion
-from ..view import ArraySpec, contiguous, dense
+from ..view import ArraySpec, contiguous, dense, real_specs
 from .arguments import Arguments
 from .machine import Machine
 from .plans import PreparedProgram, prepare_program
@@ -64,13 +65,25 @@ def planned(
     """
     specs = tuple(spec_of(x) for x in arrays)
     program = traces.get(arguments, [ArrayArg(s.dtype, s.shape) for s in specs])
-    results = tuple(
-        ArraySpec(shape, dense(shape, order), 0, o.stored)
-        for (shape, order), o in zip(result_kinds(program, specs), program.outputs, strict=True)
-    )
+    names = names_of(traces.function, arguments, len(specs))
+    return planned_program(program, names, specs, arch, plan, determinism)
+
+
+def planned_program(
+    program: ArrayProgram,
+    names: tuple[str, ...],
+    specs: tuple[ArraySpec, ...],
+    arch: str,
+    plan: str,
+    determinism: Determinism,
+) -> Planned:
+    """The steps of a program for arrays like ``specs``, which have these names, and their plans."""
+    parts = real_specs(specs)
+    kinds = zip(result_kinds(program, parts), program.results, strict=True)
+    results = real_specs(ArraySpec(shape, dense(shape, order), 0, t) for (shape, order), (_, t) in kinds)
     machine = target(arch)
-    prepared = prepare_program(program, specs, results, Machine(machine, machine.sms), plan, determinism)
-    return Planned(prepared, names_of(traces.function, arguments, len(specs)), specs, plan, determinism)
+    prepared = prepare_program(program, parts, results, Machine(machine, machine.sms), plan, determinism)
+    return Planned(prepared, names, specs, plan, determinism)
 
 
 def spec_of(x: Any) -> ArraySpec:

@@ -22,9 +22,9 @@ from ...compiler.program.array_program import ArrayProgram
 from ...compiler.program.cuts.steps import Step, Steps
 from ...compiler.program.rewrites.one_hot import gathered
 from ...compiler.program.rewrites.packed import by_words
-from ...compiler.program.tracing import Traced
 from .. import tuned_plans
 from ..backends.kernel_calls import placed
+from ..calls import recall
 from ..prepare import Prepared
 from ..view import ArraySpec
 from .machine import Machine
@@ -113,7 +113,8 @@ def asked_of(steps: Steps, options: str) -> list[str]:
 
 def _without(options: str, field: str) -> str:
     """``options`` without those for a field of the plan."""
-    return ",".join(f"{key}={value}" for key, value in expand(options).items() if key != field)
+    own = expand(options)
+    return ",".join(f"{key}={value}" for key, value in own.items() if key != field) if field in own else options
 
 
 def _bytes(spec: ArraySpec) -> int:
@@ -171,7 +172,7 @@ class StepPlanner:
         choice = planner.choose(task, options)
         if not options and not task.program.reads_again and not self.tasks.few:
             choice = tuned_plans.better(task, choice, self.tasks.machine.device)
-        return Prepared(Traced(task.program, (), 0), task, choice)
+        return Prepared(task, choice)
 
     def _cut(self, options: str) -> tuple[Steps, list[Task]]:
         """The steps, and the task of each.
@@ -233,3 +234,9 @@ class StepPlanner:
         steps = self._cutter.steps(rows.along(step, along))
         found = (t for s, t in zip(steps.steps, self.tasks.of(steps), strict=True) if s.outputs == step.outputs)
         return any(serves(t) for t in found)
+
+
+def forget() -> None:
+    """Forgets the plans chosen in this process, after the autotuner found or deleted plans."""
+    prepare_program.cache_clear()
+    recall.forget()

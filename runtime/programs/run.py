@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from ...compiler.driver.artifact import Artifact
@@ -19,16 +20,16 @@ from ...compiler.program.array_program import ArrayProgram
 from ...compiler.program.bit_arrays import has_gaps
 from ...compiler.program.cuts.steps import Operand, Step
 from ...compiler.program.graph import REDUCED, walk
+from ...compiler.program.tracing import Structure, nest
 from ...compiler.space.geometry import memory_order
 from ..arrays import conversion
 from ..arrays.overlap import share
-from ..backends.kernel_calls import ALIGN, Call, Scratch, Workspace, calls, scratch
+from ..backends.kernel_calls import ALIGN, Call, Scratch, Start, Workspace, calls, scratch
 from ..backends.select import backend_for
 from ..calls import recall
 from ..calls.operands import Operands
-from ..execute import bound, collect
 from ..prepare import artifact
-from ..view import ArraySpec, View
+from ..view import ArraySpec, View, contiguous, real_parts
 from .machine import Machine
 from .plans import PreparedProgram, PreparedStep, prepare_program
 
@@ -54,28 +55,29 @@ def operands_of(arrays: Sequence[object], device: str, *, numbers: bool = False)
     return Operands(first, views, backend, conversion.stream_of(first), numbers=passed)
 
 
-def allocate(operands: Operands, program: ArrayProgram, out: Any = None) -> None:
+def allocate(operands: Operands, program: ArrayProgram, out: Any = None, order: tuple[int, ...] | None = None) -> None:
     """Makes the results of a call, or checks ``out``, in which None stands for a new array.
 
     Those of the program's checks are always new.
 
-    A new array has the memory order of the first input of its shape, else C order.
+    A new array has the memory ``order`` that is given, outermost first, or that of the first input of its shape, else
+    the one in which the inputs have its dims.
 
     Raises:
         ArgumentError: WF125 for a wrong number of arrays, WF108 to WF113 for one that does not fit, WF132 where they
             share memory, WF186 for one that shares memory with an input whose elements other results need.
     """
-    results = program.outputs[: len(program.outputs) - len(program.checks)]
+    results, kinds = program.results, result_kinds(program, operands.parts)
     given = () if out is None else out if isinstance(out, tuple | list) else (out,)
-    if out is not None and len(given) != len(results):
-        raise error("WF125", expected=len(results), found=len(given))
-    kinds = result_kinds(program, operands.inputs)
+    if out is not None and len(given) != len(results) - len(program.checks):
+        raise error("WF125", expected=len(results) - len(program.checks), found=len(given))
     made: list[tuple[View, Callable[[], Any]]] = []
-    for x, (shape, order), o in zip_longest(given, kinds, program.outputs):
+    for x, (shape, usual), (o, t) in zip_longest(given, kinds, results):
+        own = stored(o, t, operands.first)
         if x is None:
-            made.append(conversion.allocate(operands.first, shape, stored(o, operands.first), order))
+            made.append(conversion.allocate(operands.first, shape, own, usual if order is None else order))
         else:
-            made.append((_checked(x, shape, o, operands), partial(_itself, x)))
+            made.append((_checked(x, shape, o, own, operands), partial(_itself, x)))
     conversion.check_apart([v for (v, _), x in zip(made, given, strict=False) if x is not None])
     operands.outputs = tuple(v for v, _ in made)
     operands.results = [finish for _, finish in made]
@@ -89,19 +91,40 @@ def _itself(x: object) -> object:
 def result_kinds(
     program: ArrayProgram, inputs: Sequence[View] | Sequence[ArraySpec]
 ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """For each result its shape, and its axes in the order in which a new array has them in memory."""
+    """For each result its shape, and its axes in the order in which a new array has them in memory.
+
+    That is the order of the first input of its shape, else the one in which the inputs have its dims.
+    """
     sizes = program.sizes_of([v.shape for v in inputs])
-    found = []
-    for o in program.outputs:
+    found, along = [], None
+    for o, _ in program.results:
         shape = o.shape(sizes)
         like = next((v for v in inputs if v.shape == shape), None)
-        found.append((shape, memory_order(shape, [like.strides] if like else [])))
+        if like is None and len(shape) > 1 and along is None:
+            along = _strides(program, inputs)
+        strides = [like.strides] if like else [o.along(own) for own in along or ()]
+        found.append((shape, memory_order(shape, strides)))
     return found
 
 
-def _checked(out: object, shape: tuple[int, ...], output: Output, operands: Operands) -> View:
+def _strides(program: ArrayProgram, inputs: Sequence[View] | Sequence[ArraySpec]) -> list[list[int]]:
+    """The strides of each view along all dims; none where all arrays lie in C order."""
+    if all(v.strides == contiguous(v.shape) for v in inputs):
+        return []
+    layouts = program.layouts([v.shape for v in inputs], [v.strides for v in inputs])
+    found = []
+    for view in program.views:
+        strides, layout = [0] * len(program.dims), layouts[view.array]
+        assert layout is not None
+        for d, stride in zip(view.axes, layout.strides, strict=True):
+            if d is not None:
+                strides[d] += stride
+        found.append(strides)
+    return found
+
+
+def _checked(out: object, shape: tuple[int, ...], output: Output, own: DType, operands: Operands) -> View:
     """The view of an array for a result; that it may share memory with an input is checked once the steps are known."""
-    own = stored(output, operands.first)
     own = I32 if own == U32 and output.dtype == BIT and conversion.view(out).dtype == I32 else own
     v = conversion.check_out(out, shape, own, ())
     if output.dtype == BIT and has_gaps(v.shape, v.strides):
@@ -111,9 +134,9 @@ def _checked(out: object, shape: tuple[int, ...], output: Output, operands: Oper
     return v
 
 
-def stored(output: Output, like: object) -> DType:
-    """The element type of a new array for a result: words of bits are i32 where the library has no u32."""
-    return I32 if output.dtype == BIT and not conversion.has_type(like, U32) else output.stored
+def stored(output: Output, t: DType, like: object) -> DType:
+    """The element type of a new array for a result of type ``t``: words of bits are i32 where a library has no u32."""
+    return I32 if output.dtype == BIT and not conversion.has_type(like, U32) else t
 
 
 def check_overlaps(operands: Operands, prepared: PreparedProgram) -> frozenset[tuple[int, int]]:
@@ -123,11 +146,14 @@ def check_overlaps(operands: Operands, prepared: PreparedProgram) -> frozenset[t
         ArgumentError: WF186 where a result shares memory with an input, but not so.
     """
     found = set()
+    firsts = [
+        list(accumulate((len(real_parts(v)) for v in own), initial=0)) for own in (operands.outputs, operands.inputs)
+    ]
     for o, result in enumerate(operands.outputs):
         for i, v in enumerate(operands.inputs):
             if i in operands.numbers or not share(result, v):
                 continue
-            if not (_are_same(result, v) and _in_place(prepared, o, i)):
+            if not (_are_same(result, v) and _in_place(prepared, firsts[0][o], firsts[1][i])):
                 raise error("WF186", result="out", other=f"input {i}", reason=_why_not(result, v))
             found.add((o, i))
     return frozenset(found)
@@ -208,13 +234,52 @@ def _why_not(result: View, v: View) -> str:
     return "it is not the same elements, at the same places"
 
 
+@contextmanager
+def bound(operands: Operands) -> Iterator[list[int]]:
+    """Binds all operands inside a ``with``, and yields the addresses of the parts of inputs, then outputs.
+
+    Numbers have their value in place of an address.
+
+    At the end results are in the caller's memory.
+    """
+    backend, stream = operands.backend, operands.stream
+    try:
+        pointers: list[int] = []
+        for number, v in enumerate((*operands.inputs, *operands.outputs)):
+            if number in operands.numbers:
+                pointers.append(Start.of(v.word, number, 0))
+                continue
+            for p in v.parts():
+                address = backend.bind(p, write=number >= len(operands.inputs), stream=stream)
+                pointers.append(Start.of(address, number, p.address - v.address))
+        yield pointers
+    finally:
+        backend.finish(operands.outputs, stream)
+
+
+def collect(operands: Operands, name: str, structure: Structure, checks: Sequence[str]) -> Any:
+    """The caller's results, nested as ``structure`` says; call it once the kernels are queued.
+
+    Raises:
+        ArgumentError: a check failed, with its code.
+    """
+    found = [finish() for finish in operands.results]
+    results = len(found) - len(checks)
+    for code, flags in zip(checks, found[results:], strict=True):
+        if conversion.to_numpy(flags).any():
+            raise error(code, name=name)
+    return nest(structure, found[:results])
+
+
 def prepare(operands: Operands, program: ArrayProgram, options: str, determinism: Determinism) -> PreparedProgram:
     """The plans of a program for the operands of a call."""
     backend = operands.backend
     machine = Machine(backend.target, backend.sms, backend.device_name)
-    inputs = enumerate(operands.inputs)
-    specs = tuple(_spec(v, 0 if i in operands.numbers else v.address % 16) for i, v in inputs)
-    results = tuple(_spec(v, v.address % 16) for v in operands.outputs)
+    specs = tuple(
+        _spec(p, 0 if i in operands.numbers else p.address % 16)
+        for i, v in enumerate(operands.inputs) for p in real_parts(v)
+    )  # fmt: skip
+    results = tuple(_spec(p, p.address % 16) for v in operands.outputs for p in real_parts(v))
     found = prepare_program(program, specs, results, machine, options, determinism)
     if _overlap(found.steps) and "overlap" not in expand(options):
         arrays = [v for i, v in enumerate(operands.inputs) if i not in operands.numbers]
@@ -260,7 +325,7 @@ def run(operands: Operands, prepared: PreparedProgram, kernels: Sequence[Artifac
         counters = max((own.counters for own in layouts), default=0)
         space = backend.workspace(nbytes, counters, stream)
         for own, a, layout in zip(prepared.steps, artifacts, layouts, strict=True):
-            addresses = _addresses(own.step, prepared, pointers, len(operands.inputs), space.partials)
+            addresses = addresses_of(own.step, prepared, pointers, space.partials)
             scratch_of = Workspace(space.partials + start, space.counters)
             queued = backend.launch(a, _calls(own, a, addresses, scratch_of, layout), stream)
             launches = None if queued is None or launches is None else [*launches, *queued]
@@ -281,9 +346,9 @@ def _calls(own: PreparedStep, a: Artifact, addresses: Sequence[int], space: Work
     return calls(a, geometry, ready.choice.run, addresses, space, layout, count=count)
 
 
-def _addresses(step: Step, prepared: PreparedProgram, pointers: Sequence[int], inputs: int, buffers: int) -> list[int]:
+def addresses_of(step: Step, prepared: PreparedProgram, pointers: Sequence[int], buffers: int) -> list[int]:
     """The address of each operand of a step."""
-    program = prepared.program
+    program, inputs = prepared.program, len(prepared.program.arrays)
     return [
         pointers[program.argument(program.views[o.number].array)]
         if o.kind == "view"

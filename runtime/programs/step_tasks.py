@@ -32,6 +32,7 @@ class StepTasks:
     Attributes:
         program, sizes: the program, and the sizes of its dims.
         machine, determinism, few: what plans are made for, what bits may depend on, whether kernels should be few.
+            Kernels that serve arrays ``as_given`` read elements that are repeated as often as they are there.
         operands: the arrays of a call, with a stride along each dim.
         order: the dims in the order in which the arrays lie in memory, outermost first.
     """
@@ -45,9 +46,11 @@ class StepTasks:
         determinism: Determinism,
         *,
         few: bool = False,
+        as_given: bool = False,
     ) -> None:
         check_empty(program, [a.shape for a in arrays])
         self.program, self.machine, self.determinism, self.few = program, machine, determinism, few
+        self._as_given = as_given
         self.sizes = program.sizes_of([a.shape for a in arrays])
         self.operands: dict[Operand, ArraySpec] = {}
         self._offsets: dict[Operand, int] = {}
@@ -101,7 +104,8 @@ class StepTasks:
         if not program.reads_again:
             found, most = narrowed(program)
             program = found if most is None or geometry.n_reduced <= most else program
-            geometry = without_repeats(program, geometry, len(step.inputs))
+            if not program.scatters and not self._as_given:  # whose results differ, though they read the same elements
+                geometry = without_repeats(program, geometry, len(step.inputs))
         addresses = tuple(s.address for s in specs)
         machine = self.machine.target, self.machine.sms, self.determinism
         task = Task(program, geometry, addresses, *machine, prod(self.sizes[d] for d in inner) if inner else 0)

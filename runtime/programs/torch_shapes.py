@@ -34,10 +34,10 @@ def shapes(own: Call, tensors: Sequence[Any]) -> list[Any]:
     kinds = run.result_kinds(program, inputs)
     like = next((x for x in tensors if x.device.type == "cuda"), tensors[0])
     found = []
-    for (_, order), o in zip(kinds[: len(kinds) - len(program.checks)], program.outputs, strict=False):
+    for (_, order), (o, t) in zip(kinds[: len(kinds) - len(program.checks)], program.results, strict=False):
         shape = o.shape(sizes)
         strides = dense(shape, tuple(range(len(shape))) if call.row_major else order)
-        kind = getattr(torch, run.stored(o, like).numpy_name)
+        kind = getattr(torch, run.stored(o, t, like).numpy_name)
         found.append(torch.empty_strided(shape, strides, dtype=kind, device=like.device))
     return found
 

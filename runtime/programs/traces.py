@@ -36,11 +36,11 @@ class Traces:
         Raises:
             TraceError: what tracing raises, such as WF254 for shapes that do not broadcast.
         """
-        kinds = tuple((a.dtype, a.number, tuple(min(n, 2) for n in a.shape)) for a in arrays)  # 0 and 1 are special
+        kinds = tuple((a.dtype, a.number, a.sizes) for a in arrays)
         once = is_gradient(self.function) and not apart
         key = arguments, kinds, once, captured(self.function, *arguments.objects)
         known = self._found.setdefault(key, [])
-        shapes = [a.shape for a in arrays]
+        shapes = [a.shape for a in arrays for _ in range(1 + (a.dtype.kind == "complex"))]
         found = next((p for p in known if serves(p, shapes)), None)
         if found is None:
             found = _traced(self.function, arguments, arrays, once=once)
@@ -69,11 +69,12 @@ def _traced(
 ) -> ArrayProgram:
     """Traces ``function`` for these arguments."""
     name = getattr(function, "__name__", "program")
+    how: dict[str, Any] = {"name": name, "once": once, "complexes": getattr(function, "takes_complex", False)}
     if arguments.in_order:
         params = {key: slot.value for key, slot in arguments.named if isinstance(slot, Baked)}
-        return trace_arrays(function, arrays, params, name=name, once=once)
+        return trace_arrays(function, arrays, params, **how)
 
-    return trace_arrays(of_arrays(function, arguments, len(arrays)), arrays, {}, name=name, once=once)
+    return trace_arrays(of_arrays(function, arguments, len(arrays)), arrays, {}, **how)
 
 
 def of_arrays(function: Callable[..., Any], arguments: Arguments, count: int) -> Callable[..., Any]:

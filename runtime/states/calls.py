@@ -19,8 +19,8 @@ from ...compiler.space.geometry import normalize_axes
 from ..api import Axis
 from ..arrays.dask_arrays import in_dask
 from ..arrays.torch_compile import opaque
-from ..calls.operands import Operands
 from ..options import check_options
+from ..programs.reductions import kinds_of
 from ..resolve import function_of, objects_of
 from .folds import as_array, finished, merged
 from .parts import cut_of, elements_before, how_of, partial_of
@@ -77,8 +77,7 @@ def _kinds(xs: Sequence[Any], device: str) -> tuple[tuple[DType, ...], tuple[int
 
         chunked = alike(xs)
         return tuple(dtype(x.dtype) for x in chunked), chunked[0].shape
-    arrays = Operands.of(xs, device, None)
-    return arrays.types, arrays.shape
+    return kinds_of(xs, device)
 
 
 @opaque

@@ -16,17 +16,16 @@ from typing import Any
 from ...compiler.errors import WarpfoldError, error
 from ...compiler.plan.fields import Determinism
 from ...compiler.planner import choose as planner
-from ...compiler.planner.task import Choice, Task
+from ...compiler.planner.task import Choice
+from ...compiler.program.cuts.cut import only_step
 from ...compiler.program.frames import outermost
 from ...compiler.program.spelling import irreducible
 from ...compiler.program.tracing import Nan
-from ...compiler.space.geometry import normalize_axes
 from .. import tuned_plans
 from ..arrays.torch_compile import opaque
 from ..calls.operands import Operands
-from ..execute import prepared
-from ..prepare import Request, forget
-from ..resolve import params_of
+from ..programs.plans import PreparedProgram, forget
+from ..programs.reductions import prepared
 from .measure import Timing
 from .neighbours import neighbours
 from .trials import Trials
@@ -124,13 +123,13 @@ class Search:
     """The search among the plans of one reduction.
 
     Args:
-        task: the reduction.
+        prepared: the reduction, which is one step.
         arrays: its operands, with memory for the results.
     """
 
-    def __init__(self, task: Task, arrays: Operands) -> None:
-        self.task, self.arrays = task, arrays
-        self.trials = Trials(task, arrays)
+    def __init__(self, prepared: PreparedProgram, arrays: Operands) -> None:
+        self.trials, self.arrays = Trials(prepared, arrays), arrays
+        self.task = task = self.trials.task
         self.own = planner.choose(task)
         self.tried: list[Tried] = []
         self.best: tuple[Choice, Tried] | None = None
@@ -145,13 +144,11 @@ class Search:
 
         check_options(nan=nan, determinism=determinism)
         require_gpu()
-        arrays = Operands.of(xs, "cuda", where)
-        axes = normalize_axes(axis, len(arrays.shape))
-        request = Request(what, axes, params_of(what, params), "", arrays.masked, nan, determinism)
-        ready = prepared(request, arrays)
-        if 0 in (ready.geometry.n_kept, ready.geometry.n_reduced):
-            raise error("WF836", shape=arrays.shape)
-        return cls(ready.task, arrays)
+        arrays, found = prepared(xs, what, axis, params, where=where, nan=nan, determinism=determinism, device="cuda")
+        only_step(found.program)
+        if any(0 in v.shape for v in arrays.inputs):
+            raise error("WF836", shape=arrays.inputs[0].shape)
+        return cls(found, arrays)
 
     def run(self, seconds: float) -> Tuned:
         """Searches for ``seconds``, and keeps the best plan, also when interrupted."""
@@ -244,7 +241,7 @@ class Search:
         assert best.timing is not None
         return {
             "reduction": found.name,
-            "shape": list(self.arrays.shape),
+            "shape": list(self.arrays.inputs[0].shape),
             "dtypes": [t.name for t in self.arrays.types],
             "determinism": self.task.determinism,
             "device": found.device,

@@ -12,25 +12,28 @@ import numpy as np
 from ...compiler.driver.artifact import Artifact
 from ...compiler.ir.source_lines import with_lines
 from ...compiler.planner.layouts.factored import launched
-from ...compiler.planner.task import Choice, Task
+from ...compiler.planner.task import Choice
 from ...compiler.planner.tree import unordered
 from .. import cache, tuned_plans
 from ..backends.kernel_calls import calls, scratch
 from ..calls.operands import Operands
-from ..execute import bound
+from ..programs.plans import PreparedProgram
+from ..programs.run import addresses_of, bound
 from .measure import Timing, timed
 
 
 class Trials:
-    """Runs choices for one task.
+    """Runs choices for the one step of a reduction.
 
     Args:
-        task: the reduction.
+        prepared: the reduction.
         arrays: its operands, with memory for the results.
     """
 
-    def __init__(self, task: Task, arrays: Operands) -> None:
-        self.task, self.arrays = task, arrays
+    def __init__(self, prepared: PreparedProgram, arrays: Operands) -> None:
+        self.prepared, self.arrays = prepared, arrays
+        (self.step,) = prepared.steps
+        self.task = self.step.prepared.task
         self.backend: Any = arrays.backend
         self._pointers: list[int] = []
         self._answer: list[Any] = []
@@ -39,7 +42,8 @@ class Trials:
     @contextmanager
     def open(self, own: Choice) -> Iterator[None]:
         """Binds the arrays, and runs the planner's ``own`` choice, whose results all others must match."""
-        with bound(self.arrays) as self._pointers:
+        with bound(self.arrays) as pointers:
+            self._pointers = addresses_of(self.step.step, self.prepared, pointers, 0)
             self.work(own)()
             self._answer = self._read()
             yield
@@ -86,7 +90,8 @@ class Trials:
 
     def _outputs(self) -> list[Any]:
         """Views of the parts of the results at their device addresses."""
-        views = [p for v in self.arrays.outputs for p in v.parts()]
+        parts = [p for v in self.arrays.outputs for p in v.parts()]
+        views = [parts[o.number] for o in self.step.step.outputs]
         places = self._pointers[len(self._pointers) - len(views) :]
         return [replace(v, address=a, device=self.backend.device) for v, a in zip(views, places, strict=True)]
 

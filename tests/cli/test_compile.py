@@ -133,4 +133,4 @@ def test_compile_sass_goes_through_ptxas(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_the_command_line_and_the_work_agree_on_the_forms() -> None:
     assert emit.FORMS == FORMS
-    assert wf.compile("sum", (8,)).artifact.arch == ARCH
+    assert wf.compile("sum", (8,)).artifact.kernels[0].arch == ARCH

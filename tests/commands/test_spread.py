@@ -166,7 +166,7 @@ def test_a_race_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         made = artifact(ready)
         return replace(made, ptx=re.sub(r"bar\.sync[^;]*;", "", made.ptx))
 
-    monkeypatch.setattr(command, "artifact", racy)
+    monkeypatch.setattr("warpfold.runtime.programs.run.artifact", racy)
     shown = call("sum", "--shape", "3000", "--seeds", "8", code=1).stdout
     assert "FAILED: the schedule changes it over 8 seed(s), although the plan fixes the order: there is a race" in shown
 

@@ -184,7 +184,7 @@ def test_a_refusal_says_why(name: str, reason: str, tmp_path: Path, monkeypatch:
 
 def test_the_longest_file_name(tmp_path: Path) -> None:
     artifact().save(tmp_path / ("é" * 127 + "x"))
-    assert wf.load(tmp_path / ("é" * 127 + "x")).artifact.name == "sum"
+    assert wf.load(tmp_path / ("é" * 127 + "x")).artifact.program.name == "sum"
 
 
 @pytest.mark.parametrize("size", [100, 5000])
@@ -227,7 +227,7 @@ def test_output_to_standard_output_follows_what_was_printed(tmp_path: Path) -> N
         subprocess.run([sys.executable, "-c", code], stdout=f, check=True)
     piped = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True).stdout
     assert (tmp_path / "out").read_bytes() == piped
-    assert piped.startswith(b"before\nwarpfold artifact ")
+    assert piped.startswith(b"before\nwarpfold program ")
     assert piped.endswith(b"}after\n")
 
 

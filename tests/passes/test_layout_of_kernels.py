@@ -16,10 +16,8 @@ from warpfold.compiler.plan.layout import layout_of
 from warpfold.compiler.plan.modes import Layout
 from warpfold.compiler.target import WARP
 from warpfold.runtime.backends.emulator_backend import emulator
-from warpfold.runtime.calls.operands import Operands
 from warpfold.runtime.emulator import Tool
-from warpfold.runtime.execute import prepared
-from warpfold.runtime.prepare import Request
+from warpfold.runtime.programs.reductions import prepared
 
 Touched = dict[tuple[int, int, int], set[int]]
 
@@ -49,7 +47,7 @@ class Watcher(Tool):
 def touched(x: np.ndarray, axis: Any, plan: str, array: str = "input 0") -> tuple[Any, Touched]:
     """The choice for a sum, and the elements that each thread accesses."""
     axes = axis if isinstance(axis, tuple) else (axis,)
-    choice = prepared(Request("sum", axes, options=plan), Operands.of([x], "emulator")).choice
+    choice = prepared([x], "sum", axes, plan=plan, device="emulator")[1].steps[0].prepared.choice
     watcher, machine = Watcher(array, x.itemsize, choice.run.tiles), emulator()
     machine.tool = watcher
     try:

@@ -117,8 +117,9 @@ def test_numbers_that_exceed_narrow_words_take_wide_ones(dtype: str, more: int) 
     """Both kernels record narrow keys in the loop."""
     most = NUMBERS if dtype == "i8" else NUMBERS >> 8
     kernel = wf.compile("argmax", (most + more,), {"i8": "int8"}.get(dtype, dtype))
-    assert kernel.artifact.main.facts.places == (not more)
-    assert kernel.artifact.state[0].itemsize == (8 if more else 4)
+    (kernels,) = kernel.artifact.kernels
+    assert kernels.main.facts.places == (not more)
+    assert kernels.state[0].itemsize == (8 if more else 4)
     assert ("min.s16x2" if dtype == "i8" else f"fma.rn.{dtype}x2") in kernel.ptx
 
 
@@ -142,8 +143,11 @@ def test_the_direction_of_numbers() -> None:
         ((64, 30, 80), (0, 2), "int8", ""),
         ((64, 5000), 1, "f64", ""),
     ):
-        assert wf.compile("argmax", shape, dtype, axis=axis).artifact.main.facts.numbers == way, (shape, dtype)
-    assert not wf.compile("max", (5000,), "int8").artifact.main.facts.numbers
+        assert wf.compile("argmax", shape, dtype, axis=axis).artifact.kernels[0].main.facts.numbers == way, (
+            shape,
+            dtype,
+        )
+    assert not wf.compile("max", (5000,), "int8").artifact.kernels[0].main.facts.numbers
 
 
 def test_several_axes() -> None:

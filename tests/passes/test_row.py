@@ -14,9 +14,9 @@ from arrays import laid, numbers, placed, strides_of
 import warpfold as wf
 from warpfold.compiler.driver.artifact import Artifact
 from warpfold.compiler.plan.facts import Facts
-from warpfold.runtime.compiled import serves
 from warpfold.runtime.emulator.counters import total
 from warpfold.runtime.emulator.profiler import Profiler
+from warpfold.runtime.programs.fitted import serves
 
 
 @pytest.mark.parametrize("finish", ["cta", "last_block,coarsening=4", "two_kernels,coarsening=4"])

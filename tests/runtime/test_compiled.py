@@ -21,8 +21,9 @@ from covering import covering
 import warpfold as wf
 from warpfold.compiler.driver import artifact_file
 from warpfold.compiler.planner.choose import NUMBERS
-from warpfold.runtime import api, cache, compiled, prepare
+from warpfold.runtime import api, cache, prepare
 from warpfold.runtime.backends.emulator_backend import emulator
+from warpfold.runtime.programs import fitted
 
 
 @pytest.fixture
@@ -46,11 +47,11 @@ def python(code: str, folder: Path) -> str:
 @pytest.mark.parametrize(
     ("what", "shape", "dtype", "axis", "plan", "text"),
     [
-        ("sum", (64, 1000), "f32", 1, "", "sum of f32 over axis 1, planned for 64x1000 (1 kept and 1 reduced dims)"),
-        ("max", (2, 3, 4), "i16", (0, 2), "", "max of i16 over axis 0,2, planned for 2x3x4 ("),
-        ("dot", (1 << 20,), ("f32", "f64"), None, "", "dot of f32, f64 over all axes, planned for 1048576 ("),
-        ("sum", (), "uint8", None, "", "sum of u8 over all axes, planned for a number ("),
-        ("sum", (1 << 20,), "i32", None, "finish=atomic", "planned for 1048576 ("),
+        ("sum", (64, 1000), "f32", 1, "", "sum of x f32 (a, b), "),
+        ("max", (2, 3, 4), "i16", (0, 2), "", "max of x i16 (a, b, c), "),
+        ("dot", (1 << 20,), ("f32", "f64"), None, "", "dot of x f32 (a), y f64 (a), "),
+        ("sum", (), "uint8", None, "", "sum of x u8 (), "),
+        ("sum", (1 << 20,), "i32", None, "finish=atomic", "sum of x i32 (a), "),
     ],
 )  # fmt: skip
 def test_a_compiled_reduction_has_a_one_line_repr(
@@ -61,9 +62,9 @@ def test_a_compiled_reduction_has_a_one_line_repr(
     assert shown.startswith("<warpfold.Compiled: ")
     assert text in shown
     assert ", for sm_80; kernels " in shown
-    assert re.findall(r"kernels ([\w, ]+);", shown)[0].split(", ") == re.findall(r"\.entry (\w+)\(", k.ptx)
+    assert re.findall(r"kernels ([\w, ]+), plan", shown)[0].split(", ") == re.findall(r"\.entry (\w+)\(", k.ptx)
     assert "\n" not in shown
-    words = re.findall(r"; plan (\S+)>$", shown)[0]
+    words = re.findall(r", plan (\S+)>$", shown)[0]
     assert wf.compile(what, shape, dtype, axis=axis, arch="sm_80", plan=words).plan == k.plan
     k.save(tmp_path / "k")
     assert repr(wf.load(tmp_path / "k")) == shown
@@ -90,7 +91,7 @@ def test_a_kernel_without_loops_gives_the_bits_of_the_one_that_serves_any_size(w
     x = np.random.default_rng(n).integers(-100, 100, n).astype(dtype)
     found = api.plan_for(what, (n,), t)
     k = wf.compile(what, (n,), np.int8 if t == "i8" else t)
-    assert (found.choice.facts.once, k.artifact.main.facts.once) == (True, False)
+    assert (found.choice.facts.once, k.artifact.kernels[0].main.facts.once) == (True, False)
     assert np.asarray(wf.reduce(x, what, device="emulator")).tobytes() == np.asarray(k(x, device="emulator")).tobytes()
     more = np.resize(x, 10 * n)
     assert_close(k(more, device="emulator"), wf.reduce(more, what, device="emulator"))
@@ -160,7 +161,7 @@ def test_a_kind_seen_before_gives_its_first_result_without_mlir(folder: Path) ->
 
 def test_cubins_are_added_for_the_architectures_asked_for(tmp_path: Path) -> None:
     wf.compile("sum", (1000,), "f32", arch="sm_80").save(tmp_path / "k.warpfold", cubins=["sm_80", "sm_86"])
-    found = artifact_file.load(tmp_path / "k.warpfold")
+    (found,) = wf.load(tmp_path / "k.warpfold").artifact.kernels
     assert sorted(found.cubins) == ["sm_80", "sm_86"]
     assert all(code.startswith(b"\x7fELF") for code in found.cubins.values())
 
@@ -246,11 +247,11 @@ def test_a_kernel_with_a_tile_refuses_what_does_not_fit_it(x: np.ndarray) -> Non
 def test_a_kernel_of_a_large_array_serves_small_ones_with_no_more_dims() -> None:
     """It was compiled for exactly its dims: two kept ones and a reduced one."""
     k = wf.compile("sum", (4 * 10**5, 5, 7), "f32", axis=1)
-    assert (k.artifact.main.facts.kept_rank, k.artifact.main.facts.reduced_rank) == (2, 1)
+    assert (k.artifact.kernels[0].main.facts.kept_rank, k.artifact.kernels[0].main.facts.reduced_rank) == (2, 1)
     for shape in ((10, 5, 7), (10, 9, 3), (10, 0, 3), (10, 1, 3), (10, 3, 1), (3, 100, 7)):
         x = np.random.default_rng(0).integers(-3, 4, shape).astype(np.float32)
         np.testing.assert_array_equal(k(x, device="emulator"), x.sum(axis=1), str(shape))
-    with pytest.raises(ValueError, match=r"WF123: .* compiled for 2 kept and 1 reduced dims.* needs 3 kept and 1 "):
+    with pytest.raises(ValueError, match=r"WF123: .* compiled for shapes \(a, b, c\): the array needs \(3, 5, 4, 7\)"):
         k(np.zeros((3, 5, 4, 8), np.float32)[..., :7], device="emulator")
 
 
@@ -328,7 +329,7 @@ def test_a_saved_sum_of_complex_numbers(tmp_path: Path) -> None:
 
 def test_a_saved_program_keeps_the_names_of_its_results(tmp_path: Path) -> None:
     k = again(wf.compile(("sum", "minmax"), (4, 300), "f8e4m3fn", axis=1), tmp_path)
-    assert k.artifact.structure == ("sum_minmax", (), (0, ("minmax", ("min", "max"), (1, 2))))
+    assert k.artifact.program.structure == ("sum_minmax", (), (0, ("minmax", ("min", "max"), (1, 2))))
     x = np.random.default_rng(0).standard_normal((4, 300)).astype(ml_dtypes.float8_e4m3fn)
     total, (low, high) = found = k(x, device="emulator")
     wide = x.astype(np.float32)
@@ -343,7 +344,7 @@ def test_a_saved_program_keeps_the_names_of_its_results(tmp_path: Path) -> None:
 
 def test_a_saved_program_still_checks(tmp_path: Path) -> None:
     k = again(wf.compile("nanargmin", (4, 300), axis=1), tmp_path)
-    assert k.artifact.checks == ("WF134",)
+    assert k.artifact.program.checks == ("WF134",)
     x = np.full((4, 300), np.nan, np.float32)
     with pytest.raises(ValueError, match="WF134: nanargmin of no elements has no value"):
         k(x, device="emulator")
@@ -362,14 +363,16 @@ def test_a_saved_program_with_a_mask_takes_one(tmp_path: Path) -> None:
 def test_a_sum_of_few_bytes_refuses_more_than_its_32_bits_hold(tmp_path: Path) -> None:
     k = again(wf.compile("sum", (1000,), "int8"), tmp_path)
     assert k(np.full(2**20, -128, np.int8), device="emulator") == -(2**27)
-    text = "WF123: this artifact of sum was compiled for at most 16777216 elements a result: the array needs 16777217"
+    text = "WF123: this artifact of sum was compiled for at most 16777216 elements a result: the array needs more"
     with pytest.raises(ValueError, match=text):
         k(np.zeros(2**24 + 1, np.int8), device="emulator")
-    assert again(wf.compile("sum", (2**24 + 1,), "int8"), tmp_path).artifact.most is None
+    assert again(wf.compile("sum", (2**24 + 1,), "int8"), tmp_path).artifact.program.most == ()
 
 
 def test_a_kernel_of_many_results_refuses_an_array_that_gives_one() -> None:
-    with pytest.raises(ValueError, match=r"WF123: this artifact of sum was compiled for 1 kept and 1 reduced dims"):
+    with pytest.raises(
+        ValueError, match=r"WF123: this artifact of sum was compiled for shapes \(a, b\): the array needs \(3,\)"
+    ):
         wf.compile("sum", (3, 4), axis=0)(np.ones(3, np.float32), device="emulator")
 
 
@@ -382,8 +385,8 @@ def test_a_saved_argmin_of_bytes(op: str, dtype: str, tmp_path: Path) -> None:
     k.save(tmp_path / "kernel")
     for kernel in (k, wf.load(tmp_path / "kernel"), wf.compile(op, (2, NUMBERS + 16), dtype, axis=1)):
         np.testing.assert_array_equal(kernel(x), getattr(np, op)(x, axis=1))
-    facts = k.artifact.main.facts
+    facts = k.artifact.kernels[0].main.facts
     assert facts.places
-    assert not compiled.serves(facts, replace(facts, places=False))
-    assert compiled.serves(replace(facts, places=False), facts)
-    assert "few elements a result" in compiled.words_of(facts)
+    assert not fitted.serves(facts, replace(facts, places=False))
+    assert fitted.serves(replace(facts, places=False), facts)
+    assert "few elements a result" in fitted.words_of(facts)

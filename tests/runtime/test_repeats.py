@@ -18,7 +18,7 @@ from warpfold.compiler.driver.compile import compile_program
 from warpfold.compiler.errors import PlanError
 from warpfold.passes import steps
 from warpfold.runtime.api import plan_for
-from warpfold.runtime.compiled import Compiled
+from warpfold.runtime.programs.compiled import Compiled
 
 Array = npt.NDArray[Any]
 
@@ -212,7 +212,7 @@ def test_products_of_arrays_of_which_only_one_is_expanded() -> None:
 # --- compiled for the one, called with the other ---
 def test_a_kernel_for_plain_arrays_serves_expanded_ones() -> None:
     k = wf.compile("sum", (64, 1000), "f32", axis=1)
-    assert not k.artifact.main.facts.repeats
+    assert not k.artifact.kernels[0].main.facts.repeats
     x = np.broadcast_to(np.arange(1000, dtype=np.float32), (64, 1000))
     np.testing.assert_array_equal(k(x, device="emulator"), x.sum(1))
 
@@ -221,6 +221,7 @@ def test_a_kernel_for_expanded_arrays_serves_plain_ones() -> None:
     ready = plan_for("mean", (64, 1000), "f32", axis=1)
     facts = replace(ready.choice.facts, repeats=True)
     made = compile_program(ready.program, facts, ready.choice.plan, ready.target, steps(ready.target))
-    found = replace(made, axis=(1,), results=made.outputs, arrays=made.inputs)
+    found = wf.compile("mean", (64, 1000), "f32", axis=1).artifact
+    found = replace(found, kernels=(made,))
     x = np.random.default_rng(4).standard_normal((40, 900)).astype(np.float32)
     np.testing.assert_allclose(Compiled(found)(x, device="emulator"), x.mean(1), rtol=1e-4, atol=1e-6)

@@ -15,7 +15,7 @@ import warpfold as wf
 from warpfold.compiler.dtypes import F32, F64, I32
 from warpfold.compiler.program.library import reductions
 from warpfold.compiler.program.tracing import trace
-from warpfold.runtime.prepare import Request, traced
+from warpfold.runtime.programs.reductions import Kind, program_of
 from warpfold.runtime.resolve import function_of, given, label, params_of
 
 
@@ -99,7 +99,7 @@ def test_objects_that_cannot_reduce_are_refused(what: Any, types: int, text: str
 @pytest.mark.parametrize("what", [["sum"], ("sum", ["max"]), (("sum", {"a": 1}),)])
 def test_unhashable_parameters_are_refused(what: Any) -> None:
     with pytest.raises(wf.WarpfoldError, match=f"WF130: cannot reduce with a {type(what).__name__}"):
-        traced(Request(what, (0,)), (F32,), (3,))
+        program_of(what, 0, {}, [Kind(F32, (3,))])
 
 
 # --- parameters ---
@@ -155,8 +155,8 @@ def test_equal_numbers_of_different_types_are_traced_separately() -> None:
         return wf.fold(wf.MAX, x + by)
 
     def results(value: Any, t: Any) -> Any:
-        return traced(Request(plus, (0,), params_of(plus, {"by": value})), (t,), (3,))[0]
+        return program_of(plus, 0, {"by": value}, [Kind(t, (3,))])
 
-    types = [results(v, I32).results[0].name for v in (1, 1.0, True, np.int64(1), np.float32(1), 1)]
+    types = [results(v, I32).results[0][1].name for v in (1, 1.0, True, np.int64(1), np.float32(1), 1)]
     assert types == ["i32", "f64", "i32", "i64", "f64", "i32"]
-    assert results(0.0, F32).program.digest != results(-0.0, F32).program.digest
+    assert results(0.0, F32).digest != results(-0.0, F32).digest

@@ -35,7 +35,9 @@ def test_strides_of_numpy() -> None:
     for order in itertools.permutations(range(4)):
         v = x.transpose(order)[::-1, :, 1:]
         for axis, keepdims in itertools.product((1, (0, 2), (), (3,)), (False, True)):
-            assert total(v, axis, keepdims=keepdims).strides == v.sum(axis, keepdims=keepdims).strides
+            got, wanted = total(v, axis, keepdims=keepdims), v.sum(axis, keepdims=keepdims)
+            several = np.array(got.shape) > 1
+            np.testing.assert_array_equal(np.array(got.strides)[several], np.array(wanted.strides)[several])
 
 
 def test_axes_without_a_place() -> None:

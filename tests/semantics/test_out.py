@@ -21,7 +21,7 @@ def test_out_must_fit() -> None:
 
 def test_out_stands_apart() -> None:
     x = np.ones((2, 5), F32)
-    refused("WF111", "sum", x, 1, out=x[:, 0])
+    refused("WF186", "sum", x, 1, out=x[:, 0])
     out = np.zeros(2, F32)
     refused("WF132", "minmax", x, 1, out=(out, out))
     refused("WF110", "sum", x, 1, out=np.lib.stride_tricks.as_strided(np.zeros(1, F32), (2,), (0,)))

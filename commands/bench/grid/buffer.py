@@ -14,8 +14,9 @@ from ....runtime.arrays.conversion import view
 from ....runtime.backends.backend import Backend
 from ....runtime.backends.kernel_calls import calls, scratch
 from ....runtime.calls.operands import Operands
-from ....runtime.execute import bound, prepared
-from ....runtime.prepare import Request, artifact
+from ....runtime.prepare import artifact
+from ....runtime.programs.reductions import program_of
+from ....runtime.programs.run import addresses_of, allocate, bound, prepare
 from ....runtime.view import View
 from ..programs import ours
 from ..programs.inputs import further
@@ -80,9 +81,14 @@ class Bed:
     @contextmanager
     def _reduction(self, cell: Cell) -> Iterator[Work]:
         arrays = Operands(self.buffer, (self.view(cell),), self.backend, self.stream)
-        ready = prepared(Request(cell.op, cell.axes), arrays)
+        program = program_of(cell.op, cell.axes, {}, arrays.inputs)
+        allocate(arrays, program)
+        whole = prepare(arrays, program, "", "run")
+        (own,) = whole.steps
+        ready = own.prepared
         compiled, run = artifact(ready), ready.choice.run
-        with bound(arrays) as pointers:
+        with bound(arrays) as addresses:
+            pointers = addresses_of(own.step, whole, addresses, 0)
             layout = scratch(compiled, ready.geometry, run)
             space = self.backend.workspace(layout.nbytes, layout.counters, self.stream)
             todo = calls(compiled, ready.geometry, run, pointers, space, layout)

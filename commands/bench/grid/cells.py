@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from math import gcd, prod
 
 from ....compiler.dtypes import DType
-from ....runtime.prepare import Request, traced
+from ....runtime.programs.reductions import Kind, program_of
 from ..programs.case import ProgramCase
 
 FETCHED = 64
@@ -84,8 +84,7 @@ class ProgramCell(Cell):
 @lru_cache
 def result_size(op: str, dtype: DType) -> int:
     """Bytes of one result of ``op`` on elements of ``dtype``."""
-    found, _ = traced(Request(op, (0,)), (dtype,), (2,))
-    return sum(t.itemsize for t in found.results)
+    return sum(t.itemsize for _, t in program_of(op, 0, {}, [Kind(dtype, (2,))]).results)
 
 
 def dense(shape: Sequence[int]) -> tuple[int, ...]:

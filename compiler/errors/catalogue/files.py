@@ -25,6 +25,10 @@ ENTRIES: Entries = {
             "{path} holds no state of a reduction: {reason}",
             "pass a file that State.save wrote, or reduce the elements again",
         ),
+        "WF513": (
+            "{path} was compiled by an earlier version of warpfold, in the format {format}",
+            "compile it again: wf.compile(...).save(path), or the program's .compile(...).save(path)",
+        ),
         "WF511": (
             "the cache folder {path} is not used: {reason}",
             "make it yours alone (chmod 700 {path}) and remove what others put there, or set WARPFOLD_CACHE_DIR",

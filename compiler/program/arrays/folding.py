@@ -12,21 +12,22 @@ from typing import Any
 
 from ...dtypes import BOOL
 from ...errors import WarpfoldError, error
+from ..complexes import Complex
 from ..dtype_names import dtype as as_dtype
-from ..fold import HUGE, Scope, current_scope, fold, leaving_out, not_a_number, scope
+from ..fold import HUGE, Scope, an_element, current_scope, fold, in_reduction, leaving_out, not_a_number, scope
 from ..frames import caller
 from ..library.monoids import ANY
 from ..library.reductions import FUNCTIONS
-from ..signatures import keywords
+from ..signatures import defined, keywords
 from ..spelling import unknown
 from ..symbols import Sym, sym
 from ..tracing import nest, structure_of
-from ..values import Value, cast
+from ..values import Value, cast, split
 from .broadcasting import broadcast
 from .dims import Axes, bits
 from .over_axes import MANY, OverAxes
 from .packing import truths
-from .sym_array import SymArray
+from .sym_array import Elements, SymArray
 
 AxisArgument = int | Sequence[int] | None
 
@@ -57,14 +58,17 @@ def reduced(
     Raises:
         TraceError: WF254 for shapes that do not broadcast, WF256 for an axis that the arrays have not.
     """
-    first = next(a for a in arrays if isinstance(a, SymArray))
-    own = [
-        a.operand() if isinstance(a, SymArray) else SymArray(sym(a, first.dtype).expr, (), first.dims) for a in arrays
-    ]
+    if in_reduction():
+        raise an_element(next(a for a in arrays if isinstance(a, SymArray | Complex)))
+    first = next(p for a in arrays if isinstance(a, SymArray | Complex) for p in split(a))
+    assert isinstance(first, SymArray)
+    own = [_operand(p, first) for a in arrays for p in (split(a) if isinstance(a, Complex) else (a,))]
     exprs, shape = broadcast(own)
-    xs = [SymArray(e, shape, first.dims, s.dtype) for e, s in zip(exprs, own, strict=True)]
-    over = OverAxes(first.dims, shape, frozenset(positions(axis, shape, first)))
-    mask = None if where is None else over.operand(cast(truths(where, xs[0]), BOOL))
+    parts = (Elements(e, shape, first.dims, s.dtype) for e, s in zip(exprs, own, strict=True))
+    xs = [Complex(next(parts), next(parts)) if isinstance(a, Complex) else next(parts) for a in arrays]
+    over = OverAxes(first.dims, shape, frozenset(positions(axis, shape, first)), function)
+    like = SymArray(exprs[0], shape, first.dims, own[0].dtype)
+    mask = None if where is None else over.operand(cast(truths(where, like), BOOL))
     outer = current_scope()
     held = Scope(
         over.elements >= MANY, over.elements >= HUGE, mask, needs_initial=mask is not None, name=name,  # type: ignore[arg-type]
@@ -78,7 +82,16 @@ def reduced(
         first.dims.serve_at_most(bits(over.over), min(held.most))
     leaves: list[Value] = []
     structure = structure_of(name, got, leaves, function)
+    whole = bits(over.over)
+    elements = [i for i, v in enumerate(leaves) if any(first.dims.space(p.expr.space) & whole for p in split(v))]
+    if elements or not leaves:
+        raise error("WF212", name=name, position=elements[0] if elements else 0, where=defined(function))
     return nest(structure, [over.result(v, keepdims=keepdims) for v in leaves])
+
+
+def _operand(a: Any, like: SymArray) -> SymArray:
+    """An array as operations take it; a number as one without axes."""
+    return a.operand() if isinstance(a, SymArray) else SymArray(sym(a, like.dtype).expr, (), like.dims)
 
 
 def positions(axis: AxisArgument, shape: Axes, value: SymArray, *, one: bool = False) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from ..spelling import called
 from . import elementwise, namespace
 from .folding import named
 from .indexing import indexed
-from .sym_array import SymArray
+from .sym_array import HIDDEN, SymArray
 
 
 def _namespace(_: SymArray, *, api_version: str | None = None) -> ModuleType:  # noqa: ARG001 - the standard's
@@ -58,3 +58,4 @@ def _checked(method: Callable[..., Any]) -> Callable[..., Any]:
 for name, method in METHODS.items():
     setattr(SymArray, name, _checked(method))
 SymArray.public += tuple(name for name in METHODS if not name.startswith("_"))
+HIDDEN.update(SymArray.public[len(SymArray.public) - len(METHODS) + 2 :], ("__array_namespace__", "astype"))

@@ -14,13 +14,16 @@ from typing import Any
 from ...dtypes import I32, DType
 from ...errors import Location, error
 from ..array_program import Fold
+from ..complexes import Complex
+from ..fold import current_scope
 from ..frames import caller
 from ..graph import SCALAR, Expr, MonoidGraph, union
+from ..signatures import defined
 from ..symbols import Sym, constant
 from ..values import Value, cast
 from .broadcasting import along
 from .dims import Axes, Dims, bits
-from .sym_array import SymArray
+from .sym_array import Elements, SymArray
 from .types import computed
 
 MANY = 1 << 31
@@ -60,11 +63,13 @@ class OverAxes:
         dims: the dims of the tracing.
         shape: the axes of the arrays, which have one shape.
         reduced: the positions of the axes that the reduction takes away.
+        function: the tensor program.
     """
 
     dims: Dims
     shape: Axes
     reduced: frozenset[int]
+    function: Any = None
     reduces = True
     scans = False
 
@@ -86,9 +91,13 @@ class OverAxes:
 
     def operand(self, value: Value) -> Value:
         """A value of each element, in the type in which it is computed."""
+        if isinstance(value, Complex):
+            return Complex(self.operand(value.real), self.operand(value.imag))  # type: ignore[arg-type]
         if isinstance(value, SymArray):
+            if value.dims is not self.dims:
+                raise error("WF253", name=current_scope().name, where=defined(self.function))
             expr = along(value, self.dims.axes(self.shape))
-            return SymArray(expr, self.dims.axes(self.shape), self.dims)
+            return Elements(expr, self.dims.axes(self.shape), self.dims)
         return cast(value, computed(value.dtype))
 
     def fold(self, graph: MonoidGraph, flat: Sequence[Sym], at: Location | None) -> list[Sym]:
@@ -96,12 +105,12 @@ class OverAxes:
         over, order = bits(self.over), () if graph.commutative else self.over
         exprs = tuple(s.expr for s in flat)
         if not over:
-            return [SymArray(e, self.kept, self.dims) for e in exprs]
+            return [Elements(e, self.kept, self.dims) for e in exprs]
         self.dims.vary(union(self.dims.space(e.space) for e in exprs) | over)
         space = union(self.dims.space(e.space) for e in exprs) & ~over
         made = Expr("fold", exprs, exprs[0].dtype, space, Fold(graph, over, order), at)
         results = [Expr("result", (made,), e.dtype, space, i) for i, e in enumerate(exprs)]
-        return [SymArray(e, self.kept, self.dims) for e in results]
+        return [Elements(e, self.kept, self.dims) for e in results]
 
     def index(self, t: DType) -> Sym:
         """The position of an element among the reduced ones, in row-major order."""
@@ -109,8 +118,8 @@ class OverAxes:
         if t == I32:
             self.dims.serve_at_most(bits(over), MANY - 1)
         if not over:
-            return SymArray(constant(0, t).expr, self.dims.axes(self.shape), self.dims)
-        return SymArray(Expr("iota", (), t, bits(over), over), self.dims.axes(self.shape), self.dims)
+            return Elements(constant(0, t).expr, self.dims.axes(self.shape), self.dims)
+        return Elements(Expr("iota", (), t, bits(over), over), self.dims.axes(self.shape), self.dims)
 
     def count(self, t: DType) -> Sym:
         """How many elements are reduced."""
@@ -119,6 +128,8 @@ class OverAxes:
 
     def result(self, value: Any, *, keepdims: bool) -> Any:
         """A result as the caller gets it."""
+        if isinstance(value, Complex):
+            return Complex(*(self.result(part, keepdims=keepdims) for part in (value.real, value.imag)))
         if not isinstance(value, SymArray):
             value = SymArray(value.expr, self.kept, self.dims)
         axes = tuple(d for i, d in enumerate(value.axes) if keepdims or i not in self.reduced)

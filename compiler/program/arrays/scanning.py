@@ -25,7 +25,7 @@ from .dims import bits
 from .folding import one_axis, positions
 from .initial import one_longer, refused
 from .over_axes import MANY, OverAxes
-from .sym_array import SymArray
+from .sym_array import Elements, SymArray
 
 
 @dataclass(frozen=True)
@@ -110,14 +110,14 @@ def scanned(
     xs, place = _operands(name, arrays, axis)
     if include_initial:
         xs, exclusive = one_longer(name, xs, place, reverse=reverse), True
-    along = AlongAxis(xs[0].dims, broadcast(xs)[1], frozenset((place,)), exclusive, reverse)
+    along = AlongAxis(xs[0].dims, broadcast(xs)[1], frozenset((place,)), function, exclusive, reverse)
     outer = current_scope()
     held = Scope(
         along.elements >= MANY, huge=True, name=name, takes_initial="initial" in keywords(function),
         checks=outer.checks, used=outer.used, over=along,
     )  # fmt: skip
     with scope(held):
-        got = function(*xs, **params)
+        got = function(*(Elements(x.expr, x.axes, x.dims, x.dtype) for x in xs), **params)
     if held.most:
         along.dims.serve_at_most(bits(along.over), min(held.most))
     leaves: list[Value] = []

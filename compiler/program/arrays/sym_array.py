@@ -12,6 +12,7 @@ from ...errors import error, near
 from ..dtype_names import dtype as as_dtype
 from ..frames import caller
 from ..graph import Expr, union
+from ..refusals import Symbolic
 from ..spelling import attribute
 from ..symbols import Sym
 from . import types
@@ -25,6 +26,7 @@ class SymArray(ArrayValue):
     """A symbolic array: supports Python's operators and warpfold's functions, with NumPy's broadcasting and types."""
 
     __slots__ = ("_shared",)
+    has_axes = True
     public: ClassVar[tuple[str, ...]] = ("T", "astype", "device", "dtype", "mT", "ndim", "shape", "size")
     """The attributes that arrays have for those who write programs."""
 
@@ -38,18 +40,23 @@ class SymArray(ArrayValue):
         return "traced"
 
     # --- how nodes are made of it ---
+    def new(self, expr: Expr, axes: Axes, dtype: DType | None = None) -> SymArray:
+        """Another value of this tracing."""
+        return SymArray(expr, axes, self.dims, dtype)
+
     def made(self, op: str, t: DType, args: tuple[Sym, ...], value: object) -> SymArray:
         """The elementwise node ``op`` of type ``t``, one of whose arguments this array is."""
         arrays = [a for a in args if isinstance(a, SymArray)]
         exprs, axes = broadcast(arrays)
         rest = iter(exprs)
-        operands = [next(rest) if isinstance(a, SymArray) else types.in_computed(a.expr) for a in args]
+        number = types.compared if op in types.COMPARISONS else types.in_computed
+        operands = [next(rest) if isinstance(a, SymArray) else number(a.expr) for a in args]
         if op == "bitcast":
             return self._bitcast(t)
         t = F32 if t in types.BYTES else t
         space = union(self.dims.space(e.space) for e in operands)
         node = Expr(op, tuple(operands), types.computed(t), space, value, caller())
-        return SymArray(node, axes, self.dims, t)
+        return self.new(node, axes, t)
 
     def in_memory(self) -> Expr:
         """The elements as the bits of their type have them: rounded to a half, an 8-bit float as its byte."""
@@ -59,7 +66,7 @@ class SymArray(ArrayValue):
         bits_of, to = self.in_memory(), types.memory_type(t)
         if bits_of.dtype != to:
             bits_of = Expr("bitcast", (bits_of,), to, bits_of.space, None, caller())
-        return SymArray(types.read(bits_of, t), self._axes, self.dims, t)
+        return self.new(types.read(bits_of, t), self._axes, t)
 
     def operand(self) -> SymArray:
         """This array as operations take it: 8-bit floats as f32."""
@@ -68,7 +75,7 @@ class SymArray(ArrayValue):
     def alike(self, expr: Expr) -> SymArray:
         """An array of this shape with another expression."""
         keeps = expr.dtype == self.expr.dtype
-        return SymArray(expr, self._axes, self.dims, self._dtype if keeps else None)
+        return self.new(expr, self._axes, self._dtype if keeps else None)
 
     def converted(self, t: DType) -> SymArray:
         """This array as type ``t``; its values are not rounded to a type that is computed in a wider one."""
@@ -76,10 +83,10 @@ class SymArray(ArrayValue):
         if t.kind == "complex":
             raise error("WF268", array=self.described(), dtype=t.name, where=caller())
         if to == self.expr.dtype:
-            return self if t == self._dtype else SymArray(self.expr, self._axes, self.dims, t)
+            return self if t == self._dtype else self.new(self.expr, self._axes, t)
         if t == BOOL:
             return self != 0  # type: ignore[return-value]
-        return SymArray(Expr("cast", (self.expr,), to, self.expr.space, None, caller()), self._axes, self.dims, t)
+        return self.new(Expr("cast", (self.expr,), to, self.expr.space, None, caller()), self._axes, t)
 
     def rounded(self) -> SymArray:
         """This array with values that an array of its type holds."""
@@ -89,7 +96,7 @@ class SymArray(ArrayValue):
         value = types.read(bits_of, self._dtype)
         if self._dtype in types.BYTES:
             self.dims.bytes[value.digest, self._dtype] = bits_of
-        return SymArray(value, self._axes, self.dims, self._dtype)
+        return self.new(value, self._axes, self._dtype)
 
     def relabeled(self, axes: Axes) -> SymArray:
         """The same values under other axes, which hold the same dims."""
@@ -152,3 +159,34 @@ class SymArray(ArrayValue):
     def __repr__(self) -> str:
         sizes = ", ".join(str(n) for n in self.shape)
         return f"SymArray({self.expr.op}: {self.dtype.name}[{sizes}])"
+
+
+class Elements(SymArray):
+    """The elements of a reduction that runs, or what it made of them: operators and folds apply, and it has no axes."""
+
+    __slots__ = ()
+    has_axes = False
+
+    def new(self, expr: Expr, axes: Axes, dtype: DType | None = None) -> Elements:
+        """Another value of this reduction."""
+        return Elements(expr, axes, self.dims, dtype)
+
+    def __repr__(self) -> str:
+        return f"Elements({self.expr.op}: {self.dtype.name})"
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in HIDDEN:
+            raise error("WF229", name=name, where=caller())
+        return super().__getattribute__(name)
+
+    __getattr__ = Sym.__getattr__
+    __getitem__ = Symbolic.__getitem__
+    __iter__ = Symbolic.__iter__
+    __len__ = Symbolic.__len__
+    __setitem__ = Symbolic.__setitem__
+    __delitem__ = Symbolic.__delitem__  # type: ignore[assignment]
+    __matmul__ = __rmatmul__ = Symbolic.__matmul__
+
+
+HIDDEN = {"T", "mT", "device", "shape", "size"}
+"""The attributes of arrays that elements have not; ``methods.py`` adds their methods."""

@@ -6,6 +6,10 @@ to the type only where they are written, or where ``wf.cast`` says so.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
 from ...dtypes import BF16, BIT, BOOL, F8E4M3FN, F8E5M2, F16, F32, U8, U16, U32, U64, DType
 from ..graph import SCALAR, Expr
 from ..storage import decoded, encoded
@@ -13,6 +17,7 @@ from ..symbols import Sym
 
 HALVES = (F16, BF16)
 BYTES = (F8E4M3FN, F8E5M2)
+COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 
 
 def computed(t: DType) -> DType:
@@ -35,6 +40,14 @@ def in_computed(e: Expr) -> Expr:
     if e.op == "const" and not e.chosen:
         return Expr("const", (), t, SCALAR, e.value, e.where)
     return Expr("cast", (e,), t, e.space, None, e.where)
+
+
+def compared(e: Expr) -> Expr:
+    """A number that is compared with elements of its type, as computed: one of a half type is rounded to it first."""
+    if e.dtype in HALVES and e.op == "const" and not e.chosen:
+        with np.errstate(over="ignore"):  # beyond the range it is infinite, as in NumPy
+            e = replace(e, value=float(np.asarray(e.value).astype(e.dtype.numpy)))
+    return in_computed(e)
 
 
 def read(e: Expr, t: DType) -> Expr:

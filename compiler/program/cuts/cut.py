@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from ...errors import error
 from ...postorder import postorder
 from ..analysis.cost import COST
-from ..array_program import ArrayProgram
+from ..array_program import ArrayProgram, Fold
 from ..graph import Expr, Space
 from ..rewrites.approximations import approximated
 from ..rewrites.online import online
@@ -22,7 +23,7 @@ from .grouped import grouped
 from .groups import Group, Owns, Splits, above_results
 from .maps import Along
 from .step_programs import Buffers, before, named, step_of
-from .steps import Steps
+from .steps import Step, Steps
 from .vertex_cut import vertex_cut
 
 SIZE = 1 << 10
@@ -76,6 +77,19 @@ def cut(
     pairs = zip(groups, crossing, strict=True)
     steps = [step_of(program, g, found, buffers) for g, found in pairs if g.written or g.sections]
     return checked(program, Steps(named(program.name, [*buffers.steps(), *steps]), tuple(buffers.all)))
+
+
+def only_step(program: ArrayProgram) -> Step:
+    """The step of a program that is one, as a reduction is unless its folds need each other.
+
+    Raises:
+        TraceError: WF213 for a program of several steps.
+    """
+    steps = cut(program, lambda *_: False).steps
+    if program.folds and (len(steps) > 1 or steps[0].program.reads_again):
+        folds = [e.value.monoid.name for e in program.folds if isinstance(e.value, Fold)]
+        raise error("WF213", name=program.name, outer=folds[-1], inner=folds[0], where=program.where)
+    return steps[0]
 
 
 def rewritten(program: ArrayProgram, owns: Owns, far: Owns, *, portable: bool) -> ArrayProgram:

@@ -139,8 +139,9 @@ class _Translation:
         self.numbered: list[Numbering] = []
         if group.is_plain and numbers:
             self.numbered.append(Numbering("iota", own if own in numbers else numbers[0]))
-        if group.is_plain:  # whose planner goes by the first input: bits and numbers come last
-            for e in (e for e in nodes if e.op == "input" and e.dtype not in (BIT, NUMBER)):
+        if group.is_plain:  # whose planner goes by the first input, as callers pass them: bits and numbers come last
+            read = {e for e in nodes if e.op == "input" and e.dtype not in (BIT, NUMBER)}
+            for e in sorted(read, key=lambda e: e.value):  # type: ignore[arg-type, return-value]
                 self._input(Operand("view", e.value), e)  # type: ignore[arg-type]
         for phase in group.phases:
             self._fold(phase, ELEMENT if group.scan else KEPT)

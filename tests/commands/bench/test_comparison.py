@@ -88,8 +88,8 @@ def test_arrays_of_our_own_are_checked_on_the_host(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(
         named_reductions, "sum", lambda owned, axis, out: np.asarray(as_array(owned.view).sum(axis), out.dtype)
     )
-    monkeypatch.setattr(reduction_trial, "prepared", lambda *_: SimpleNamespace(choice=Choice(Plan(), None, None)))
-    monkeypatch.setattr(reduction_trial.Operands, "of", lambda *_: None)
+    step = SimpleNamespace(prepared=SimpleNamespace(choice=Choice(Plan(), None, None)))
+    monkeypatch.setattr(reduction_trial, "prepared", lambda *_, **__: (None, SimpleNamespace(steps=[step])))
     found = Contest(device, HostArrays(), {}, timer(2.0)).row(case("full.sum.f32.64"))  # type: ignore[arg-type]
     assert (found.ours.us, found.ours.error) == (2.0, 0.0)
 

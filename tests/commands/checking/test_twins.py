@@ -16,16 +16,18 @@ import pytest
 from covering import some
 
 from warpfold.commands import run
+from warpfold.commands.programs.run import launched
 from warpfold.commands.requests.request import Request
 from warpfold.compiler.dtypes import BOOL, I32, I64, DType
 from warpfold.compiler.errors import WarpfoldError
+from warpfold.compiler.program.cuts.steps import Steps
 from warpfold.compiler.program.functions import bitcast, where
 from warpfold.compiler.program.graph import ELEMENT, Expr, MonoidGraph, Program, rewrite, walk
 from warpfold.compiler.program.library.reductions import FUNCTIONS
 from warpfold.compiler.program.symbols import Sym, constant
-from warpfold.runtime import prepare
 from warpfold.runtime.calls.operands import Operands
-from warpfold.runtime.prepare import artifact
+from warpfold.runtime.programs import plans, row_cuts
+from warpfold.runtime.programs.plans import PreparedProgram
 
 N = 500
 SHAPE = f"256x{N}"
@@ -143,30 +145,38 @@ def with_mistake(program: Program, mutation: Mutation) -> Program:
 
 def judged(request: Request, change: Callable[[Program], Program] | None = None) -> run.Outcome:
     """The outcome of running the changed program and checking it as the correct one."""
-    arrays = Operands.of(request.arrays, "emulator")
-    ready = made = run._prepare(request, arrays, False)
+    arrays = request.operands(request.arrays, "emulator")
+    whole = made = request.prepared(arrays)
+    ready = whole.steps[0].prepared
     if change is not None:
         made = _made(request, arrays, change)
-        assert made.key != ready.key, "no mistake was made"
-    got = [np.asarray(r) for r in run._launch(arrays, artifact(made), made)]
-    outcome = run.Outcome(ready, arrays, got, cached=False, compile_s=0, run_s=0)
+        assert made.steps[0].prepared.key != ready.key, "no mistake was made"
+    outcome = run.Outcome(ready, arrays, launched(arrays, made), False, 0, 0, whole=whole)
     outcome.checks = run.checks(request, outcome)
     return outcome
 
 
-def _made(request: Request, arrays: Operands, change: Callable[[Program], Program]) -> prepare.Prepared:
+def _made(request: Request, arrays: Operands, change: Callable[[Program], Program]) -> PreparedProgram:
     """The preparation of the changed program."""
-    right = prepare.traced
+    right = row_cuts.cut
 
-    def wrong(*args: Any) -> Any:
-        found, kept = right(*args)
-        return replace(found, program=change(found.program)), kept
+    def wrong(*args: Any, **how: Any) -> Steps:
+        found = right(*args, **how)
+        if len(found.steps) > 1:  # cuts are tried that are not taken
+            return found
+        (step,) = found.steps
+        program = change(step.program)
+        return Steps((replace(step, program=program, numbered=(step.reduced,) if program.uses_index else ()),))
+
+    def forget() -> None:
+        row_cuts._steps.cache_clear()
+        plans.forget()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prepare, "traced", wrong)
-        prepare.forget()
-        made = run._prepare(request, arrays, False)
-    prepare.forget()
+        patch.setattr(row_cuts, "cut", wrong)
+        forget()
+        made = request.prepared(arrays)
+    forget()
     return made
 
 
@@ -219,9 +229,10 @@ def test_the_last_of_equals_does_not_pass() -> None:
     for name, last in (("argmin", np.argmin), ("argmax", np.argmax)):
         request = request_for(name)
         (x,) = request.arrays
-        arrays = Operands.of(request.arrays, "emulator")
+        arrays = request.operands(request.arrays, "emulator")
         wrong = N - 1 - last(x[:, ::-1], axis=1)
-        outcome = run.Outcome(run._prepare(request, arrays, False), arrays, [wrong], False, 0, 0)
+        whole = request.prepared(arrays)
+        outcome = run.Outcome(whole.steps[0].prepared, arrays, [wrong], False, 0, 0, whole=whole)
         outcome.checks = run.checks(request, outcome)
         assert not outcome.passed
 

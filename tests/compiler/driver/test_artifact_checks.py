@@ -1,7 +1,7 @@
 """Artifacts read from files: their parts fit together, or they are refused before anything is launched.
 
-Every field of some artifacts is altered in turn, with a matching checksum. Each ends in a coded error, or in NumPy's
-answer for the axes that the file names.
+Every field of the kernels of some reductions is altered in turn, with a matching checksum. Each ends in a coded error,
+or in NumPy's answer.
 """
 
 from __future__ import annotations
@@ -23,24 +23,19 @@ from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.errors import ArgumentError, FileError
 
 SHAPE = (6, 40)
+MAIN = ("kernels", 0, "kernels", 0)
+"""The path of the one kernel of a reduction."""
 X = np.random.default_rng(0).integers(-9, 9, SHAPE)
 KINDS: dict[str, tuple[Any, dict[str, Any], Callable[..., Any]]] = {
     "rows": ("sum", {"dtype": "f32", "axis": 1}, np.sum),
     "cluster": ("max", {"dtype": "f32", "axis": 1, "plan": "finish=last_block,cluster=2,warps=2"}, np.max),
     "two kernels": ("sum", {"dtype": "i32", "axis": 1, "plan": "finish=two_kernels"}, np.sum),
     "atomic": ("sum", {"dtype": "i32", "plan": "finish=atomic"}, np.sum),
-    "columns": ("argmin", {"dtype": "f32", "axis": 0}, lambda x, axis: np.argmin(*as_one(x, axis))),
+    "columns": ("argmin", {"dtype": "f32", "axis": 0}, np.argmin),
     "named": ("minmax", {"dtype": "i16", "axis": 1}, lambda x, axis: (x.min(axis), x.max(axis))),
     "parts": ("mean", {"dtype": "c64", "axis": 1}, np.mean),
 }
 """What is compiled, how, and NumPy's answer."""
-
-
-def as_one(x: np.ndarray, axis: tuple[int, ...] | None) -> tuple[np.ndarray, int]:
-    """``x`` with the reduced axes last, and their number."""
-    axes = tuple(range(x.ndim)) if axis is None else axis
-    kept = [n for i, n in enumerate(x.shape) if i not in axes]
-    return np.moveaxis(x, axes, range(x.ndim - len(axes), x.ndim)).reshape(*kept, -1), len(kept)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +61,7 @@ def outcome(path: Path, kind: str) -> str:
         got = k(x, device="emulator")
     except ArgumentError as e:  # axes that the array has not, or that this kernel does not serve
         return e.code
-    np.testing.assert_allclose(got, reference(x, axis=k.artifact.axis), rtol=1e-5)
+    np.testing.assert_allclose(got, reference(x, axis=how.get("axis")), rtol=1e-5)
     return "right"
 
 
@@ -76,8 +71,9 @@ def test_an_altered_artifact_is_refused_or_right(kind: str, files: dict[str, Any
     path.write_bytes(sealed(files[kind]))
     assert outcome(path, kind) == "right"
     seen: dict[str, int] = {}
-    for words, mutant in mutants(files[kind], 150, seed=7):
-        path.write_bytes(sealed(mutant))
+    (kernels,) = files[kind]["kernels"]
+    for words, mutant in mutants(kernels, 150, seed=7):
+        path.write_bytes(sealed(files[kind] | {"kernels": [mutant]}))
         try:
             code = outcome(path, kind)
         except Exception as e:
@@ -89,35 +85,35 @@ def test_an_altered_artifact_is_refused_or_right(kind: str, files: dict[str, Any
 @pytest.mark.parametrize(
     ("path", "value", "problem"),
     [
-        (("kernels", 0, "plan", "warps"), 2, "the threads of sum do not match its PTX"),
+        ((*MAIN, "plan", "warps"), 2, "the threads of sum do not match its PTX"),
         (
-            ("kernels", 0, "plan", "unroll"),
+            (*MAIN, "plan", "unroll"),
             8,
             "the facts, the plan or the target of sum do not match its program",
         ),
-        (("kernels", 0, "plan", "warps"), 3, "its plan is invalid: "),
-        (("kernels", 0, "plan", "warps"), 0, "its plan is invalid: "),
-        (("kernels", 0, "plan", "vector"), "4", "kernels[0].plan.vector is '4': expected a whole number"),
-        (("kernels", 0, "facts", "kept_rank"), 10**6, "1000000 kept and 1 reduced dims: expected 1 to 64 of each"),
-        (("kernels", 0, "facts", "waiting"), [1], "waiting is (1,): expected rising numbers of inputs"),
-        (("kernels", 0, "facts", "numberings"), ["up"], "numberings is ('up',): expected both kept none reduced"),
-        (("kernels", 0, "facts", "waiting"), [0, 0], "waiting is (0, 0): expected rising numbers of inputs"),
-        (("kernels", 0, "params", 0, "role"), "output", "the parameters of sum do not match its plan and facts"),
-        (("kernels", 0, "params", 0, "role"), "x", "kernels[0].params[0].role is 'x': expected one of "),
-        (("kernels", 0, "name"), "other", "it has the kernels other: expected sum"),
-        (("kernels", 0, "role"), "second", "it has 0 main kernels: expected one"),
-        (("state",), ["f64"], "its state does not match its program"),
-        (("inputs",), ["i32"], "its arrays do not match its inputs"),
-        (("results",), ["f64"], "its results do not match its outputs"),
-        (("arrays",), ["f32", "f32"], "its arrays do not match its inputs"),
-        (("arrays",), [], "it lacks the types of its arrays and results, like an entry of the cache"),
+        ((*MAIN, "plan", "warps"), 3, "its plan is invalid: "),
+        ((*MAIN, "plan", "warps"), 0, "its plan is invalid: "),
+        ((*MAIN, "plan", "vector"), "4", "kernels[0].plan.vector is '4': expected a whole number"),
+        ((*MAIN, "facts", "kept_rank"), 10**6, "1000000 kept and 1 reduced dims: expected 1 to 64 of each"),
+        ((*MAIN, "facts", "waiting"), [1], "waiting is (1,): expected rising numbers of inputs"),
+        ((*MAIN, "facts", "numberings"), ["up"], "numberings is ('up',): expected both kept none reduced"),
+        ((*MAIN, "facts", "waiting"), [0, 0], "waiting is (0, 0): expected rising numbers of inputs"),
+        ((*MAIN, "params", 0, "role"), "output", "the parameters of sum do not match its plan and facts"),
+        ((*MAIN, "params", 0, "role"), "x", "kernels[0].params[0].role is 'x': expected one of "),
+        ((*MAIN, "name"), "other", "it has the kernels other: expected sum"),
+        ((*MAIN, "role"), "second", "it has 0 main kernels: expected one"),
+        (("kernels", 0, "state"), ["f64"], "the kernels of sum do not match its program"),
+        (("kernels", 0, "inputs"), ["i32"], "the kernels of sum do not match its program"),
+        (("given",), ["c64"], "it is given other arrays than it reads"),
+        (("made",), ["f64"], "it gives other results than it writes"),
+        (("arrays",), ["f32", "f32"], "it has another number of names than of arrays"),
         (("structure",), 1, "its structure does not name each result once, in order"),
         (("structure",), ["a", ["class"], [0]], "its structure has the fields ('class',)"),
-        (("checks",), ["WF126"], "its results do not match its outputs"),
-        (("axis",), [1, 1], "axis is (1, 1): expected different axes"),
-        (("arch",), "sm_80", "its PTX is not for sm_80"),
-        (("most",), -1, "most is -1: expected a number from 0 to"),
-        (("cubins",), {"sm_90": "!"}, "cubins.sm_90 is '!': expected machine code for an architecture"),
+        (("checks",), ["WF126"], "its structure does not name each result once, in order"),
+        (("axes",), [1, 1], "it reduces no axes of an array"),
+        (("kernels", 0, "arch"), "sm_80", "its PTX is not for sm_80"),
+        (("most",), [[1, -1]], "most[0][1] is -1: expected a number from 0 to"),
+        (("kernels", 0, "cubins"), {"sm_90": "!"}, "cubins.sm_90 is '!': expected machine code for an architecture"),
         (("name",), "a\nb", "name is 'a\\nb': expected a line of text"),
     ],
 )  # fmt: skip
@@ -153,8 +149,9 @@ def test_ptx_must_have_the_kernels_that_the_file_names(
     old: str, new: str, problem: str, files: dict[str, Any], tmp_path: Path
 ) -> None:
     made = copy.deepcopy(files["rows"])
-    assert old in made["ptx"]
-    made["ptx"] = made["ptx"].replace(old, new, 1)
+    (kernels,) = made["kernels"]
+    assert old in kernels["ptx"]
+    kernels["ptx"] = kernels["ptx"].replace(old, new, 1)
     (tmp_path / "k").write_bytes(sealed(made))
     with pytest.raises(FileError, match=r"^WF510: ") as caught:
         wf.load(tmp_path / "k")
@@ -164,7 +161,9 @@ def test_ptx_must_have_the_kernels_that_the_file_names(
 def test_a_program_that_does_not_parse_is_reported_when_its_stages_are_read(
     files: dict[str, Any], tmp_path: Path
 ) -> None:
-    made = files["rows"] | {"source": files["rows"]["source"].replace("    return", "    retrun")}
+    made = copy.deepcopy(files["rows"])
+    (kernels,) = made["kernels"]
+    kernels["source"] = kernels["source"].replace("    return", "    retrun")
     (tmp_path / "k").write_bytes(sealed(made))
     k = wf.load(tmp_path / "k")
     with pytest.raises(
@@ -175,7 +174,9 @@ def test_a_program_that_does_not_parse_is_reported_when_its_stages_are_read(
 
 def test_every_check_of_a_program_may_be_in_a_file() -> None:
     """A code missing from ``CHECKS`` would be refused in our own files."""
-    made = {code for name in ("nanargmin", "sum") for code in wf.compile(name, (4, 4), nan="raise").artifact.checks}
+    made = {
+        code for name in ("nanargmin", "sum") for code in wf.compile(name, (4, 4), nan="raise").artifact.program.checks
+    }
     assert made == set(CHECKS)
 
 

@@ -1,4 +1,4 @@
-"""Files of JSON with a checksum, of both formats: what is damaged or foreign is refused, and by which code."""
+"""Files of JSON with a checksum: what is damaged or foreign is refused, and by which code."""
 
 from __future__ import annotations
 
@@ -14,23 +14,22 @@ from warpfold.compiler.driver import artifact_file, checksummed_json, program_fi
 from warpfold.compiler.driver.artifact_checks import UnsoundError
 from warpfold.compiler.errors import FileError
 
-FORMATS = {
-    artifact_file.MAGIC: wf.compile("sum", (64,), "f32"),
-    program_file.MAGIC: wf.softmax.compile(((4, 64), "f32")),
-}
-"""Something to save, by what its file begins with."""
+SAVED = {"sum": wf.compile("sum", (64,), "f32"), "softmax": wf.softmax.compile(((4, 64), "f32"))}
 
 
-@pytest.fixture(params=FORMATS, ids=lambda magic: magic.decode().strip())
-def magic(request: pytest.FixtureRequest) -> bytes:
-    return request.param
-
-
-def test_a_file_begins_with_its_format_and_checksum(magic: bytes, tmp_path: Path) -> None:
-    FORMATS[magic].save(tmp_path / "k")
+@pytest.mark.parametrize("name", SAVED)
+def test_a_file_begins_with_its_format_and_checksum(name: str, tmp_path: Path) -> None:
+    SAVED[name].save(tmp_path / "k")
     data = (tmp_path / "k").read_bytes()
-    assert data == sealed(data.partition(b"\n")[2], magic)
-    assert wf.load(tmp_path / "k").artifact == FORMATS[magic].artifact
+    assert data == sealed(data.partition(b"\n")[2], program_file.MAGIC)
+    assert wf.load(tmp_path / "k").artifact == SAVED[name].artifact
+
+
+@pytest.mark.parametrize("format", [*artifact_file.EARLIER, *program_file.EARLIER])
+def test_a_file_of_an_earlier_version_says_how_to_make_it_anew(format: bytes, tmp_path: Path) -> None:
+    (tmp_path / "k").write_bytes(sealed(b"{}", format))
+    with pytest.raises(FileError, match=rf"^WF513: .*in the format {format.decode().strip()}\n(?s:.*)wf.compile"):
+        wf.load(tmp_path / "k")
 
 
 @pytest.mark.parametrize(
@@ -39,14 +38,15 @@ def test_a_file_begins_with_its_format_and_checksum(magic: bytes, tmp_path: Path
         (lambda b: b[:-10], "WF503"),
         (lambda b: b[: len(b) // 2], "WF503"),
         (lambda b: b.replace(b"add", b"sub"), "WF503"),
-        (lambda b: b.replace(b" 1 ", b" 1 \xff"), "WF503"),
+        (lambda b: b.replace(b" 2 ", b" 2 \xff"), "WF503"),
         (lambda b: b[:0], "WF502"),
         (lambda b: b"\x7fELF" + b, "WF502"),
-        (lambda b: b.replace(b" 1 ", b" 2 ", 1), "WF502"),
+        (lambda b: b.replace(b" 2 ", b" 3 ", 1), "WF502"),
     ],
 )
-def test_a_damaged_file_is_refused(damage: Any, code: str, magic: bytes, tmp_path: Path) -> None:
-    FORMATS[magic].save(tmp_path / "k")
+@pytest.mark.parametrize("name", SAVED)
+def test_a_damaged_file_is_refused(damage: Any, code: str, name: str, tmp_path: Path) -> None:
+    SAVED[name].save(tmp_path / "k")
     data = (tmp_path / "k").read_bytes()
     assert damage(data) != data
     (tmp_path / "k").write_bytes(damage(data))
@@ -57,8 +57,8 @@ def test_a_damaged_file_is_refused(damage: Any, code: str, magic: bytes, tmp_pat
 @pytest.mark.parametrize(
     "body", [b"{", b"{}", b"[]", b"[" * 10**5, b'{"name": ' + b"1" * 5000 + b"}", b"null", b"\xff", b"NaN"]
 )
-def test_json_of_another_format(body: bytes, magic: bytes, tmp_path: Path) -> None:
-    (tmp_path / "k").write_bytes(sealed(body, magic))
+def test_json_of_another_format(body: bytes, tmp_path: Path) -> None:
+    (tmp_path / "k").write_bytes(sealed(body))
     with pytest.raises(FileError, match=r"^WF502: "):
         wf.load(tmp_path / "k")
 

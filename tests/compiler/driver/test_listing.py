@@ -14,8 +14,10 @@ from warpfold.compiler.driver.compile import listed, session, stages
 from warpfold.compiler.driver.listing import comments
 from warpfold.compiler.driver.pipeline import Stage, printed
 from warpfold.compiler.ir.mlir import ir
+from warpfold.compiler.target import target
 from warpfold.passes import steps
 from warpfold.runtime import api
+from warpfold.runtime.programs.compiled import for_any_size
 
 
 @wf.monoid(identity=(0.0, 1.0))
@@ -50,7 +52,7 @@ def of(
     locations: bool = False,
 ) -> list[Stage]:  # fmt: skip
     """The stages of a reduction of two arrays."""
-    ready = api.for_any_size(api.plan_for(what, shape, ("f32", "f32"), axis=axis, plan=plan), plan)
+    ready = for_any_size(api.plan_for(what, shape, ("f32", "f32"), axis=axis, plan=plan), plan)
     choice, target = ready.choice, ready.target
     beside = comments if locations else None
     return listed(ready.program, choice.facts, choice.plan, target, steps(target), names=names, beside=beside)
@@ -62,8 +64,8 @@ def without_comments(text: str) -> str:
 
 @covering(("plan", PLANS), ("what", [both, scaled], ["both", "scaled"]))
 def test_locations_are_only_comments_beside_the_ir(what: Any, plan: str) -> None:
-    kernel = wf.compile(what, (512, 512), ("f32", "f32"), axis=1, plan=plan)
-    plain = stages(kernel.artifact.source, steps(api.target(kernel.artifact.arch)))
+    (kernels,) = wf.compile(what, (512, 512), ("f32", "f32"), axis=1, plan=plan).artifact.kernels
+    plain = stages(kernels.source, steps(target(kernels.arch)))
     found = of(what, plan, locations=True)
     assert [s.name for s in found] == [s.name for s in plain]
     for stage, as_ever in list(zip(found, plain, strict=True))[:-1]:  # PTX has the lines of its source
@@ -112,7 +114,7 @@ def test_values_have_descriptive_names() -> None:
     assert header is not None
     arguments = re.findall(r"%(\w+):", header[1])
     kernel = wf.compile(scaled, (512, 512), ("f32", "f32"), axis=1, plan="warps=2")
-    assert arguments == [p.name for p in kernel.artifact.main.params]
+    assert arguments == [p.name for p in kernel.artifact.kernels[0].main.params]
     thread = {
         "thread",
         "in_warp",

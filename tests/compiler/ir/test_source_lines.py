@@ -184,7 +184,8 @@ def test_kernels_of_trials_have_the_lines_of_the_call(tmp_path: Path) -> None:
     """The backend keeps the kernels of the autotuner's trials for later calls."""
     ready = plan_for(module(tmp_path, "mine", PROGRAM).rms, (64, 4096), axis=1)
     arrays: Any = SimpleNamespace(backend=None)
-    assert Trials(ready.task, arrays)._compiled(ready.choice).ptx == artifact(ready).ptx
+    whole: Any = SimpleNamespace(steps=[SimpleNamespace(prepared=ready)])
+    assert Trials(whole, arrays)._compiled(ready.choice).ptx == artifact(ready).ptx
 
 
 def test_debug_sections_are_removed() -> None:

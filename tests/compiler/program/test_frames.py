@@ -154,8 +154,8 @@ def test_an_internal_error_keeps_its_frames(monkeypatch: pytest.MonkeyPatch) -> 
     def broken(*_: Any, **__: Any) -> Any:
         raise KeyError("ours")
 
-    broken.__code__ = broken.__code__.replace(co_filename=str(PACKAGE / "runtime" / "execute.py"))
-    monkeypatch.setattr("warpfold.runtime.api.prepared", broken)
+    broken.__code__ = broken.__code__.replace(co_filename=str(PACKAGE / "runtime" / "programs" / "run.py"))
+    monkeypatch.setattr("warpfold.runtime.programs.run.run", broken)
     assert len(ours(raised(lambda: wf.reduce(X, "sum", axis=1)))) > 2
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import warpfold as wf
-from warpfold.compiler.driver.artifact import Artifact
+from warpfold.compiler.driver.program_artifact import ProgramArtifact
 from warpfold.compiler.errors import ArgumentError, FileError
 from warpfold.compiler.program.library.reductions import FUNCTIONS
 from warpfold.compiler.program.monoid import Monoid
@@ -213,7 +213,7 @@ def test_the_artifact_in_a_pickle_is_checked_like_a_file() -> None:
     assert b'"unroll":' in data
     with pytest.raises(FileError, match=r"^WF503: a pickle is cut short or was altered"):
         pickle.loads(data.replace(b'"unroll":', b'"unrolx":'))
-    assert isinstance(pickle.loads(pickle.dumps(wf.compile("sum", (9,)).artifact)), Artifact)
+    assert isinstance(pickle.loads(pickle.dumps(wf.compile("sum", (9,)).artifact)), ProgramArtifact)
 
 
 MODULE = """

@@ -15,9 +15,7 @@ from warpfold.compiler.errors import error
 from warpfold.compiler.plan.plan import Plan
 from warpfold.runtime import tuned_plans
 from warpfold.runtime.api import plan_for
-from warpfold.runtime.calls.operands import Operands
-from warpfold.runtime.execute import prepared
-from warpfold.runtime.prepare import Request
+from warpfold.runtime.programs.reductions import prepared
 from warpfold.runtime.tuning import autotune as tuner
 from warpfold.runtime.tuning.measure import Timing
 
@@ -33,9 +31,9 @@ def rows(dtype: str = "f4", shape: tuple[int, ...] = ROWS) -> Any:
 
 def plan_of(x: Any, backend: StandIn, what: str = "sum", determinism: Any = "run") -> Plan:
     """The plan that a call on the stand-in has now."""
-    arrays = Operands.of([x], "cuda")
+    arrays, found = prepared([x], what, x.ndim - 1, determinism=determinism, device="cuda")
     assert arrays.backend is backend
-    return prepared(Request(what, (x.ndim - 1,), determinism=determinism), arrays).choice.plan
+    return found.steps[0].prepared.choice.plan
 
 
 def by_results(plan: Plan) -> float:

@@ -103,7 +103,11 @@ def test_other_arrays_and_fields_are_refused(f: Any, x: Any, plan: str, how: dic
 
 def test_elements_of_a_reduction_wait_in_a_tile_if_options_ask_for_it() -> None:
     found = wf.compile("sum", (64, 64), "float16", axis=0, plan=TURNED)
-    assert (found.plan.resident, found.plan.lanes, found.artifact.main.facts.access) == ("shared", 4, ("matrix",))
+    assert (found.plan.resident, found.plan.lanes, found.artifact.kernels[0].main.facts.access) == (
+        "shared",
+        4,
+        ("matrix",),
+    )
     assert not wf.compile("sum", (64, 64), "float16", axis=0, plan="fragments=words").plan.resident
 
 
