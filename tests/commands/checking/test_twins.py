@@ -162,7 +162,7 @@ def _made(request: Request, arrays: Operands, change: Callable[[Program], Progra
 
     def wrong(*args: Any, **how: Any) -> Steps:
         found = right(*args, **how)
-        if len(found.steps) > 1:  # cuts are tried that are not taken
+        if len(found.steps) > 1 or found.steps[0].program.reads_again:  # cuts are tried that are not taken
             return found
         (step,) = found.steps
         program = change(step.program)
