@@ -276,7 +276,8 @@ def test_shared_memory_of_the_cluster(before: str, after: str, expected: list[st
 
 
 def test_an_endless_loop() -> None:
-    assert kinds(watched("loop: add.u32 r5, r5, 1; bra loop;", max_steps=500)) == ["no-end"]
+    (found,) = watched("loop: add.u32 r5, r5, 1; bra loop;", max_steps=500)
+    assert (found.kind, found.count) == ("no-end", 1)
 
 
 def test_an_invalid_request_is_an_error_and_not_a_finding() -> None:
