@@ -321,13 +321,16 @@ def test_the_barrier_of_the_cluster(body: str, expected: list[str], seed: int | 
 
 
 FILE = '.file 1 "mine.cu"\n'
-UNROLLED = "".join(f".loc 1 8 1\nld.shared.u32 r5, [r2+{4 * k}];\n" for k in range(4))
+UNROLLED = [f".loc 1 8 1\nld.shared.u32 r5, [r2+{4 * k}];\n" for k in range(6)]
 
 
-def test_a_loop_that_is_unrolled_gives_one_finding_for_its_line() -> None:
-    (found,) = grouped(watched(UNROLLED, before=FILE))
-    assert found.words.endswith("; so do lines 15, 17, 19 of the same source line")
-    assert len(grouped(watched(UNROLLED))) == 4
+@pytest.mark.parametrize(("turns", "others"), [(2, "does line 15"), (4, "do lines 15, 17, 19"),
+                                              (6, "do lines 15, 17, 19 and 2 more")])  # fmt: skip
+def test_a_loop_that_is_unrolled_gives_one_finding_for_its_line(turns: int, others: str) -> None:
+    body = "".join(UNROLLED[:turns])
+    (found,) = grouped(watched(body, before=FILE))
+    assert found.words.endswith(f"; so {others} of the same source line")
+    assert len(grouped(watched(body))) == turns
 
 
 @pytest.mark.parametrize(
