@@ -133,6 +133,7 @@ def test_a_gpu_is_timed_and_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     text = call("--size", 4000, *TWO).stdout
     assert re.search(r"^rung +time +GB/s +speed-up +check", text, re.MULTILINE)
     assert re.search(r"^shared +7 us +2.286 +1.00x +passed", text, re.MULTILINE)
+    assert "\neach time is the median of up to " in text
 
 
 # --- what the sources report -------------------------------------------------------------------------------------

@@ -350,6 +350,21 @@ def test_a_race_between_ctas_says_which_half_is_missing(body: str, said: str) ->
     assert not any("two runs" in f.words for f in found)
 
 
+@pytest.mark.parametrize("seed", [0, 4])  # the first CTA comes last, and the second one does
+def test_a_release_behind_a_barrier_is_that_of_all_threads_of_its_cta(seed: int) -> None:
+    (race,) = watched("""
+add.u64 d3, d1, d2; mul.wide.u32 d4, r1, 256; add.u64 d3, d3, d4; st.global.u32 [d3], r0;
+bar.sync 0;
+setp.ne.u32 p1, r0, 0; @p1 ret;
+fence.acq_rel.gpu; atom.global.inc.u32 r6, [d0], 1;
+setp.ne.u32 p2, r6, 1; @p2 ret;
+xor.b32 r8, r1, 1; mul.wide.u32 d4, r8, 256; add.u64 d3, d1, d4;
+ld.global.u32 r7, [d3+132];
+""", ctas=2, seed=seed)  # fmt: skip
+    assert race.threads[0].cta == (seed // 4, 0, 0)
+    assert "there is a release, but an acquire is missing before line" in race.words
+
+
 def test_the_cure_of_a_copy_that_a_lane_of_the_warp_waits_for_is_a_barrier_of_the_warp() -> None:
     copy = "add.u64 d3, d0, d2; cp.async.ca.shared.global [r2], [d3], 4; xor.b32 r4, r2, {}; ld.shared.u32 r5, [r4];"
     assert "a barrier (bar.warp.sync)" in watched(copy.format(4))[0].words
