@@ -50,7 +50,7 @@ def explain(request: Request | ProgramRequest, arch: str, *, gradient: bool = Fa
     terminal.section("rejected", [f"- {what}: {why}" for what, why in ready.choice.rejected])
     terminal.show()
     terminal.show("Python behind the stages")
-    terminal.facts([(f"  {name}", text) for name, text in levels.behind(ready)] or [("  none", "")])
+    terminal.facts([(f"  {name}", text) for name, text in levels.behind(ready)])
     terminal.show()
     terminal.show("--plan " + levels.plan_words(ready.choice.plan))
 

@@ -249,8 +249,7 @@ def _widely(e: Expr, args: Sequence[Known], how: Analysis) -> Known:
 
 def _joined(several: Sequence[Known], axis: int) -> Known:
     """Joins values side by side: [kept] as one column, [kept][n] as they are."""
-    width = max(k.value.ndim for k in several)
-    plain = [k.value if k.value.ndim == width == 2 or not axis else k.value[:, None] for k in several]
+    plain = [k.value if k.value.ndim == 2 or not axis else k.value[:, None] for k in several]
     if all(k.error is None for k in several):
         return Known(np.concatenate(plain, axis=axis))
     errors = [

@@ -20,7 +20,7 @@ from ..programs.arguments import arguments_of
 from ..programs.saved import array_arg, saved_of
 from .calls import Kind, Known, needed_of
 from .group import GRADIENT, Ranks, Words
-from .staged import Extents, Staged
+from .staged import Extents, Staged, check_number
 
 Lying = tuple[int | None, tuple[int, ...]]
 """The axis along which an array is cut, and the extents of all ranks; None and nothing for one that every rank has."""
@@ -38,6 +38,7 @@ def recorded(
     own: Recorded = call.once(
         (extents, ranks, needed, given), lambda: Recorded(call.kind, extents, ranks, needed, given)
     )
+    check_number(out, own.results)
     found: list[Any] = []
     new = own.record(out, found, check, *arrays)
     for i, r in zip(own.new, new, strict=True):

@@ -101,9 +101,7 @@ def batch_norm(
     given = (x, running_mean, running_var, weight, bias)
     own = dict(zip(("running_mean", "running_var", "weight", "bias"), given[1:], strict=True))
     how |= {} if residual is None else {"residual": residual}
-    if training and running_mean is not None and running_var is not None:
-        rest = how.get("out") or (None,) * (3 + (how.get("keep") is not None))
-        how["out"] = (running_mean, running_var, *rest)
+    how["out"] = library.updated({**own, **how, "training": training}, how.get("out"))
 
     def lying() -> dict[str, int]:
         return _along(x, own, channel_axis, shards) | _alike(x, {"residual": residual}, shards)

@@ -43,7 +43,8 @@ def run(
 
     Raises:
         ArgumentError: on every rank, WF170 without a process group, WF171 for calls that do not fit together, WF169
-            where another rank cannot make its call, WF173 for a program that cannot be cut so.
+            where another rank cannot make its call, WF173 for a program that cannot be cut so, WF125 for a wrong number
+            of arrays in ``out``.
         BackendError: WF611 where another rank does not answer.
     """
     check_function("wf.distributed.run", what)
@@ -57,7 +58,7 @@ def on_ranks(
 ) -> Any:  # fmt: skip
     """``run``, where ``lying`` says how shards lie, as ``name`` does beside the shapes of the arguments."""
     ranks = Ranks.of(group)
-    given = () if out is None else out if isinstance(out, tuple) else (out,)
+    given = () if out is None else tuple(out) if isinstance(out, tuple | list) else (out,)
     call = known(what, xs, how, name, lying)
     arrays = call.arrays(xs, how)
     tracked = are_tracked(arrays)

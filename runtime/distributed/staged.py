@@ -72,6 +72,7 @@ class Staged:
 
     def __call__(self, arrays: Sequence[Any], out: Sequence[Any] = (), *, check: bool) -> Any:
         """The results of this rank, nested as the function of the program nests them; ``out`` has arrays for them."""
+        check_number(out, len(self.results))
         return nest(self.stages.structure, self.flat(arrays, out, check=check))
 
     def flat(self, arrays: Sequence[Any], out: Sequence[Any] = (), *, check: bool) -> list[Any]:
@@ -135,6 +136,12 @@ class Staged:
         before = self.ranks.own if number.kind == "start" else self.ranks.count
         found = prod(sum(cut[d][:before]) if d in cut else sizes[d] for d in program.dims_of(number.space))
         return np.array(found, number.dtype.numpy_name)
+
+
+def check_number(out: Sequence[Any], results: int) -> None:
+    """Refuses arrays for some other number of results with WF125, as other calls do. Every rank has as many arrays."""
+    if out and len(out) != results:
+        raise error("WF125", expected=results, found=len(out))
 
 
 def whole_of(array: ArrayArg, axis: int | None, extents: tuple[int, ...]) -> ArrayArg:

@@ -80,7 +80,7 @@ class UpdatingFunction(ArrayFunction[..., Any]):
             if any(map(is_array, given.values())):
                 return entry(*xs, out=out, **how)
             try:
-                return entry(*xs, out=_updated(given, out), **how)
+                return entry(*xs, out=updated(given, out), **how)
             except ArgumentError as e:
                 raise _named(e, given) from None
 
@@ -101,13 +101,14 @@ class UpdatingFunction(ArrayFunction[..., Any]):
         return call
 
 
-def _updated(given: Mapping[str, Any], out: Any) -> Any:
+def updated(given: Mapping[str, Any], out: Any) -> Any:
     """The arrays for results: running statistics, which a call in training updates, then those of the caller."""
     running = tuple(given[name] for name in RUNNING if given.get(name) is not None)
     if not running or not given.get("training"):
         return out
-    rest = (None,) * (3 + (given.get("keep") is not None)) if out is None else out
-    return (*running, *rest)
+    if out is None:
+        return (*running, *(None,) * (3 + (given.get("keep") is not None)))
+    return (*running, *(out if isinstance(out, tuple | list) else (out,)))
 
 
 def _named(e: WarpfoldError, given: Mapping[str, Any]) -> WarpfoldError:

@@ -308,6 +308,18 @@ def test_profile_counts_each_step(path: str) -> None:
     assert "all launches" in two
 
 
+def test_the_profile_of_a_program_that_is_a_reduction_is_that_of_the_reduction(tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text("import warpfold as wf\n\n@wf.program\ndef total(x):\n    return wf.sum(x, axis=1)\n")
+    how = ("--shape", "16x64", "--json")
+    program, reduction = (
+        json.loads(call("profile", *words, *how).stdout)["total"]["metrics"]
+        for words in ((f"{file}:total",), ("sum", "--axis", "1"))
+    )
+    assert program == reduction
+    assert program[0]["ideal"] > 0
+
+
 def test_profile_sets_bits_apart_and_shows_ballots() -> None:
     asked = ("profile", "relu", "--param", "keep=bits", "--shape", "3072")
     text = call(*asked, "--plan", "ballot").stdout

@@ -13,6 +13,7 @@ from warpfold.commands.profile import metrics
 from warpfold.commands.requests.request import Request
 from warpfold.compiler.plan.ladder import RUNGS
 from warpfold.runtime.emulator.counters import Profile
+from warpfold.runtime.emulator.instruction_classes import CLASSES
 from warpfold.runtime.emulator.profiler import Profiler
 from warpfold.runtime.prepare import Prepared, artifact
 
@@ -201,7 +202,9 @@ def _finish(rung: str) -> str:
 
 
 def _holds(found: Profile, least: Counter[str]) -> None:
-    for metric in metrics(found, least):
+    rows = metrics(found, least)
+    assert (rows[0].name, rows[0].ideal) == ("warp instructions", sum(least[kind] for kind in CLASSES))
+    for metric in rows:
         if metric.ideal is not None and not metric.share and not metric.mean:
             assert metric.count >= metric.ideal, metric
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 import pytest
+from access_picture import run_under
 
 import warpfold as wf
+from warpfold.runtime.emulator import Tool
 
 
 @wf.program
@@ -13,17 +18,36 @@ def centered(x: wf.Array) -> wf.Array:
     return x - wf.mean(x, axis=0, keepdims=True)
 
 
+class Traffic(Tool):
+    """Counts bytes of global memory that instructions read and write."""
+
+    def __init__(self) -> None:
+        self.bytes = {"read": 0, "written": 0}
+
+    def touch(self, touch: Any) -> None:
+        if touch.access.space == "global":
+            self.bytes[touch.access.verb] += touch.threads.size * touch.access.size
+
+
 @pytest.mark.parametrize("resident", ["registers", "shared"])
 @pytest.mark.parametrize(
     "options", ["lanes=8,warps=1,cluster=4", "lanes=4,warps=2,cluster=2", "lanes=1,warps=2,cluster=8"]
 )
 def test_columns_of_any_length_are_read_and_written_once(options: str, resident: str) -> None:
-    """Sums of small integers are exact: a missing or a doubled element shows in every result of its column."""
+    """Sums of small integers are exact: a missing or a doubled element shows in every result of its column.
+
+    Threads beyond the last column read it, too, so that columns of all lengths read as many bytes for each row.
+    """
+    read = set()
     plan = f"fast=kept,warps_kept=1,resident={resident},{options}"
     for n in (2, 9, 33, 65, 127):
         x = np.random.default_rng(n).integers(-9, 10, (n, 6)).astype(np.float32)
-        found = centered(x * np.float32(n), plan=plan, device="emulator")
-        np.testing.assert_array_equal(found, x * np.float32(n) - x.sum(axis=0), str(n))
+        traffic, y = Traffic(), np.empty_like(x)
+        run_under(traffic, partial(centered, x * np.float32(n), plan=plan, device="emulator", out=y))
+        np.testing.assert_array_equal(y, x * np.float32(n) - x.sum(axis=0), str(n))
+        assert traffic.bytes["written"] == x.nbytes
+        read.add(traffic.bytes["read"] / n)
+    assert len(read) == 1
 
 
 def branches(n: int) -> int:

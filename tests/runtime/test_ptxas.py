@@ -108,7 +108,8 @@ def test_the_search_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     assert ptxas.find_ptxas() == on_path
     older = program(tmp_path / "nvidia" / "cuda_nvcc" / "bin" / "ptxas", "true")
     assert ptxas.find_ptxas() == older
-    program(tmp_path / "nvidia" / "cu9" / "bin" / "ptxas", "true")
+    newer = program(tmp_path / "nvidia" / "cu9" / "bin" / "ptxas", "true")
+    assert ptxas.find_ptxas() == newer
     newest = program(tmp_path / "nvidia" / "cu13" / "bin" / "ptxas", "true")
     assert ptxas.find_ptxas() == newest
     own = program(tmp_path / "own", "true")

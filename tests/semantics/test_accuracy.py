@@ -60,6 +60,33 @@ def test_depth_of_the_tree() -> None:
     assert additions(2**24) < 1000
 
 
+@wf.monoid(identity=-1)
+def deeper(a: Any, b: Any) -> Any:
+    """The combines on the longest way through a tree, but for those with the identity."""
+    return wf.where(a < 0, b, wf.where(b < 0, a, wf.maximum(a, b) + 1))
+
+
+@pytest.mark.filterwarnings("ignore:.*WF221")  # it depends on the tree
+@pytest.mark.parametrize(
+    ("shape", "axis", "plan", "spare"),
+    [
+        ((900,), None, None, 4), ((64, 1000), 1, "cta=serial", 19), ((30, 700), 1, "lanes=1,vector=1,unroll=1", 2),
+        ((9_000,), None, "simple,warps=8", 2), ((1000, 64), 0, None, 10), ((2000, 5), 0, None, 1),
+        ((30_000,), None, "finish=two_kernels", 3), ((30_000,), None, "cta=serial,finish=last_block", 13),
+    ],
+)  # fmt: skip
+def test_depth_bounds_the_tree_that_runs(shape: Any, axis: Any, plan: Any, spare: int) -> None:
+    """It exceeds the tree by no more than is known: an error that it allows stays unseen."""
+
+    def count(x: Any) -> Any:
+        return wf.fold(deeper, x)
+
+    ready = plan_for(count, shape, "i32", axis=axis, plan=plan)
+    found = np.max(wf.reduce(np.zeros(shape, np.int32), count, axis=axis, plan=plan, device="emulator"))
+    more = depth(ready.choice.plan, ready.choice.run) - found
+    assert 0 <= more <= spare
+
+
 @pytest.mark.parametrize("times", [2, 3, 5, 64, 1000, 4095])
 def test_repeated_elements(times: int) -> None:
     ready = plan_for("sum", (900,), "f32")

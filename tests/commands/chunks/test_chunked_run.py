@@ -49,19 +49,20 @@ def test_results_are_those_of_the_whole(file: str, tmp_path: Path, what: str, ax
     np.testing.assert_allclose(np.load(out), wanted, rtol=1e-5)
 
 
-def test_maps_of_files_in_both_orders(tmp_path: Path) -> None:
-    for order, axis in (("C", 0), ("F", 2)):
-        path = tmp_path / f"{order}.npy"
-        np.save(path, np.asarray(X, order=order))  # type: ignore[call-overload]
-        found = pieces.Pieces.of([np.load(path, mmap_mode="r")], 1000)
-        assert found.axis == axis
-        for threads in (0, 2):
-            got = list(found.after(1, lambda at, read: (at, *(x.copy() for x in read)), threads))
-            ends = [behind for behind, _ in got]
-            assert ends[-1] == X.shape[axis]
-            assert [at for _, (at, _) in got] == [1, *ends[:-1]]
-            read = np.concatenate([p for _, (_, p) in got], axis=axis)
-            np.testing.assert_array_equal(read, np.take(X, range(1, X.shape[axis]), axis))
+@pytest.mark.parametrize("mapped", [True, False])
+@pytest.mark.parametrize(("order", "axis"), [("C", 0), ("F", 2)])
+def test_pieces_of_arrays_in_both_orders(order: Any, axis: int, mapped: bool, tmp_path: Path) -> None:
+    """Of a map of a file, and of an array in memory."""
+    np.save(tmp_path / "x.npy", np.asarray(X, order=order))
+    found = pieces.Pieces.of([np.load(tmp_path / "x.npy", mmap_mode="r" if mapped else None)], 1000)
+    assert found.axis == axis
+    for threads in (0, 2):
+        got = list(found.after(1, lambda at, read: (at, *(x.copy() for x in read)), threads))
+        ends = [behind for behind, _ in got]
+        assert ends[-1] == X.shape[axis]
+        assert [at for _, (at, _) in got] == [1, *ends[:-1]]
+        read = np.concatenate([p for _, (_, p) in got], axis=axis)
+        np.testing.assert_array_equal(read, np.take(X, range(1, X.shape[axis]), axis))
 
 
 def test_a_file_that_is_cut_short_in_the_meantime(tmp_path: Path) -> None:

@@ -130,6 +130,21 @@ def test_a_refusal_names_the_parts_that_do_not_fit(
 
 
 @pytest.mark.parametrize(
+    "part", [(), ("kernels", 0), ("kernels", 0, "plan"), ("kernels", 0, "facts"), ("kernels", 0, "params", 0)]
+)
+def test_a_field_that_is_unknown_or_missing_is_of_another_version(
+    part: tuple[Any, ...], files: dict[str, Any], tmp_path: Path
+) -> None:
+    more, less = copy.deepcopy(files["rows"]), copy.deepcopy(files["rows"])
+    at(more, part)["more"] = 1
+    at(less, part).popitem()
+    for made in (more, less):
+        (tmp_path / "k").write_bytes(sealed(made))
+        with pytest.raises(FileError, match=r"^WF502: "):
+            wf.load(tmp_path / "k")
+
+
+@pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
         (".entry sum(", ".entry other(", "its PTX has the kernels other: expected sum"),

@@ -167,7 +167,7 @@ def test_every_line_number_belongs_to_a_place() -> None:
 
 def test_an_unknown_line_number_stands_for_the_kernel() -> None:
     """LLVM cuts columns to 16 bits, and a file of the cache may hold any number."""
-    ptx = with_numbers("\t.loc\t1 7 3\n\tret;\n\t.loc\t1 7 0\n\tret;\n\t.loc\t1 0 0\n\tret;\n")
+    ptx = with_numbers("\t.loc\t1 7 3\n\tret;\n\t.loc\t1 7 1\n\tret;\n\t.loc\t1 0 0\n\tret;\n")
     text = filled_in(ptx, [Location("a.py", 9)])
     assert text == '\t.loc\t1 9 0\n\tret;\n\tret;\n\tret;\n\t.file\t1 "a.py"\n'
     assert filled_in(ptx, []) == filled_in(ptx, [None]) == "\tret;\n\tret;\n\tret;\n"

@@ -634,6 +634,8 @@ def test_inputs_on_different_devices() -> None:
     assert arrays.common_device([host, host]) == CPU
     with pytest.raises(ArgumentError, match=r"^WF107: .*input 0 on cpu, input 1 on cuda:1"):
         arrays.common_device([host, device])
+    with pytest.raises(ArgumentError, match=r"^WF107: .*input 0 on cpu, input 1 on cuda:1"):
+        wf.reduce(np.zeros(5, np.float32), cuda_interface(shape=(5,)), what="dot", device="emulator")
 
 
 # --- files -------------------------------------------------------------------------------------------------------

@@ -8,11 +8,16 @@ import sys
 import pytest
 
 BODY = """
-import warnings
+import sys, warnings
 warnings.simplefilter("ignore")
 import warpfold as wf
+from warpfold.runtime.arrays.torch_compile import _Watch
+
+def watches():
+    return sum(type(finder) is _Watch for finder in sys.meta_path)
 
 wf.sum, wf.segment_reduce  # before there is a PyTorch
+assert watches() == 1  # each import asks it
 import torch
 
 kernel = wf.compile("sum", (3, 4), axis=1)
@@ -39,6 +44,7 @@ for way in broken:
         raise AssertionError("a graph of the whole")
 late = torch.compile(lambda t: wf.prod(t * 2, axis=1) + 1, backend="eager")
 assert torch.equal(late(t), (t * 2).prod(1) + 1)
+assert watches() == 0
 print("fine")
 """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ import warpfold.distributed as wd  # noqa: E402
 from warpfold.compiler.errors import ArgumentError  # noqa: E402
 from warpfold.runtime.distributed import reductions  # noqa: E402
 from warpfold.runtime.distributed.group import REDUCTION, REFUSED, Ranks  # noqa: E402
+from warpfold.runtime.distributed.known_calls import MOST_CALLS, MOST_FOUND, KnownCall, KnownCalls  # noqa: E402
 
 HOW = {"device": "emulator"}
 factor = 1.0
@@ -82,3 +84,18 @@ def test_a_group_that_was_destroyed_is_not_kept() -> None:
     gc.collect()
     with pytest.raises(ArgumentError, match="WF170"):
         _ = own.group
+
+
+def test_the_oldest_of_what_is_found_out_is_forgotten() -> None:
+    made: list[int] = []
+
+    def make(key: int) -> KnownCall:
+        made.append(key)
+        return KnownCall("sum")
+
+    calls = KnownCalls[KnownCall]()
+    for ask, most in ((calls.of, MOST_CALLS), (KnownCall("sum").once, MOST_FOUND)):
+        made.clear()
+        for key in (*range(most + 1), 1, 0):
+            ask(key, partial(make, key))
+        assert made == [*range(most + 1), 0]

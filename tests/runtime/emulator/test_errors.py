@@ -34,6 +34,7 @@ SMALL = HEADER + ".visible .entry k(.param .u64 a, .param .f32 b) .maxntid 64, 1
         ("call (r1), nowhere, (r2);", r"WF704.*no function defined in this module is called 'nowhere'"),
         ("bra NOWHERE;", r"WF704.*no label is called 'NOWHERE'"),
         ("add.u32 r1, r2, r77;", r"WF704: PTX line 9: 'add\.u32 r1, r2, r77;': no name is called 'r77'"),
+        ("add.u32 r1, r2, r20;", r"WF704.*no name is called 'r20'"),  # of .reg .b32 r<20>
         ("add.u32 r1, r2 r3;", r"WF701.*expected ',', got 'r3'"),
         ("@d1 bra L; L:", r"WF701.*expected a predicate register after '@'"),
         ("L: L: ret;", r"WF701.*expected one label 'L', got two"),

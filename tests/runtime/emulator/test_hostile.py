@@ -14,7 +14,7 @@ from emulator_harness import DATA, HEADER
 from warpfold.cli import cli
 from warpfold.compiler.errors import WarpfoldError
 from warpfold.runtime.emulator import Memory, launch, parse
-from warpfold.runtime.emulator.ptx.limits import CALLS, LOCAL, NESTED
+from warpfold.runtime.emulator.ptx.limits import CALLS, LOCAL, NESTED, QUOTED, short
 from warpfold.runtime.emulator.ptx.types import Variable
 
 MANY = "1" * 5000
@@ -90,6 +90,11 @@ def ended(text: str, entry: str = "k", **options: object) -> str:
     except WarpfoldError as e:
         return str(e)
     return ""
+
+
+def test_a_text_is_cut_where_it_is_longer_than_what_is_quoted() -> None:
+    text = "x" * QUOTED
+    assert (short(text), short(text + "x")) == (text, f"{text}... ({QUOTED + 1} characters)")
 
 
 @pytest.mark.parametrize(("text", "message"), TEXTS)

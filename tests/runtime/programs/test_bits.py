@@ -538,3 +538,12 @@ def test_bits_across_arrays_of_three_dims_that_lie_backwards() -> None:
     doubled, bits = wf.program(lambda x: (x * 2, wf.pack(x > 0)))(x)
     assert np.array_equal(doubled, x * 2)
     assert np.array_equal(bits, packed(x > 0))
+
+
+@pytest.mark.parametrize(("order", "fast"), [("C", "reduced"), ("F", "kept")])
+def test_arrays_that_are_repeated_along_an_axis_decide_no_order_of_bits(order: Any, fast: str) -> None:
+    """A walk goes along the array of all elements, whatever the shape of one beside it."""
+    program = wf.program(lambda x, w: (wf.maximum(x + w, 0), wf.pack(x + w > 0, flat=True)))
+    x = np.zeros((256, 512), np.float32, order=order)
+    for w in ((256, 1), (512,), (1, 1)):
+        assert program.compile(x, np.zeros(w, np.float32)).plans[0].fast == fast

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from access_picture import run_under
 
 import warpfold as wf
+from warpfold.runtime.emulator.sanitizer import Sanitizer
 
 
 @wf.program
@@ -89,6 +91,15 @@ def test_numbers_of_elements_beside_exchanged_arrays(shape: tuple[int, ...]) -> 
 
 
 relu = wf.program(lambda x: (wf.maximum(x, 0), wf.pack(x > 0, flat=True)))
+
+
+@pytest.mark.parametrize("t", ["f2", "f4", "i1"])
+def test_no_thread_writes_the_bits_of_another(t: str) -> None:
+    """Lanes leave bytes or words in a tile, and other threads read them: the sanitizer watches."""
+    tool, x = Sanitizer(), array(72, 131, t=t, start=3).T
+    run_under(tool, lambda: relu(x, out=(np.empty_like(x), np.empty(-(-x.size // 32), "u4")), device="emulator"))
+    assert tool.accesses
+    assert not list(tool.findings)
 
 
 @pytest.mark.parametrize("t", ["f2", "f4", "i1"])

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import grid_numpy
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
@@ -159,6 +160,15 @@ def test_2859_cells_take_less_than_a_megabyte(tmp_path: Path) -> None:
     )
     assert len(cells) > 2000
     assert path.stat().st_size < 1_000_000
+
+
+def test_cells_are_those_of_the_committed_grid() -> None:
+    """A grid of today is compared with it, cell by cell, so that a layout keeps its name, and its bytes."""
+    found = records.read("benchmarks/results/grid-h100.json").cells
+    made = {(c.dtype.name, c.name): c for c in grid.chosen("*", "f32,bf16,i8,f64,bool")}
+    for cell in found:
+        named = grid._named(made[cell["dtype"], cell["cell"]])
+        assert named == {key: cell[key] for key in named}
 
 
 def kept(**changes: Any) -> str:
@@ -413,6 +423,15 @@ def test_against_a_grid_of_another_gpu(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(("free", "nbytes"), [(1 << 40, 416), (400, 208)])
+def test_the_buffer_holds_all_cells_or_takes_half_of_the_free_memory(free: int, nbytes: int) -> None:
+    cell = Cell("x", "x.y", "sum", dtype("f32"), (101,), (1,), 0, (0,))
+    stream = SimpleNamespace(current_stream=lambda: SimpleNamespace(cuda_stream=7))
+    torch = SimpleNamespace(zeros=lambda n, **_: np.zeros(n, np.uint8), uint8=None, cuda=stream)
+    bed, _ = grid._bed(torch, SimpleNamespace(memory_free=lambda: (free, 1 << 40)), [cell])  # type: ignore[arg-type]
+    assert (bed.bytes.shape, bed.stream, bed.holds(cell)) == ((nbytes,), 7, nbytes == 416)
+
+
 # --- refusals ---------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("option", ["--out", "--plot", "--against"])
 def test_a_list_writes_and_compares_nothing(option: str, tmp_path: Path) -> None:
@@ -537,6 +556,17 @@ def test_equal_grids_give_equal_pictures(tmp_path: Path) -> None:
     assert text == paths[1].read_text()
     assert issubclass(heatmap.Picture, ladder_plot.Picture)
     assert "<!-- Every layout against the ceiling, on NVIDIA H200 -->" in text
+
+
+def test_cells_of_programs_have_room_of_their_own_in_the_picture() -> None:
+    def below(*cells: Record) -> float:
+        figure = heatmap.draw(report(*cells))
+        return min(ax.get_position().y0 for ax in figure.axes) * figure.get_figheight()
+
+    program = record("softmax.7", program=True)
+    assert below(record(), program) == pytest.approx(below(record()))
+    assert below(record(), program, small()) == pytest.approx(below(record(), small()))
+    assert below(program, small()) > 0
 
 
 def test_an_empty_grid_is_drawn(tmp_path: Path) -> None:

@@ -73,6 +73,19 @@ def test_what_is_kept_gives_the_same_gradient(name: str) -> None:
         np.testing.assert_array_equal(found, right)
 
 
+@pytest.mark.parametrize(("count", "kept"), [(13, 0), (14, 1)])
+def test_a_condition_is_kept_from_256_instructions_on(count: int, kept: int) -> None:
+    """A bit of it moves twice, as much as 128 instructions each; an exponential and a change of sign are 19."""
+
+    def function(x: Any) -> Any:
+        y = x
+        for _ in range(count):
+            y = wf.exp(-y)
+        return wf.where(y > 0.5, x * x, -x)
+
+    assert len(wf.vjp(function).forward(X[0])[1].values) == kept
+
+
 @pytest.mark.parametrize("flat", [True, False])
 def test_bits_that_are_a_result_are_the_ones_kept(flat: bool) -> None:
     """Of a ReLU, whose gradient at 0 is 0 and passes at NaN, and of bits of rows."""

@@ -29,12 +29,22 @@ def several(x: Any) -> Any:
     return wf.fold(wf.ARGMIN, x, wf.index())[1], wf.fold(wf.SUM, x), wf.fold(wf.ARGMAX, x, wf.index())[1]
 
 
+@wf.monoid(identity=(np.inf, 2**63 - 1, 0.0))
+def least_and_sum(a: Any, b: Any) -> Any:
+    return *wf.ARGMIN(a[:2], b[:2]), a[2] + b[2]
+
+
+def beside(x: Any) -> Any:
+    """A word beside another value of one state: threads without elements have an identity of their own for each."""
+    return wf.fold(least_and_sum, x, wf.index(), wf.where(x > 0, x, 0))[1:]
+
+
 @pytest.mark.parametrize(
     ("function", "t", "state"),
     [
         (reductions.argmax, F32, (I64,)), (reductions.argmin, BF16, (I64,)), (reductions.argmin, I8, (I64,)),
         (reductions.argmax, F64, (F64, I64)), (reductions.nanargmin, F32, (I64, I64)), (shown, F32, (F32, I64)),
-        (shown, I32, (I64,)), (least, F32, (I64,)), (several, F32, (I64, F32, I64)),
+        (shown, I32, (I64,)), (least, F32, (I64,)), (several, F32, (I64, F32, I64)), (beside, F32, (I64, F32)),
     ],
 )  # fmt: skip
 def test_pairs_are_words_unless_results_show_their_floats(function: Any, t: DType, state: tuple[DType, ...]) -> None:
@@ -46,7 +56,7 @@ def test_pairs_are_words_unless_results_show_their_floats(function: Any, t: DTyp
 X = np.array([[np.nan, -0.0, 0.0, 3.0, 3.0, -1.0], [np.nan, np.nan, -np.inf, -np.inf, -np.inf, -np.inf]], np.float32)
 
 
-@pytest.mark.parametrize("what", ["nanargmax", "nanargmin", "argmin", several, least])
+@pytest.mark.parametrize("what", ["nanargmax", "nanargmin", "argmin", several, least, beside])
 def test_states_of_words_meet_others(what: Any) -> None:
     how = {"what": what, "axis": 1, "device": "emulator"}
     left, right = wf.partial(X[:, :2], **how), wf.partial(X[:, 2:], start=2, **how)  # of one row all are left out

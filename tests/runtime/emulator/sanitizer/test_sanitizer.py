@@ -276,7 +276,8 @@ def test_shared_memory_of_the_cluster(before: str, after: str, expected: list[st
 
 
 def test_an_endless_loop() -> None:
-    assert kinds(watched("loop: add.u32 r5, r5, 1; bra loop;", max_steps=500)) == ["no-end"]
+    (found,) = watched("loop: add.u32 r5, r5, 1; bra loop;", max_steps=500)
+    assert (found.kind, found.count) == ("no-end", 1)
 
 
 def test_an_invalid_request_is_an_error_and_not_a_finding() -> None:
@@ -320,13 +321,16 @@ def test_the_barrier_of_the_cluster(body: str, expected: list[str], seed: int | 
 
 
 FILE = '.file 1 "mine.cu"\n'
-UNROLLED = "".join(f".loc 1 8 1\nld.shared.u32 r5, [r2+{4 * k}];\n" for k in range(4))
+UNROLLED = [f".loc 1 8 1\nld.shared.u32 r5, [r2+{4 * k}];\n" for k in range(6)]
 
 
-def test_a_loop_that_is_unrolled_gives_one_finding_for_its_line() -> None:
-    (found,) = grouped(watched(UNROLLED, before=FILE))
-    assert found.words.endswith("; so do lines 15, 17, 19 of the same source line")
-    assert len(grouped(watched(UNROLLED))) == 4
+@pytest.mark.parametrize(("turns", "others"), [(2, "does line 15"), (4, "do lines 15, 17, 19"),
+                                              (6, "do lines 15, 17, 19 and 2 more")])  # fmt: skip
+def test_a_loop_that_is_unrolled_gives_one_finding_for_its_line(turns: int, others: str) -> None:
+    body = "".join(UNROLLED[:turns])
+    (found,) = grouped(watched(body, before=FILE))
+    assert found.words.endswith(f"; so {others} of the same source line")
+    assert len(grouped(watched(body))) == turns
 
 
 @pytest.mark.parametrize(
@@ -344,6 +348,21 @@ def test_a_race_between_ctas_says_which_half_is_missing(body: str, said: str) ->
     found = watched(body, ctas=4, threads=1)
     assert [said in f.words for f in found] == [True] * len(found) != []
     assert not any("two runs" in f.words for f in found)
+
+
+@pytest.mark.parametrize("seed", [0, 4])  # the first CTA comes last, and the second one does
+def test_a_release_behind_a_barrier_is_that_of_all_threads_of_its_cta(seed: int) -> None:
+    (race,) = watched("""
+add.u64 d3, d1, d2; mul.wide.u32 d4, r1, 256; add.u64 d3, d3, d4; st.global.u32 [d3], r0;
+bar.sync 0;
+setp.ne.u32 p1, r0, 0; @p1 ret;
+fence.acq_rel.gpu; atom.global.inc.u32 r6, [d0], 1;
+setp.ne.u32 p2, r6, 1; @p2 ret;
+xor.b32 r8, r1, 1; mul.wide.u32 d4, r8, 256; add.u64 d3, d1, d4;
+ld.global.u32 r7, [d3+132];
+""", ctas=2, seed=seed)  # fmt: skip
+    assert race.threads[0].cta == (seed // 4, 0, 0)
+    assert "there is a release, but an acquire is missing before line" in race.words
 
 
 def test_the_cure_of_a_copy_that_a_lane_of_the_warp_waits_for_is_a_barrier_of_the_warp() -> None:
