@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -231,6 +233,28 @@ def irreducible(what: object, kind: str = "", *, folds: bool = False, where: Loc
 def _monoid(name: str) -> str:
     """The monoid that alone makes the reduction ``name``; empty if the reduction does more than fold."""
     return name.upper() if name.upper() in MONOIDS else ""
+
+
+def refused(written: str, message: str, where: Location | None) -> WarpfoldError | None:
+    """The error for an expression that raised a TypeError with this message, if a symbolic value was handed over.
+
+    None where the message is about anything else, or where ``written`` is no call and formats nothing.
+    """
+    if found := _FORMS.match(message):
+        return error("WF240", form=found[1], where=where)
+    try:
+        call = ast.parse(written.strip(), mode="eval").body
+    except SyntaxError:
+        return None
+    if not isinstance(call, ast.Call) or not (found := _SYMBOLIC.search(message)) or message.startswith("'"):
+        return None
+    name = ast.unparse(call.func)
+    return error("WF217", name=name, remedy=instead(name.rpartition(".")[2], arrays="A" in found[0]), where=where)
+
+
+_SYMBOLIC = re.compile(r"\b(SymArray|SymBits|Sym)\b")
+_FORMS = re.compile(r"(%\w) (?:format: .*\bSym|requires int or char)")
+"""What Python says of texts such as "%d" % x."""
 
 
 def instead(name: str, *, arrays: bool) -> str:

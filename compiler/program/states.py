@@ -113,7 +113,7 @@ class Partial:
 
     @property
     def __name__(self) -> str:
-        return f"{self.cut.name}_state"
+        return self.cut.name
 
     def __call__(self, *values: Value) -> tuple[Sym, ...]:
         cut = self.cut
@@ -199,7 +199,7 @@ class Merged:
 
     @property
     def __name__(self) -> str:
-        return f"{self.cut.name}_merged"
+        return self.cut.name
 
     def __call__(self, *values: Value) -> tuple[Sym, ...]:
         return tuple(Sym(e) for e in _states(_folded(self.cut, values)))

@@ -25,7 +25,7 @@ class SymArray(ArrayValue):
     """A symbolic array: supports Python's operators and warpfold's functions, with NumPy's broadcasting and types."""
 
     __slots__ = ("_shared",)
-    public: ClassVar[tuple[str, ...]] = ("T", "astype", "device", "dtype", "mT", "ndim", "shape", "size")
+    public: ClassVar[tuple[str, ...]] = ("T", "device", "dtype", "mT", "ndim", "shape", "size")
     """The attributes that arrays have for those who write programs."""
 
     def __init__(self, expr: Expr, axes: Axes, dims: Dims, dtype: DType | None = None) -> None:
