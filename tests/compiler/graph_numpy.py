@@ -74,7 +74,7 @@ def tree(graph: MonoidGraph, states: State) -> State:
 
 
 def run(program: Program, *inputs: Any, numbers: Any = None) -> State:
-    """A whole program on one-dimensional arrays, reducing all elements; ``numbers`` are theirs, 0, 1, ... by default."""
+    """A whole program on one-dimensional arrays, reducing all elements; ``numbers`` are theirs, by default 0, 1, ..."""
     n = len(inputs[0])
     known: dict[str, Any] = {}
     with np.errstate(all="ignore"):
