@@ -142,16 +142,16 @@ class Tracing:
         if isinstance(e, WarpfoldError):
             if e.location is None or is_built_in(e.location):
                 e.locate(place)
-        elif isinstance(e, TypeError) and (found := self._foreign(e, place)):
-            raise found from e
+        elif isinstance(e, TypeError | AttributeError) and (found := self._foreign(e, place)):
+            raise found.with_traceback(e.__traceback__) from e
         elif (
             e is not None and place is not None and not any(n.startswith("WF241") for n in getattr(e, "__notes__", ()))
         ):
             remedy = next((r for kind, r in _REMEDIES if isinstance(e, kind)), _REMEDY)
             e.add_note(error("WF241", name=self.name, kind=type(e).__name__, remedy=remedy, where=place).render())
 
-    def _foreign(self, e: TypeError, place: Location | None) -> WarpfoldError | None:
-        """The error for a function of another library, or of Python, that was called with a symbolic value."""
+    def _foreign(self, e: Exception, place: Location | None) -> WarpfoldError | None:
+        """The error for what Python, or another library, says of a symbolic value where it needs another."""
         from .spelling import refused  # it imports this module
 
         entry = _users_entry(e)

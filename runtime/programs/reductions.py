@@ -14,7 +14,7 @@ from ...compiler.program.arrays.trace import ArrayArg
 from ...compiler.program.exact import exactly
 from ...compiler.program.frames import caller
 from ...compiler.program.signatures import keywords
-from ...compiler.program.spelling import unknown
+from ...compiler.program.spelling import no_array, unknown
 from ...compiler.space.geometry import normalize_axes
 from ..arrays.conversion import view
 from ..calls.operands import check_keepdims
@@ -92,6 +92,8 @@ def reads_bits(where: Any, xs: Sequence[Any]) -> bool:
 
 
 def _are_bits(where: Any) -> bool:
+    if isinstance(where, str | dict) or callable(where):
+        raise no_array("where", where)
     return where is not None and where is not True and view(where).dtype in WORDS
 
 

@@ -318,7 +318,7 @@ ENTRIES: Entries = {
             "32 of all {elements} elements; integers of 0 and 1 are compared first: mask != 0",
         ),
         "WF263": (
-            "result {position} of {name} is no array",
+            "result {position} of {name} is no array: it is of type {kind}",
             "return arrays that the function computes from its arguments, in a tuple, a list or a dict if there are "
             "several",
         ),

@@ -16,7 +16,7 @@ import pytest
 import warpfold as wf
 from warpfold.compiler.program.arrays import namespace
 from warpfold.compiler.program.other_names import ELSEWHERE, METHODS
-from warpfold.compiler.program.public_names import PACKING, PROGRAMS
+from warpfold.compiler.program.public_names import PACKING, PROGRAMS, REDUCTIONS
 from warpfold.compiler.program.spelling import NAMES, PARAMETERS, SHARED
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -81,6 +81,45 @@ def test_a_function_that_asks_for_numbers_is_named_with_what_to_write() -> None:
         wf.reduce(X, lambda x: bytes(x))
     for form in ("%d", "%x", "%c"):
         assert f"WF240: a symbolic value cannot be formatted as '{form}'" in said(lambda x: form % wf.sum(x))  # noqa: B023
+
+
+def test_habits_of_pytorch_are_told_what_to_write() -> None:
+    told: dict[str, Any] = {
+        "write x.shape[axis] for an axis": lambda x: x.size(0), "write x.shape, without": lambda x: x * x.shape(),
+        "an array is no function": lambda x: x(0), "nothing is computed in place: write wf.exp(x)": lambda x: x.exp_(),
+        "in place: write x + y": lambda x: x.add_(1), "write slices": lambda x: x.chunk(2),
+        "wf.value_and_grad(function), or": lambda x: x.sum().backward(), "pass the indices as an": lambda x: x[[0, 1]],
+        "write x.__array_namespace__().tril(x)": lambda x: np.tril(x), "named": lambda x: x.named(),
+        "expected x axis\n": lambda x: x.mean(1, True), "it is of type float": lambda _: 3.0,
+        "to that of the program": lambda x: wf.sum(x, device="cuda"), "wf.sum(x)": lambda _: wf.sum(),
+    }  # fmt: skip
+    for text, function in told.items():
+        assert text in said(function)
+    with pytest.raises(
+        wf.WarpfoldError, match=r"(?s)WF261: a symbolic array has no attribute requires_grad.*gradients"
+    ):
+        wf.program(lambda x: setattr(x, "requires_grad", True))(X)
+    torch = pytest.importorskip("torch")
+    for text, call in (
+        ("warpfold moves no elements", lambda x: torch.cat([x, x])),
+        ("take_along_axis", lambda x: torch.gather(x, 1, x)),
+    ):
+        assert text in said(call)
+
+
+def test_calls_without_their_arrays_or_with_a_wrong_mask() -> None:
+    for name in (*REDUCTIONS, *PROGRAMS):
+        with pytest.raises(wf.WarpfoldError, match=r"WF\d+: ") as caught:
+            getattr(wf, name)()
+        assert caught.value.location is not None
+    for name in ("dot", "vecdot", "allclose"):
+        with pytest.raises(wf.WarpfoldError, match=rf"(?s)WF151: {name} needs the parameter 'y'.*wf.{name}\(x, y\)"):
+            getattr(wf, name)(X)
+    with pytest.raises(wf.WarpfoldError, match=r"(?s)WF176: SUM got 1 .*wf.reduce\(x, SUM\)"):
+        wf.SUM(X)
+    for mask in ("x > 0", {"a": 1}, lambda x: x > 0):
+        with pytest.raises(wf.WarpfoldError, match=r"(?s)WF285: where is of type .*where=x > 0"):
+            wf.sum(X, where=mask)
 
 
 def test_functions_of_the_standard_say_what_arguments_they_take() -> None:
