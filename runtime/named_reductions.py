@@ -117,10 +117,9 @@ def _of_one(name: str, memo: Memo) -> Callable[..., Any]:
     return call
 
 
-def _expect_two(name: str, x: Any, y: Any) -> None:
-    """Refuses (WF151) a call without both arrays."""
-    if y is _MISSING:
-        raise missing_parameter(name, "x" if x is _MISSING else "y", where=caller())
+def _missing(name: str, x: Any) -> WarpfoldError:
+    """The error for a call without both arrays."""
+    return missing_parameter(name, "x" if x is _MISSING else "y", where=caller())
 
 
 def _of_two(name: str, memo: Memo) -> Callable[..., Any]:
@@ -137,7 +136,8 @@ def _of_two(name: str, memo: Memo) -> Callable[..., Any]:
     ) -> Any:
         if rest:
             raise _misplaced(name, _signature(reductions.FUNCTIONS[name]), 3 - (name in AXIS_BY_NAME) + len(rest))
-        _expect_two(name, x, y)
+        if y is _MISSING:
+            raise _missing(name, x)
         try:
             key, given = call_key(axis, out, where, how), arrays_of((x, y), out, where)
             return memo(key, name, given, lambda: reduced((x, y), name, axis, out, where, how))
@@ -159,7 +159,8 @@ def __getattr__(name: str) -> Any:
 
 def vecdot(x: Any = _MISSING, y: Any = _MISSING, axis: int = -1, **how: Any) -> Any:
     """The sum over one axis of the products of two arrays; complex elements of the first are conjugated."""
-    _expect_two("vecdot", x, y)
+    if y is _MISSING:
+        raise _missing("vecdot", x)
     return reduce(x, y, what="vecdot", axis=axis, **how)
 
 
@@ -194,7 +195,8 @@ def _compared(slow: Callable[..., Any]) -> Callable[..., Any]:
         if rest:
             own = inspect.signature(reductions.FUNCTIONS[name]).parameters.values()
             raise _misplaced(name, inspect.Signature([*own, *_SHARED]), 2 + len(rest))
-        _expect_two(name, x, y)
+        if y is _MISSING:
+            raise _missing(name, x)
         try:
             key, given = call_key(None, out, where, how), arrays_of((x, y), out, where)
             return memo(key, name, given, lambda: slow(x, y, out=out, where=where, **how))

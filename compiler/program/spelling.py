@@ -264,8 +264,8 @@ def refused(written: str, message: str, where: Location | None) -> WarpfoldError
     except SyntaxError:
         return None
     if isinstance(call, ast.Call) and (found := _CALLED.match(message)):
-        of = getattr(call.func, "attr", "") if found[1] in ("Size", "tuple") else "__call__"
-        return error("WF261", name=of, near="", remedy=_NO_CALL[of], where=where) if of in _NO_CALL else None
+        of = getattr(call.func, "attr", "") if found[1] in ("Size", "tuple") else ""
+        return error("WF261", name=f"{of}()", near="", remedy=_NO_CALL[of], where=where) if of in _NO_CALL else None
     if not isinstance(call, ast.Call) or not (found := _SYMBOLIC.search(message)) or message.startswith("'"):
         return None
     name = ast.unparse(call.func)
@@ -280,7 +280,7 @@ _CALLED = re.compile(r"'(Sym|SymArray|SymBits|Size|tuple)' object is not callabl
 _NO_CALL = {
     "size": "size is how many elements there are: write x.shape[axis] for an axis",
     "shape": "write x.shape, without parentheses",
-    "__call__": "an array is no function: write x[...] for entries, and the name of a function before its parentheses",
+    "": "an array is no function: write x[...] for entries, and the name of a function before its parentheses",
 }
 """What to write for a call of what is no function."""
 
