@@ -18,7 +18,7 @@ from ..compiler.program.library import counting
 from . import histogram_calls
 from .api import reduce
 from .arrays.conversion import from_numpy, view
-from .arrays.dask_arrays import added, in_dask
+from .arrays.dask_arrays import in_dask, together, total
 from .arrays.fast_readers import NUMBERS, READERS
 from .arrays.pytorch import are_tracked
 from .arrays.torch_compile import opaque
@@ -47,14 +47,29 @@ def bincount(x: Any, weights: Any = None, *, minlength: int = 0, device: str = "
         device: as in ``reduce``.
 
     Returns:
-        An array of rank 1 and of i64, in the library and on the device of ``x``.
+        An array of rank 1 and of i64, in the library and on the device of ``x``; of Dask, of unknown length.
 
     Raises:
         DTypeError: WF116 for elements that are no integers, WF117 for weights of another kind.
         ArgumentError: WF118 for a negative element, WF119 for one that asks for more results than there can be,
             WF138 for another ``minlength``, WF147 for weights of another shape.
     """
+    if in_dask((x, weights)):
+        return _counts_of_blocks(x, weights, minlength, device)
     return _counted_again(of_bincount(x, weights, minlength, device), device)
+
+
+def _counts_of_blocks(x: Any, weights: Any, minlength: int, device: str) -> Any:
+    """The counts of an array of Dask, which are the sums of those of its blocks; how many there are is seen then."""
+    if weights is not None and weights.shape != x.shape:
+        raise error("WF147", found=weights.shape, expected=x.shape)
+    nothing = [np.empty(0, own.dtype) for own in (x, weights) if own is not None]
+    bincount(*nothing, minlength=minlength, device=device)  # what no elements can be counted of is refused at once
+
+    def count(*blocks: Any) -> Any:
+        return bincount(*map(np.asarray, blocks), minlength=minlength, device=device)
+
+    return together(count, total, (x,) if weights is None else (x, weights), np.int64)
 
 
 def of_bincount(x: Any, weights: Any, minlength: int, device: str) -> Count:
@@ -135,7 +150,7 @@ def _of_blocks(x: Any, bins: Any, range: Any, weights: Any, device: str) -> tupl
     def count(block: Any, own: Any = None) -> Any:
         return histogram(block, bins, range, weights=own, device=device)[0]
 
-    return added(count, (x,) if weights is None else (x, weights), len(edges) - 1), edges
+    return together(count, total, (x,) if weights is None else (x, weights), np.int64, len(edges) - 1), edges
 
 
 def of_histogram(x: Any, bins: Any, range: Any, weights: Any, device: str) -> tuple[Count, Bins]:

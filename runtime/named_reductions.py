@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..compiler.errors import WarpfoldError, error
-from ..compiler.program.frames import shown
+from ..compiler.program.frames import caller, shown
 from ..compiler.program.library import reductions
-from ..compiler.program.spelling import others_by_name, too_many
+from ..compiler.program.spelling import missing_parameter, others_by_name, too_many
 from ..compiler.program.symbols import is_array
 from .api import Axis, reduce, reduced
 from .arrays.conversion import from_numpy, view
@@ -27,6 +27,10 @@ _AXIS = _OF_REDUCE["axis"].replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _SHARED = [p for name, p in _OF_REDUCE.items() if name not in ("xs", "what", "axis", "params")]
 AXIS_BY_NAME = {"norm": "ord=2 for the order, axis=1 for the axis", "allclose": "rtol=1e-5, atol=1e-8, axis=1"}
 """What to write for reductions whose ``axis`` goes by name alone: other libraries have another parameter there."""
+
+
+_MISSING: Any = object()
+"""In the place of an array that was not given."""
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
@@ -55,7 +59,7 @@ def _take_axis_by_name(call: Any) -> None:
     """Makes ``axis``, the last parameter of ``call`` by position, one by name: a wrapper would take time in calls."""
     code = call.__code__
     call.__code__ = code.replace(co_argcount=code.co_argcount - 1, co_kwonlyargcount=code.co_kwonlyargcount + 1)
-    call.__defaults__, call.__kwdefaults__ = None, {"axis": None, **call.__kwdefaults__}
+    call.__defaults__, call.__kwdefaults__ = call.__defaults__[:-1], {"axis": None, **call.__kwdefaults__}
 
 
 def _misplaced(name: str, signature: inspect.Signature, count: int) -> WarpfoldError:
@@ -81,7 +85,7 @@ def _of_one(name: str, memo: Memo) -> Callable[..., Any]:
     """The named reduction of one array."""
     last = memo.last
 
-    def call(x: Any, axis: Axis = None, *rest: Any, out: Any = None, where: Any = None, **how: Any) -> Any:
+    def call(x: Any = _MISSING, axis: Axis = None, *rest: Any, out: Any = None, where: Any = None, **how: Any) -> Any:
         if rest:
             raise _misplaced(name, _signature(reductions.FUNCTIONS[name]), 2 - (name in AXIS_BY_NAME) + len(rest))
         if where is None and type(out) is not tuple and (axis is None or type(axis) is int):
@@ -99,6 +103,8 @@ def _of_one(name: str, memo: Memo) -> Callable[..., Any]:
                 found = recipe(x) if out is None else recipe(x, out)
                 if found is not MISS:
                     return found
+        if x is _MISSING:
+            raise missing_parameter(name, "x", where=caller())
         try:
             again = memo.missed if where is None else memo  # the latest recipe was tried above, but not with a mask
             return again(
@@ -111,12 +117,27 @@ def _of_one(name: str, memo: Memo) -> Callable[..., Any]:
     return call
 
 
+def _missing(name: str, x: Any) -> WarpfoldError:
+    """The error for a call without both arrays."""
+    return missing_parameter(name, "x" if x is _MISSING else "y", where=caller())
+
+
 def _of_two(name: str, memo: Memo) -> Callable[..., Any]:
     """The named reduction of two arrays."""
 
-    def call(x: Any, y: Any, axis: Axis = None, *rest: Any, out: Any = None, where: Any = None, **how: Any) -> Any:
+    def call(
+        x: Any = _MISSING,
+        y: Any = _MISSING,
+        axis: Axis = None,
+        *rest: Any,
+        out: Any = None,
+        where: Any = None,
+        **how: Any,
+    ) -> Any:
         if rest:
             raise _misplaced(name, _signature(reductions.FUNCTIONS[name]), 3 - (name in AXIS_BY_NAME) + len(rest))
+        if y is _MISSING:
+            raise _missing(name, x)
         try:
             key, given = call_key(axis, out, where, how), arrays_of((x, y), out, where)
             return memo(key, name, given, lambda: reduced((x, y), name, axis, out, where, how))
@@ -136,16 +157,22 @@ def __getattr__(name: str) -> Any:
     return _PUBLIC[name]
 
 
-def vecdot(x: Any, y: Any, axis: int = -1, **how: Any) -> Any:
+def vecdot(x: Any = _MISSING, y: Any = _MISSING, axis: int = -1, **how: Any) -> Any:
     """The sum over one axis of the products of two arrays; complex elements of the first are conjugated."""
+    if y is _MISSING:
+        raise _missing("vecdot", x)
     return reduce(x, y, what="vecdot", axis=axis, **how)
+
+
+_OF_VECDOT = inspect.signature(vecdot).parameters.values()
+vecdot.__signature__ = inspect.Signature([p.replace(default=p.empty) if p.name in "xy" else p for p in _OF_VECDOT])  # type: ignore[attr-defined]
 
 
 _PLAIN = _PUBLIC["logsumexp"]
 
 
 @wraps(_PLAIN)
-def logsumexp(x: Any, axis: Axis = None, *rest: Any, b: Any = None, **how: Any) -> Any:
+def logsumexp(x: Any = _MISSING, axis: Axis = None, *rest: Any, b: Any = None, **how: Any) -> Any:
     """The logarithm of the sum of exponentials, each times its factor in the array ``b``; see ``reduce``."""
     if rest:
         raise _misplaced("logsumexp", inspect.signature(logsumexp), 2 + len(rest))
@@ -164,10 +191,12 @@ def _compared(slow: Callable[..., Any]) -> Callable[..., Any]:
     memo, name = Memo(), slow.__name__
 
     @wraps(slow)
-    def call(x: Any, y: Any, *rest: Any, out: Any = None, where: Any = None, **how: Any) -> Any:
+    def call(x: Any = _MISSING, y: Any = _MISSING, *rest: Any, out: Any = None, where: Any = None, **how: Any) -> Any:
         if rest:
             own = inspect.signature(reductions.FUNCTIONS[name]).parameters.values()
             raise _misplaced(name, inspect.Signature([*own, *_SHARED]), 2 + len(rest))
+        if y is _MISSING:
+            raise _missing(name, x)
         try:
             key, given = call_key(None, out, where, how), arrays_of((x, y), out, where)
             return memo(key, name, given, lambda: slow(x, y, out=out, where=where, **how))

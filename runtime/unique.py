@@ -16,6 +16,7 @@ from ..compiler.program.symbols import Sym
 from ..compiler.program.values import cast
 from .api import reduce
 from .arrays.conversion import from_numpy, to_numpy, view
+from .arrays.dask_arrays import in_dask, together
 from .arrays.torch_compile import opaque
 
 WORDS = 8
@@ -34,11 +35,14 @@ def unique(x: Any, *, device: str = "auto") -> Any:
         device: as in ``reduce``.
 
     Returns:
-        An array of rank 1 in the library and on the device of ``x``.
+        An array of rank 1 in the library and on the device of ``x``; of Dask, of unknown length.
 
     Raises:
         DTypeError: WF149 for wider elements, whose set does not fit in registers.
     """
+    if in_dask((x,)):
+        unique(np.empty(0, x.dtype))  # refuses other types at once
+        return together(lambda block: unique(np.asarray(block), device=device), _all, (x,), x.dtype.newbyteorder("="))
     v = view(x)
     if not (v.dtype == BOOL or (v.dtype.is_integer and v.dtype.bits <= 16)):
         remedy = "sort the elements first" if v.dtype.is_integer else "round the elements to small integers first"
@@ -51,6 +55,10 @@ def unique(x: Any, *, device: str = "auto") -> Any:
         words = reduce(x, from_numpy(x, upper), what=_codes_under, axis=axes, device=device)
     sets = np.stack([np.atleast_1d(to_numpy(w)) for w in words], axis=-1)
     return from_numpy(x, _members(sets, v.dtype))
+
+
+def _all(parts: Any) -> Any:
+    return np.unique(np.concatenate(parts))
 
 
 def _codes(x: Sym) -> tuple[Sym, ...]:

@@ -61,7 +61,7 @@ _KINDS = {
     ".mlir": "MLIR goes through warpfold-opt FILE.mlir --pass-pipeline='builtin.module(...)'",
     ".cu": "compile it first: nvcc -ptx FILE.cu; run, profile and sanitize take FILE.ptx",
     ".ptx": "run, profile and sanitize take FILE.ptx; no other command does",
-    ".npy": "name what to do first: warpfold run sum --input FILE.npy",
+    ".npy": "name first what to compute, and then the file: sum --input FILE.npy",
     ".warpfold": "load it in Python: wf.load(FILE)",
 }
 """What to do with files that are no OP, by their ends."""
@@ -75,6 +75,9 @@ def _unknown(text: str) -> WarpfoldError:
     """The error for an OP that names nothing; one that looks like a file gets no list of names."""
     known = (*reductions.FUNCTIONS, *PROGRAMS, *ELEMENTWISE_NAMES)
     end = Path(text.partition(":")[0]).suffix
+    if " --" in text:
+        remedy = "leave out the quotes around several words: warpfold run sum --input FILE.npy"
+        return error("WF801", name=text, known=": a name has no options in it", remedy=remedy)
     if end or "/" in text:
         remedy = _KINDS.get(end, "") or _OTHERS
         return error("WF801", name=text, known=": it looks like a file, and no Python one", remedy=remedy)

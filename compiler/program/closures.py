@@ -17,6 +17,8 @@ from .exact import ARRAYS, IN_C, LIBRARIES, PACKAGE, Identical, exactly, is_of
 PLAIN = (bool, int, float, complex, str, type(None))
 MOST_BYTES = 1 << 16
 """Of a NumPy array that is compared by its elements."""
+MOST_NAMES = 1 << 18
+"""Names times namespaces that are looked through, in a fraction of a second: a large library has more behind a call."""
 _OWN = __name__.rpartition(".compiler.")[0] + "."
 
 
@@ -54,6 +56,9 @@ class CaptureWalk:
         self._seen: dict[int, Any] = {}  # with the values, since an id is used again once its object is gone
         self._walk(what)
         while asked := self._unlooked():
+            if len(self._names) * len(self._namespaces) > MOST_NAMES:
+                self.opaque()
+                break
             self._looked.update(asked)
             for key, name in asked:
                 namespace = self._namespaces[key]

@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import wraps
+from itertools import dropwhile, islice
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import ParamSpec, TypeVar
@@ -32,6 +33,8 @@ _BUILT_IN = str(_ROOT / "compiler" / "program" / "library") + os.sep
 _CALLING = {"concurrent", "dask", "threading", "torch", "xarray"}
 """Libraries between a user's line and a call of ours."""
 _LIBRARIES = LIBRARIES | {"cuda", "ml_dtypes", "mlir", "numba_cuda_mlir"}
+_INSTALLED = tuple(f"{os.sep}{folder}{os.sep}" for folder in ("site-packages", "dist-packages"))
+"""Folders of installed packages: a line there is named only where the user has none."""
 _REMEDIES: tuple[tuple[type[Exception], str], ...] = (
     (NameError, "define the name before the call, or make it a parameter: def f(x, *, name=1.0)"),
     (LookupError, "indices and keys are Python's own here: the function is traced once, before there are elements"),
@@ -48,13 +51,28 @@ def caller() -> Location | None:
     Libraries that call us, as PyTorch does in a backward and Dask in a task, are between: their caller's line is meant,
     unless another thread runs them.
     """
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_machinery(frame.f_code.co_filename):
-        frame = frame.f_back
-    outer = frame
+    frame = outer = _beyond(sys._getframe(1))
     while outer is not None and _package(outer) in _CALLING:
         outer = outer.f_back
-    frame = outer or frame
+    return _place(outer or frame)
+
+
+def outside_libraries() -> Location | None:
+    """``caller()``, where the user's line may call another library's function, which calls ours."""
+    frame = outer = _beyond(sys._getframe(1))
+    while outer is not None and _is_installed(outer):
+        outer = outer.f_back
+    return _place(outer or frame)
+
+
+def _beyond(frame: FrameType | None) -> FrameType | None:
+    """The first frame from this one outwards that is none of ours."""
+    while frame is not None and _is_machinery(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def _place(frame: FrameType | None) -> Location | None:
     if frame is None or frame.f_code.co_filename.startswith(_COMMANDS):  # beyond lies the command line, not the user
         return None
     file, line = frame.f_code.co_filename, frame.f_lineno
@@ -124,25 +142,45 @@ class Tracing:
         if isinstance(e, WarpfoldError):
             if e.location is None or is_built_in(e.location):
                 e.locate(place)
+        elif isinstance(e, TypeError | AttributeError) and (found := self._foreign(e, place)):
+            raise found.with_traceback(e.__traceback__) from e
         elif (
             e is not None and place is not None and not any(n.startswith("WF241") for n in getattr(e, "__notes__", ()))
         ):
             remedy = next((r for kind, r in _REMEDIES if isinstance(e, kind)), _REMEDY)
             e.add_note(error("WF241", name=self.name, kind=type(e).__name__, remedy=remedy, where=place).render())
 
+    def _foreign(self, e: Exception, place: Location | None) -> WarpfoldError | None:
+        """The error for what Python, or another library, says of a symbolic value where it needs another."""
+        from .spelling import refused  # it imports this module
+
+        entry = _users_entry(e)
+        return None if entry is None else refused(_written(entry), str(e), place)
+
 
 def users_line(e: BaseException) -> Location | None:
     """The innermost line of a user's function, called by ours, that ``e`` passed through; None if there is none."""
-    found, below = None, False
-    for entry in _entries(e):
-        if _is_ours(entry):
-            below = True
-        elif below and _package(entry.tb_frame) not in _LIBRARIES:
-            found = entry
+    found = _users_entry(e)
     if found is None:
         return None
     file = found.tb_frame.f_code.co_filename
     return Location(file, found.tb_lineno, linecache.getline(file, found.tb_lineno))
+
+
+def _users_entry(e: BaseException) -> TracebackType | None:
+    """The innermost entry of a user's function, called by ours; one of an installed package where there is no other."""
+    below = dropwhile(lambda t: not _is_ours(t), _entries(e))
+    theirs = [t for t in below if not _is_ours(t) and _package(t.tb_frame) not in _LIBRARIES]
+    return next((t for t in reversed(theirs) if not _is_installed(t.tb_frame)), theirs[-1] if theirs else None)
+
+
+def _written(entry: TracebackType) -> str:
+    """The expression that was evaluated, as far as its first line has it."""
+    code = entry.tb_frame.f_code
+    start, end, left, right = next(islice(code.co_positions(), entry.tb_lasti // 2, None), (None,) * 4)
+    if start is None or start != end:
+        return ""
+    return linecache.getline(code.co_filename, start).encode()[left:right].decode()
 
 
 def _calls_itself(e: BaseException) -> bool:
@@ -168,6 +206,11 @@ def _chained(entries: list[TracebackType]) -> TracebackType | None:
 
 def _is_ours(entry: TracebackType) -> bool:
     return entry.tb_frame.f_code.co_filename.startswith(_OURS)
+
+
+def _is_installed(frame: FrameType) -> bool:
+    file = frame.f_code.co_filename
+    return any(folder in file for folder in _INSTALLED) or _package(frame) in _LIBRARIES
 
 
 def _package(frame: FrameType) -> str:

@@ -18,7 +18,7 @@ from .exact import exactly
 from .frames import Tracing, caller
 from .graph import SCALAR, Expr, MonoidGraph, walk
 from .signatures import Bound, defined, keywords, parameters, positional, variadic
-from .spelling import unknown
+from .spelling import too_many, unknown
 from .storage import parts
 from .symbols import Sym, constant
 from .values import Value, cast, join, split
@@ -121,6 +121,9 @@ class Monoid:
 
     def __call__(self, *states: Any) -> Any:
         """The combine function itself, so that it stays testable as plain Python."""
+        if len(states) != 2:
+            remedy = f"a monoid combines two states; to reduce an array write wf.reduce(x, {self.name})"
+            raise too_many(self.name, "a b", len(states), remedy)
         return self.function(*states)
 
 

@@ -33,8 +33,10 @@ _MAKE = "arrays are those of NumPy, PyTorch, CuPy or JAX, and are made there"
 _MODULES = "functions have no modules here: write wf.softmax, wf.norm and so on; warpfold.torch has modules for PyTorch"
 ELSEWHERE = {
     **dict.fromkeys(("sort", "argsort", "median", "nanmedian", "quantile", "nanquantile", "percentile", "mode"), _SORT),
-    **dict.fromkeys(("concat", "concatenate", "stack", "tile", "repeat", "roll", "gather", "take", "flip"), _MOVE),
-    **dict.fromkeys(("matmul", "mm", "bmm", "einsum", "tensordot", "outer"), _MATRICES),
+    **dict.fromkeys(("cat", "concat", "concatenate", "stack", "hstack", "vstack", "tile", "repeat", "roll", "gather",
+                     "scatter", "take", "flip", "pad", "repeat_interleave"), _MOVE),
+    **dict.fromkeys(("matmul", "mm", "bmm", "einsum", "tensordot", "outer", "linear", "addmm", "conv1d",
+                     "conv2d"), _MATRICES),
     **dict.fromkeys(("array", "asarray", "tensor", "zeros", "ones", "empty", "full", "zeros_like", "ones_like"), _MAKE),
     **dict.fromkeys(("nn", "functional", "linalg", "special", "fft"), _MODULES),
     **dict.fromkeys(("cov", "corrcoef"), "in a program, with d = x - wf.mean(x, axis=-1, keepdims=True): "
@@ -62,7 +64,14 @@ METHODS = {
     **{name: f"write wf.cast(x, '{t}')" for name, t in (
         ("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"), ("int", "int32"),
         ("long", "int64"), ("short", "int16"), ("char", "int8"), ("byte", "uint8"), ("bool", "bool"))},
-    **dict.fromkeys(("to", "type", "type_as"), "write wf.cast(x, dtype)"),
+    **dict.fromkeys(("to", "type", "type_as"), "write wf.cast(x, dtype); a program runs where its arrays are"),
+    **dict.fromkeys(("chunk", "split", "tensor_split", "unbind"), "write slices: x[:, :n] and x[:, n:]"),
+    **dict.fromkeys(("gather", "take_along_dim"), "write x.__array_namespace__().take_along_axis(x, indices, axis=-1)"),
+    "index_select": "write x.__array_namespace__().take(x, indices, axis=0)",
+    **dict.fromkeys(("nonzero", "argwhere", "unique"),
+                    "the number of its results follows from elements: call it on a result"),
+    **dict.fromkeys(("backward", "requires_grad", "requires_grad_"),
+                    "gradients are those of the program: wf.value_and_grad(function), or backward() of its result"),
     **dict.fromkeys(("item", "tolist", "numpy", "cpu", "cuda", "get"), _LATER),
     **dict.fromkeys(("contiguous", "clone", "copy"), _ITSELF),
     **dict.fromkeys(("expand", "expand_as"), "write x.__array_namespace__().broadcast_to(x, y.shape)"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import WarpfoldError, error
-from .frames import caller
+from .frames import caller, outside_libraries
 from .spelling import instead
 
 
@@ -54,7 +54,8 @@ class Symbolic:
         return other // self, other % self
 
     def __array__(self, *_: object, **__: object) -> Any:
-        raise error("WF217", library="numpy", name="asarray", remedy=instead("asarray", arrays=False), where=caller())
+        remedy = instead("asarray", arrays=False)
+        raise error("WF217", name="numpy.asarray", remedy=remedy, where=outside_libraries())
 
     def __len__(self) -> int:
         raise error("WF202", where=caller())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -52,7 +54,17 @@ def attribute(name: str) -> str:
         return METHODS[name]
     if name in (*REDUCTIONS, *ELEMENTWISE, *COMPOSITIONS, *PROGRAMS, *PACKING):
         return f"write wf.{name}(x)"
-    return elsewhere(name)
+    if name.endswith("_") and (found := attribute(name[:-1])):
+        return f"nothing is computed in place: {found}, and give the result a name"
+    return elsewhere(name) if name in NAMES else _of_the_standard(name) or elsewhere(name)
+
+
+def _of_the_standard(name: str) -> str:
+    """How a function of the Array API standard is called of a symbolic array; empty if there is none."""
+    from .arrays import namespace  # it imports this module
+
+    there = name in namespace.__all__ and callable(getattr(namespace, name))
+    return f"write x.__array_namespace__().{name}(x), with its other arguments by name" if there else ""
 
 
 def unknown(
@@ -68,7 +80,7 @@ def unknown(
     elif key in PARAMETERS:
         remedy = f"write {PARAMETERS[key]}"
     elif key in SHARED:
-        remedy = f"{key}= belongs to calls such as wf.reduce: this one does not take it"
+        remedy = f"{key}= belongs to calls such as wf.reduce, or to that of the program: this one does not take it"
     else:
         remedy = "leave it out or correct it" + near(key, (*own, *SHARED))
     known = ", ".join(own) or ("none by name" if array else "none")
@@ -123,6 +135,8 @@ def missing_parameter(
 ) -> WarpfoldError:
     """The error for a call without ``parameter``; ``first`` has the name of what is given by position before all."""
     remedy = f"give it by keyword: {parameter}=value"
+    if parameter in ("x", "y"):
+        remedy = f"pass the array: wf.{name}({'x' if parameter == 'x' else 'x, y'})"
     if parameter == "function" and [parameter] == list(first):
         remedy = f"pass the function; as a decorator write @wf.{name}, without parentheses"
     return error("WF151", name=name, parameter=parameter, remedy=remedy, where=where)
@@ -143,7 +157,9 @@ def no_array(name: str, value: object) -> WarpfoldError:
     """The error for what stands in the place of the array ``name``; a shape is one of axes, as PyTorch's norms take."""
     sizes = value if isinstance(value, tuple | list) else (value,)
     remedy = "pass an array; the axes of rows are named by axis="
-    if name == "bits":
+    if name == "where":
+        remedy = "pass an array of bools: where=x > 0"
+    elif name == "bits":
         remedy = "pass the bits that the forward kept with keep='bits', or an array of bools"
     elif isinstance(value, tuple | list) and not all(type(n) is int for n in sizes):
         remedy = f"make an array of it first: numpy.array({name})"
@@ -233,6 +249,42 @@ def _monoid(name: str) -> str:
     return name.upper() if name.upper() in MONOIDS else ""
 
 
+def refused(written: str, message: str, where: Location | None) -> WarpfoldError | None:
+    """The error for an expression that raised Python's own with this message, if a symbolic value was in its way.
+
+    None where the message is about anything else, or where ``written`` is no call and formats nothing.
+    """
+    if found := _FORMS.match(message):
+        return error("WF240", form=found[1], where=where)
+    if found := _ATTRIBUTE.match(message):
+        remedy = attribute(found[1]) or "keep it in a variable: attributes of a symbolic array are not set"
+        return error("WF261", name=found[1], near="", remedy=remedy, where=where)
+    try:
+        call = ast.parse(written.strip(), mode="eval").body
+    except SyntaxError:
+        return None
+    if isinstance(call, ast.Call) and (found := _CALLED.match(message)):
+        of = getattr(call.func, "attr", "") if found[1] in ("Size", "tuple") else ""
+        return error("WF261", name=f"{of}()", near="", remedy=_NO_CALL[of], where=where) if of in _NO_CALL else None
+    if not isinstance(call, ast.Call) or not (found := _SYMBOLIC.search(message)) or message.startswith("'"):
+        return None
+    name = ast.unparse(call.func)
+    return error("WF217", name=name, remedy=instead(name.rpartition(".")[2], arrays="A" in found[0]), where=where)
+
+
+_SYMBOLIC = re.compile(r"\b(SymArray|SymBits|Elements|Sym)\b")
+_FORMS = re.compile(r"(%\w) (?:format: .*\b(?:Sym|Elements)|requires int or char)")
+"""What Python says of texts such as "%d" % x."""
+_ATTRIBUTE = re.compile(r"'(?:Sym|SymArray|SymBits|Elements)' object has no attribute '([a-z]\w*)'$")
+_CALLED = re.compile(r"'(Sym|SymArray|SymBits|Elements|Size|tuple)' object is not callable")
+_NO_CALL = {
+    "size": "size is how many elements there are: write x.shape[axis] for an axis",
+    "shape": "write x.shape, without parentheses",
+    "": "an array is no function: write x[...] for entries, and the name of a function before its parentheses",
+}
+"""What to write for a call of what is no function."""
+
+
 def instead(name: str, *, arrays: bool) -> str:
     """What to write for another library's function ``name`` in a function that is traced, of arrays or of elements."""
     aliased = REDUCING_NAMES.get(name, "") if name in ("amax", "amin", "average", "product") else ""
@@ -246,9 +298,8 @@ def instead(name: str, *, arrays: bool) -> str:
         return f"write wf.{name}"
     if name in ("asarray", "array", "tensor", "as_tensor"):
         return "compute with x as it is: its elements exist when the function has been traced, and runs"
-    other = METHODS.get(name, "") if arrays else ""
     return (
-        elsewhere(name)
-        or other
+        (arrays and (METHODS.get(name) or (name not in NAMES and _of_the_standard(name))))
+        or elsewhere(name)
         or "there is no such function here: compute it with operators, wf.where, and wf.exp, wf.abs and their like"
     )

@@ -128,7 +128,7 @@ class Partial(_OfElements):
 
     @property
     def __name__(self) -> str:
-        return f"{self.cut.name}_state"
+        return self.cut.name
 
     def of_elements(self, *values: Value) -> tuple[Sym, ...]:
         """The values of the state."""
@@ -215,7 +215,7 @@ class Merged(_OfElements):
 
     @property
     def __name__(self) -> str:
-        return f"{self.cut.name}_merged"
+        return self.cut.name
 
     def of_elements(self, *values: Value) -> tuple[Sym, ...]:
         """The values of the state."""

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from ..dtypes import BF16, BOOL, F16, F32, F64, I64, STORED, DType, promote
 from ..errors import Location, WarpfoldError, error
 from . import constants
-from .frames import caller
+from .frames import caller, outside_libraries
 from .graph import Expr, union
 from .refusals import Symbolic
 from .spelling import instead
@@ -22,7 +22,8 @@ from .spelling import instead
 def _foreign(library: str, function: Any, kind: type) -> WarpfoldError:
     """The error for a function of NumPy's or PyTorch's that was called with a symbolic value of this kind."""
     name = str(getattr(function, "__name__", function))
-    return error("WF217", library=library, name=name, remedy=instead(name, arrays=kind is not Sym), where=caller())
+    remedy = instead(name, arrays=kind is not Sym)
+    return error("WF217", name=f"{library}.{name}", remedy=remedy, where=outside_libraries())
 
 
 class SymNumber(ABC):

@@ -140,7 +140,7 @@ def structure_of(name: str, got: Any, leaves: list[Value], function: Any, code: 
     if got is None:
         raise missing_return("the function of", name, "one or several results", defined(function))
     if not isinstance(got, Value):
-        raise error(code, name=name, position=len(leaves), where=defined(function))
+        raise error(code, name=name, position=len(leaves), kind=type(got).__name__, where=defined(function))
     leaves.append(got)
     return len(leaves) - 1
 

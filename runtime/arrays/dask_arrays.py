@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -32,18 +33,38 @@ def native(x: Any) -> Any:
     return x if x.dtype.isnative else x.astype(x.dtype.newbyteorder("="))
 
 
-def added(count: Callable[..., Any], arrays: Sequence[Any], length: int) -> Any:
-    """The sum of what ``count`` makes of each block of arrays of one shape: ``length`` numbers of i64."""
-    da = sys.modules["dask.array"]
-    axes = tuple(range(len(arrays[0].shape)))
-    own = [item for x in arrays for item in (native(da.asarray(x)), axes)]
-    _, alike = da.core.unify_chunks(*own)
-    chunks = (*((1,) * n for n in alike[0].numblocks), (length,))
-    each = da.map_blocks(
-        lambda *xs: count(*xs).reshape((*(1 for _ in axes), length)),
-        *alike, dtype=np.int64, chunks=chunks, new_axis=len(axes), meta=np.empty((0,) * len(chunks), np.int64),
-    )  # fmt: skip
-    return each.sum(axis=axes)
+def together(
+    each: Callable[..., Any], joined: Callable[..., Any], arrays: Sequence[Any], dtype: Any, length: float = math.nan
+) -> Any:
+    """What ``each`` makes of the blocks of arrays of one shape, joined in their order to one array of rank 1.
+
+    Args:
+        each: makes an array of rank 1 of a block of each array.
+        joined: makes one of a list of these, which may be joined further.
+        arrays: arrays of Dask, or what it makes such of.
+        dtype: the type of the result.
+        length: its length, NaN where it is seen when the blocks are.
+    """
+    da, delayed = sys.modules["dask.array"], sys.modules["dask"].delayed
+    own = [native(da.asarray(x)) for x in arrays]
+    axes = tuple(range(own[0].ndim))
+    alike = da.core.unify_chunks(*(item for x in own for item in (x, axes)))[1] if len(own) > 1 else own
+    level = [delayed(each, pure=True)(*blocks) for blocks in zip(*(x.to_delayed().ravel() for x in alike), strict=True)]
+    while len(level) > 1:
+        level = [delayed(joined, pure=True)(level[i : i + TOGETHER]) for i in range(0, len(level), TOGETHER)]
+    return da.from_delayed(level[0], (length,), dtype=dtype, meta=np.empty(0, dtype))
+
+
+def total(parts: Sequence[Any]) -> Any:
+    """The sum of counts, which are of as many values as each part has."""
+    found = np.zeros(max(map(len, parts)), np.int64)
+    for own in parts:
+        found[: len(own)] += own
+    return found
+
+
+TOGETHER = 16
+"""Parts that one task joins."""
 
 
 def leaves(results: Any) -> list[Any]:

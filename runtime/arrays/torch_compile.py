@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from types import CodeType, ModuleType
+from functools import partial
+from types import CodeType, FrameType, ModuleType
 from typing import Any, TypeVar
 
 from ...compiler.errors import error
-from ...compiler.program.frames import caller
+from ...compiler.program.frames import outside_libraries
 
 F = TypeVar("F", bound=Callable[..., Any])
 _TRACER = "torch._dynamo"
@@ -30,12 +31,21 @@ def opaque(function: F) -> F:
 
 def unscripted(function: F) -> F:
     """``function`` itself, marked so that ``torch.jit.script`` raises WF223 in place of errors about our sources."""
-
-    def refuse() -> None:
-        raise error("WF223", name=getattr(function, "__name__", "a program"), where=caller())
-
-    function.__prepare_scriptable__ = refuse  # type: ignore[attr-defined]
+    function.__prepare_scriptable__ = partial(refuse_script, function)  # type: ignore[attr-defined]
     return function
+
+
+def refuse_script(function: Any) -> None:
+    """Raises WF223 for a function that a script is to compile."""
+    raise error("WF223", name=getattr(function, "__name__", "a program"), where=outside_libraries())
+
+
+def is_asked_by_a_script() -> bool:
+    """Whether ``torch.jit.script`` asks our caller for the signature of an object, to type a call of it."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__") == "inspect":
+        frame = frame.f_back
+    return frame is not None and frame.f_globals.get("__name__") == "torch.jit.annotations"
 
 
 def mark(code: CodeType) -> None:

@@ -28,6 +28,7 @@ from ...compiler.program.shards.stages import Stages, stages_of
 from ...compiler.program.tracing import nest
 from ..arrays.dask_arrays import from_code, leaves, native, to_code
 from .arguments import Arguments, arguments_of
+from .dask_scans import in_parts, is_scan
 from .traces import Traces
 
 Chunks = tuple[int, ...]
@@ -93,6 +94,10 @@ def on_blocks(
     arrays = [native(da.asarray(x)) for x in given]
     if any(n != n for x in arrays for n in x.shape):
         raise unfit("the sizes of its chunks are unknown", "compute them first: x.compute_chunk_sizes()")
+    if is_scan(function) and arguments.in_order:
+        found = in_parts(function, arguments, options, arrays)
+        if found is not None:
+            return found
     program = traces.get(arguments, [ArrayArg(dtype(x.dtype), x.shape, not x.ndim) for x in arrays], apart=True)
     cuts = _Cuts(program, arrays)
     arrays = [x.rechunk(dict(enumerate(cuts.of(i, x)))) for i, x in enumerate(arrays)]

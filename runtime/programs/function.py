@@ -28,7 +28,7 @@ from ..arrays.dask_arrays import in_dask
 from ..arrays.fast_readers import READERS
 from ..arrays.jax_tracers import in_jax
 from ..arrays.pytorch import are_tracked
-from ..arrays.torch_compile import unscripted
+from ..arrays.torch_compile import is_asked_by_a_script, refuse_script, unscripted
 from ..calls.recall import NO_KEY, Memo
 from ..calls.recipe import MISS, Recipe
 from ..options import check_options, plan_text
@@ -105,6 +105,13 @@ class ArrayFunction(partial[R], Generic[P, R]):
         return (
             f"<warpfold.program {getattr(self.function, '__name__', self.function)}{inspect.signature(self.function)}>"
         )
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """That of the function; WF223 where a script of PyTorch asks for it, which would call what it cannot type."""
+        if is_asked_by_a_script():
+            refuse_script(self)
+        return inspect.signature(self.function)
 
     def __reduce__(self) -> Any:
         """By the name of the function, under which a module holds the program, or the function itself.

@@ -18,7 +18,7 @@ from ...compiler.program.arrays.trace import ArrayArg
 from ...compiler.program.exact import exactly
 from ...compiler.program.frames import caller
 from ...compiler.program.signatures import keywords, positional
-from ...compiler.program.spelling import SHARED, irreducible, unknown, wrong_count
+from ...compiler.program.spelling import SHARED, irreducible, no_array, unknown, wrong_count
 from ...compiler.space.geometry import normalize_axes
 from ..arrays.conversion import view
 from ..calls.operands import Operands, check_keepdims
@@ -142,6 +142,8 @@ def operands_of(xs: Sequence[Any], where: Any, device: str) -> tuple[Operands, b
     """
     if not xs:
         raise wrong_count("a reduction", "at least 1", 0)
+    if isinstance(where, str | dict) or callable(where):
+        raise no_array("where", where)
     masked = where is not None and where is not True
     where = as_bools(where, xs) if masked and any(view(x).dtype.kind == "complex" for x in xs) else where
     operands = run.operands_of((*xs, where) if masked else xs, device)

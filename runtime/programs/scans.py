@@ -93,3 +93,8 @@ def _of_arrays(what: What, axis: int | None, modes: Modes, params: Options, /, *
     function, name = function_of(what), label(what)
     found = given(function, params_of(what, own), len(xs))
     return scanned(name, function, xs, axis, **dict(modes), params=found)
+
+
+def is_made(function: Any) -> bool:
+    """Whether a function of arrays is what ``scan`` makes, one scan and nothing else."""
+    return isinstance(function, partial) and function.func is _of_arrays

@@ -12,7 +12,9 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
+from ...compiler.errors import error
 from ...compiler.program import accumulation
+from ...compiler.program.frames import outside_libraries
 from ...compiler.program.library.programs import losses
 from ..programs.function import program
 from ..programs.library import (
@@ -41,7 +43,15 @@ def _row_major(x: Any) -> Any:
     return x if x.is_contiguous() else x.contiguous()
 
 
-class Softmax(nn.Softmax):  # type: ignore[misc]
+class _Own:
+    """What all modules of this library share."""
+
+    def __prepare_scriptable__(self) -> None:
+        """Tells ``torch.jit.script`` that it cannot compile this."""
+        raise error("WF223", name=f"{type(self).__name__} of warpfold", where=outside_libraries())
+
+
+class Softmax(_Own, nn.Softmax):  # type: ignore[misc]
     """``torch.nn.Softmax`` as one kernel."""
 
     def forward(self, input: Any) -> Any:
@@ -50,7 +60,7 @@ class Softmax(nn.Softmax):  # type: ignore[misc]
         return softmax(_row_major(input), axis=self.dim)
 
 
-class LogSoftmax(nn.LogSoftmax):  # type: ignore[misc]
+class LogSoftmax(_Own, nn.LogSoftmax):  # type: ignore[misc]
     """``torch.nn.LogSoftmax`` as one kernel."""
 
     def forward(self, input: Any) -> Any:
@@ -59,7 +69,7 @@ class LogSoftmax(nn.LogSoftmax):  # type: ignore[misc]
         return log_softmax(_row_major(input), axis=self.dim)
 
 
-class LayerNorm(nn.LayerNorm):  # type: ignore[misc]
+class LayerNorm(_Own, nn.LayerNorm):  # type: ignore[misc]
     """``torch.nn.LayerNorm`` as one kernel."""
 
     def forward(self, input: Any) -> Any:
@@ -74,7 +84,7 @@ class LayerNorm(nn.LayerNorm):  # type: ignore[misc]
         return layer_norm(x, weight, bias, axis=axes, eps=self.eps)
 
 
-class RMSNorm(nn.RMSNorm):  # type: ignore[misc]
+class RMSNorm(_Own, nn.RMSNorm):  # type: ignore[misc]
     """``torch.nn.RMSNorm`` as one kernel."""
 
     def forward(self, x: Any) -> Any:
@@ -96,7 +106,7 @@ def _normalized(module: Any, x: Any) -> int | tuple[int, ...] | None:
     return -1 if rank == 1 else tuple(range(-rank, 0))
 
 
-class GroupNorm(nn.GroupNorm):  # type: ignore[misc]
+class GroupNorm(_Own, nn.GroupNorm):  # type: ignore[misc]
     """``torch.nn.GroupNorm`` as one kernel."""
 
     def forward(self, input: Any) -> Any:
@@ -107,7 +117,7 @@ class GroupNorm(nn.GroupNorm):  # type: ignore[misc]
         return group_norm(input, self.num_groups, self.weight, self.bias, eps=self.eps)
 
 
-class _BatchNorm:
+class _BatchNorm(_Own):
     """The ``forward`` of batch norms, before that of PyTorch's classes."""
 
     def forward(self: Any, input: Any) -> Any:
@@ -183,7 +193,7 @@ def _cross_entropy(x: Any, target: Any, weight: Any = None, **how: Any) -> Any:
     return accumulation.cast(losses.cross_entropy(x, target, weight, **how), x.dtype)
 
 
-class CrossEntropyLoss(nn.CrossEntropyLoss):  # type: ignore[misc]
+class CrossEntropyLoss(_Own, nn.CrossEntropyLoss):  # type: ignore[misc]
     """``torch.nn.CrossEntropyLoss`` as one kernel, of targets that are classes; the loss of others is NaN."""
 
     def forward(self, input: Any, target: Any) -> Any:
@@ -194,14 +204,14 @@ class CrossEntropyLoss(nn.CrossEntropyLoss):  # type: ignore[misc]
         return loss(*xs, ignore_index=self.ignore_index, reduction=self.reduction, label_smoothing=self.label_smoothing)
 
 
-class ReLU(nn.ReLU):  # type: ignore[misc]
+class ReLU(_Own, nn.ReLU):  # type: ignore[misc]
     """``torch.nn.ReLU`` by a program, unless it is to change its argument."""
 
     def forward(self, input: Any) -> Any:
         return super().forward(input) if self.inplace or not _fits(input) else relu(input)
 
 
-class Dropout(nn.Dropout):  # type: ignore[misc]
+class Dropout(_Own, nn.Dropout):  # type: ignore[misc]
     """``torch.nn.Dropout`` whose backward makes the mask again, from a seed of PyTorch's generator of the host.
 
     The elements that it drops are others than PyTorch's. In the capture of a CUDA graph, where each replay needs a seed

@@ -39,7 +39,12 @@ from warpfold.runtime.backends import cuda_backend
         (("sanitize", "race.cu"), "help: compile it first: nvcc -ptx FILE.cu; run, profile and sanitize take FILE.ptx"),
         (("run", "p.mlir"), "help: MLIR goes through warpfold-opt FILE.mlir"),
         (("explain", "p.mlir:rows"), "it looks like a file, and no Python one\n  help: MLIR goes through warpfold-opt"),
-        (("run", "x.npy"), "help: name what to do first: warpfold run sum --input FILE.npy"),
+        (("run", "x.npy"), "help: name first what to compute, and then the file: sum --input FILE.npy"),
+        (
+            ("run", "sum --input x.npy"),
+            "WF801: no reduction or program is called 'sum --input x.npy': a name has no options in it\n"
+            "  help: leave out the quotes",
+        ),
         (("run", "zzz"), "WF801: no reduction or program is called 'zzz': expected one of sum prod min"),
         (("run", "nofile.py::rows"), "WF804: cannot read nofile.py: "),  # as pytest writes it
         (("run", "sum", "--shape", "4by4"), "WF802: '4by4' is not a shape\n  help: write whole sizes with x between"),

@@ -73,8 +73,8 @@ def tree(graph: MonoidGraph, states: State) -> State:
     return tuple(s[0] for s in states) if len(states[0]) else neutral
 
 
-def run(program: Program, *inputs: Any) -> State:
-    """A whole program on one-dimensional arrays, reducing all elements."""
+def run(program: Program, *inputs: Any, numbers: Any = None) -> State:
+    """A whole program on one-dimensional arrays, reducing all elements; ``numbers`` are theirs, by default 0, 1, ..."""
     n = len(inputs[0])
     known: dict[str, Any] = {}
     with np.errstate(all="ignore"):
@@ -82,7 +82,7 @@ def run(program: Program, *inputs: Any) -> State:
             if e.op == "input":
                 value = np.asarray(inputs[e.value])  # type: ignore[call-overload]
             elif e.op == "iota":
-                value = np.arange(n, dtype=e.dtype.numpy)
+                value = (np.arange(n) if numbers is None else numbers).astype(e.dtype.numpy)
             elif e.op == "count":
                 value = np.asarray(n, dtype=e.dtype.numpy)
             elif e.op == "reduce":

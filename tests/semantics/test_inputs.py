@@ -35,6 +35,12 @@ def test_arrays_broadcast() -> None:
     refused("WF126", "vecdot", x, np.arange(2.0))
 
 
+def test_vecdot_stretches() -> None:
+    assert on_emulator("vecdot")(np.arange(4.0), np.array([2.0])) == 12
+    with pytest.raises(ValueError, match="mismatch"):
+        np.vecdot(np.arange(4.0), np.array([2.0]))
+
+
 def test_byte_order() -> None:
     assert total(np.arange(5, dtype=">f4")) == 10
 

@@ -71,6 +71,21 @@ def test_empty_scans() -> None:
     assert on_emulator("cumulative_sum")(np.zeros((0, 4), F32), axis=0).shape == (0, 4)
 
 
+def test_complex_scans() -> None:
+    for name in ("cumulative_sum", "cumulative_prod"):
+        refused("WF268", name, np.ones(3, np.complex64))
+
+
+def test_scans_of_chunks() -> None:
+    da = pytest.importorskip("dask.array", reason="Dask is not installed")
+    x = f32(1e8, 1, 1, 1, 1, 1)
+    for chunks, wanted in (((2, 4), f32(*[1e8] * 6)), ((1, 5), f32(*[1e8] * 5, 1e8 + 8))):
+        cut = da.from_array(x, chunks=(chunks,))
+        for scheduler in ("synchronous", "threads"):
+            found = wf.cumulative_sum(cut, device="emulator").compute(scheduler=scheduler)
+            assert found.tobytes() == wanted.tobytes()
+
+
 def test_scans_under_any_schedule() -> None:
     x, found = normal(2, 900), []
     try:

@@ -73,7 +73,7 @@ ENTRIES: Entries = {
             "convert the value instead: wf.cast(x, dtype)",
         ),
         "WF216": ("fast must be a bool, got {found}", "pass fast=True for the GPU's approximation"),
-        "WF217": ("{library}.{name} does not take symbolic values", "{remedy}"),
+        "WF217": ("{name} does not take symbolic values", "{remedy}"),
         "WF218": (
             "combine function {name} uses {what}: expected only the values of its two states",
             "lift elements before the fold, and finish the state after it",
@@ -240,7 +240,7 @@ ENTRIES: Entries = {
         ),
         "WF223": (
             "torch.jit.script compiles Python that it can type, and {name} is none",
-            "use torch.compile, or call {name} in a function that is marked with @torch.jit.ignore",
+            "use torch.compile, or call it in a function that is marked with @torch.jit.ignore",
         ),
         "WF281": (
             "the weight has {found}: expected floats, one for each of {size} class(es): rank 1",
@@ -318,7 +318,7 @@ ENTRIES: Entries = {
             "32 of all {elements} elements; integers of 0 and 1 are compared first: mask != 0",
         ),
         "WF263": (
-            "result {position} of {name} is no array",
+            "result {position} of {name} is no array: it is of type {kind}",
             "return arrays that the function computes from its arguments, in a tuple, a list or a dict if there are "
             "several",
         ),

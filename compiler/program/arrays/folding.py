@@ -19,7 +19,7 @@ from ..frames import caller
 from ..library.monoids import ANY
 from ..library.reductions import FUNCTIONS
 from ..signatures import defined, keywords
-from ..spelling import unknown
+from ..spelling import others_by_name, too_many, unknown
 from ..symbols import Sym, sym
 from ..tracing import nest, structure_of
 from ..values import Value, cast, split
@@ -144,7 +144,10 @@ def named(name: str) -> Callable[..., Any]:
     function = FUNCTIONS[name]
 
     @wraps(function)
-    def call(x: Any, axis: AxisArgument = None, **how: Any) -> Any:
+    def call(x: Any, axis: AxisArgument = None, *rest: Any, **how: Any) -> Any:
+        if rest:
+            by_name = others_by_name([*keywords(function), "keepdims", "where", "nan"])
+            raise too_many(name, "x axis", 2 + len(rest), by_name)
         return call_built_in(name, (x,), axis, how)
 
     return call

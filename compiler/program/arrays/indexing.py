@@ -79,6 +79,8 @@ def _refused(key: object) -> WarpfoldError:
     """The error for a key that selects several elements."""
     if not is_array(key):
         remedy = "index by integers, which a slice may have three of: x[1:-1], x[::2]; its step is not 0"
+        if hasattr(key, "__len__") and not isinstance(key, str):
+            remedy = "pass the indices as an argument i, and write x.__array_namespace__().take(x, i, axis=0)"
         return error("WF262", index=spelled(key), remedy=remedy, where=caller())
     chosen: Any = key
     if chosen.dtype == BOOL:

@@ -6,12 +6,10 @@ They use symbolic arrays, so the class cannot name them: importing this module a
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 from types import ModuleType
 from typing import Any
 
 from .. import functions
-from ..spelling import called
 from . import elementwise, namespace
 from .folding import named
 from .indexing import indexed
@@ -41,21 +39,11 @@ METHODS: dict[str, Callable[..., Any]] = {
 } | {
     "squeeze": namespace.squeeze, "transpose": _transposed, "conj": elementwise.conj, "clip": namespace.clip,
     "round": functions.round, "reshape": _reshaped,
-    "__array_namespace__": _namespace, "__getitem__": indexed,
+    "astype": SymArray.astype, "__array_namespace__": _namespace, "__getitem__": indexed,
 }  # fmt: skip
 
 
-def _checked(method: Callable[..., Any]) -> Callable[..., Any]:
-    """``method``, where arguments that it does not take end in a code."""
-
-    @wraps(method)
-    def call(*xs: Any, **how: Any) -> Any:
-        return called(method, xs, how)
-
-    return call
-
-
 for name, method in METHODS.items():
-    setattr(SymArray, name, _checked(method))
+    setattr(SymArray, name, namespace.checked(method))
 SymArray.public += tuple(name for name in METHODS if not name.startswith("_"))
 HIDDEN.update(SymArray.public[len(SymArray.public) - len(METHODS) + 2 :], ("__array_namespace__", "astype"))

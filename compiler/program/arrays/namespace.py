@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
+from functools import wraps
+from inspect import signature
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from ...dtypes import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64
@@ -15,7 +19,8 @@ from ...errors import error, near
 from .. import compositions, functions
 from ..frames import caller
 from ..public_names import COMPOSITIONS, ELEMENTWISE
-from ..spelling import elsewhere
+from ..spelling import called, elsewhere
+from ..symbols import is_array
 from . import elementwise
 from .creation import arange, asarray, astype, full, full_like, ones, ones_like, zeros, zeros_like
 from .cumulative import cumulative_prod, cumulative_sum
@@ -58,12 +63,6 @@ def vecdot(x: Any, y: Any, /, *, axis: int = -1) -> Any:
     return call_built_in("vecdot", (x, y), axis, {})
 
 
-_OWN = {
-    name: getattr(module, name)
-    for module, names in ((functions, ELEMENTWISE), (compositions, COMPOSITIONS), (elementwise, elementwise.__all__))
-    for name in names
-}
-"""Elementwise functions."""
 __all__ = [
     "add",
     "all",
@@ -152,6 +151,34 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]  # fmt: skip
+
+
+def checked(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function``, where arguments that it does not take end in a code, and so does what is in an array's place."""
+    taken = signature(function).parameters.values()
+    arrays = {i: p.name for i, p in enumerate(taken) if p.annotation == "SymArray"}
+    others = next((p.name for p in taken if p.name in arrays.values() and p.kind is p.VAR_POSITIONAL), "")
+
+    @wraps(function)
+    def call(*xs: Any, **how: Any) -> Any:
+        for i, x in enumerate(xs):
+            if (name := arrays.get(i, others)) and not is_array(x):
+                raise error("WF285", name=name, kind=type(x).__name__, remedy=_NO_ARRAY, where=caller())
+        return called(function, xs, how)
+
+    return call
+
+
+_NO_ARRAY = "pass an array of the program: an argument, or what is computed of its arguments"
+for _name in __all__:
+    if isinstance(_function := globals()[_name], FunctionType | BuiltinFunctionType):
+        globals()[_name] = checked(_function)
+_OWN = {
+    name: checked(getattr(module, name))
+    for module, names in ((functions, ELEMENTWISE), (compositions, COMPOSITIONS), (elementwise, elementwise.__all__))
+    for name in names
+}
+"""Elementwise functions."""
 
 
 _MOVING = (

@@ -8,7 +8,8 @@ from ...dtypes import I64, U32, U64
 from ...errors import error
 from ..frames import caller
 from ..graph import Expr
-from ..symbols import constant, node, sym
+from ..spelling import no_array
+from ..symbols import constant, is_array, node, sym
 from ..values import cast
 from .dims import bits
 from .sym_array import SymArray
@@ -34,8 +35,10 @@ def random_bits(x: Any, seed: Any, offset: Any = 0) -> Any:
 
     Raises:
         ArgumentError: WF195 for a number outside of this range.
-        TraceError: WF295 for a seed or an offset that is no number.
+        TraceError: WF285 for an ``x`` that is no array, WF295 for a seed or an offset that is no number.
     """
+    if not is_array(x):
+        raise no_array("x", x)
     own = tuple(p for d in x.axes for p in x.dims.parts(d))
     places = Expr("iota", (), I64, bits(own), own) if own else constant(0, I64).expr
     numbers: Any = SymArray(places, x.axes, x.dims)

@@ -6,26 +6,70 @@ elements up to it, in their order. So what is folded, and what is computed of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...dtypes import DType
 from ...errors import Location, error
+from ...postorder import postorder
 from ..array_program import Scan
 from ..fold import Scope, current_scope, scope
 from ..frames import caller
-from ..graph import Expr, MonoidGraph, union
+from ..graph import Expr, MonoidGraph, rewrite, union
 from ..signatures import keywords
-from ..symbols import Sym, constant, sym
+from ..symbols import Sym, constant, node, sym
 from ..tracing import nest, structure_of
-from ..values import Value
+from ..values import Value, cast
 from .broadcasting import broadcast
 from .dims import bits
 from .folding import one_axis, positions
 from .initial import one_longer, refused
 from .over_axes import MANY, OverAxes
+from .shaping import expand_dims
 from .sym_array import Elements, SymArray
+
+
+@dataclass
+class Part:
+    """A scan of some of the elements along its axis, which others come before and after.
+
+    Attributes:
+        start: the position of the first of these elements in the whole, an array of rank 0; None for 0.
+        count: how many elements the whole has along the axis.
+        leads: whether the identity comes before these elements, where it comes before the first one.
+        before: the values of the state that all elements before fold to, without the axis; None for none.
+        own: those that these elements fold to, if the scan is to join both; it then scans nothing.
+        ends: whether the scan is to find those that these elements fold to.
+        found: the values of states that were asked for.
+        axis, reverse, longer: of the scan that went along.
+    """
+
+    start: Any
+    count: int
+    leads: bool = True
+    before: list[Any] | None = None
+    own: list[Any] | None = None
+    ends: bool = False
+    found: list[Any] = field(default_factory=list)
+    axis: int | None = None
+    reverse: bool = False
+    longer: bool = False
+
+
+_PART: ContextVar[Part | None] = ContextVar("part", default=None)
+
+
+@contextmanager
+def of_part(part: Part) -> Iterator[None]:
+    """The context of a function whose one scan is of a part of the elements."""
+    token = _PART.set(part)
+    try:
+        yield
+    finally:
+        _PART.reset(token)
 
 
 @dataclass(frozen=True)
@@ -34,14 +78,38 @@ class AlongAxis(OverAxes):
 
     Attributes:
         exclusive, reverse: as those of ``Scan``.
+        part: which part of the elements this is; None for all.
     """
 
     exclusive: bool = False
     reverse: bool = False
+    part: Part | None = None
     scans = True
 
     def fold(self, graph: MonoidGraph, flat: Sequence[Sym], at: Location | None) -> list[Sym]:
         """The values of the state at every element."""
+        part = self.part
+        if part is None:
+            return self._scan(graph, flat, at)
+        if part.own is not None:
+            part.found += _joined(graph, _taken(part.before, graph), _taken(part.own, graph))
+            return self._scan(graph, flat, at)
+        if part.ends:
+            found = super().fold(_swapped(graph) if self.reverse and not graph.commutative else graph, flat, at)
+            part.found += [self.result(s, keepdims=False) for s in found]
+            return found
+        found, (place,) = self._scan(graph, flat, at), self.reduced
+        if part.before is None:
+            return found
+        before = [expand_dims(s, axis=place) for s in _taken(part.before, graph)]
+        return [SymArray(s.expr, self.dims.axes(self.shape), self.dims) for s in _joined(graph, before, found)]
+
+    def index(self, t: DType) -> Sym:
+        """The position of an element along the axis, in the whole."""
+        own = super().index(t)
+        return own if self.part is None or self.part.start is None else own + cast(self.part.start, t)
+
+    def _scan(self, graph: MonoidGraph, flat: Sequence[Sym], at: Location | None) -> list[Sym]:
         if self.exclusive and not graph.has_identity:
             raise error("WF293", name=graph.name, where=caller())
         axes, along = self.dims.axes(self.shape), self.over
@@ -64,9 +132,41 @@ class AlongAxis(OverAxes):
 
     def result(self, value: Any, *, keepdims: bool = True) -> Any:
         """A result, with all axes."""
-        del keepdims
+        if not keepdims:
+            return super().result(value, keepdims=False)
         axes = self.dims.axes(self.shape)
         return SymArray(value.expr, axes, self.dims, value.dtype if isinstance(value, SymArray) else None)
+
+
+def _taken(values: list[Any] | None, graph: MonoidGraph) -> list[Any]:
+    """The next values of a state, which are taken from a list."""
+    assert values is not None
+    return [values.pop(0) for _ in graph.state]
+
+
+def _swapped(graph: MonoidGraph) -> MonoidGraph:
+    """The monoid whose right operand comes first."""
+    n = len(graph.state)
+    places: dict[str, Expr] = {}
+    for e in postorder(graph.combine, lambda e: e.args):
+        if e.op == "param":
+            number: Any = e.value
+            places[e.digest] = replace(e, value=(number + n) % (2 * n))
+    return replace(graph, combine=rewrite(graph.combine, places))
+
+
+def _joined(graph: MonoidGraph, left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
+    """What a monoid makes of two states of arrays."""
+    known: dict[str, Sym] = {}
+    operands: Any = (*left, *right)
+    for e in postorder(graph.combine, lambda e: e.args):
+        if e.op == "param":
+            known[e.digest] = operands[e.value]
+        else:
+            known[e.digest] = (
+                node(e.op, e.dtype, *(known[a.digest] for a in e.args), value=e.value) if e.args else Sym(e)
+            )
+    return [known[e.digest] for e in graph.combine]
 
 
 def check_modes(**modes: object) -> None:
@@ -108,16 +208,25 @@ def scanned(
     if exclusive and include_initial:
         raise refused(name, "an exclusive one begins with it", "leave out exclusive=True or include_initial=True")
     xs, place = _operands(name, arrays, axis)
+    part = _PART.get()
+    if part is not None:
+        part.axis, part.reverse, part.longer = place, reverse, include_initial
+        if part.ends or part.own is not None:
+            exclusive = include_initial = False
+        include_initial = include_initial and part.leads
     if include_initial:
         xs, exclusive = one_longer(name, xs, place, reverse=reverse), True
-    along = AlongAxis(xs[0].dims, broadcast(xs)[1], frozenset((place,)), function, exclusive, reverse)
+    along = AlongAxis(xs[0].dims, broadcast(xs)[1], frozenset((place,)), function, exclusive, reverse, part)
     outer = current_scope()
+    wide = max(along.elements, part.count if part else 0) >= MANY
     held = Scope(
-        along.elements >= MANY, huge=True, name=name, takes_initial="initial" in keywords(function),
+        wide, huge=True, name=name, takes_initial="initial" in keywords(function),
         checks=outer.checks, used=outer.used, over=along,
     )  # fmt: skip
     with scope(held):
         got = function(*(Elements(x.expr, x.axes, x.dims, x.dtype) for x in xs), **params)
+    if part is not None and (part.ends or part.own is not None):
+        return tuple(part.found)
     if held.most:
         along.dims.serve_at_most(bits(along.over), min(held.most))
     leaves: list[Value] = []

@@ -75,7 +75,9 @@ def unstack(x: SymArray, /, *, axis: int = 0) -> tuple[SymArray, ...]:
 
 
 def diff(x: SymArray, /, *, axis: int = -1, n: int = 1) -> SymArray:
-    """The differences of neighbours along an axis, ``n`` times."""
+    """The differences of neighbours along an axis, ``n`` times; ArgumentError WF138 for no number of times."""
+    if type(n) is not int or n < 0:
+        raise error("WF138", option="n", value=n, expected="a whole number from 0 on", default=1, where=caller())
     (place,) = positions(axis, x.axes, x)
     before = (slice(None),) * place
     for _ in range(n):

@@ -40,9 +40,10 @@ def permute_dims(x: SymArray, axes: Sequence[int] | None = None) -> SymArray:
     """``x`` with its axes in this order; in reverse order without one."""
     if axes is None:
         return x.T
-    order = positions(tuple(axes), x.axes, x)
+    given: Any = tuple(axes) if isinstance(axes, tuple | list) else (axes,)
+    order = positions(given, x.axes, x)
     if len(order) != x.ndim:
-        raise no_axis(tuple(axes), x.ndim, x)
+        raise no_axis(given, x.ndim, x)
     return x.relabeled(tuple(x.axes[i] for i in order))
 
 

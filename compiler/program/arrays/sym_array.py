@@ -27,7 +27,7 @@ class SymArray(ArrayValue):
 
     __slots__ = ("_shared",)
     has_axes = True
-    public: ClassVar[tuple[str, ...]] = ("T", "astype", "device", "dtype", "mT", "ndim", "shape", "size")
+    public: ClassVar[tuple[str, ...]] = ("T", "device", "dtype", "mT", "ndim", "shape", "size")
     """The attributes that arrays have for those who write programs."""
 
     def __init__(self, expr: Expr, axes: Axes, dims: Dims, dtype: DType | None = None) -> None:

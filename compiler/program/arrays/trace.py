@@ -167,7 +167,7 @@ def _result(position: int, value: Value, dims: Dims, label: str, function: Any) 
     if isinstance(value, SymArray) and value.dims is not dims:
         raise error("WF253", name=label, where=defined(function))
     if not isinstance(value, SymArray):
-        raise error("WF263", name=label, position=position, where=defined(function))
+        raise error("WF263", name=label, position=position, kind=type(value).__name__, where=defined(function))
     return value
 
 

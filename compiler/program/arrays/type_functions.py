@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from ...dtypes import BOOL, DType, promote
+from ...dtypes import ALL, BOOL, STORED, DType, promote
 from ...errors import error
 from ..dtype_names import dtype as as_dtype
 from ..frames import caller
@@ -36,19 +36,27 @@ class IntegerLimits:
 
 
 def finfo(of: Any) -> FloatLimits:
-    """The limits of a float type, or of an array's."""
+    """The limits of a float type, or of an array's; DTypeError WF105 for another type."""
     import ml_dtypes
 
-    t = _dtype(of)
+    t = _limited(of, KINDS["real floating"])
     limits: Any = ml_dtypes
     found = limits.finfo(t.numpy)
     return FloatLimits(t.bits, float(found.eps), float(found.max), float(found.min), float(found.smallest_normal), t)
 
 
 def iinfo(of: Any) -> IntegerLimits:
-    """The limits of an integer type, or of an array's."""
-    t = _dtype(of)
+    """The limits of an integer type, or of an array's; DTypeError WF105 for another type."""
+    t = _limited(of, KINDS["integral"])
     return IntegerLimits(t.bits, int(t.highest), int(t.lowest), t)
+
+
+def _limited(of: Any, kinds: tuple[str, ...]) -> DType:
+    t = _dtype(of)
+    if t.kind not in kinds:
+        known = " ".join(n.numpy_name for n in (*ALL, *STORED) if n.kind in kinds)
+        raise error("WF105", dtype=t.numpy_name, known=known, where=caller())
+    return t
 
 
 def _dtype(of: Any) -> DType:

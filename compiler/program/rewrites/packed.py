@@ -6,6 +6,9 @@ zero. What is folded may be any logical function of bits that lie alike: words t
 
 Where the last word of a row is not full, a mask takes what no element has. It depends on the size, so that the program
 serves this size alone.
+
+Range: only ``&``, ``|``, ``^``, ``==``, ``!=`` and constants lie between the bits and the fold; all of them are packed,
+along the same axes; the fold adds ones or joins truth values, and takes all of a word's bits.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 A state has the element and its position in 64 bits, as two values. A part of fewer than 2^31 elements need not fold
 both: the word of ``library/extremes.py`` gives both when the fold is over. Of floats it has one zero and one NaN, as
 sums with zero have. So results may show such sums; other floats are only compared with each other.
+
+Range: the state has the element, of at most 32 bits, and behind it its own number in 64 bits, of which nothing was
+computed; no other value of the state depends on both; a mask is the same for both and gives the identity elsewhere.
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@ Kernels pad: threads without elements, masked elements and partial accesses hold
 as the least integer is for a maximum. Otherwise each state carries a flag that says whether it holds an element, and
 combining with a state without elements gives the other state. So padding never shows in a result, whatever the plan,
 the mask or the segments, and nothing below this level knows of semigroups.
+
+Range: a flag serves every combine. A constant pads alone where the combine only compares, selects and joins truths,
+and its states in all orders are at most ``MOST``; states that are equal, as both zeros are, count as one.
 """
 
 from __future__ import annotations

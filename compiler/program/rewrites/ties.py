@@ -2,6 +2,10 @@
 
 If an element is repeated, its first number is the answer. So dims along which no input moves need not be walked
 (``planner/repeats.py``): the elements at their index 0 have the lowest numbers.
+
+Range: a number stands behind an element in a pair that ``ARGMIN`` or ``ARGMAX`` combines, or below it in a word whose
+least counts, with room for the numbers of all elements; neither the element, nor a mask, nor another value of the
+state depends on it.
 """
 
 from __future__ import annotations

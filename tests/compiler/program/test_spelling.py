@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
+import json
 import operator
 import re
 from pathlib import Path
@@ -11,7 +14,9 @@ import numpy as np
 import pytest
 
 import warpfold as wf
+from warpfold.compiler.program.arrays import namespace
 from warpfold.compiler.program.other_names import ELSEWHERE, METHODS
+from warpfold.compiler.program.public_names import PACKING, PROGRAMS, REDUCTIONS
 from warpfold.compiler.program.spelling import NAMES, PARAMETERS, SHARED
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -57,6 +62,94 @@ def test_a_method_or_a_function_of_another_library_in_a_program_says_what_to_wri
     for name, call in zip(("softmax", "exp", "sum", "relu"), called, strict=True):
         assert f"WF217: torch.{name} does not take symbolic values" in said(lambda x: call(x))  # noqa: B023
         assert f"help: write wf.{name}" in said(lambda x: call(x))  # noqa: B023
+
+
+def test_a_function_that_asks_for_numbers_is_named_with_what_to_write() -> None:
+    """Libraries and Python raise a TypeError of their own; the location is the user's line, not one of theirs."""
+    pandas, jnp = pytest.importorskip("pandas"), pytest.importorskip("jax.numpy")
+    jax = pytest.importorskip("jax")
+    asked: dict[str, Any] = {
+        "jnp.exp": lambda x: jnp.exp(x), "jax.nn.softmax": lambda x: jax.nn.softmax(x), "bytes": lambda x: bytes(x),
+        "np.zeros": lambda x: np.zeros(x), "json.dumps": lambda x: json.dumps(x),
+        "numpy.asarray": lambda x: pandas.Series(x),
+    }  # fmt: skip
+    for name, function in asked.items():
+        assert f"WF217: {name} does not take symbolic values" in said(function)
+    assert "help: write wf.exp" in said(asked["jnp.exp"])
+    assert "help: write wf.softmax" in said(asked["jax.nn.softmax"])
+    with pytest.raises(wf.WarpfoldError, match="WF217: bytes does not"):
+        wf.reduce(X, lambda x: bytes(x))
+    for form in ("%d", "%x", "%c"):
+        assert f"WF240: a symbolic value cannot be formatted as '{form}'" in said(lambda x: form % wf.sum(x))  # noqa: B023
+
+
+def test_habits_of_pytorch_are_told_what_to_write() -> None:
+    told: dict[str, Any] = {
+        "write x.shape[axis] for an axis": lambda x: x.size(0), "write x.shape, without": lambda x: x * x.shape(),
+        "an array is no function": lambda x: x(0), "nothing is computed in place: write wf.exp(x)": lambda x: x.exp_(),
+        "in place: write x + y": lambda x: x.add_(1), "write slices": lambda x: x.chunk(2),
+        "wf.value_and_grad(function), or": lambda x: x.sum().backward(), "pass the indices as an": lambda x: x[[0, 1]],
+        "write x.__array_namespace__().tril(x)": lambda x: np.tril(x), "named": lambda x: x.named(),
+        "expected x axis\n": lambda x: x.mean(1, True), "it is of type float": lambda _: 3.0,
+        "to that of the program": lambda x: wf.sum(x, device="cuda"), "wf.sum(x)": lambda _: wf.sum(),
+    }  # fmt: skip
+    for text, function in told.items():
+        assert text in said(function)
+    with pytest.raises(
+        wf.WarpfoldError, match=r"(?s)WF261: a symbolic array has no attribute requires_grad.*gradients"
+    ):
+        wf.program(lambda x: setattr(x, "requires_grad", True))(X)
+    torch = pytest.importorskip("torch")
+    for text, call in (
+        ("warpfold moves no elements", lambda x: torch.cat([x, x])),
+        ("take_along_axis", lambda x: torch.gather(x, 1, x)),
+    ):
+        assert text in said(call)
+
+
+def test_calls_without_their_arrays_or_with_a_wrong_mask() -> None:
+    for name in (*REDUCTIONS, *PROGRAMS):
+        with pytest.raises(wf.WarpfoldError, match=r"WF\d+: ") as caught:
+            getattr(wf, name)()
+        assert caught.value.location is not None
+    for name in ("dot", "vecdot", "allclose"):
+        with pytest.raises(wf.WarpfoldError, match=rf"(?s)WF151: {name} needs the parameter 'y'.*wf.{name}\(x, y\)"):
+            getattr(wf, name)(X)
+    with pytest.raises(wf.WarpfoldError, match=r"(?s)WF176: SUM got 1 .*wf.reduce\(x, SUM\)"):
+        wf.SUM(X)
+    for mask in ("x > 0", {"a": 1}, lambda x: x > 0):
+        with pytest.raises(wf.WarpfoldError, match=r"(?s)WF285: where is of type .*where=x > 0"):
+            wf.sum(X, where=mask)
+
+
+def test_functions_of_the_standard_say_what_arguments_they_take() -> None:
+    xp = namespace
+    mistakes: dict[str, Any] = {
+        "WF176: tril got 2 ": lambda x: xp.tril(x, 1), "WF176: exp got 2 ": lambda x: xp.exp(x, 1),
+        "WF127: triu takes no ": lambda x: xp.triu(x, diagonal=1), "WF151: add needs ": lambda x: xp.add(x),
+        "WF151: astype needs ": lambda x: x.astype(), "WF285: x is of type int": lambda _: xp.flip(3),
+        "WF285: indices is of type list": lambda x: xp.take(x, [0, 1]), "WF138: n cannot": lambda x: xp.diff(x, n="a"),
+        "WF285: arrays is of type float": lambda x: xp.broadcast_arrays(x, 2.0),
+        "WF256: axis (1,) is not": lambda x: xp.permute_dims(x, 1),
+        "WF105: no rule for elements of type float32: expected one of int8": lambda _: xp.iinfo("f32"),
+    }  # fmt: skip
+    for text, mistake in mistakes.items():
+        assert text in said(mistake)
+    assert "help: write the others by name: k=" in said(lambda x: xp.tril(x, 1))
+
+
+@pytest.mark.parametrize("name", [*PROGRAMS, *PACKING])
+def test_no_array_in_the_place_of_one_has_a_code(name: str) -> None:
+    """Beside one array, which makes the call one of a program, every other place is tried with what is no array."""
+    function = getattr(wf, name)
+    taken = [p for p in inspect.signature(function).parameters.values() if p.kind is not p.KEYWORD_ONLY]
+    count = max(2, sum(p.default is p.empty for p in taken))
+    for place in range(min(count, len(taken))):
+        for wrong in (4, "a", None):
+            xs: list[Any] = [X] * min(count, len(taken))
+            xs[place] = wrong
+            with contextlib.suppress(wf.WarpfoldError):
+                function(*xs)
 
 
 def test_what_no_symbolic_value_can_do_says_what_to_write() -> None:

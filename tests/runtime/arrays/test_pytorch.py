@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -207,6 +209,20 @@ def test_torch_jit_script_is_refused(function: Any) -> None:
         torch.jit.script(function)
     with pytest.raises(wf.WarpfoldError, match="WF223"):
         torch.jit.script(calls)
+    assert inspect.signature(function)  # others than scripts may ask for it
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_torch_jit_script_of_a_module_is_refused() -> None:
+    class Rows(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return wf.softmax(x)  # type: ignore[no-any-return]
+
+    replaced = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.LayerNorm(4))
+    importlib.import_module("warpfold.torch").replace_modules(replaced)
+    for module in (Rows(), replaced):
+        with pytest.raises(wf.WarpfoldError, match=r"WF223: .*\n.*test_pytorch"):
+            torch.jit.script(module)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -207,3 +207,10 @@ def test_mistakes(call: Any, text: str) -> None:
     with pytest.raises(wf.WarpfoldError) as e:
         call()
     assert text in str(e.value)
+
+
+def test_messages_name_the_reduction_whose_state_is_made() -> None:
+    x = np.array([1.0, np.nan], np.float32)
+    for text, how in (("WF135: the input of max holds", {"nan": "raise"}), ("WF427: max ", {"plan": "held=2"})):
+        with pytest.raises(wf.WarpfoldError, match=text):
+            wf.partial(x, "max", **HOW, **how)  # type: ignore[arg-type]

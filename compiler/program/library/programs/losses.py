@@ -61,8 +61,8 @@ def cross_entropy(
     Raises:
         ArgumentError: WF138 for an unknown reduction, or an option that is no such number; with ``check`` WF189 for a
             target outside of the classes, after the losses were written.
-        TraceError: WF254 for a weight of another size, WF281 for one of another rank or that has no floats, WF271 for
-            targets of another rank or that are no integers.
+        TraceError: WF285 for an ``x`` that is no array, WF254 for a weight of another size, WF281 for one of another
+            rank or that has no floats, WF271 for targets of another rank or that are no integers.
     """
     label_smoothing, z_loss = fraction("label_smoothing", label_smoothing, 0.0), finite("z_loss", z_loss, 0.0)
     place = _class_axis(x, axis)
@@ -168,6 +168,7 @@ def _at(x: Any, target: Any) -> Any:
 
 def _class_axis(x: Array, axis: int | None) -> int:
     """The position of the axis of the classes."""
+    expect_array("x", x)
     return positions(min(1, x.ndim - 1) if axis is None else axis, x.axes, x)[0]
 
 
