@@ -88,7 +88,7 @@ from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.build import address, barrier, before, find, i32, integer, replace, shared_buffer
 from ..compiler.ir.combine import combine, pack, unpack
 from ..compiler.ir.dialect.base import bool_attr, element, int_attr, str_attr
-from ..compiler.ir.dialect.stages.cta import METHODS
+from ..compiler.ir.dialect.stages import METHODS
 from ..compiler.ir.mlir import arith, gpu, ir, llvm, nvvm, scf
 from .access.state_buffers import StateBuffers
 

@@ -55,7 +55,7 @@ from ..compiler.ir.build import (
 )
 from ..compiler.ir.combine import elements, single_op, unpack
 from ..compiler.ir.dialect.base import str_attr
-from ..compiler.ir.dialect.stages.grid import GRID_FINISHES
+from ..compiler.ir.dialect.grid import GRID_FINISHES
 from ..compiler.ir.mlir import arith, gpu, ir, llvm, scf
 
 ATOMICS = {

@@ -48,7 +48,7 @@ from ..compiler.ir.attributes import target_of
 from ..compiler.ir.build import before, bytes_of, find, i32, kernel_module, replace
 from ..compiler.ir.combine import elements, fragment
 from ..compiler.ir.dialect.base import bool_attr, int_attr
-from ..compiler.ir.dialect.matrices import HALVES
+from ..compiler.ir.dialect.shared import HALVES
 from ..compiler.ir.lane_exchange import lane_id
 from ..compiler.ir.mlir import arith, ir, llvm, nvvm
 from ..compiler.plan.plan import QUAD

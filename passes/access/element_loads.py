@@ -26,8 +26,8 @@ from ...compiler.ir.build import (
     zeros,
 )  # fmt: skip
 from ...compiler.ir.combine import backwards, fragment, splat, width, with_shape
+from ...compiler.ir.dialect.access import ELEMENT_ACCESS
 from ...compiler.ir.dialect.base import element, int_attr, str_attr
-from ...compiler.ir.dialect.element_access import ELEMENT_ACCESS
 from ...compiler.ir.mlir import arith, ir, llvm, scf
 from ...compiler.plan.fields import OF_BITS
 from ..words.truths import of_bits

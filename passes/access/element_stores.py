@@ -18,8 +18,8 @@ from ...compiler.ir.build import (
     word_type,
 )  # fmt: skip
 from ...compiler.ir.combine import backwards, elements, fragment, width
+from ...compiler.ir.dialect.access import ELEMENT_ACCESS
 from ...compiler.ir.dialect.base import bool_attr, element, int_attr, str_attr
-from ...compiler.ir.dialect.element_access import ELEMENT_ACCESS
 from ...compiler.ir.lane_exchange import lane_id, of_lane
 from ...compiler.ir.mlir import arith, ir, llvm, nvvm, scf
 from ...compiler.program.bit_arrays import WORD as BITS_OF_WORD

@@ -10,7 +10,7 @@ from ...compiler.ir.build import address, as_word, i32, if_then, integer, kernel
 from ...compiler.ir.combine import elements, fragment, splat, with_shape
 from ...compiler.ir.dialect.access import ACCESS_BYTES
 from ...compiler.ir.dialect.base import bool_attr, int_attr, str_attr
-from ...compiler.ir.dialect.residency import HELD_ACCESS
+from ...compiler.ir.dialect.shared import HELD_ACCESS
 from ...compiler.ir.mlir import arith, ir, nvvm, scf
 from ...compiler.ir.unrolled_loops import REPEATED, unroll_later
 from .element_loads import lower_element_load

@@ -6,9 +6,8 @@ from typing import Any
 
 from ...compiler.ir.build import address, dynamic_shared, i32, integer, load
 from ...compiler.ir.combine import elements, fragment, width, with_shape
-from ...compiler.ir.dialect.access import ACCESS_BYTES
+from ...compiler.ir.dialect.access import ACCESS_BYTES, slot_bytes
 from ...compiler.ir.dialect.base import element, int_attr
-from ...compiler.ir.dialect.residency import slot_bytes
 from ...compiler.ir.mlir import arith, ir
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...compiler.ir.build import i32, integer
-from ...compiler.ir.dialect.stages.tags import PREFIX
+from ...compiler.ir.dialect.grid import PREFIX
 from ...compiler.ir.lane_exchange import of_lane
 from ...compiler.ir.mlir import arith, ir, llvm, math, scf
 from ...compiler.target import WARP

@@ -21,7 +21,7 @@ from typing import Any
 from ...compiler.ir.build import as_word, i32, word_type
 from ...compiler.ir.combine import pack, unpack
 from ...compiler.ir.dialect.base import state_type
-from ...compiler.ir.dialect.stages.tags import AGGREGATE, PREFIX
+from ...compiler.ir.dialect.grid import AGGREGATE, PREFIX
 from ...compiler.ir.lane_exchange import of_lane
 from ...compiler.ir.mlir import arith, ir, llvm, scf
 from ...compiler.plan.launch import group_of, look_back_lanes

@@ -20,7 +20,7 @@ from ...compiler.errors import error
 from ...compiler.ir.build import bytes_of, i32, integer, made, word_type
 from ...compiler.ir.combine import clone_block, fragment, single_op, width
 from ...compiler.ir.dialect.base import element, int_attr
-from ...compiler.ir.dialect.matrices import SUMS
+from ...compiler.ir.dialect.shared import SUMS
 from ...compiler.ir.locations import place_of
 from ...compiler.ir.mlir import arith, ir, nvvm, scf, vector
 from ..access.matrix_blocks import fragment_of
