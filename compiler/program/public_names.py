@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from .function_table import TABLE
+
 ELEMENTWISE = (
-    "acos", "asin", "atan", "atan2", "bitcast", "ceil", "cos", "cosh", "divide", "erf", "exp", "exp2", "expm1", "floor",
-    "fma", "isinf", "isnan", "log", "log10", "log1p", "log2", "maximum", "minimum", "round", "rsqrt", "sin", "sinh",
-    "sqrt", "tan", "tanh", "where",
+    *(row.name for row in TABLE if row.doc),
+    "bitcast", "ceil", "divide", "floor", "fma", "isinf", "isnan", "maximum", "minimum", "round", "where",
 )  # fmt: skip
-"""Elementwise functions: ``functions.py``."""
+"""Elementwise functions: those of ``function_table.py``, and the others in ``functions.py``."""
 COMPOSITIONS = ("abs", "clip", "isfinite", "reciprocal", "sigmoid", "sign", "square")
 """Elementwise functions made of those: ``compositions.py``."""
 PACKING = ("pack", "unpack")

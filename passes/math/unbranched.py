@@ -60,6 +60,11 @@ def reciprocal_root(x: Any) -> Any:
     return arith.select(has_root, found, near)
 
 
+def rounded_root(x: Any) -> Any:
+    """1 / sqrt(x), each rounded."""
+    return arith.divf(Builder(x.type).number(1.0), intrinsic(x.type, "llvm.sqrt", x))
+
+
 def _each(name: str, x: Any) -> Any:
     """An instruction on each element of a fragment."""
     return fragment([intrinsic(e.type, name, e) for e in elements(x)])

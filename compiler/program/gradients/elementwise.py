@@ -7,11 +7,13 @@ norms and standard deviations that are 0.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-from ..functions import cos, cosh, exp, isnan, log, rsqrt, sin, sinh, where
+from .. import functions
+from ..function_table import TABLE
+from ..functions import isnan, log, where
 from ..marks import BOUND, CORRECTION, RIGHT, ROOT
 from ..symbols import Sym, constant, node
 
@@ -59,11 +61,6 @@ def _of_choice(g: Sym, z: Sym, condition: Sym, a: Sym, b: Sym) -> Parts:
     return None, where(condition, g, _zero(g)), where(condition, _zero(g), g)
 
 
-def _of_angle(g: Sym, z: Sym, y: Sym, x: Sym) -> Parts:
-    inverse = 1.0 / (x * x + y * y)
-    return g * (x * inverse), -(g * (y * inverse))
-
-
 def _of_absolute(g: Sym, z: Sym, x: Sym) -> Parts:
     if z.expr.value == RIGHT:
         return (where(x >= 0.0, g, -g),)
@@ -89,27 +86,9 @@ RULES: dict[str, Rule] = {
     "min": _of_extreme,
     "where": _of_choice,
     "cast": lambda g, z, x: (g,),
+    **{row.name: partial(row.gradient, functions) for row in TABLE if row.gradient},
     "sqrt": _of_root,
-    "rsqrt": lambda g, z, x: (g * (-0.5 * z * z * z),),
-    "exp": lambda g, z, x: (g * z,),
-    "exp2": lambda g, z, x: (g * (z * math.log(2.0)),),
-    "expm1": lambda g, z, x: (g * (z + 1.0),),
-    "log": lambda g, z, x: (g / x,),
-    "log2": lambda g, z, x: (g / (x * math.log(2.0)),),
-    "log10": lambda g, z, x: (g / (x * math.log(10.0)),),
-    "log1p": lambda g, z, x: (g / (1.0 + x),),
-    "sin": lambda g, z, x: (g * cos(x),),
-    "cos": lambda g, z, x: (-(g * sin(x)),),
-    "tan": lambda g, z, x: (g * (1.0 + z * z),),
-    "asin": lambda g, z, x: (g * rsqrt((1.0 - x) * (1.0 + x)),),
-    "acos": lambda g, z, x: (-(g * rsqrt((1.0 - x) * (1.0 + x))),),
-    "atan": lambda g, z, x: (g / (1.0 + x * x),),
-    "atan2": _of_angle,
-    "sinh": lambda g, z, x: (g * cosh(x),),
-    "cosh": lambda g, z, x: (g * sinh(x),),
-    "tanh": lambda g, z, x: (g * ((1.0 - z) * (1.0 + z)),),
-    "erf": lambda g, z, x: (g * (exp(-(x * x)) * (2.0 / math.sqrt(math.pi))),),
 }
-"""The rule of each operation of floats that has a derivative."""
+"""The rule of each operation of floats that has a derivative; the table of functions has those of functions."""
 CONSTANT = frozenset(("floordiv", "round", "floor", "ceil"))
 """The operations of floats whose derivative is 0 wherever it exists."""
