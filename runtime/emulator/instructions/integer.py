@@ -8,7 +8,7 @@ from functools import reduce
 import numpy as np
 
 from ..ptx.types import CARRY, DTYPE, WIDTH, Array, Operand, is_signed
-from .op import Builder, Form, Op
+from .op import Builder, Form, Op, always, typed
 
 _INTS = "u16 s16 u32 s32 u64 s64"
 _PAIRS = "u16x2 s16x2"
@@ -201,15 +201,7 @@ def remainder(a: Array, b: Array) -> Array:
     return np.where(b == 0, ~b.dtype.type(0), np.fmod(a, np.where(b == 0, b.dtype.type(1), b)))
 
 
-def div(form: Form) -> Op:
-    """Integer div."""
-    type_ = form.type(_INTS)
-    return form.pure(quotient, type_, type_, type_)
-
-
-def _rem(form: Form) -> Op:
-    type_ = form.type(_INTS)
-    return form.pure(remainder, type_, type_, type_)
+div = typed(_INTS, always(quotient), "t t")
 
 
 def extreme(name: str) -> Builder:
@@ -233,22 +225,12 @@ def extreme(name: str) -> Builder:
     return build
 
 
-def abs_(form: Form) -> Op:
-    """Integer abs; the least number stays negative."""
-    type_ = form.type("s16 s32 s64")
-    return form.pure(np.abs, type_, type_)
+abs_ = typed("s16 s32 s64", always(np.abs), "t")  # the least number stays negative
+neg = typed("s16 s32 s64", always(np.negative), "t")
 
 
-def neg(form: Form) -> Op:
-    """Integer neg."""
-    type_ = form.type("s16 s32 s64")
-    return form.pure(np.negative, type_, type_)
-
-
-def _sad(form: Form) -> Op:
-    type_ = form.type(_INTS)
-    u = unsigned(type_)
-    return form.pure(lambda a, b, c: (np.maximum(a, b) - np.minimum(a, b)).view(c.dtype) + c, u, type_, type_, u)
+def _sad(a: Array, b: Array, c: Array) -> Array:
+    return (np.maximum(a, b) - np.minimum(a, b)).view(c.dtype) + c
 
 
 def _dot(parts: int) -> Builder:
@@ -278,8 +260,8 @@ TABLE: dict[str, Builder] = {
     "madc": _madc,
     "mul24": lambda form: _mul24(form, 0),
     "mad24": lambda form: _mul24(form, 1),
-    "rem": _rem,
-    "sad": _sad,
+    "rem": typed(_INTS, always(remainder), "t t"),
+    "sad": typed(_INTS, always(_sad), "t t u", "u"),
     "dp4a": _dot(4),
     "dp2a": _dot(2),
 }
