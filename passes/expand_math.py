@@ -86,11 +86,9 @@ from ..compiler.ir.uniform_fragments import known
 from ..compiler.program.function_table import TABLE, Function
 from .math.arithmetic import Builder, intrinsic
 from .math.byte_floats import encode
-from .math.counted_division import divide_by_counts
+from .math.logarithm import integer_power
 from .math.module_symbols import call_of, module_around
-from .math.power import integer_power
-from .math.remainder import remainder
-from .math.unbranched import is_unbranched, reciprocal_root
+from .math.unbranched import divide_by_counts, is_unbranched, reciprocal_root, remainder
 
 Expand = Callable[..., Any]
 

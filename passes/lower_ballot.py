@@ -75,7 +75,7 @@ from ..compiler.ir.mlir import arith, llvm, nvvm
 from ..compiler.plan.fields import WORDS
 from ..compiler.program.bit_arrays import WORD
 from ..compiler.target import WARP
-from .words.truths import as_bits
+from .words.packed_bytes import as_bits
 
 OPS = ("fold.ballot", "fold.bit_transpose")
 

@@ -11,8 +11,8 @@ write to its address.
 - If accesses begin at the boundary before the row (``first``), another such group comes before the loop, in threads
   whose first access does.
 - If loads then have ``leads``, there is a loop for each distance from a boundary, and branches choose one
-  (``access/leading.py``). It ends so early that the aligned access behind its last one lies in the row, too, which ends
-  at ``last``: a CTA may have a part of it.
+  (``access/unaligned.py``). It ends so early that the aligned access behind its last one lies in the row, too, which
+  ends at ``last``: a CTA may have a part of it.
 
 ``lower-global-access`` then lowers each access.
 
@@ -106,8 +106,8 @@ from ..compiler.ir.dialect.access import ACCESS, AXES
 from ..compiler.ir.dialect.base import int_attr, str_attr
 from ..compiler.ir.mlir import arith, ir, scf
 from ..compiler.ir.unrolled_loops import rolled
-from .access.leading import LEADS, load_before
 from .access.peeling import after
+from .access.unaligned import LEADS, load_before
 
 
 def _run(module: Any) -> None:

@@ -8,8 +8,8 @@ the others go by ``cp.async`` on targets that have it: a thread waits for those 
 
 A copy to one of several places is a group of its own, for which threads wait at a ``fold.tile_arrived``.
 
-A ``fold.tile_rows`` has such a run in each row (``access/tile_parts.py``). Accesses of one part are beside each other;
-threads wait for their own ones at the ``fold.arrived``.
+A ``fold.tile_rows`` has such a run in each row (``access/tile_buffers.py``). Accesses of one part are beside each
+other; threads wait for their own ones at the ``fold.arrived``.
 
 Threads find an element by its index in the array. The op returns address 0 of shared memory and the origin, which is
 the index of the element that would lie there: element i lies (i - origin) elements behind it.
@@ -137,9 +137,7 @@ from ..compiler.ir.build import (
 )
 from ..compiler.ir.dialect.base import bool_attr, int_attr
 from ..compiler.ir.mlir import arith, ir, llvm, nvvm, scf
-from .access.boundaries import ACCESS, past_boundary
-from .access.tile_buffers import tile_buffer
-from .access.tile_parts import Parts
+from .access.tile_buffers import ACCESS, Parts, past_boundary, tile_buffer
 
 IN_FLIGHT = 4
 """At most this many accesses are in flight a thread: 256 threads copy 16 KiB at a time."""

@@ -104,8 +104,7 @@ from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.build import address, before, find, integer, load, replace, store, word_type
 from ..compiler.ir.dialect.base import int_attr
 from ..compiler.ir.mlir import arith, ir, llvm, scf
-from .access.boundaries import ACCESS, past_boundary
-from .access.tile_buffers import tile_buffer
+from .access.tile_buffers import ACCESS, past_boundary, tile_buffer
 
 
 def _run(module: Any) -> None:

@@ -23,7 +23,7 @@ from ...compiler.ir.dialect.base import bool_attr, element, int_attr, str_attr
 from ...compiler.ir.lane_exchange import lane_id, of_lane
 from ...compiler.ir.mlir import arith, ir, llvm, nvvm, scf
 from ...compiler.program.bit_arrays import WORD as BITS_OF_WORD
-from ..words.truths import as_stored
+from ..words.packed_bytes import as_stored
 from .bits import begins_word, place_in_word, store_bytes, store_word
 from .in_row import is_inside
 from .offsets import offset

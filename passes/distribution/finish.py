@@ -17,7 +17,7 @@ from ...compiler.ir.lane_exchange import lane_id, of_lane
 from ...compiler.ir.mlir import arith, gpu, ir, scf
 from ...compiler.plan.layout import layout_of
 from ...compiler.plan.plan import Plan
-from ..access.pairs import are_sectors
+from ..access.stores import are_sectors
 from .kernel import Kernel
 from .place import Place
 from .reader import Reader

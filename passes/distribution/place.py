@@ -3,6 +3,16 @@
 A place is made once for each plan by which the threads are arranged. When warps have met in shared memory, threads are
 arranged by another plan, ``met_plan``, and in the last CTA's round over partial states by ``second_plan``: each is
 another place, which ``Tile.place`` makes.
+
+The place of a thread that walks padded rows: its results lie in one row, and begin at a boundary of the results.
+
+Rows are padded to whole accesses, and threads are counted through them. A thread's first result is as far before its
+place in the row as the row of results begins after a boundary, so the first thread of a row may begin before it.
+
+The place of a thread in staggered warps: each warp begins its rows at the boundary before the CTA's columns.
+
+A thread's accesses begin ``lead`` elements before its columns, and where warps meet they shift their states by as much.
+The last lane that reads owns no columns: it reads what of its neighbour's columns lies in its access.
 """
 
 from __future__ import annotations
@@ -11,6 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ...compiler.ir.build import bytes_of, memory_type, word_type
+from ...compiler.ir.dialect.base import element
 from ...compiler.ir.locations import named
 from ...compiler.ir.mlir import arith, gpu
 from ...compiler.plan.layout import layout_of
@@ -18,7 +29,7 @@ from ...compiler.plan.plan import Plan
 from ...compiler.planner.alignment import WIDEST
 from ...compiler.target import WARP
 from .kernel import Kernel
-from .row import Row, tiles_of_row
+from .row import Row, columns_of, tiles_of_row
 
 
 class Digits(NamedTuple):
@@ -210,3 +221,37 @@ def existing(kernel: Kernel, place: Place) -> Any:
     """The results that a thread reads for: those of its place, or the last ones for a thread without results."""
     last = arith.subi(kernel.arg("n_kept"), kernel.number(place.plan.vector_kept))
     return arith.minsi(place.kept, last)
+
+
+def padded_place(kernel: Kernel) -> tuple[Tile, Place]:
+    """The results of the thread's row, and its place there."""
+    plan, digits = kernel.plan, Digits.of(kernel, kernel.plan)
+    tile = kernel.id(gpu.block_id(gpu.Dimension.x))
+    accesses = layout_of(plan).rows.units(columns_of(kernel), kernel)
+    number = kernel.scaled(tile, plan.slots, digits.slot)
+    number, before = kernel.divided(number, kernel.scaled(accesses, plan.vector))
+    row, t = Row.at(kernel, number), element(kernel.results[0].type)
+    base = row.start(kernel.arg("output", 0), len(kernel.inputs), t)
+    lead = lead_of(kernel, t, base, kernel.number(0), [kernel.number(1)])
+    place = Place.of(kernel, digits, arith.subi(before, lead), row.columns)
+    exists = kernel.less(number, row.count())
+    in_range, owner = arith.andi(place.in_range, exists), arith.andi(place.owner, exists)
+    return Tile(row, kernel.number(0)), replace(place, in_range=in_range, owner=owner)
+
+
+def staggered_place(kernel: Kernel) -> tuple[Tile, Place]:
+    """The columns of the CTA, and the place of a thread while it reads; CTAs have as many columns each."""
+    vector, digits = kernel.plan.vector, Digits.of(kernel, kernel.plan)
+    row, number = row_of_cta(kernel)
+    width = layout_of(kernel.plan).pitch(row.columns, tiles_of_row(kernel), kernel)
+    tile = Tile(row, arith.muli(number, width), width)
+    name(tile=number, first_kept=tile.first)
+    place = tile.place_at(digits)
+    stride = kernel.arg("kept_stride", 0, kernel.facts.kept_rank - 1)
+    apart = kernel.arg("reduced_stride", 0, kernel.facts.reduced_rank - 1)
+    lead = lead_of(kernel, element(kernel.inputs[0].type), row.starts[0], tile.first, [stride])
+    lead = kernel.modulo(arith.addi(lead, arith.muli(place.position, apart)), vector)
+    start = arith.subi(place.kept, lead)
+    reads = kernel.less(place.slot, arith.addi(width, kernel.number(vector)))
+    in_range = arith.andi(reads, kernel.less(start, row.columns))
+    return tile, replace(place, in_range=in_range, start=start, lead=lead)

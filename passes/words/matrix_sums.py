@@ -26,8 +26,7 @@ from ...compiler.ir.mlir import arith, ir, nvvm, scf, vector
 from ..access.matrix_blocks import fragment_of
 from ..access.thread_loop import apart
 from .byte_reductions import counting, lift_of, widened
-from .matchers import is_a, is_number, yielded
-from .packing import BYTES, as_words, mask_words
+from .packing import BYTES, as_words, is_a, is_number, mask_words, yielded
 
 MOST_WORDS = 4
 """Words of a lane that one product adds."""

@@ -21,12 +21,10 @@ from ....compiler.ir.combine_reader import Combine
 from ....compiler.ir.dialect.base import element, state_type
 from ....compiler.ir.mlir import arith, gpu, ir, scf
 from ..kernel import Kernel
-from .alike_accesses import each_access
-from .exchange import Part
+from .exchange import Part, ReadBits
 from .held_accesses import HeldAccesses, starts_of
-from .held_stores import store_held
+from .held_stores import each_access, store_held
 from .matrix_tile import MatrixTile
-from .read_bits import ReadBits
 from .row_accesses import RowAccesses, is_cut, wide
 from .row_masks import FLOATS, begins_with_zeros, masked_first, of_row, with_zeros, with_zeros_beside
 from .row_slots import hold

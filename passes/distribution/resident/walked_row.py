@@ -13,7 +13,7 @@ from typing import Any
 from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import arith, ir
 from ....compiler.plan.layout import layout_of
-from ...access.leading import LEADS
+from ...access.unaligned import LEADS
 from ..kernel import Kernel
 from ..span import Span, end_in_range, reduce_span
 from .row_accesses import RowAccesses, is_cut, wide
