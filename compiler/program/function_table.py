@@ -24,7 +24,7 @@ class Function(NamedTuple):
         expansion: the file and the function of ``passes/math/`` that expand it; or the instruction that computes it.
         ulps: the most by which it is off, in units in the last place; 0 if it rounds correctly.
         cost: the instructions that it stands for; of long code, those of a call.
-        gradient: its adjoint; None if ``gradients/elementwise.py`` has it.
+        gradient: its adjoint; None if ``gradients/reverse.py`` has it.
         doc: its docstring, in which ``{within}`` stands for the error; empty for an operator's function.
         operands: their names.
         numpy: NumPy's name for it, or that of a function in ``numeric.py``; without one, ``name``.

@@ -1,6 +1,6 @@
 """Symbolic arrays: running a function of whole arrays on them gives its expression graph.
 
-Their methods, and the functions of the Array API standard, lie above them: ``methods.py`` attaches them.
+Their methods, and the functions of the Array API standard, lie above them: ``trace.py`` attaches them.
 """
 
 from __future__ import annotations

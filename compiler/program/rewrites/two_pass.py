@@ -22,9 +22,7 @@ from ..functions import where
 from ..graph import SCALAR, Expr, MonoidGraph, Space, rewrite
 from ..library.monoids import SUM, WELFORD
 from ..symbols import Sym, constant
-from .online import masked
-
-Swaps = dict[str, Expr]
+from .online import Swaps, masked
 
 
 def two_pass(program: ArrayProgram, owned: Callable[[Space, Space], bool]) -> ArrayProgram:

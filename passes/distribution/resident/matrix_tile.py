@@ -14,8 +14,8 @@ from typing import Any
 from ....compiler.ir.build import address
 from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import arith, gpu, ir
-from ....compiler.plan.matrix_tiles import COLUMNS, ROWS, moves
 from ....compiler.plan.shared_memory import HALF
+from ....compiler.plan.tiles import COLUMNS, ROWS, moves
 from ....compiler.target import WARP
 from ..kernel import Kernel, load_attributes
 from .row_accesses import RowAccesses, layout_of_operand, wide
@@ -141,7 +141,7 @@ def _placed(kernel: Kernel, slot: Any, across: int) -> Any:
 
 
 def _named(kernel: Kernel, lane: Any) -> Any:
-    """The row, of ROWS, that a lane names, as ``compiler/plan/matrix_tiles.py`` has it."""
+    """The row, of ROWS, that a lane names, as ``compiler/plan/tiles.py`` has it."""
     row = kernel.modulo(lane, COLUMNS)
     pair = kernel.scaled(kernel.divide(row, 2), COLUMNS, kernel.modulo(row, 2))
     return arith.addi(pair, kernel.scaled(kernel.divide(lane, COLUMNS), 2))

@@ -1,4 +1,7 @@
-"""Resolves addresses to elements of memory arrays, or raises the error that says what is wrong with them."""
+"""Resolves addresses to elements of memory arrays, or raises the error that says what is wrong with them.
+
+Gathers values from memory and scatters them, for instructions that move more than their own thread's element.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from .threads import Threads
 if TYPE_CHECKING:
     from .machine import Machine
     from .memory import Allocation
+
 
 _WINDOW_SPACES = {
     SHARED_WINDOW >> WINDOW_BITS: "shared",
@@ -251,3 +255,19 @@ def _in_params(access: Access, machine: Machine, lanes: Threads, chosen: Array |
         raise launch.located("WF712", access.ins, machine, _thread(lanes, chosen, 0), what=what)
     index = _bounded(access, machine, lanes, chosen, addresses, launch.param_size, "param")
     return Piece(launch.param_view(access.unit), index >> (access.size.bit_length() - 1), _ALL)
+
+
+def gather(access: Access, machine: Machine, lanes: Threads, chosen: Array | None, addresses: Array) -> Array:
+    """The values, in the access's unit, at ``addresses``, one for each of ``chosen``."""
+    raw = np.zeros(addresses.size, access.unit)
+    for view, index, where, _ in locate(access, machine, lanes, chosen, addresses):
+        raw[where] = view.take(index)
+    return raw
+
+
+def scatter(
+    access: Access, machine: Machine, lanes: Threads, chosen: Array | None, addresses: Array, raw: Array
+) -> None:
+    """Writes the values ``raw`` to ``addresses``; the last of several values for one address stays."""
+    for view, index, where, _ in locate(access, machine, lanes, chosen, addresses, raw):
+        view[index] = raw[where]

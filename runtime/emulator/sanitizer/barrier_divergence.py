@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .findings import Findings
-from .symbolizer import Symbolizer
+from .findings import Findings, Symbolizer
 
 if TYPE_CHECKING:
     from ..machine.machine import Machine

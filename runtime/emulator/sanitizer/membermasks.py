@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..ptx.types import Imm, Reg
-from .findings import Findings
+from .findings import Findings, Symbolizer
 from .happens_before import HappensBefore
-from .symbolizer import Symbolizer
 
 if TYPE_CHECKING:
     from ..machine.machine import Machine

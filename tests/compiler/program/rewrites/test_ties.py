@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import warpfold as wf
 from warpfold.compiler.dtypes import dtype
-from warpfold.compiler.program.rewrites.ties import only_breaks_ties
+from warpfold.compiler.program.rewrites.ranked_states import only_breaks_ties
 from warpfold.runtime.prepare import Request, traced
 
 FIRST: dict[str, Any] = {
