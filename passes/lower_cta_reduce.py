@@ -84,8 +84,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..compiler.driver.pipeline import Pass
-from ..compiler.ir.build import address, barrier, before, find, i32, integer, replace, shared_buffer
+from ..compiler.driver.pipeline import lowering
+from ..compiler.ir.build import address, barrier, i32, integer, shared_buffer
 from ..compiler.ir.combine import combine, pack, unpack
 from ..compiler.ir.dialect.base import bool_attr, element, int_attr, str_attr
 from ..compiler.ir.dialect.stages import METHODS
@@ -94,12 +94,6 @@ from .access.state_buffers import StateBuffers
 
 IN_ONE_WARP = ("warp_sync", "unrolled")
 """Methods whose last rounds one warp does alone."""
-
-
-def _run(module: Any) -> None:
-    for op in find(module, "fold.cta_reduce"):
-        with before(op):
-            replace(op, [pack(_CtaReduction(op).run())])
 
 
 class _CtaReduction:
@@ -219,6 +213,7 @@ def _wait_for_warp() -> None:
     nvvm.bar_warp_sync(i32(-1))
 
 
-PASS = Pass(
-    "lower-cta-reduce", _run, ("fold.cta_reduce",), "combine the states of a CTA's threads in memory", stage=True
-)
+PASS = lowering(
+    "lower-cta-reduce", {"fold.cta_reduce": lambda op: [pack(_CtaReduction(op).run())]},
+    "combine the states of a CTA's threads in memory", stage=True,
+)  # fmt: skip

@@ -38,17 +38,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler.driver.pipeline import Pass
+from ..compiler.driver.pipeline import lowering
 from ..compiler.errors import error
 from ..compiler.ir.build import (
     address,
     barrier,
-    before,
     bytes_of,
-    find,
     i32,
     integer,
-    replace,
     shared_buffer,
     store,
     word_type,
@@ -67,25 +64,19 @@ ATOMICS = {
 DEVICE = "device"
 
 
-def _run(module: Any) -> None:
-    for op in find(module, "fold.grid_finish"):
-        _lower(op)
-
-
-def _lower(op: Any) -> None:
+def _lowered(op: Any) -> list[Any]:
     part, parts, kept, n_kept, on, state, *pointers = op.operands
     finish = str_attr(op, "finish", GRID_FINISHES)
-    with before(op):
-        values = unpack(state)
-        branch = scf.IfOp(on)
-        with ir.InsertionPoint(branch.then_block):
-            start = kept if finish == "atomic" else arith.addi(arith.muli(part, n_kept), kept)
-            for pointer, v in zip(pointers, values, strict=False):
-                _atomic(op, v, pointer, start) if finish == "atomic" else store(v, pointer, start)
-            scf.YieldOp([])
-        if finish == "last_block":
-            _last_block(op, pointers[-1], parts)
-        replace(op, [])
+    values = unpack(state)
+    branch = scf.IfOp(on)
+    with ir.InsertionPoint(branch.then_block):
+        start = kept if finish == "atomic" else arith.addi(arith.muli(part, n_kept), kept)
+        for pointer, v in zip(pointers, values, strict=False):
+            _atomic(op, v, pointer, start) if finish == "atomic" else store(v, pointer, start)
+        scf.YieldOp([])
+    if finish == "last_block":
+        _last_block(op, pointers[-1], parts)
+    return []
 
 
 def _atomic(op: Any, v: Any, pointer: Any, start: Any) -> None:
@@ -130,6 +121,7 @@ def _word(x: Any) -> Any:
     return x if x.type == word else arith.trunci(word, x)
 
 
-PASS = Pass(
-    "lower-grid-finish", _run, ("fold.grid_finish", "fold.yield"), "bring the CTAs of the grid together", stage=True
-)
+PASS = lowering(
+    "lower-grid-finish", {"fold.grid_finish": _lowered}, "bring the CTAs of the grid together",
+    stage=True, also=("fold.yield",),
+)  # fmt: skip

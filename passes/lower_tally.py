@@ -34,18 +34,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler.driver.pipeline import Pass
+from ..compiler.driver.pipeline import lowering
 from ..compiler.ir.build import (
     address,
     as_word,
     barrier,
-    before,
     bytes_of,
-    find_each,
     i32,
     integer,
     load,
-    replace,
     shared_buffer,
     store,
     word_type,
@@ -55,14 +52,6 @@ from ..compiler.ir.dialect.base import SHARED, int_attr
 from ..compiler.ir.mlir import arith, gpu, ir, llvm, scf
 
 CTA, DEVICE = "block", "device"
-
-
-def _run(module: Any) -> None:
-    found = find_each(module, LOWERED)
-    for name, lower in LOWERED.items():
-        for op in found[name]:
-            with before(op):
-                replace(op, lower(op))
 
 
 def _counters(op: Any) -> list[Any]:
@@ -142,4 +131,4 @@ def _type(op: Any) -> Any:
 
 LOWERED = {"fold.counters": _counters, "fold.tally": _tally, "fold.spill": _spill}
 """What lowers each op: it returns what takes the place of its results."""
-PASS = Pass("lower-tally", _run, tuple(LOWERED), "add elements to counters, and those to the grid's")
+PASS = lowering("lower-tally", LOWERED, "add elements to counters, and those to the grid's")
