@@ -122,12 +122,11 @@ from ..compiler.ir.build import (
     word_type,
 )
 from ..compiler.ir.combine import pack, unpack
-from ..compiler.ir.constants import constant
 from ..compiler.ir.dialect.base import bool_attr, element, int_attr
 from ..compiler.ir.lane_exchange import butterfly
 from ..compiler.ir.mlir import arith, ir, nvvm, scf
-from .access.arrivals import Arrivals, begin, store_counted
-from .access.state_buffers import StateBuffers
+from ..compiler.ir.uniform_fragments import constant
+from .access.state_buffers import Arrivals, StateBuffers, begin, store_counted
 
 FUNCTIONS = ("gpu.func", "func.func")
 

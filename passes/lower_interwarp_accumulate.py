@@ -57,10 +57,10 @@ from ..compiler.driver.pipeline import lowering
 from ..compiler.ir.anchored import joined
 from ..compiler.ir.build import bytes_of, integer
 from ..compiler.ir.combine import horizontal, pack, width
-from ..compiler.ir.constants import splat
 from ..compiler.ir.dialect.base import bool_attr, int_attr, values
 from ..compiler.ir.lane_exchange import butterfly, is_short
 from ..compiler.ir.mlir import arith
+from ..compiler.ir.uniform_fragments import splat
 from .access.state_buffers import StateBuffers
 from .math.unbranched import is_unbranched
 

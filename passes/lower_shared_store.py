@@ -43,9 +43,9 @@ from typing import Any
 from ..compiler.driver.pipeline import lowering
 from ..compiler.ir.build import barrier, integer, shared_buffer, store
 from ..compiler.ir.combine import elements, unpack
-from ..compiler.ir.constants import constant
 from ..compiler.ir.dialect.base import element, int_attr
 from ..compiler.ir.mlir import arith, ir, scf
+from ..compiler.ir.uniform_fragments import constant
 
 
 def _lowered(op: Any) -> list[Any]:

@@ -19,10 +19,9 @@ from typing import Any
 from ..target import WARP
 from .anchored import anchored, plus
 from .build import i32, word_type
-from .combine import Join, combine, elements, fragment, tree
-from .combine_reader import KEPT, Combine, Formula
-from .constants import constant
+from .combine import KEPT, Combine, Formula, Join, combine, elements, fragment, tree
 from .mlir import arith, gpu, ir, nvvm, scf
+from .uniform_fragments import constant
 
 COMMUTATIVE = frozenset(
     ("add", "mul")

@@ -40,8 +40,8 @@ from ...compiler.ir.mlir import arith, ir, llvm, scf
 from ...compiler.plan.fields import OF_BITS
 from ..words.packed_bytes import of_bits
 from ..words.packing import below, chosen
-from .bits import load_bits, load_word
 from .in_row import clamped, is_inside, is_readable
+from .loads import load_bits, load_word
 from .offsets import Part, behind_index, following, offset, parts
 from .unaligned import ALIGNED, WORD, WORDS, fragment_of, shifted, taken_out, words_around, words_of
 

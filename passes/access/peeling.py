@@ -13,8 +13,7 @@ from typing import Any
 
 from ...compiler.ir.anchored import anchored
 from ...compiler.ir.build import before, integer, replace
-from ...compiler.ir.combine import horizontal, pack, unpack, width
-from ...compiler.ir.combine_reader import Combine
+from ...compiler.ir.combine import Combine, horizontal, pack, unpack, width
 from ...compiler.ir.dialect.access import ACCESS
 from ...compiler.ir.dialect.base import int_attr, str_attr
 from ...compiler.ir.lane_exchange import everywhere

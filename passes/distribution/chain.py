@@ -40,12 +40,10 @@ from ..access.state_buffers import StateBuffers
 from .kernel import Kernel
 from .look_back import LookBack
 from .looks import Before
-from .place import Digits, Place, Tile, existing, place_in_tile
-from .rings import Ring, Turn, leave_word, word_of
-from .row import Row
+from .place import Digits, Place, Row, Tile, existing, place_in_tile
 from .scan_row import ScanRow
 from .scan_work import Work, clear_words, look_back
-from .staged_chunk import StagedChunk, copy_chunk
+from .staged_chunk import Ring, StagedChunk, Turn, copy_chunk, leave_word, word_of
 
 LEAVES, LOOKS = 1, 2
 """The first warp copies chunks, the next one leaves their states, the ``lookers`` from the third one on look back, and

@@ -19,9 +19,8 @@ from ...compiler.plan.layout import layout_of
 from ...compiler.plan.plan import Plan
 from ..access.stores import are_sectors
 from .kernel import Kernel
-from .place import Place
+from .place import Place, Row
 from .reader import Reader
-from .row import Row
 from .walk import Walk
 
 

@@ -15,8 +15,7 @@ from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, ir, vector
 from ...compiler.postorder import postorder
 from .kernel import Kernel, load_attributes
-from .place import Place
-from .row import Row
+from .place import Place, Row
 
 
 class Access(NamedTuple):

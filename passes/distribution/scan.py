@@ -35,9 +35,8 @@ from ...compiler.ir.dialect.base import state_type
 from ...compiler.ir.mlir import arith, gpu, ir, llvm, scf
 from .kernel import Kernel
 from .looks import Before, chosen
-from .place import Digits, Place, Tile, existing, first_place, place_in_tile
+from .place import Digits, Place, Row, Tile, existing, first_place, place_in_tile
 from .resident.row_tiles import TileRing, fetch_rows, row_tiles
-from .row import Row
 from .scan_row import ScanRow
 from .scan_work import Work, clear_own_words, look_back
 

@@ -11,7 +11,7 @@ from ...compiler.plan.launch import group_of, look_back_lanes
 from ...compiler.target import WARP
 from .kernel import Kernel
 from .look_back import LookBack
-from .resident.row_starts import is_shifted
+from .resident.row_accesses import is_shifted
 from .walk import Chunk
 
 LANES = 8

@@ -31,8 +31,7 @@ from ...compiler.ir.mlir import arith, gpu, ir, scf
 from ...compiler.plan.layout import layout_of
 from ...compiler.planner.alignment import WIDEST
 from .kernel import Kernel, load_attributes
-from .meeting import meet_in_cluster, meet_in_cta
-from .partials import Partials, RowPartials
+from .meeting import Partials, RowPartials, meet_in_cluster, meet_in_cta
 from .place import Place, Tile, existing, name, numbers_of_cta
 from .reader import Access, Reader, access, extent, numbering, sizes
 from .span import makes_lists_of_warps, reduce_span, span_of

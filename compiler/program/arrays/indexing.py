@@ -20,9 +20,8 @@ from ..array_program import Fold, Scan
 from ..frames import caller
 from ..graph import SCALAR, Expr, Space, union
 from ..symbols import Sym, constant, is_array
-from .assignment import spelled
 from .dims import Dims, bits
-from .sym_array import SymArray
+from .sym_array import SymArray, spelled
 
 
 def sliced(x: SymArray, place: int, by: slice) -> SymArray:

@@ -32,13 +32,11 @@ from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import arith, gpu, ir, llvm, scf
 from ....compiler.plan.layout import layout_of
 from ..kernel import Kernel, load_attributes
-from ..place import Digits, Place, existing, first_place, place_in_tile
-from ..row import Row
+from ..place import Digits, Place, Row, existing, first_place, place_in_tile
 from ..walk import Chunk
 from .held_row import HeldRow, joined
 from .period_states import PeriodStates
-from .row_accesses import RowAccesses, is_cut, layout_of_operand, wide
-from .row_starts import is_shifted
+from .row_accesses import RowAccesses, is_cut, is_shifted, layout_of_operand, wide
 from .row_states import RowStates, branched, end_abreast, first_of_column
 from .row_stores import store_rows
 from .values import Numbered

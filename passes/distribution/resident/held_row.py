@@ -3,7 +3,7 @@
 In registers an access is a value of the kernel, and so is what the program computes of it, for all phases. In shared
 memory it waits in a slot of the thread: each phase reads it there, and computes what it needs again. So a thread has
 registers for one phase, and an SM room for more threads. Registers need straight-line code; loops can address slots
-(``turns.py``).
+(``held_accesses.py``).
 """
 
 from __future__ import annotations
@@ -16,22 +16,18 @@ from typing import Any
 
 from ....compiler.ir.anchored import anchored
 from ....compiler.ir.build import zeros as zeros_of
-from ....compiler.ir.combine import clone_block, pack, unpack, with_shape
-from ....compiler.ir.combine_reader import Combine
+from ....compiler.ir.combine import Combine, clone_block, pack, unpack, with_shape
 from ....compiler.ir.dialect.base import element, state_type
 from ....compiler.ir.mlir import arith, gpu, ir, scf
 from ..kernel import Kernel
 from .exchange import Part, ReadBits
-from .held_accesses import HeldAccesses, starts_of
+from .held_accesses import FOLDED, HeldAccesses, in_turns, starts_of, turns_of
 from .held_stores import each_access, store_held
-from .matrix_tile import MatrixTile
-from .row_accesses import RowAccesses, is_cut, wide
+from .row_accesses import RowAccesses, hold, is_cut, is_shifted, wide
 from .row_masks import FLOATS, begins_with_zeros, masked_first, of_row, with_zeros, with_zeros_beside
-from .row_slots import hold
-from .row_starts import is_shifted
 from .row_states import branched
 from .row_stores import store_rows, where_row_is
-from .turns import FOLDED, in_turns, turns_of
+from .transposed_blocks import MatrixTile
 from .values import Numbered
 
 DIVIDES = "arith.divf"

@@ -23,11 +23,10 @@ from ....compiler.plan.fields import TRANSPOSED
 from ....compiler.postorder import postorder
 from ..reader import operands_of
 from .exchange import store_bits
-from .held_accesses import HeldAccesses
+from .held_accesses import AT_ONCE, HeldAccesses, Turn, in_turns, turns_of
 from .row_accesses import RowAccesses, wide
 from .row_stores import store_elements
 from .transposed_blocks import store_transposed
-from .turns import AT_ONCE, Turn, in_turns, turns_of
 from .values import Numbered
 
 

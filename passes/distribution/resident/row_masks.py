@@ -12,9 +12,9 @@ from typing import Any
 
 from ....compiler.ir.build import bytes_of, i32, memory_type, word_type, zeros
 from ....compiler.ir.combine import splat, unpack, width, with_shape
-from ....compiler.ir.constants import constant
 from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import arith, ir, scf, vector
+from ....compiler.ir.uniform_fragments import constant
 from ....compiler.planner.layouts.tiled import WORD
 from ....compiler.postorder import postorder
 from ..kernel import Kernel

@@ -20,8 +20,8 @@ from ....compiler.program.bit_arrays import WORD
 from ...access.offsets import coordinates
 from ..kernel import load_attributes
 from ..reader import operands_of
+from .held_accesses import has_weights_of_columns
 from .row_accesses import RowAccesses, layout_of_operand, ranks_of, wide
-from .turns import has_weights_of_columns
 
 NARROW = 2
 """Bytes of an element of narrow results. On an H100 an RMS norm of bf16 256 x 131072 took 46.8 us by a branch for each

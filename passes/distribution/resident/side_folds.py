@@ -31,15 +31,12 @@ from ....compiler.plan.plan import Plan
 from ....compiler.target import WARP
 from ..kernel import Kernel, load_attributes
 from ..meeting import meet_in_cta
-from ..place import Digits, Place, Tile, place_in_tile
+from ..place import Digits, Place, Row, Tile, place_in_tile
 from ..reader import Reader
-from ..row import Row
 from .held_row import HeldRow
 from .held_stores import store_access
 from .phases import fold_phases
-from .row_accesses import RowAccesses, wide
-from .row_slots import hold
-from .row_starts import is_shifted, lead_of_row
+from .row_accesses import RowAccesses, hold, is_shifted, lead_of_row, wide
 from .row_stores import store_rows
 
 COLUMNS = (8, 16, WARP)

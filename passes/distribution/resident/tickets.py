@@ -28,13 +28,11 @@ from ....compiler.ir.combine import unpack, with_shape
 from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import arith, gpu, ir, llvm, scf
 from ..kernel import Kernel
-from ..place import Digits, Place, Tile, place_in_tile
-from ..row import Row
+from ..place import Digits, Place, Row, Tile, place_in_tile
 from ..walk import Chunk
 from .held_row import HeldRow
 from .held_stores import each_access
-from .row_accesses import RowAccesses, is_cut
-from .row_starts import is_shifted
+from .row_accesses import RowAccesses, is_cut, is_shifted
 from .row_states import Make, RowStates, branched
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from warpfold.compiler.ir.combine_reader import Combine
+from warpfold.compiler.ir.combine import Combine
 from warpfold.compiler.ir.dialect import load
 from warpfold.compiler.ir.lane_exchange import is_symmetric
 from warpfold.compiler.ir.mlir import ir
