@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import warpfold as wf
-from warpfold.compiler.driver import artifact_file, json_fields, program_file
+from warpfold.compiler.driver import artifact_file, checksummed_json, program_file
 from warpfold.compiler.errors import FileError
 from warpfold.compiler.plan.plan import Plan
 
@@ -37,7 +37,7 @@ def test_the_versions_of_files_are_those_of_the_page() -> None:
 def test_an_artifact_names_the_tree_that_it_was_made_with() -> None:
     body = artifact_file.to_json(wf.compile("sum", (4, 8), axis=1).artifact)
     text = json.dumps(body).replace(Plan().tree, "tree-v0")
-    found = artifact_file.parse(json_fields.to_bytes(artifact_file.MAGIC, json.loads(text)), "old")
+    found = artifact_file.parse(checksummed_json.to_bytes(artifact_file.MAGIC, json.loads(text)), "old")
     assert found.plan.tree == "tree-v0"
 
 
@@ -45,7 +45,7 @@ def test_an_artifact_that_lacks_a_field_is_refused() -> None:
     body = artifact_file.to_json(wf.compile("sum", (4, 8), axis=1).artifact)
     del body["kernels"][0]["plan"]["reads"]
     with pytest.raises(FileError, match="WF502"):
-        artifact_file.parse(json_fields.to_bytes(artifact_file.MAGIC, body), "old")
+        artifact_file.parse(checksummed_json.to_bytes(artifact_file.MAGIC, body), "old")
 
 
 def test_every_issue_template_asks_for_doctor() -> None:

@@ -20,7 +20,7 @@ from ..plan.facts import NUMBERS, Facts
 from ..plan.fields import Determinism
 from ..plan.kernels import Role
 from ..plan.plan import Plan
-from . import json_fields
+from . import checksummed_json
 from . import json_fields as read
 from .artifact import Artifact, CompiledKernel
 from .artifact_checks import UnsoundError, expect_sound, expect_whole
@@ -42,7 +42,7 @@ def save(artifact: Artifact, path: files.Name) -> None:
 
 def to_bytes(artifact: Artifact) -> bytes:
     """The bytes of an artifact's file, which ``parse`` reads."""
-    return json_fields.to_bytes(MAGIC, to_json(artifact))
+    return checksummed_json.to_bytes(MAGIC, to_json(artifact))
 
 
 def to_json(artifact: Artifact) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def parse(data: bytes, path: object) -> Artifact:
     Raises:
         FileError: WF502, WF503, WF510, as ``load``.
     """
-    return json_fields.parse(MAGIC, data, path, _sound)
+    return checksummed_json.parse(MAGIC, data, path, _sound)
 
 
 def _sound(j: Any) -> Artifact:

@@ -8,8 +8,8 @@ from typing import Any
 
 from ..dtypes import BOOL, C64, C128, F32, DType, dtype
 from ..errors import error
-from .constants import Symbolic
 from .frames import caller
+from .refusals import Symbolic
 from .symbols import Sym, node, select, sym, to_real
 
 

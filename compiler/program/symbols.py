@@ -13,9 +13,9 @@ from typing import Any
 from ..dtypes import BF16, BOOL, F16, F32, F64, I64, STORED, DType, promote
 from ..errors import Location, WarpfoldError, error
 from . import constants
-from .constants import Symbolic
 from .frames import caller
 from .graph import Expr, union
+from .refusals import Symbolic
 from .spelling import instead
 
 

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compiler.errors import error
-from ...compiler.program.constants import Symbolic
 from ...compiler.program.exact import exactly, that_change
+from ...compiler.program.refusals import Symbolic
 from ...compiler.program.signatures import defined, parameters, takes_array, takes_list
 from ...compiler.program.spelling import (
     missing_parameter,

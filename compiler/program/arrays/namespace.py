@@ -48,7 +48,7 @@ from .shaping import (
     reshape,
     squeeze,
 )
-from .types import can_cast, finfo, iinfo, isdtype, result_type
+from .type_functions import can_cast, finfo, iinfo, isdtype, result_type
 
 __array_api_version__ = "2024.12"
 

@@ -1,6 +1,6 @@
 """Symbolic arrays: running a function of whole arrays on them gives its expression graph.
 
-Their methods, and the functions of the Array API standard, lie above them: ``trace.py`` attaches them.
+Their methods, and the functions of the Array API standard, lie above them: ``methods.py`` attaches them.
 
 Assignment to symbolic arrays by a mask, ``x[x < 0] = 0``.
 """

@@ -1,22 +1,15 @@
 """From a function of whole arrays to an ``ArrayProgram``.
 
-The methods of symbolic arrays: functions of this package under the names that arrays of other libraries have.
-
-They use symbolic arrays, so the class cannot name them: importing this module attaches them to it.
-
 The dims and views of a finished tracing under their final numbers: those that the results use, in order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from ...dtypes import NUMBER, DType
 from ...errors import error
-from .. import functions
 from ..array_layouts import Bits, Output, Split, View
 from ..array_program import ArrayProgram, Fold, Scan
 from ..complexes import Complex
@@ -24,61 +17,16 @@ from ..fold import Scope, scope
 from ..frames import Tracing
 from ..graph import Expr, walk
 from ..signatures import defined, parameters
-from ..spelling import called
 from ..symbols import Sym
 from ..tracing import Structure, renumbered, structure_of
 from ..values import Value
-from . import elementwise, namespace, types
+from . import methods, types  # noqa: F401 - gives symbolic arrays their methods
 from .broadcasting import rebuilt, space_of
 from .dims import Axes, Dims, bits, dims_of
-from .folding import named
-from .indexing import indexed
 from .over_axes import Outside
 from .packing import SymBits
 from .shaping import squeeze
 from .sym_array import SymArray
-
-
-def _namespace(_: SymArray, *, api_version: str | None = None) -> ModuleType:  # noqa: ARG001 - the standard's
-    """The functions of the Array API standard on symbolic arrays."""
-    return namespace
-
-
-def _reshaped(x: Any, *shape: Any, copy: object = None) -> Any:
-    """``x.reshape(2, -1)`` or ``x.reshape((2, -1))``."""
-    return namespace.reshape(x, shape[0] if len(shape) == 1 else shape, copy=copy)
-
-
-def _transposed(x: Any, *order: Any, axes: Any = None) -> Any:
-    """``x.transpose(1, 0)``, as NumPy has it, or ``x.transpose((1, 0))``; without axes ``x.T``."""
-    if order:
-        axes = order[0] if len(order) == 1 and not isinstance(order[0], int) else order
-    return namespace.permute_dims(x, axes)
-
-
-METHODS: dict[str, Callable[..., Any]] = {
-    name: named(name)
-    for name in ("sum", "mean", "var", "std", "max", "min", "prod", "any", "all", "argmax", "argmin", "ptp")
-} | {
-    "squeeze": namespace.squeeze, "transpose": _transposed, "conj": elementwise.conj, "clip": namespace.clip,
-    "round": functions.round, "reshape": _reshaped,
-    "__array_namespace__": _namespace, "__getitem__": indexed,
-}  # fmt: skip
-
-
-def _checked(method: Callable[..., Any]) -> Callable[..., Any]:
-    """``method``, where arguments that it does not take end in a code."""
-
-    @wraps(method)
-    def call(*xs: Any, **how: Any) -> Any:
-        return called(method, xs, how)
-
-    return call
-
-
-for name, method in METHODS.items():
-    setattr(SymArray, name, _checked(method))
-SymArray.public += tuple(name for name in METHODS if not name.startswith("_"))
 
 
 class Numbered:

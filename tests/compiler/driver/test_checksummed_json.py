@@ -10,7 +10,7 @@ import pytest
 from altered import sealed
 
 import warpfold as wf
-from warpfold.compiler.driver import artifact_file, json_fields, program_file
+from warpfold.compiler.driver import artifact_file, checksummed_json, program_file
 from warpfold.compiler.driver.artifact_checks import UnsoundError
 from warpfold.compiler.errors import FileError
 
@@ -68,4 +68,4 @@ def test_what_does_not_fit_together_says_so() -> None:
         raise UnsoundError(f"{j} is odd")
 
     with pytest.raises(FileError, match=r"^WF510: .*3 is odd"):
-        json_fields.parse(b"x ", sealed(json.dumps(3).encode(), b"x "), "a file", read)
+        checksummed_json.parse(b"x ", sealed(json.dumps(3).encode(), b"x "), "a file", read)

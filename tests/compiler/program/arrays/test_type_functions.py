@@ -11,7 +11,7 @@ from array_programs import traced
 
 from warpfold.compiler.dtypes import BF16, BOOL, F16, F32, F64, I8, I64, U8, DType
 from warpfold.compiler.errors import ArgumentError
-from warpfold.compiler.program.arrays.types import can_cast, finfo, iinfo, isdtype, result_type
+from warpfold.compiler.program.arrays.type_functions import can_cast, finfo, iinfo, isdtype, result_type
 
 X = np.ones((2, 3), np.float32)
 
