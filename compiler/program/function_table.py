@@ -5,18 +5,19 @@ A new function is a row here, its arithmetic in ``passes/math/`` and its ranges 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 Rule = Callable[..., Sequence[Any]]
 """What each operand gains: of functions by name, the gradient of the result, the result, and the operands.
 
 It takes traced values, and NumPy's arrays as well.
 """
+# Numbers, since ``import warpfold`` reads this file, and needs no ``math``.
+_LN2, _LN10, _SLOPE_OF_ERF = 0.6931471805599453, 2.302585092994046, 1.1283791670955126
 
 
-class Function(NamedTuple):
+class Function:  # a NamedTuple takes a third of a millisecond to make
     """One function.
 
     Attributes:
@@ -33,17 +34,13 @@ class Function(NamedTuple):
         inline: whether its code is so short that it is not called.
     """
 
-    name: str
-    expansion: str
-    ulps: float
-    cost: int
-    gradient: Rule | None
-    doc: str = ""
-    operands: tuple[str, ...] = ("x",)
-    numpy: str = ""
-    ir: str = ""
-    fast: str = ""
-    inline: bool = False
+    def __init__(
+        self, name: str, expansion: str, ulps: float, cost: int, gradient: Rule | None, doc: str = "",
+        operands: tuple[str, ...] = ("x",), numpy: str = "", ir: str = "", fast: str = "", inline: bool = False,
+    ) -> None:  # fmt: skip
+        self.name, self.expansion, self.ulps, self.cost = name, expansion, ulps, cost
+        self.gradient, self.doc, self.operands, self.numpy = gradient, doc, operands, numpy
+        self.ir, self.fast, self.inline = ir, fast, inline
 
     @property
     def op(self) -> str:
@@ -61,11 +58,11 @@ TABLE = (
              fast="llvm.nvvm.sqrt.approx.f"),
     Function("exp", "exponential.exp", 1, 18, lambda f, g, z, x: (g * z,), "The exponential, {within}.",
              fast="llvm.nvvm.ex2.approx.ftz", inline=True),
-    Function("exp2", "exponential.exp2", 1, 12, lambda f, g, z, x: (g * (z * math.log(2.0)),),
+    Function("exp2", "exponential.exp2", 1, 12, lambda f, g, z, x: (g * (z * _LN2),),
              "Two to the power of ``x``, {within}.", fast="llvm.nvvm.ex2.approx.ftz", inline=True),
     Function("log", "logarithm.log", 1, 28, lambda f, g, z, x: (g / x,), "The natural logarithm, {within}.",
              fast="llvm.nvvm.lg2.approx.f", inline=True),
-    Function("log2", "logarithm.log2", 1, 36, lambda f, g, z, x: (g / (x * math.log(2.0)),),
+    Function("log2", "logarithm.log2", 1, 36, lambda f, g, z, x: (g / (x * _LN2),),
              "The logarithm to base two, {within}.", fast="llvm.nvvm.lg2.approx.f", inline=True),
     Function("rsqrt", "unbranched.rounded_root", 1.5, 16, lambda f, g, z, x: (g * (-0.5 * z * z * z),),
              "1 / sqrt(x), {within}.", fast="llvm.nvvm.rsqrt.approx.f", inline=True),
@@ -76,7 +73,7 @@ TABLE = (
     Function("tanh", "exponential.tanh", 2, 8, lambda f, g, z, x: (g * ((1.0 - z) * (1.0 + z)),),
              "The hyperbolic tangent, {within}.", fast="llvm.tanh"),
     Function("erf", "exponential.erf", 2, 8,
-             lambda f, g, z, x: (g * (f.exp(-(x * x)) * (2.0 / math.sqrt(math.pi))),), "The error function, {within}."),
+             lambda f, g, z, x: (g * (f.exp(-(x * x)) * _SLOPE_OF_ERF),), "The error function, {within}."),
     Function("sin", "trigonometric.sin", 1, 8, lambda f, g, z, x: (g * f.cos(x),),
              "The sine of an angle in radians, {within} for angles of any size.", fast="llvm.nvvm.sin.approx.f"),
     Function("cos", "trigonometric.cos", 1, 8, lambda f, g, z, x: (-(g * f.sin(x)),),
@@ -94,7 +91,7 @@ TABLE = (
              ("y", "x"), numpy="arctan2"),
     Function("sinh", "exponential.sinh", 2, 8, lambda f, g, z, x: (g * f.cosh(x),), "The hyperbolic sine, {within}."),
     Function("cosh", "exponential.cosh", 2, 8, lambda f, g, z, x: (g * f.sinh(x),), "The hyperbolic cosine, {within}."),
-    Function("log10", "logarithm.log10", 1, 8, lambda f, g, z, x: (g / (x * math.log(10.0)),),
+    Function("log10", "logarithm.log10", 1, 8, lambda f, g, z, x: (g / (x * _LN10),),
              "The logarithm to base ten, {within}; exact for powers of ten."),
     Function("pow", "logarithm.power", 1, 10, None, operands=("x", "y"), numpy="power", ir="powf"),
 )  # fmt: skip
