@@ -84,10 +84,9 @@ from ..compiler.ir.dialect.base import element
 from ..compiler.ir.mlir import arith, ir, llvm
 from ..compiler.ir.uniform_fragments import known
 from ..compiler.program.function_table import TABLE, Function
-from .math.arithmetic import Builder, intrinsic
+from .math.arithmetic import Builder, call_of, intrinsic, module_around
 from .math.byte_floats import encode
 from .math.logarithm import integer_power
-from .math.module_symbols import call_of, module_around
 from .math.unbranched import divide_by_counts, is_unbranched, reciprocal_root, remainder
 
 Expand = Callable[..., Any]

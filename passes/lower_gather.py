@@ -48,7 +48,7 @@ from ..compiler.ir.build import integer, load
 from ..compiler.ir.combine import elements, fragment
 from ..compiler.ir.dialect.base import element, int_attr, str_attr
 from ..compiler.ir.mlir import arith, ir, scf
-from .access.in_row import clamped
+from .access.element_loads import clamped
 from .access.offsets import offset
 
 LAYOUT = 8

@@ -11,6 +11,8 @@ An access is read in parts, of which a row has the elements of one at least: so 
 part. What lies before that end is taken out of the words around it. What lies behind it is the end of a vector that
 begins by the gap farther on: it is taken out of the words there. All words are asked for before any is used. An access
 near the ends of the array may have words beyond it: it has single elements.
+
+Which indices lie in a row, and which elements of an array can be read beside it.
 """
 
 from __future__ import annotations
@@ -40,10 +42,28 @@ from ...compiler.ir.mlir import arith, ir, llvm, scf
 from ...compiler.plan.fields import OF_BITS
 from ..words.packed_bytes import of_bits
 from ..words.packing import below, chosen
-from .in_row import clamped, is_inside, is_readable
 from .loads import load_bits, load_word
 from .offsets import Part, behind_index, following, offset, parts
 from .unaligned import ALIGNED, WORD, WORDS, fragment_of, shifted, taken_out, words_around, words_of
+
+
+def is_inside(r: Any, first: Any, end: Any, lanes: int) -> Any:
+    """Whether ``lanes`` elements from ``r`` on are in [first, end)."""
+    low = arith.cmpi(arith.CmpIPredicate.sge, r, first)
+    last = arith.addi(r, integer(r.type, lanes - 1)) if lanes > 1 else r
+    return arith.andi(low, arith.cmpi(arith.CmpIPredicate.slt, last, end))
+
+
+def is_readable(at: Any, lanes: int, readable: Any) -> Any:
+    """Whether ``lanes`` elements from offset ``at`` of an array on are among its first ``readable`` elements."""
+    after = arith.addi(at, integer(at.type, lanes))
+    early = arith.cmpi(arith.CmpIPredicate.sge, at, integer(at.type, 0))
+    return arith.andi(early, arith.cmpi(arith.CmpIPredicate.sle, after, readable))
+
+
+def clamped(r: Any, first: Any, end: Any) -> Any:
+    """The index in [first, end) that is nearest to ``r``."""
+    return arith.minsi(arith.maxsi(r, first), arith.subi(end, integer(end.type, 1)))
 
 
 def split(op: Any, fixed: int, apart: Callable[[], Any]) -> Any:

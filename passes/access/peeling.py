@@ -19,8 +19,7 @@ from ...compiler.ir.dialect.base import int_attr, str_attr
 from ...compiler.ir.lane_exchange import everywhere
 from ...compiler.ir.mlir import arith, ir, scf
 from ...compiler.target import WARP
-from .loads import Window, lower_body
-from .row_ends import RowEnds, accesses_inside
+from .loads import RowEnds, Window, accesses_inside, lower_body
 from .thread_loop import apart, last_access, short
 
 

@@ -27,8 +27,7 @@ from ...compiler.ir.dialect.base import bool_attr, element, int_attr, str_attr
 from ...compiler.ir.dialect.shared import HELD_ACCESS
 from ...compiler.ir.mlir import arith, ir, nvvm, scf
 from ...compiler.ir.unrolled_loops import REPEATED, unroll_later
-from .element_loads import lower_element_load
-from .in_row import is_readable
+from .element_loads import is_readable, lower_element_load
 from .offsets import offset
 from .peeling import after
 

@@ -36,7 +36,7 @@ from ...compiler.plan.tiles import SECTOR
 from ...compiler.planner.alignment import WIDEST
 from ...compiler.program.bit_arrays import WORD as BITS_OF_WORD
 from ..words.packed_bytes import as_stored
-from .in_row import is_inside
+from .element_loads import is_inside
 from .loads import begins_word, place_in_word, store_bytes, store_word
 from .offsets import offset
 from .unaligned import ALIGNED, WORD, WORDS, taken_out, words_of

@@ -23,7 +23,7 @@ from ...compiler.plan.rounds import met_plan, second_plan
 from ...compiler.plan.shared_memory import counts_bytes, global_states, meets_in_ctas
 from .kernel import Kernel, load_attributes
 from .place import Place, Tile
-from .span import makes_lists_of_warps, reduce_span, span_of
+from .reader import makes_lists_of_warps, reduce_span, span_of
 
 
 def meet_in_cta(tile: Tile, state: Any, place: Place, *, warps: bool = False) -> tuple[Any, Place]:

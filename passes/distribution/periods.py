@@ -15,8 +15,7 @@ from ...compiler.ir.mlir import arith, gpu
 from ...compiler.plan.rounds import second_plan
 from .kernel import Kernel, load_attributes
 from .place import Place, Row, Tile, lead_of
-from .reader import Access, Numbering, Reader
-from .span import Span, reduce_span
+from .reader import Access, Numbering, Reader, Span, reduce_span
 from .walk import Chunk, Walk, chunk_of
 
 WORDS = 16

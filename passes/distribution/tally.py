@@ -21,8 +21,7 @@ from ...compiler.planner.tally import copies
 from .finish import store_results
 from .kernel import Kernel
 from .place import Place, Tile, existing, first_place
-from .reader import Reader, access, numbering
-from .span import reduce_span, span_of
+from .reader import Reader, access, numbering, reduce_span, span_of
 from .walk import chunk_of
 
 

@@ -33,8 +33,7 @@ from ...compiler.planner.alignment import WIDEST
 from .kernel import Kernel, load_attributes
 from .meeting import Partials, RowPartials, meet_in_cluster, meet_in_cta
 from .place import Place, Tile, existing, name, numbers_of_cta
-from .reader import Access, Reader, access, extent, numbering, sizes
-from .span import makes_lists_of_warps, reduce_span, span_of
+from .reader import Access, Reader, access, extent, makes_lists_of_warps, numbering, reduce_span, sizes, span_of
 
 
 @dataclass(frozen=True, eq=False)

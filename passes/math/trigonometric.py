@@ -20,8 +20,7 @@ from typing import Any
 
 from ...compiler.ir.build import address
 from ...compiler.ir.mlir import arith, ir, llvm, math, scf
-from .arithmetic import Builder, Pair, fma, intrinsic
-from .module_symbols import symbol_table, symbols
+from .arithmetic import Builder, Pair, fma, intrinsic, symbol_table, symbols
 
 _TWO_OVER_PI = 0.6366197723675814
 _HALF_PI = {

@@ -21,7 +21,7 @@ from ....compiler.plan.rounds import second_plan
 from ..kernel import Kernel, load_attributes
 from ..meeting import meet_in_cta, meet_in_first_warp
 from ..place import Place, Tile
-from ..span import reduce_span, span_of
+from ..reader import reduce_span, span_of
 from .values import Values, fetched_first
 
 

@@ -34,10 +34,9 @@ from ..meeting import meet_in_cta
 from ..place import Digits, Place, Row, Tile, place_in_tile
 from ..reader import Reader
 from .held_row import HeldRow
-from .held_stores import store_access
 from .phases import fold_phases
 from .row_accesses import RowAccesses, hold, is_shifted, lead_of_row, wide
-from .row_stores import store_rows
+from .row_stores import store_access, store_rows
 
 COLUMNS = (8, 16, WARP)
 """Lanes along the columns of a slice: at least as many as read whole sectors."""

@@ -15,7 +15,7 @@ from ....compiler.ir.mlir import arith, ir
 from ....compiler.plan.layout import layout_of
 from ...access.unaligned import LEADS
 from ..kernel import Kernel
-from ..span import Span, end_in_range, reduce_span
+from ..reader import Span, end_in_range, reduce_span
 from .row_accesses import RowAccesses, alternating, hold, is_cut, is_shifted, wide
 from .row_stores import store_elements, store_rows, where_row_is
 from .values import Numbered

@@ -27,9 +27,9 @@ import numpy as np
 from ..instructions.load_store import Load
 from ..instructions.move import same
 from ..ptx.types import STORAGE, WIDTH, Array, Imm, Reg
+from .address_resolution import moved
 from .block_compiler import BlockCompiler, written
 from .program import EXIT, Block, Item, Program, successors
-from .rows import moved
 
 _Phis = dict[int, np.dtype[Any]]
 
