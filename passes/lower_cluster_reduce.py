@@ -119,6 +119,7 @@ from ..compiler.ir.build import (
     replace,
     shared_buffer,
     store,
+    when,
     word_type,
 )
 from ..compiler.ir.combine import pack, unpack
@@ -197,10 +198,8 @@ class _Cluster:
         if writes is None:
             self.write()
             return
-        branch = scf.IfOp(writes)
-        with ir.InsertionPoint(branch.then_block):
+        with when(writes):
             self.write()
-            scf.YieldOp([])
 
     def write(self) -> None:
         """Writes this warp's state to the first CTA; or with the other lanes of a state to all CTAs."""

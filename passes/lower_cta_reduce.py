@@ -85,7 +85,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..compiler.driver.pipeline import lowering
-from ..compiler.ir.build import address, barrier, i32, integer, shared_buffer
+from ..compiler.ir.build import address, barrier, i32, integer, shared_buffer, when
 from ..compiler.ir.combine import combine, pack, unpack
 from ..compiler.ir.dialect.base import bool_attr, element, int_attr, str_attr
 from ..compiler.ir.dialect.stages import METHODS
@@ -130,14 +130,12 @@ class _CtaReduction:
 
     # --- the methods ------------------------------------------------------------------------------------------------
     def serial(self) -> None:
-        branch = scf.IfOp(arith.cmpi(arith.CmpIPredicate.eq, self.position, self.number(0)))
-        with ir.InsertionPoint(branch.then_block):
+        with when(arith.cmpi(arith.CmpIPredicate.eq, self.position, self.number(0))):
             first = self.states.load(self.number(0))
             loop = scf.ForOp(self.number(1), self.number(self.rows), self.number(1), first)
             with ir.InsertionPoint(loop.body):
                 scf.YieldOp(combine(self.region, list(loop.inner_iter_args), self.states.load(loop.induction_variable)))
             self.states.store(self.number(0), list(loop.results))
-            scf.YieldOp([])
         barrier()
 
     def interleaved(self) -> None:
@@ -178,11 +176,9 @@ class _CtaReduction:
 
     def take(self, distance: Any, on: Any) -> None:
         """Threads whose flag ``on`` is set combine their row with the row at ``distance``."""
-        branch = scf.IfOp(on)
-        with ir.InsertionPoint(branch.then_block):
+        with when(on):
             left, right = self.states.load(self.position), self.states.load(arith.addi(self.position, distance))
             self.states.store(self.position, combine(self.region, left, right))
-            scf.YieldOp([])
 
     # --- building -----------------------------------------------------------------------------------------------------
     def loop(self, rows: int, round_: Callable[[Any], None]) -> None:

@@ -48,6 +48,7 @@ from ..compiler.ir.build import (
     integer,
     shared_buffer,
     store,
+    when,
     word_type,
 )
 from ..compiler.ir.combine import elements, single_op, unpack
@@ -68,12 +69,10 @@ def _lowered(op: Any) -> list[Any]:
     part, parts, kept, n_kept, on, state, *pointers = op.operands
     finish = str_attr(op, "finish", GRID_FINISHES)
     values = unpack(state)
-    branch = scf.IfOp(on)
-    with ir.InsertionPoint(branch.then_block):
+    with when(on):
         start = kept if finish == "atomic" else arith.addi(arith.muli(part, n_kept), kept)
         for pointer, v in zip(pointers, values, strict=False):
             _atomic(op, v, pointer, start) if finish == "atomic" else store(v, pointer, start)
-        scf.YieldOp([])
     if finish == "last_block":
         _last_block(op, pointers[-1], parts)
     return []
@@ -97,15 +96,13 @@ def _last_block(op: Any, counters: Any, parts: Any) -> None:
     flag = shared_buffer(op, "ticket", 1, word)
     leader = arith.cmpi(arith.CmpIPredicate.eq, arith.index_cast(word, gpu.thread_id(gpu.Dimension.x)), i32(0))
     limit = arith.subi(_word(parts), i32(1))
-    branch = scf.IfOp(leader)
-    with ir.InsertionPoint(branch.then_block):
+    with when(leader):
         tile = arith.index_cast(word, gpu.block_id(gpu.Dimension.x))
         cell = address(counters, tile, word)
         ticket = llvm.atomicrmw(
             llvm.AtomicBinOp.uinc_wrap, cell, limit, llvm.AtomicOrdering.acq_rel, syncscope=DEVICE, alignment=4
         )
         store(ticket, flag, i32(0))
-        scf.YieldOp([])
     barrier()
     ticket = llvm.load(word, address(flag, i32(0), word), alignment=4)
     last = scf.IfOp(arith.cmpi(arith.CmpIPredicate.eq, ticket, limit))

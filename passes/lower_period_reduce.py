@@ -135,7 +135,7 @@ from typing import Any
 
 from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.anchored import met
-from ..compiler.ir.build import barrier, before, enclosing, find, integer, replace, shared_buffer
+from ..compiler.ir.build import barrier, before, enclosing, find, integer, replace, shared_buffer, when
 from ..compiler.ir.combine import pack, unpack, width
 from ..compiler.ir.dialect.base import element, int_attr
 from ..compiler.ir.mlir import arith, ir, llvm, scf
@@ -167,10 +167,8 @@ class _PeriodReduction:
 
     def run(self) -> list[Any]:
         """The state of the thread's column."""
-        branch = scf.IfOp(self.on)
-        with ir.InsertionPoint(branch.then_block):
+        with when(self.on):
             self.states.store(arith.muli(self.thread, self.number(self.lanes)), self.own)
-            scf.YieldOp([])
         barrier()
         self.rounds()
         first = arith.remui(self.lead, self.columns)

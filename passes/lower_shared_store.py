@@ -41,10 +41,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..compiler.driver.pipeline import lowering
-from ..compiler.ir.build import barrier, integer, shared_buffer, store
+from ..compiler.ir.build import barrier, integer, shared_buffer, store, when
 from ..compiler.ir.combine import elements, unpack
 from ..compiler.ir.dialect.base import element, int_attr
-from ..compiler.ir.mlir import arith, ir, scf
+from ..compiler.ir.mlir import arith, ir
 from ..compiler.ir.uniform_fragments import constant
 
 
@@ -53,13 +53,11 @@ def _lowered(op: Any) -> list[Any]:
     rows, slots, t = int_attr(op, "rows"), int_attr(op, "slots"), row.type
     values = unpack(state)
     buffers = [shared_buffer(op, "partials", rows * slots, element(v.type)) for v in values]
-    branch = scf.IfOp(on)
-    with ir.InsertionPoint(branch.then_block):
+    with when(on):
         start = arith.addi(arith.muli(row, integer(t, slots)), slot)
         for buffer, v in zip(buffers, values, strict=True):
             if constant(v) is None:
                 _leave(v, buffer, start, apart="apart" in op.attributes)
-        scf.YieldOp([])
     barrier()
     _say_constants(op, values)
     return buffers

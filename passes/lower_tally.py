@@ -45,6 +45,7 @@ from ..compiler.ir.build import (
     load,
     shared_buffer,
     store,
+    when,
     word_type,
 )
 from ..compiler.ir.combine import constant, elements
@@ -72,10 +73,8 @@ def _tally(op: Any) -> list[Any]:
     start, limit = as_word(start), as_word(limit)
     for value, index, live in zip(values, indices, lives, strict=True):
         inside = arith.cmpi(arith.CmpIPredicate.ult, index, limit)
-        branch = scf.IfOp(arith.andi(live, inside))
-        with ir.InsertionPoint(branch.then_block):
+        with when(arith.andi(live, inside)):
             _add(value, buffer, arith.addi(start, index))
-            scf.YieldOp([])
     t = op.results[0].type
     return [constant(_zero(t), 1) if not isinstance(t, ir.VectorType) else arith.constant(t, _zero(t))]
 
@@ -97,10 +96,8 @@ def _spill(op: Any) -> list[Any]:
         for place in places:
             own = load(buffer, place, t)
             total = own if total is None else arith.addi(total, own)
-        some = scf.IfOp(arith.cmpi(arith.CmpIPredicate.ne, total, integer(t, 0)))
-        with ir.InsertionPoint(some.then_block):
+        with when(arith.cmpi(arith.CmpIPredicate.ne, total, integer(t, 0))):
             _add(total if t == long else arith.extui(long, total), cells, number)
-            scf.YieldOp([])
 
     barrier()
     _each(as_word(limit), add)

@@ -100,7 +100,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..compiler.driver.pipeline import Pass
-from ..compiler.ir.build import before, find, i32, integer, replace
+from ..compiler.ir.build import before, find, i32, integer, replace, when
 from ..compiler.ir.combine import width
 from ..compiler.ir.dialect.access import ACCESS, AXES
 from ..compiler.ir.dialect.base import int_attr, str_attr
@@ -222,10 +222,8 @@ class _Walk:
         ``some`` says whether the row has elements, if an access that begins before its end may have none.
         """
         exists = arith.cmpi(arith.CmpIPredicate.slt, begin, self.end)
-        branch = scf.IfOp(exists if some is None else arith.andi(some, exists))
-        with ir.InsertionPoint(branch.then_block):
+        with when(exists if some is None else arith.andi(some, exists)):
             self.one_by_one(begin) if self.rolled else self.group(begin, whole=False)
-            scf.YieldOp([])
 
     def one_by_one(self, begin: Any) -> None:
         """Writes a group in a loop over its accesses: they are read before the first one is written."""

@@ -62,6 +62,7 @@ from ..compiler.ir.build import (
     load,
     shared_buffer,
     store,
+    when,
     word_type,
 )
 from ..compiler.ir.lane_exchange import lane_id, of_lane
@@ -156,10 +157,8 @@ def _await(op: Any) -> list[Any]:
 
 def _first_thread(make: Callable[[], Any]) -> None:
     """What the first thread of the CTA does."""
-    branch = scf.IfOp(_is_first_thread())
-    with ir.InsertionPoint(branch.then_block):
+    with when(_is_first_thread()):
         make()
-        scf.YieldOp([])
 
 
 def _is_first_thread() -> Any:

@@ -133,6 +133,7 @@ from ..compiler.ir.build import (
     load,
     replace,
     store,
+    when,
     word_type,
 )
 from ..compiler.ir.dialect.base import bool_attr, int_attr
@@ -251,10 +252,8 @@ class _Copy:
             numbers = [arith.addi(v, self.number(u * self.threads)) if u else v for u in range(self.in_flight)]
             read = [self.access(source, arith.minsi(p, greatest)) for p in numbers]
             for p, x in zip(numbers, read, strict=True):
-                there = scf.IfOp(arith.cmpi(arith.CmpIPredicate.slt, p, last))
-                with ir.InsertionPoint(there.then_block):
+                with when(arith.cmpi(arith.CmpIPredicate.slt, p, last)):
                     llvm.store(x, address(self.copy, p, self.vector), alignment=ACCESS)
-                    scf.YieldOp([])
             scf.YieldOp([])
 
     def accesses_async(self, first: Any, last: Any) -> None:
@@ -274,12 +273,10 @@ class _Copy:
     def zeros(self, first: Any) -> None:
         """Writes zeros to the accesses from ``first`` on, one access a thread."""
         few = arith.cmpi(arith.CmpIPredicate.slt, self.thread, self.number(self.beyond // ACCESS))
-        branch = scf.IfOp(few)
-        with ir.InsertionPoint(branch.then_block):
+        with when(few):
             at = address(self.copy, arith.addi(first, self.thread), self.vector)
             zero = ir.DenseElementsAttr.get_splat(self.vector, ir.IntegerAttr.get(self.vector.element_type, 0))
             llvm.store(arith.constant(self.vector, zero), at, alignment=ACCESS)
-            scf.YieldOp([])
 
     def elements(self, on: Any, start: Any) -> None:
         """Copies the elements of the access that begins at ``start``, one a thread.
@@ -287,13 +284,11 @@ class _Copy:
         Elements outside the run are replaced by the nearest one of the run.
         """
         one_of_them = arith.cmpi(arith.CmpIPredicate.slt, self.thread, self.number(self.each))
-        branch = scf.IfOp(arith.andi(on, one_of_them))
-        with ir.InsertionPoint(branch.then_block):
+        with when(arith.andi(on, one_of_them)):
             at = arith.addi(start, self.thread)
             nearest = arith.maxsi(arith.minsi(at, arith.subi(self.end, self.number(1))), self.begin)
             x = load(self.base, nearest, self.element, invariant=True)
             store(x, self.copy, arith.subi(at, self.origin))
-            scf.YieldOp([])
 
 
 PASS = Pass("lower-tile-copy", _run, (*OPS, TILE_ARRIVED), "copy what a CTA reduces into shared memory")

@@ -101,7 +101,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..compiler.driver.pipeline import lowering
-from ..compiler.ir.build import address, integer, load, store, word_type
+from ..compiler.ir.build import address, integer, load, store, when, word_type
 from ..compiler.ir.dialect.base import int_attr
 from ..compiler.ir.mlir import arith, ir, llvm, scf
 from .access.tile_buffers import ACCESS, past_boundary, tile_buffer
@@ -147,11 +147,9 @@ class _Write:
 
     def elements(self, first: Any, count: Any) -> None:
         """Writes ``count`` elements from ``first`` on, fewer than an access has; one a thread."""
-        branch = scf.IfOp(arith.cmpi(arith.CmpIPredicate.slt, self.thread, count))
-        with ir.InsertionPoint(branch.then_block):
+        with when(arith.cmpi(arith.CmpIPredicate.slt, self.thread, count)):
             at = arith.addi(first, self.thread)
             store(load(self.tile, arith.subi(at, self.origin), self.element), self.base, at)
-            scf.YieldOp([])
 
     def accesses(self, first: Any, count: Any) -> None:
         """Writes ``count`` accesses from element ``first`` on."""

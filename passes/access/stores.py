@@ -25,6 +25,7 @@ from ...compiler.ir.build import (
     memory_type,
     replace,
     store,
+    when,
     word_type,
 )
 from ...compiler.ir.combine import backwards, elements, fragment, width, with_shape
@@ -74,11 +75,9 @@ def store_in_pairs(value: Any, base: Any, first: Any, on: Any) -> None:
         (of_odd, arith.select(odd, on, neighbour_on), (each, count)),
     ):
         begin = arith.addi(first, arith.select(odd, integer(first.type, odds), integer(first.type, evens)))
-        branch = scf.IfOp(wanted)
-        with ir.InsertionPoint(branch.then_block):
+        with when(wanted):
             for k, x in enumerate(mine):
                 store(widen(x), base, arith.addi(begin, integer(first.type, 2 * each * k)) if k else begin)
-            scf.YieldOp([])
 
 
 def _narrower(value: Any) -> tuple[Any, Any]:
@@ -102,10 +101,8 @@ def lower_store(op: Any) -> None:
         if "paired" in op.attributes:
             store_in_pairs(value, base, offset(op, kept, kept, 4), on)
         else:
-            branch = scf.IfOp(on)
-            with ir.InsertionPoint(branch.then_block):
+            with when(on):
                 _store(op, value, base, kept)
-                scf.YieldOp([])
         replace(op, [])
 
 
@@ -148,10 +145,8 @@ def _store_elements(op: Any, value: Any, base: Any, kept: Any) -> None:
         if not bounded or (not j and "early" not in op.attributes):
             store(x, base, at)
             continue
-        branch = scf.IfOp(_is_kept(op, j))
-        with ir.InsertionPoint(branch.then_block):
+        with when(_is_kept(op, j)):
             store(x, base, at)
-            scf.YieldOp([])
 
 
 STORE = 7

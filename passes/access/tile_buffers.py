@@ -20,6 +20,7 @@ from ...compiler.ir.build import (
     load,
     shared_buffer,
     store,
+    when,
     word_type,
 )
 from ...compiler.ir.dialect.base import int_attr
@@ -83,10 +84,8 @@ class Parts:
                 part = arith.divui(loop.induction_variable, self.number(accesses))
                 access = arith.subi(loop.induction_variable, arith.muli(part, self.number(accesses)))
                 row = arith.addi(self.first, part)
-                branch = scf.IfOp(arith.cmpi(arith.CmpIPredicate.ult, row, self.count))
-                with ir.InsertionPoint(branch.then_block):
+                with when(arith.cmpi(arith.CmpIPredicate.ult, row, self.count)):
                     self.access(tile, part, row, access, left)
-                    scf.YieldOp([])
                 scf.YieldOp([])
             if self.is_async:
                 nvvm.cp_async_commit_group()

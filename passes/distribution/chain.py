@@ -30,7 +30,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from ...compiler.ir.build import address, i32, if_then, shared_buffer, word_type
+from ...compiler.ir.build import address, i32, if_then, shared_buffer, when, word_type
 from ...compiler.ir.combine import combine, with_shape
 from ...compiler.ir.lane_exchange import lane_id
 from ...compiler.ir.mlir import arith, gpu, ir, nvvm, scf
@@ -283,10 +283,8 @@ class Roles(ChainPlaces):
             self._by_one(lambda: leave_word(arith.extui(word_type(), last), self.tickets, Turn.first()))
             scf.YieldOp([])
         gpu.barrier()
-        branch = scf.IfOp(arith.cmpi(arith.CmpIPredicate.ne, word_of(self.tickets, Turn.first()), i32(0)))
-        with ir.InsertionPoint(branch.then_block):
+        with when(arith.cmpi(arith.CmpIPredicate.ne, word_of(self.tickets, Turn.first()), i32(0))):
             clear_words(kernel, self.work(i32(0)), thread)
-            scf.YieldOp([])
 
     # --- warps ---
     def _each_segment(self, first: Any, step: int, work: Callable[[Any], None]) -> None:
@@ -316,10 +314,8 @@ class ColumnRoles(Roles):
 
     def keep(self, turn: Turn, segment: Any, state: Any) -> None:
         """Keeps the states of a segment's columns: the lanes across have them."""
-        first = scf.IfOp(self.kernel.is_first(self.digits.lane))
-        with ir.InsertionPoint(first.then_block):
+        with when(self.kernel.is_first(self.digits.lane)):
             self.of_row(self.segments(turn), self.digits.slot).store(segment, state)
-            scf.YieldOp([])
 
     def leave_states(self, turn: Turn, work: Work) -> None:
         """Scans the states of segments, and leaves that of a chunk: each lane for some of the columns."""
@@ -327,20 +323,16 @@ class ColumnRoles(Roles):
         back = look_back(self.kernel, work, i32(0))
         for first in range(0, slots, WARP):
             column = arith.addi(lane_id(), i32(first))
-            some = scf.IfOp(arith.cmpi(arith.CmpIPredicate.slt, column, i32(slots)))
-            with ir.InsertionPoint(some.then_block):
+            with when(arith.cmpi(arith.CmpIPredicate.slt, column, i32(slots))):
                 self.scan_segments(turn, replace(back, row=column, lane=i32(0)), column)
-                scf.YieldOp([])
 
     def look_at_states(self, turn: Turn, work: Work) -> None:
         """Keeps what comes before a chunk: warps look back for some of the columns each."""
         thread = arith.index_cast(word_type(), gpu.thread_id(gpu.Dimension.x))
         back = look_back(self.kernel, work, arith.subi(thread, i32(LOOKS * WARP))).glanced()
         found = back.known(self.of_row(self.of_chunk(turn), back.row).load(i32(0)))
-        first = scf.IfOp(arith.cmpi(arith.CmpIPredicate.eq, back.lane, i32(0)))
-        with ir.InsertionPoint(first.then_block):
+        with when(arith.cmpi(arith.CmpIPredicate.eq, back.lane, i32(0))):
             self.of_row(self.earlier(turn), back.row).store(i32(0), found)
-            scf.YieldOp([])
 
 
 def distribute_with_roles(kernel: Kernel) -> None:

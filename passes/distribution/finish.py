@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ...compiler.ir.build import address, integer
+from ...compiler.ir.build import address, integer, when
 from ...compiler.ir.combine import combine, unpack
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.lane_exchange import lane_id, of_lane
@@ -32,10 +32,8 @@ def finish(walk: Walk, state: Any, place: Place) -> None:
     elif plan.cluster == 1:
         _grid(walk, state, place)
     else:
-        first = scf.IfOp(kernel.is_first(place.rank))
-        with ir.InsertionPoint(first.then_block):
+        with when(kernel.is_first(place.rank)):
             _grid(walk, state, place)
-            scf.YieldOp([])
 
 
 def _grid(walk: Walk, state: Any, place: Place) -> None:

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from ...compiler.ir.build import bytes_of
+from ...compiler.ir.build import bytes_of, when
 from ...compiler.ir.combine import with_shape
 from ...compiler.ir.dialect.base import element, state_type
-from ...compiler.ir.mlir import arith, ir, scf
+from ...compiler.ir.mlir import arith, ir
 from ...compiler.plan.layout import layout_of, rows_of_states
 from ...compiler.plan.plan import Plan
 from ...compiler.plan.rounds import met_plan, second_plan
@@ -73,10 +73,8 @@ def meet_in_first_warp(tile: Tile, state: Any, place: Place, use: Callable[[Any]
         use(state)
         return
     slots, left = _left_by_warps(tile.kernel, state, place)
-    first = scf.IfOp(tile.kernel.is_first(place.warp))
-    with ir.InsertionPoint(first.then_block):
+    with when(tile.kernel.is_first(place.warp)):
         use(_joined(tile.kernel, slots, left, place, place))
-        scf.YieldOp([])
 
 
 def _across_warps(tile: Tile, state: Any, place: Place) -> tuple[Any, Place]:

@@ -29,7 +29,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from ...compiler.ir.build import word_type
+from ...compiler.ir.build import when, word_type
 from ...compiler.ir.combine import combine, pack
 from ...compiler.ir.dialect.base import state_type
 from ...compiler.ir.mlir import arith, gpu, ir, llvm, scf
@@ -158,10 +158,8 @@ class _Part(NamedTuple):
             number = at if writes else arith.subi(arith.addi(self.first, arith.subi(self.end, at)), one)
             work = Work(self.array, number)
             later = work._replace(part=arith.addi(number, one) if writes else arith.subi(number, one))
-            more = scf.IfOp(kernel.less(arith.addi(at, one), self.end))
-            with ir.InsertionPoint(more.then_block):
+            with when(kernel.less(arith.addi(at, one), self.end)):
                 fetch_rows(kernel, later.chunk(kernel), self.array)
-                scf.YieldOp([])
             with row_tiles(kernel, work.chunk(kernel), self.array, writes=writes) as (tile, place, tiles):
                 row = ScanRow.of(kernel, work, tile, place, tiles=tiles)
                 row.load()

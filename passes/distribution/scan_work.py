@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...compiler.ir.build import address
+from ...compiler.ir.build import address, when
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, gpu, ir, llvm, scf
 from ...compiler.plan.launch import group_of, look_back_lanes
@@ -106,15 +106,13 @@ def clear_own_words(kernel: Kernel, work: Work) -> None:
     number = arith.addi(work.tile, kernel.number(1))
     i1 = ir.IntegerType.get_signless(1)
     thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
-    first = scf.IfOp(kernel.less(thread, kernel.number(WARP)))
-    with ir.InsertionPoint(first.then_block):
+    with when(kernel.less(thread, kernel.number(WARP))):
         operands = [kernel.arg("counter"), number, work.parts]
         branch = scf.IfOp(kernel.make_op("fold.arrive", [i1], operands, {"alone": True}).results[0])
         with ir.InsertionPoint(branch.then_block):
             begin = _first_word(kernel, work, work.tile)
             _clear(kernel, begin, thread, _words_of_tile(kernel, work), WARP)
             scf.YieldOp([])
-        scf.YieldOp([])
 
 
 def clear_words(kernel: Kernel, work: Work, thread: Any) -> None:

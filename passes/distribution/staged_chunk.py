@@ -25,6 +25,7 @@ from ...compiler.ir.build import (
     memory_type,
     shared_buffer,
     store,
+    when,
     word_type,
 )
 from ...compiler.ir.combine import backwards, width
@@ -87,12 +88,10 @@ class Ring:
         long = ir.IntegerType.get_signless(8 * BARRIER)
         found = {name: shared_buffer(kernel, name, places, long) for name in arrivals}
         thread = arith.index_cast(word_type(), gpu.thread_id(gpu.Dimension.x))
-        branch = scf.IfOp(arith.cmpi(arith.CmpIPredicate.eq, thread, i32(0)))
-        with ir.InsertionPoint(branch.then_block):
+        with when(arith.cmpi(arith.CmpIPredicate.eq, thread, i32(0))):
             for name, count in arrivals.items():
                 for place in range(places):
                     nvvm.mbarrier_init(address(found[name], i32(place), long), i32(count))
-            scf.YieldOp([])
         gpu.barrier()
         return cls(places, found)
 
@@ -209,15 +208,13 @@ def copy_chunk(kernel: Kernel, ring: Ring, turn: Turn, work: Work, place: Place)
     types = {i: element(kernel.inputs[i].type) for i in staged.places}
     sizes = {i: arith.muli(word, i32(bytes_of(memory_type(t)))) for i, t in types.items()}
     ring.arrive("full", turn, reduce(arith.addi, sizes.values()))
-    branch = scf.IfOp(kernel.less(kernel.number(0), length))
-    with ir.InsertionPoint(branch.then_block):
+    with when(kernel.less(kernel.number(0), length)):
         for i, to in staged.places.items():
             first = arith.subi(kernel.number(1), staged.limit) if i in staged.reversed else begin
             first = arith.addi(_start(kernel, i, kernel.scaled(work.tile, columns)), kernel.scaled(first, columns))
             source = address(kernel.arg("input", i), first, types[i])
             room = address(to, kernel.scaled(arith.subi(begin, staged.first), columns), types[i])
             ring.copy("full", turn, room, source, sizes[i])
-        scf.YieldOp([])
 
 
 def _sizes(kernel: Kernel) -> dict[int, int]:

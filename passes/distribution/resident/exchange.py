@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from ....compiler.ir.build import address, bytes_of, if_then, memory_type
+from ....compiler.ir.build import address, bytes_of, if_then, memory_type, when
 from ....compiler.ir.combine import fragment, width
 from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import arith, gpu, ir, llvm, scf
@@ -150,10 +150,8 @@ class ReadBits:
         for turn in range(ceil(down * beside / warps)):
             square = arith.addi(warp, kernel.number(turn * warps))
             row, column = kernel.modulo(square, down), kernel.divide(square, down)
-            branch = scf.IfOp(kernel.less(column, kernel.number(beside)))
-            with ir.InsertionPoint(branch.then_block):
+            with when(kernel.less(column, kernel.number(beside))):
                 self._read_square(row, column, lane)
-                scf.YieldOp([])
 
     def _read_square(self, row: Any, column: Any, lane: Any) -> None:
         """Reads the square in row and column ``row`` and ``column`` of all squares."""

@@ -20,10 +20,10 @@ from functools import reduce
 from itertools import groupby
 from typing import Any, TypeVar
 
-from ....compiler.ir.build import bytes_of, memory_type
+from ....compiler.ir.build import bytes_of, memory_type, when
 from ....compiler.ir.combine import pack, unpack, with_shape
 from ....compiler.ir.dialect.base import element, state_type
-from ....compiler.ir.mlir import arith, ir, scf
+from ....compiler.ir.mlir import arith, ir
 from ....compiler.ir.unrolled_loops import REPEATED, unrolled
 from ....compiler.plan.fields import OF_BITS, TRANSPOSED
 from ....compiler.plan.layout import layout_of
@@ -79,10 +79,8 @@ def where_row_is(row: RowAccesses, results: Sequence[tuple[int, Any]]) -> Iterat
     if apart or any(bytes_of(memory_type(element(v.type))) > NARROW for _, v in results):
         yield row
         return
-    branch = scf.IfOp(place.in_range)
-    with ir.InsertionPoint(branch.then_block):
+    with when(place.in_range):
         yield replace(row, place=replace(place, in_range=arith.constant(place.in_range.type, 1)))
-        scf.YieldOp([])
 
 
 def _lie_alike(row: RowAccesses, operand: int, t: Any) -> bool:
@@ -137,11 +135,9 @@ def store_rows(row: RowAccesses, results: Sequence[tuple[int, Any]]) -> None:
     for number, result in results:
         known = row.values.kept
         if any(isinstance(v, ir.BlockArgument) for v in postorder([result], operands_of, known)):
-            branch = scf.IfOp(row.place.owner)
-            with ir.InsertionPoint(branch.then_block):
+            with when(row.place.owner):
                 own = replace(row.values, kept=ChainMap({}, known))
                 _store_kept(row, number, own.fragment(result, {}, None, None))
-                scf.YieldOp([])
         else:
             _store_kept(row, number, row.values.fragment(result, {}, None, None))
 

@@ -21,7 +21,7 @@ from itertools import product
 from math import ceil
 from typing import Any
 
-from ....compiler.ir.build import address, bytes_of, memory_type
+from ....compiler.ir.build import address, bytes_of, memory_type, when
 from ....compiler.ir.combine import combine, elements, pack, tree, unpack, width, with_shape
 from ....compiler.ir.dialect.access import ACCESS_BYTES
 from ....compiler.ir.dialect.base import element, state_type
@@ -227,10 +227,8 @@ class SideFolds:
                 array = address(kernel.arg("partial", i), base, element(value.type))
                 attributes = {"kept_rank": 1, "reduced_rank": 0, "vector": width(value.type) > 1}
                 kernel.make_op("fold.store", [], [value, array, at, on, kernel.number(1)], attributes)
-        last = scf.IfOp(self._count("fold.arrive", [ir.IntegerType.get_signless(1)]).results[0])
-        with ir.InsertionPoint(last.then_block):
+        with when(self._count("fold.arrive", [ir.IntegerType.get_signless(1)]).results[0]):
             self._count("fold.signal")
-            scf.YieldOp([])
 
     def _met(self, kernel: Kernel, state: Any) -> Any:
         """The state of a thread's columns, of the rows of its warp and then of all warps."""

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....compiler.ir.build import address
+from ....compiler.ir.build import address, when
 from ....compiler.ir.combine import elements, fragment
 from ....compiler.ir.dialect.base import element
-from ....compiler.ir.mlir import arith, gpu, ir, scf
+from ....compiler.ir.mlir import arith, gpu, ir
 from ....compiler.plan.fields import OF_BITS
 from ....compiler.plan.shared_memory import HALF
 from ....compiler.plan.tiles import COLUMNS, ROWS, moves
@@ -93,8 +93,7 @@ def _fill_words(
     kernel, held = row.kernel, row.kernel.plan.held
     behind = arith.addi(row.begin, kernel.number(held))
     ends = arith.cmpi(arith.CmpIPredicate.eq, behind, kernel.arg("n_reduced"))
-    branch = scf.IfOp(arith.andi(ends, row.place.in_range))
-    with ir.InsertionPoint(branch.then_block):
+    with when(arith.andi(ends, row.place.in_range)):
         none, total = kernel.number(0), arith.muli(kernel.arg("n_kept"), kernel.arg("n_reduced"))
         stride = kernel.arg("kept_stride", operand, kernel.facts.kept_rank - 1)
         at = arith.addi(row_offset(kernel, row.place.start, operand), behind)
@@ -108,7 +107,6 @@ def _fill_words(
                 some = arith.andi(some, arith.cmpi(arith.CmpIPredicate.sle, filled, kernel.number(WORD - held * left)))
                 r = arith.addi(behind, kernel.number(held * (left - 1)))
                 write(arith.constant(ir.IntegerType.get_signless(WORD), 0), pointer, r, arith.andi(last, some))
-        scf.YieldOp([])
 
 
 def _part(row: RowAccesses, role: str, number: int, t: Any, j: int) -> list[Any]:
