@@ -85,7 +85,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..compiler.driver.pipeline import lowering
-from ..compiler.ir.build import address, barrier, i32, integer, shared_buffer, when
+from ..compiler.ir.build import address, barrier, i32, integer, repeat, shared_buffer, when
 from ..compiler.ir.combine import combine, pack, unpack
 from ..compiler.ir.dialect.base import bool_attr, element, int_attr, str_attr
 from ..compiler.ir.dialect.stages import METHODS
@@ -183,10 +183,8 @@ class _CtaReduction:
     # --- building -----------------------------------------------------------------------------------------------------
     def loop(self, rows: int, round_: Callable[[Any], None]) -> None:
         """A loop over the rounds that reduce ``rows`` states to one; ``round_`` gets the number of the round."""
-        loop = scf.ForOp(self.number(0), self.number(rows.bit_length() - 1), self.number(1))
-        with ir.InsertionPoint(loop.body):
-            round_(loop.induction_variable)
-            scf.YieldOp([])
+        with repeat(self.number(0), self.number(rows.bit_length() - 1), self.number(1)) as i:
+            round_(i)
 
     def reversed(self, row: Any) -> Any:
         """The number of a row with its bits reversed."""

@@ -43,6 +43,7 @@ from ..compiler.ir.build import (
     i32,
     integer,
     load,
+    repeat,
     shared_buffer,
     store,
     when,
@@ -50,7 +51,7 @@ from ..compiler.ir.build import (
 )
 from ..compiler.ir.combine import constant, elements
 from ..compiler.ir.dialect.base import SHARED, int_attr
-from ..compiler.ir.mlir import arith, gpu, ir, llvm, scf
+from ..compiler.ir.mlir import arith, gpu, ir, llvm
 
 CTA, DEVICE = "block", "device"
 
@@ -107,10 +108,8 @@ def _spill(op: Any) -> list[Any]:
 def _each(count: Any, make: Any) -> None:
     """What ``make`` makes for each number below ``count``, shared by the threads of the CTA."""
     thread, threads = (arith.index_cast(word_type(), of(gpu.Dimension.x)) for of in (gpu.thread_id, gpu.block_dim))
-    loop = scf.ForOp(thread, count, threads)
-    with ir.InsertionPoint(loop.body):
-        make(loop.induction_variable)
-        scf.YieldOp([])
+    with repeat(thread, count, threads) as i:
+        make(i)
 
 
 def _add(value: Any, base: Any, index: Any) -> None:

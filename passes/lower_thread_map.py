@@ -100,7 +100,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..compiler.driver.pipeline import Pass
-from ..compiler.ir.build import before, find, i32, integer, replace, when
+from ..compiler.ir.build import before, find, i32, integer, repeat, replace, when
 from ..compiler.ir.combine import width
 from ..compiler.ir.dialect.access import ACCESS, AXES
 from ..compiler.ir.dialect.base import int_attr, str_attr
@@ -166,10 +166,8 @@ class _Walk:
 
     def loop(self, begin: Any, limit: Any) -> None:
         """Writes the loop over the groups that begin before ``limit``."""
-        loop = scf.ForOp(begin, limit, self.number(self.unroll * self.step))
-        with ir.InsertionPoint(loop.body):
-            self.group(loop.induction_variable, whole=True)
-            scf.YieldOp([])
+        with repeat(begin, limit, self.number(self.unroll * self.step)) as i:
+            self.group(i, whole=True)
 
     def by_lead(self, begin: Any, limit: Any, lead: int = 0) -> None:
         """Writes a loop for each distance from the first access to the row, and the branches that choose one."""
@@ -210,10 +208,8 @@ class _Walk:
             self.edge(begin, some)
             following = arith.addi(begin, group)
             is_first = arith.cmpi(arith.CmpIPredicate.eq, turns.induction_variable, zero)
-            loop = scf.ForOp(following, arith.select(is_first, limit, begin), group)
-            with ir.InsertionPoint(loop.body):
-                self.group(loop.induction_variable, whole=True)
-                scf.YieldOp([])
+            with repeat(following, arith.select(is_first, limit, begin), group) as i:
+                self.group(i, whole=True)
             scf.YieldOp([after(following, limit, self.unroll * self.step)])
 
     def edge(self, begin: Any, some: Any = None) -> None:

@@ -131,13 +131,14 @@ from ..compiler.ir.build import (
     integer,
     kernel_module,
     load,
+    repeat,
     replace,
     store,
     when,
     word_type,
 )
 from ..compiler.ir.dialect.base import bool_attr, int_attr
-from ..compiler.ir.mlir import arith, ir, llvm, nvvm, scf
+from ..compiler.ir.mlir import arith, ir, llvm, nvvm
 from .access.tile_buffers import ACCESS, Parts, past_boundary, tile_buffer
 
 IN_FLIGHT = 4
@@ -246,25 +247,19 @@ class _Copy:
         """Copies the accesses from ``first`` up to ``last``; all loads of a step come before its stores."""
         source = address(self.base, self.origin, self.element)
         greatest = arith.subi(last, self.number(1))
-        loop = scf.ForOp(arith.addi(first, self.thread), last, self.number(self.threads * self.in_flight))
-        with ir.InsertionPoint(loop.body):
-            v = loop.induction_variable
+        with repeat(arith.addi(first, self.thread), last, self.number(self.threads * self.in_flight)) as v:
             numbers = [arith.addi(v, self.number(u * self.threads)) if u else v for u in range(self.in_flight)]
             read = [self.access(source, arith.minsi(p, greatest)) for p in numbers]
             for p, x in zip(numbers, read, strict=True):
                 with when(arith.cmpi(arith.CmpIPredicate.slt, p, last)):
                     llvm.store(x, address(self.copy, p, self.vector), alignment=ACCESS)
-            scf.YieldOp([])
 
     def accesses_async(self, first: Any, last: Any) -> None:
         """Copies the accesses from ``first`` up to ``last`` by ``cp.async``."""
         source = address(self.base, self.origin, self.element)
-        loop = scf.ForOp(arith.addi(first, self.thread), last, self.number(self.threads))
-        with ir.InsertionPoint(loop.body):
-            p = loop.induction_variable
+        with repeat(arith.addi(first, self.thread), last, self.number(self.threads)) as p:
             to, at = address(self.copy, p, self.vector), address(source, p, self.vector)
             nvvm.cp_async_shared_global(to, at, ACCESS, nvvm.LoadCacheModifierKind.CG)
-            scf.YieldOp([])
 
     def access(self, source: Any, index: Any) -> Any:
         """The access number ``index`` of the run that begins at ``source``."""

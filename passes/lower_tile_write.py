@@ -101,9 +101,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..compiler.driver.pipeline import lowering
-from ..compiler.ir.build import address, integer, load, store, when, word_type
+from ..compiler.ir.build import address, integer, load, repeat, store, when, word_type
 from ..compiler.ir.dialect.base import int_attr
-from ..compiler.ir.mlir import arith, ir, llvm, scf
+from ..compiler.ir.mlir import arith, ir, llvm
 from .access.tile_buffers import ACCESS, past_boundary, tile_buffer
 
 
@@ -155,12 +155,9 @@ class _Write:
         """Writes ``count`` accesses from element ``first`` on."""
         source = address(self.tile, arith.subi(first, self.origin), self.element)
         to = address(self.base, first, self.element)
-        loop = scf.ForOp(self.thread, count, self.number(self.threads))
-        with ir.InsertionPoint(loop.body):
-            p = loop.induction_variable
+        with repeat(self.thread, count, self.number(self.threads)) as p:
             x = llvm.load(self.vector, address(source, p, self.vector), alignment=ACCESS)
             llvm.store(x, address(to, p, self.vector), alignment=ACCESS)
-            scf.YieldOp([])
 
 
 LOWERED = {"fold.tile_reserve": _reserved, "fold.tile_write": lambda op: _Write(op).run()}

@@ -267,6 +267,23 @@ class when:  # noqa: N801 - as ``before``
         self._point.__exit__(kind, *problem)
 
 
+class repeat:  # noqa: N801 - as ``before``
+    """Inside, new ops go into a loop from a first number to an end, by steps, that yields nothing; gives its number."""
+
+    def __init__(self, first: Any, end: Any, step: Any) -> None:
+        self._loop = scf.ForOp(first, end, step)
+        self._point = ir.InsertionPoint(self._loop.body)
+
+    def __enter__(self) -> Any:
+        self._point.__enter__()
+        return self._loop.induction_variable
+
+    def __exit__(self, kind: object, *problem: object) -> None:
+        if kind is None:
+            scf.YieldOp([])
+        self._point.__exit__(kind, *problem)
+
+
 def if_then(condition: Any, write: Callable[[], object]) -> None:
     """What ``write`` emits, in a branch for a condition."""
     with when(condition):

@@ -18,6 +18,7 @@ from ...compiler.ir.build import (
     integer,
     kernel_module,
     load,
+    repeat,
     store,
     zeros,
 )
@@ -187,16 +188,14 @@ class Hold(Slots):
 
     def walk(self, begin: Any, end: Any, each: int, write: Callable[[Any, Any, bool], None]) -> None:
         """Calls ``write`` in a loop over groups of ``each`` accesses, for those that begin before ``end``."""
-        loop = scf.ForOp(begin, end, self.number(each * self.step))
-        with ir.InsertionPoint(loop.body):
-            far = arith.subi(loop.induction_variable, self.begin)
+        with repeat(begin, end, self.number(each * self.step)) as i:
+            far = arith.subi(i, self.begin)
             number = arith.shrui(far, self.number(self.step.bit_length() - 1), is_exact=True)
             for u in range(each):
-                k, r = number, loop.induction_variable
+                k, r = number, i
                 if u:
                     k, r = arith.addi(k, self.number(u)), arith.addi(r, self.number(u * self.step))
                 write(k, r, False)
-            scf.YieldOp([])
 
     def parts_of_slot(self, k: Any) -> list[Any]:
         """The addresses of the parts of slot ``k``."""

@@ -18,6 +18,7 @@ from ...compiler.ir.build import (
     integer,
     kernel_module,
     load,
+    repeat,
     shared_buffer,
     store,
     when,
@@ -79,14 +80,12 @@ class Parts:
             tile = tile_buffer(self.op, "tile")
             accesses = self.length // self.each + 1
             left = arith.subi(self.end, self.begin)
-            loop = scf.ForOp(self.thread, self.number(self.parts * accesses), self.number(self.threads))
-            with ir.InsertionPoint(loop.body):
-                part = arith.divui(loop.induction_variable, self.number(accesses))
-                access = arith.subi(loop.induction_variable, arith.muli(part, self.number(accesses)))
+            with repeat(self.thread, self.number(self.parts * accesses), self.number(self.threads)) as i:
+                part = arith.divui(i, self.number(accesses))
+                access = arith.subi(i, arith.muli(part, self.number(accesses)))
                 row = arith.addi(self.first, part)
                 with when(arith.cmpi(arith.CmpIPredicate.ult, row, self.count)):
                     self.access(tile, part, row, access, left)
-                scf.YieldOp([])
             if self.is_async:
                 nvvm.cp_async_commit_group()
         return tile
@@ -133,9 +132,7 @@ class Parts:
 
     def apart(self, to: Any, start: Any, wanted: Any) -> None:
         """Copies those elements of an access that are in the array, and zeros for others."""
-        loop = scf.ForOp(self.number(0), self.number(self.each), self.number(1))
-        with ir.InsertionPoint(loop.body):
-            k = loop.induction_variable
+        with repeat(self.number(0), self.number(self.each), self.number(1)) as k:
             at = arith.addi(start, k)
             there = arith.andi(wanted, arith.cmpi(arith.CmpIPredicate.ult, at, self.extent))
             branch = scf.IfOp(there, [self.scalar], has_else=True)
@@ -144,4 +141,3 @@ class Parts:
             with ir.InsertionPoint(branch.else_block):
                 scf.YieldOp([integer(self.scalar, 0)])
             store(branch.results[0], to, k)
-            scf.YieldOp([])

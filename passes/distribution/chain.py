@@ -30,7 +30,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from ...compiler.ir.build import address, i32, if_then, shared_buffer, when, word_type
+from ...compiler.ir.build import address, i32, if_then, repeat, shared_buffer, when, word_type
 from ...compiler.ir.combine import combine, with_shape
 from ...compiler.ir.lane_exchange import lane_id
 from ...compiler.ir.mlir import arith, gpu, ir, nvvm, scf
@@ -289,10 +289,8 @@ class Roles(ChainPlaces):
     # --- warps ---
     def _each_segment(self, first: Any, step: int, work: Callable[[Any], None]) -> None:
         """Does ``work`` for each segment that a warp has, from its ``first`` one on."""
-        loop = scf.ForOp(first, self.kernel.number(self.kernel.plan.warps), self.kernel.number(step))
-        with ir.InsertionPoint(loop.body):
-            work(loop.induction_variable)
-            scf.YieldOp([])
+        with repeat(first, self.kernel.number(self.kernel.plan.warps), self.kernel.number(step)) as i:
+            work(i)
 
     def _if_last(self, segment: Any, step: int, do: Callable[[], None]) -> None:
         """Does ``do`` for the last segment of a warp that has each ``step``th one."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ...compiler.ir.build import address, integer, when
+from ...compiler.ir.build import address, integer, repeat, when
 from ...compiler.ir.combine import combine, unpack
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.lane_exchange import lane_id, of_lane
@@ -91,12 +91,10 @@ def _copies(kernel: Kernel, row: Row, value: Any, result: int, place: Place) -> 
     holders, number, on = _holders(kernel, place)
     value = _of_first(value, place.plan) if holders > 1 else value
     copies, stride = kernel.arg("copies"), kernel.arg("copy_stride", operand)
-    loop = scf.ForOp(kernel.number(0), copies, kernel.number(holders))
-    with ir.InsertionPoint(loop.body):
-        copy = arith.addi(loop.induction_variable, number)
+    with repeat(kernel.number(0), copies, kernel.number(holders)) as i:
+        copy = arith.addi(i, number)
         there = arith.andi(on, kernel.less(copy, copies))
         yield value, address(base, arith.muli(copy, stride), t), there
-        scf.YieldOp([])
 
 
 def power(region: Any, state: list[Any], times: Any) -> list[Any]:

@@ -29,7 +29,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from ...compiler.ir.build import when, word_type
+from ...compiler.ir.build import repeat, when, word_type
 from ...compiler.ir.combine import combine, pack
 from ...compiler.ir.dialect.base import state_type
 from ...compiler.ir.mlir import arith, gpu, ir, llvm, scf
@@ -191,10 +191,8 @@ class _Part(NamedTuple):
             ring.copy(Work(self.array, number).chunk(kernel), place_of(at), exists)
 
         if not held:
-            begun = scf.ForOp(self.first, arith.addi(self.first, kernel.number(tiles - 1)), one)
-            with ir.InsertionPoint(begun.body):
-                copy(begun.induction_variable, kernel.less(begun.induction_variable, self.end))
-                scf.YieldOp([])
+            with repeat(self.first, arith.addi(self.first, kernel.number(tiles - 1)), one) as i:
+                copy(i, kernel.less(i, self.end))
         loop = scf.ForOp(self.first, self.end, one, list(first))
         with ir.InsertionPoint(loop.body):
             at = loop.induction_variable

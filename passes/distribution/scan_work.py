@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...compiler.ir.build import address, when
+from ...compiler.ir.build import address, repeat, when
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, gpu, ir, llvm, scf
 from ...compiler.plan.launch import group_of, look_back_lanes
@@ -124,12 +124,10 @@ def clear_words(kernel: Kernel, work: Work, thread: Any) -> None:
 def _clear(kernel: Kernel, begin: Any, thread: Any, count: Any, threads: int) -> None:
     """So many threads set ``count`` words to zero."""
     long = ir.IntegerType.get_signless(64)
-    loop = scf.ForOp(thread, count, kernel.number(threads))
-    with ir.InsertionPoint(loop.body):
-        at = arith.addi(begin, loop.induction_variable)
+    with repeat(thread, count, kernel.number(threads)) as i:
+        at = arith.addi(begin, i)
         zero = arith.constant(long, ir.IntegerAttr.get(long, 0))
         llvm.store(zero, address(kernel.arg("counter"), at, long), alignment=8)
-        scf.YieldOp([])
 
 
 def _cells(kernel: Kernel, parts: Any) -> Any:

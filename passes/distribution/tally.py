@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...compiler.ir.build import address, integer, load, store, when
+from ...compiler.ir.build import address, integer, load, repeat, store, when
 from ...compiler.ir.combine import width as width_of
 from ...compiler.ir.combine import with_shape
 from ...compiler.ir.dialect.base import SHARED, element, int_attr
@@ -78,14 +78,12 @@ def _stored_by_last(kernel: Kernel, tile: Tile, place: Place, cells: Any) -> Non
     operands = [kernel.arg("counter"), kernel.number(0), parts]
     with when(kernel.make_op("fold.arrive", [truth], operands, {"once": True}).results[0]):
         threads, limit = kernel.plan.threads, kernel.arg("n_kept")
-        loop = scf.ForOp(place.position, limit, kernel.number(threads * TOGETHER))
-        with ir.InsertionPoint(loop.body):
-            numbers = [arith.addi(loop.induction_variable, kernel.number(threads * i)) for i in range(TOGETHER)]
+        with repeat(place.position, limit, kernel.number(threads * TOGETHER)) as turn:
+            numbers = [arith.addi(turn, kernel.number(threads * i)) for i in range(TOGETHER)]
             there = [kernel.less(number, limit) for number in numbers]
             found = [_taken(kernel, cells, *which) for which in zip(numbers, there, strict=True)]
             for number, on, value in zip(numbers, there, found, strict=True):
                 _stored(kernel, tile, replace(place, kept=number, owner=on), value, cells)
-            scf.YieldOp([])
 
 
 def _taken(kernel: Kernel, cells: Any, number: Any, on: Any) -> Any:

@@ -27,9 +27,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ....compiler.ir.build import repeat
 from ....compiler.ir.combine import elements, fragment, splat, unpack, with_shape
 from ....compiler.ir.dialect.base import element
-from ....compiler.ir.mlir import arith, gpu, ir, llvm, scf
+from ....compiler.ir.mlir import arith, gpu, llvm
 from ....compiler.plan.layout import layout_of
 from ..kernel import Kernel, load_attributes
 from ..place import Digits, Place, Row, existing, first_place, place_in_tile
@@ -229,10 +230,8 @@ def distribute_over_teams(kernel: Kernel) -> None:
     digits = Digits.of(kernel, kernel.plan)
     team, teams = (kernel.id(of(gpu.Dimension.x)) for of in (gpu.block_id, gpu.grid_dim))
     tiles = kernel.ceil(kernel.arg("n_kept"), kernel.plan.slots)
-    loop = scf.ForOp(team, tiles, teams)
-    with ir.InsertionPoint(loop.body):
-        _take(kernel, digits, tiles, loop.induction_variable)
-        scf.YieldOp([])
+    with repeat(team, tiles, teams) as i:
+        _take(kernel, digits, tiles, i)
 
 
 def _take(kernel: Kernel, digits: Digits, tiles: Any, number: Any) -> None:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from ....compiler.ir.build import load, shared_buffer, store
+from ....compiler.ir.build import load, repeat, shared_buffer, store
 from ....compiler.ir.combine import fragment, pack, unpack
 from ....compiler.ir.mlir import arith, gpu, ir, scf
 from ....compiler.target import WARP
@@ -195,10 +195,8 @@ class PeriodStates(PeriodStrip):
         """Leaves the identity of the columns of the array that have no element in the strip."""
         kernel = self.kernel
         thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
-        loop = scf.ForOp(arith.addi(self.own, thread), self.columns, kernel.number(kernel.plan.threads))
-        with ir.InsertionPoint(loop.body):
-            self._store(partials_of(phase), phase.neutral(1), self.cell(loop.induction_variable))
-            scf.YieldOp([])
+        with repeat(arith.addi(self.own, thread), self.columns, kernel.number(kernel.plan.threads)) as i:
+            self._store(partials_of(phase), phase.neutral(1), self.cell(i))
 
     def _published(self, phase: Kernel, buffers: Sequence[Any]) -> dict[Any, Any]:
         """What the phase reduces the columns of the thread's elements to."""
@@ -235,21 +233,19 @@ class PeriodStates(PeriodStrip):
         kernel, lanes = self.kernel, 1 if self.once else WARP
         thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
         lane, own = kernel.modulo(thread, lanes), kernel.divide(thread, lanes)
-        loop = scf.ForOp(own, self.own, kernel.number(kernel.plan.threads // lanes))
-        with ir.InsertionPoint(loop.body):
-            count, place = find(loop.induction_variable)
+        with repeat(own, self.own, kernel.number(kernel.plan.threads // lanes)) as i:
+            count, place = find(i)
             walk = scf.ForOp(lane, count, kernel.number(lanes * self.in_flight), phase.neutral(1))
             with ir.InsertionPoint(walk.body):
                 read = self._read(phase, buffers, place, walk.induction_variable, volatile=volatile)
                 scf.YieldOp(joined(phase, [list(walk.inner_iter_args), *read], width=1))
             met = list(walk.results)
             if self.once:
-                use(loop.induction_variable, met)
+                use(i, met)
             else:
                 state, how = pack(met), {"lanes": WARP, "stride": 1, "ordered": True}
                 met = unpack(phase.stage("fold.warp_reduce", [state.type], [state], how).results[0])
-                branched(kernel.is_first(lane), [], partial(_used, use, loop.induction_variable, met))
-            scf.YieldOp([])
+                branched(kernel.is_first(lane), [], partial(_used, use, i, met))
 
     def _read(self, phase: Kernel, buffers: Sequence[Any], place: Any, q: Any, *, volatile: bool) -> list[list[Any]]:
         """The states of a column that a lane reads at a time, from number ``q`` on, or the identity for each."""

@@ -21,7 +21,7 @@ from itertools import product
 from math import ceil
 from typing import Any
 
-from ....compiler.ir.build import address, bytes_of, memory_type, when
+from ....compiler.ir.build import address, bytes_of, memory_type, repeat, when
 from ....compiler.ir.combine import combine, elements, pack, tree, unpack, width, with_shape
 from ....compiler.ir.dialect.access import ACCESS_BYTES
 from ....compiler.ir.dialect.base import element, state_type
@@ -259,14 +259,12 @@ class SideFolds:
         self._count("fold.await")
         blocks = kernel.ceil(kernel.arg("n_reduced"), kernel.plan.slots)
         columns = replace(Row.at(kernel, None), columns=kernel.arg("n_reduced"))
-        loop = scf.ForOp(number, blocks, self.parts)
-        with ir.InsertionPoint(loop.body):
-            tile = Tile(columns, kernel.scaled(loop.induction_variable, kernel.plan.slots))
+        with repeat(number, blocks, self.parts) as i:
+            tile = Tile(columns, kernel.scaled(i, kernel.plan.slots))
             with kernel.reduce.location:
                 state, place = self._of_parts(kernel, tile, tile.place(kernel.plan))
             self._write(kernel, state, place)
             gpu.barrier()  # before states of the next columns are left in shared memory
-            scf.YieldOp([])
 
     def _of_parts(self, kernel: Kernel, tile: Tile, place: Place) -> tuple[Any, Place]:
         """The states of columns in all parts, and the thread's place then: warps leave it other columns."""
