@@ -13,8 +13,7 @@ from typing import Any
 from ..dtypes import BOOL, F32, F64
 from .complexes import Complex
 from .functions import divide, exp, maximum, minimum, where
-from .gradients.detached import stop_gradient
-from .marks import BOUND, RIGHT, marked
+from .gradients.detached import BOUND, RIGHT, marked, stop_gradient
 from .symbols import Sym, constant, sym
 from .values import cast
 

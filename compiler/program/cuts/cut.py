@@ -22,8 +22,7 @@ from ..analysis.cost import COST
 from ..array_program import ArrayProgram
 from ..graph import KEPT, REDUCED, SECTION, SIDE, Expr, Space, walk
 from ..rewrites.approximations import approximated
-from ..rewrites.online import online
-from ..rewrites.two_pass import two_pass
+from ..rewrites.online import online, two_pass
 from .grouped import Along, grouped
 from .groups import Group, Owns, Splits, above_results, space_of
 from .step_programs import Buffers, before, named, step_of

@@ -24,10 +24,10 @@ from ..arrays.types import computed
 from ..function_table import TABLE
 from ..functions import isnan, log, where
 from ..graph import Expr, Space, union, walk
-from ..marks import BOUND, CORRECTION, RIGHT, ROOT
 from ..monoid import Monoid
 from ..symbols import Sym, constant, node
 from ..values import cast
+from .detached import BOUND, CORRECTION, RIGHT, ROOT
 from .folds import added, is_logsumexp, of_fold, total
 from .invariance import unchanging
 from .scans import of_scan
