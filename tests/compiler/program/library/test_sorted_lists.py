@@ -8,20 +8,20 @@ import random
 import pytest
 
 from warpfold.compiler.dtypes import I64
-from warpfold.compiler.program.library.programs.selection import SORTED, SORTED_PAIRS, _merged
+from warpfold.compiler.program.library.sorted_lists import SORTED, SORTED_PAIRS, _merged
 
 
 @pytest.mark.parametrize("k", range(1, 17))
 def test_the_network_sorts_ones_and_zeros(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the zero-one principle it then merges any two sorted lists."""
-    monkeypatch.setattr("warpfold.compiler.program.library.programs.selection.minimum", min)
+    monkeypatch.setattr("warpfold.compiler.program.library.sorted_lists.minimum", min)
     for m, n in itertools.product(range(k + 1), repeat=2):
         a, b = ([(int(i >= zeros),) for i in range(k)] for zeros in (m, n))
         assert _merged(a, b) == sorted(a + b)[:k]
 
 
 def test_lists_of_distinct_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("warpfold.compiler.program.library.programs.selection.minimum", min)
+    monkeypatch.setattr("warpfold.compiler.program.library.sorted_lists.minimum", min)
     numbers = random.Random(5).sample(range(1000), 26)
     a, b = (sorted((x,) for x in own) for own in (numbers[:13], numbers[13:]))
     assert _merged(a, b) == sorted(a + b)[:13]
