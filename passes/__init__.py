@@ -2,76 +2,21 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from ..compiler.driver.pipeline import Pass, Step
 from ..compiler.plan.plan import Plan
 from ..compiler.target import ASYNC_STORES, Target
-from . import (
-    distribute,
-    expand_math,
-    fuse_math,
-    lower_ballot,
-    lower_bin_search,
-    lower_cache_hints,
-    lower_cluster_reduce,
-    lower_cta_reduce,
-    lower_gather,
-    lower_global_access,
-    lower_grid_finish,
-    lower_interwarp_accumulate,
-    lower_interwarp_scan,
-    lower_matrix_load,
-    lower_matrix_reduce,
-    lower_matrix_store,
-    lower_period_reduce,
-    lower_philox,
-    lower_residency,
-    lower_shared_store,
-    lower_tagged_states,
-    lower_tally,
-    lower_thread_map,
-    lower_thread_reduce,
-    lower_thread_scan,
-    lower_tickets,
-    lower_tile_copy,
-    lower_tile_write,
-    lower_warp_scan,
-    lower_warp_shuffle,
-    unroll_loops,
-)
 
-PASSES: tuple[Pass, ...] = (
-    distribute.PASS,
-    lower_tile_copy.PASS,
-    lower_tile_write.PASS,
-    lower_thread_map.PASS,
-    lower_global_access.PASS,
-    lower_residency.PASS,
-    lower_cache_hints.PASS,
-    lower_matrix_load.PASS,
-    lower_matrix_store.PASS,
-    lower_thread_reduce.PASS,
-    lower_thread_scan.PASS,
-    lower_bin_search.PASS,
-    lower_gather.PASS,
-    lower_philox.PASS,
-    lower_ballot.PASS,
-    lower_matrix_reduce.PASS,
-    lower_warp_shuffle.PASS,
-    lower_warp_scan.PASS,
-    lower_shared_store.PASS,
-    lower_interwarp_accumulate.PASS,
-    lower_interwarp_scan.PASS,
-    lower_cta_reduce.PASS,
-    lower_period_reduce.PASS,
-    lower_cluster_reduce.PASS,
-    lower_grid_finish.PASS,
-    lower_tally.PASS,
-    lower_tagged_states.PASS,
-    lower_tickets.PASS,
-    expand_math.PASS,
-    unroll_loops.PASS,
-    fuse_math.PASS,
-)
+_FILES = (
+    "distribute", "lower_tile_copy", "lower_tile_write", "lower_thread_map", "lower_global_access", "lower_residency",
+    "lower_cache_hints", "lower_matrix_load", "lower_matrix_store", "lower_thread_reduce", "lower_thread_scan",
+    "lower_bin_search", "lower_gather", "lower_philox", "lower_ballot", "lower_matrix_reduce", "lower_warp_shuffle",
+    "lower_warp_scan", "lower_shared_store", "lower_interwarp_accumulate", "lower_interwarp_scan", "lower_cta_reduce",
+    "lower_period_reduce", "lower_cluster_reduce", "lower_grid_finish", "lower_tally", "lower_tagged_states",
+    "lower_tickets", "expand_math", "unroll_loops", "fuse_math",
+)  # fmt: skip
+PASSES: tuple[Pass, ...] = tuple(import_module(f".{file}", __name__).PASS for file in _FILES)
 """warpfold's own passes: from the tensor program to scf, gpu, nvvm, vector, arith and llvm."""
 
 

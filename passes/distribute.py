@@ -93,23 +93,18 @@ from ..compiler.errors import error
 from ..compiler.ir import attributes
 from ..compiler.ir.build import word_type
 from ..compiler.ir.mlir import gpu, ir, nvvm
-from .distribution.blocks import BlockWalk
 from .distribution.chain import distribute_with_roles
 from .distribution.finish import finish
 from .distribution.kernel import Kernel
 from .distribution.occupancy import least_ctas
-from .distribution.padded_rows import padded_place
 from .distribution.periods import PeriodWalk, period_place
-from .distribution.place import first_place
+from .distribution.place import first_place, padded_place, staggered_place
 from .distribution.resident.phases import distribute_phases
 from .distribution.resident.side_folds import distribute_persistent
-from .distribution.runs import RunWalk
-from .distribution.scan import distribute_scan
-from .distribution.scan_walk import distribute_scan_walk
-from .distribution.staggered_columns import staggered_place
+from .distribution.scan import distribute_scan, distribute_scan_walk
 from .distribution.tally import distribute_tally, scatters
 from .distribution.tile_copies import tile_walk
-from .distribution.walk import ElementWalk, Walk
+from .distribution.walk import BlockWalk, ElementWalk, RunWalk, Walk
 
 WALKS: dict[str, tuple[Any, Any]] = {
     "interleaved": (first_place, ElementWalk.of),

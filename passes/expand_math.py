@@ -70,6 +70,7 @@ func.func @exponential(%x: f32) -> f32 {
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from itertools import chain
 from math import isnan
 from typing import Any
@@ -82,53 +83,38 @@ from ..compiler.ir.combine import elements, fragment
 from ..compiler.ir.dialect.base import element
 from ..compiler.ir.mlir import arith, ir, llvm
 from ..compiler.ir.uniform_fragments import known
-from .math.arithmetic import Builder, intrinsic
+from ..compiler.program.function_table import TABLE, Function
+from .math.arithmetic import Builder, call_of, intrinsic, module_around
 from .math.byte_floats import encode
-from .math.counted_division import divide_by_counts
-from .math.error_function import erf
-from .math.exponential import cosh, exp, exp2, expm1, sinh, tanh
-from .math.inverse_trigonometric import acos, asin, atan, atan2
-from .math.logarithm import log, log1p, log2, log10
-from .math.module_symbols import call_of, module_around
-from .math.power import integer_power, power
-from .math.remainder import remainder
-from .math.trigonometric import cos, sin, tan
-from .math.unbranched import is_unbranched, reciprocal_root
+from .math.logarithm import integer_power
+from .math.unbranched import divide_by_counts, is_unbranched, reciprocal_root, remainder
 
 Expand = Callable[..., Any]
 
 
-def _rsqrt(x: Any) -> Any:
-    """1 / sqrt(x), each rounded."""
-    b = Builder(x.type)
-    return arith.divf(b.number(1.0), intrinsic(x.type, "llvm.sqrt", x))
+def _expansion(row: Function) -> Expand:
+    """The function of ``math/`` that expands a function of the table."""
+    file, name = row.expansion.split(".")
+    return getattr(import_module(f".math.{file}", __package__), name)  # type: ignore[no-any-return]
 
 
-_SHORT: dict[str, Expand] = {
-    "math.exp": exp, "math.exp2": exp2, "math.log": log, "math.log2": log2, "math.rsqrt": _rsqrt,
-}  # fmt: skip
+_EXPANDED = [row for row in TABLE if not row.expansion.startswith("llvm.")]
+_SHORT: dict[str, Expand] = {row.op: _expansion(row) for row in _EXPANDED if row.inline}
 _LONG: dict[str, Expand] = {
-    "math.expm1": expm1, "math.log1p": log1p, "math.tanh": tanh, "math.erf": erf, "math.sin": sin, "math.cos": cos,
-    "math.tan": tan, "math.asin": asin, "math.acos": acos, "math.atan": atan, "math.atan2": atan2,
-    "math.sinh": sinh, "math.cosh": cosh, "math.log10": log10,
-    "math.powf": power, "math.ipowi": integer_power, "arith.remf": remainder,
+    **{row.op: _expansion(row) for row in _EXPANDED if not row.inline},
+    "math.ipowi": integer_power, "arith.remf": remainder,
 }  # fmt: skip
 """Functions that are too long to inline: they are called for each scalar."""
 _INTRINSICS = {
-    "math.absf": "llvm.fabs", "math.sqrt": "llvm.sqrt", "math.fma": "llvm.fma",
-    "math.floor": "llvm.floor", "math.ceil": "llvm.ceil", "math.trunc": "llvm.trunc",
-    "math.roundeven": "llvm.rint", "math.ctpop": "llvm.ctpop",
+    **{row.op: row.expansion for row in TABLE if row not in _EXPANDED},
+    "math.absf": "llvm.fabs", "math.fma": "llvm.fma", "math.floor": "llvm.floor", "math.ceil": "llvm.ceil",
+    "math.trunc": "llvm.trunc", "math.roundeven": "llvm.rint", "math.ctpop": "llvm.ctpop",
     "arith.minimumf": "llvm.minimum", "arith.maximumf": "llvm.maximum",
 }  # fmt: skip
 """Functions that one instruction computes exactly. They are lowered here, since upstream's conversion for NVIDIA GPUs
 would turn them into calls of a library that nothing links, and upstream's expansion of minimumf takes -0 and +0 as
 equal."""
-_FAST = {
-    "math.exp2": "llvm.nvvm.ex2.approx.ftz", "math.log2": "llvm.nvvm.lg2.approx.f",
-    "math.sin": "llvm.nvvm.sin.approx.f", "math.cos": "llvm.nvvm.cos.approx.f",
-    "math.rsqrt": "llvm.nvvm.rsqrt.approx.f", "math.sqrt": "llvm.nvvm.sqrt.approx.f",
-    "math.exp": "llvm.nvvm.ex2.approx.ftz", "math.log": "llvm.nvvm.lg2.approx.f", "math.tanh": "llvm.tanh",
-}  # fmt: skip
+_FAST = {row.op: row.fast for row in TABLE if row.fast}
 """Instructions that approximate a function of f32. LLVM has no name for the one of tanh: it uses it when afn is set.
 Those of exponentials flush results below 2^-126 to zero: without that they take four instructions in place of one."""
 ENCODE = "fold.encode"

@@ -35,8 +35,7 @@ from ..compiler.ir.dialect.base import element
 from ..compiler.ir.mlir import arith, ir, vector
 from ..compiler.ir.uniform_fragments import known
 from .expand_math import is_contracted
-from .math.arithmetic import Builder, intrinsic
-from .math.module_symbols import module_around
+from .math.arithmetic import Builder, intrinsic, module_around
 from .words import packed_bytes
 
 

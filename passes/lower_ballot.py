@@ -66,8 +66,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler.driver.pipeline import Pass
-from ..compiler.ir.build import before, find_each, i32, replace
+from ..compiler.driver.pipeline import lowering
+from ..compiler.ir.build import i32
 from ..compiler.ir.combine import elements, width
 from ..compiler.ir.dialect.base import int_attr, str_attr
 from ..compiler.ir.lane_exchange import exchange, lane_id
@@ -75,23 +75,17 @@ from ..compiler.ir.mlir import arith, llvm, nvvm
 from ..compiler.plan.fields import WORDS
 from ..compiler.program.bit_arrays import WORD
 from ..compiler.target import WARP
-from .words.truths import as_bits
+from .words.packed_bytes import as_bits
 
 OPS = ("fold.ballot", "fold.bit_transpose")
 
 
-def _run(module: Any) -> None:
-    found = find_each(module, OPS)
-    for op in found["fold.ballot"]:
-        with before(op):
-            vector = width(op.operands[0].type)
-            lanes = int_attr(op, "lanes") if "lanes" in op.attributes else WORD // vector
-            default = "ballot" if lanes == WARP else "shuffle"
-            how = str_attr(op, "word", WORDS) if "word" in op.attributes else default
-            replace(op, [_word(op.operands[0], lanes, how)])
-    for op in found["fold.bit_transpose"]:
-        with before(op):
-            replace(op, [_turned(op.operands[0])])
+def _ballot(op: Any) -> list[Any]:
+    vector = width(op.operands[0].type)
+    lanes = int_attr(op, "lanes") if "lanes" in op.attributes else WORD // vector
+    default = "ballot" if lanes == WARP else "shuffle"
+    how = str_attr(op, "word", WORDS) if "word" in op.attributes else default
+    return [_word(op.operands[0], lanes, how)]
 
 
 def _turned(word: Any) -> Any:
@@ -161,4 +155,5 @@ def _members(lanes: int) -> Any:
     return i32(-1) if lanes == WARP else arith.shli(i32((1 << lanes) - 1), _first(lanes))
 
 
-PASS = Pass("lower-ballot", _run, OPS, "put the truth values of a word together", stage=True)
+LOWERED = {"fold.ballot": _ballot, "fold.bit_transpose": lambda op: [_turned(op.operands[0])]}
+PASS = lowering("lower-ballot", LOWERED, "put the truth values of a word together", stage=True)

@@ -42,8 +42,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler.driver.pipeline import Pass
-from ..compiler.ir.build import as_word, before, find, i32, load, replace, word_type
+from ..compiler.driver.pipeline import lowering
+from ..compiler.ir.build import as_word, i32, load, word_type
 from ..compiler.ir.combine import elements, fragment
 from ..compiler.ir.dialect.base import bool_attr, int_attr
 from ..compiler.ir.mlir import arith, ir, llvm, scf
@@ -55,12 +55,10 @@ TOWARDS_ZERO = {"f32": "llvm.nvvm.f2i.rz", "f64": "llvm.nvvm.d2i.rz"}
 """The conversions to an i32 that round towards zero, by element type."""
 
 
-def _run(module: Any) -> None:
-    for op in find(module, "fold.bin_of"):
-        with before(op):
-            x, *known = op.operands
-            find_bin = _guessed if bool_attr(op, "uniform") else _searched
-            replace(op, [fragment([find_bin(op, v, *known) for v in elements(x)])])
+def _lowered(op: Any) -> list[Any]:
+    x, *known = op.operands
+    find_bin = _guessed if bool_attr(op, "uniform") else _searched
+    return [fragment([find_bin(op, v, *known) for v in elements(x)])]
 
 
 def _guessed(_: Any, x: Any, lower: Any, upper: Any, first: Any, last: Any, scale: Any, limit: Any) -> Any:
@@ -121,4 +119,4 @@ def _real(t: Any, value: float) -> Any:
     return arith.constant(t, ir.FloatAttr.get(t, value))
 
 
-PASS = Pass("lower-bin-search", _run, ("fold.bin_of",), "find the bins of elements")
+PASS = lowering("lower-bin-search", {"fold.bin_of": _lowered}, "find the bins of elements")

@@ -119,15 +119,15 @@ from ..compiler.ir.build import (
     replace,
     shared_buffer,
     store,
+    when,
     word_type,
 )
 from ..compiler.ir.combine import pack, unpack
-from ..compiler.ir.constants import constant
 from ..compiler.ir.dialect.base import bool_attr, element, int_attr
 from ..compiler.ir.lane_exchange import butterfly
 from ..compiler.ir.mlir import arith, ir, nvvm, scf
-from .access.arrivals import Arrivals, begin, store_counted
-from .access.state_buffers import StateBuffers
+from ..compiler.ir.uniform_fragments import constant
+from .access.state_buffers import Arrivals, StateBuffers, begin, store_counted
 
 FUNCTIONS = ("gpu.func", "func.func")
 
@@ -198,10 +198,8 @@ class _Cluster:
         if writes is None:
             self.write()
             return
-        branch = scf.IfOp(writes)
-        with ir.InsertionPoint(branch.then_block):
+        with when(writes):
             self.write()
-            scf.YieldOp([])
 
     def write(self) -> None:
         """Writes this warp's state to the first CTA; or with the other lanes of a state to all CTAs."""

@@ -84,22 +84,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..compiler.driver.pipeline import Pass
-from ..compiler.ir.build import address, barrier, before, find, i32, integer, replace, shared_buffer
+from ..compiler.driver.pipeline import lowering
+from ..compiler.ir.build import address, barrier, i32, integer, repeat, shared_buffer, when
 from ..compiler.ir.combine import combine, pack, unpack
 from ..compiler.ir.dialect.base import bool_attr, element, int_attr, str_attr
-from ..compiler.ir.dialect.stages.cta import METHODS
+from ..compiler.ir.dialect.stages import METHODS
 from ..compiler.ir.mlir import arith, gpu, ir, llvm, nvvm, scf
 from .access.state_buffers import StateBuffers
 
 IN_ONE_WARP = ("warp_sync", "unrolled")
 """Methods whose last rounds one warp does alone."""
-
-
-def _run(module: Any) -> None:
-    for op in find(module, "fold.cta_reduce"):
-        with before(op):
-            replace(op, [pack(_CtaReduction(op).run())])
 
 
 class _CtaReduction:
@@ -136,14 +130,12 @@ class _CtaReduction:
 
     # --- the methods ------------------------------------------------------------------------------------------------
     def serial(self) -> None:
-        branch = scf.IfOp(arith.cmpi(arith.CmpIPredicate.eq, self.position, self.number(0)))
-        with ir.InsertionPoint(branch.then_block):
+        with when(arith.cmpi(arith.CmpIPredicate.eq, self.position, self.number(0))):
             first = self.states.load(self.number(0))
             loop = scf.ForOp(self.number(1), self.number(self.rows), self.number(1), first)
             with ir.InsertionPoint(loop.body):
                 scf.YieldOp(combine(self.region, list(loop.inner_iter_args), self.states.load(loop.induction_variable)))
             self.states.store(self.number(0), list(loop.results))
-            scf.YieldOp([])
         barrier()
 
     def interleaved(self) -> None:
@@ -184,19 +176,15 @@ class _CtaReduction:
 
     def take(self, distance: Any, on: Any) -> None:
         """Threads whose flag ``on`` is set combine their row with the row at ``distance``."""
-        branch = scf.IfOp(on)
-        with ir.InsertionPoint(branch.then_block):
+        with when(on):
             left, right = self.states.load(self.position), self.states.load(arith.addi(self.position, distance))
             self.states.store(self.position, combine(self.region, left, right))
-            scf.YieldOp([])
 
     # --- building -----------------------------------------------------------------------------------------------------
     def loop(self, rows: int, round_: Callable[[Any], None]) -> None:
         """A loop over the rounds that reduce ``rows`` states to one; ``round_`` gets the number of the round."""
-        loop = scf.ForOp(self.number(0), self.number(rows.bit_length() - 1), self.number(1))
-        with ir.InsertionPoint(loop.body):
-            round_(loop.induction_variable)
-            scf.YieldOp([])
+        with repeat(self.number(0), self.number(rows.bit_length() - 1), self.number(1)) as i:
+            round_(i)
 
     def reversed(self, row: Any) -> Any:
         """The number of a row with its bits reversed."""
@@ -219,6 +207,7 @@ def _wait_for_warp() -> None:
     nvvm.bar_warp_sync(i32(-1))
 
 
-PASS = Pass(
-    "lower-cta-reduce", _run, ("fold.cta_reduce",), "combine the states of a CTA's threads in memory", stage=True
-)
+PASS = lowering(
+    "lower-cta-reduce", {"fold.cta_reduce": lambda op: [pack(_CtaReduction(op).run())]},
+    "combine the states of a CTA's threads in memory", stage=True,
+)  # fmt: skip

@@ -43,30 +43,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler.driver.pipeline import Pass
-from ..compiler.ir.build import before, find, integer, load, replace
+from ..compiler.driver.pipeline import lowering
+from ..compiler.ir.build import integer, load
 from ..compiler.ir.combine import elements, fragment
 from ..compiler.ir.dialect.base import element, int_attr, str_attr
 from ..compiler.ir.mlir import arith, ir, scf
-from .access.in_row import clamped
+from .access.element_loads import clamped
 from .access.offsets import offset
 
 LAYOUT = 8
 """Operands before the layout."""
 
 
-def _lower(op: Any) -> None:
+def _lowered(op: Any) -> list[Any]:
     """Lowers one op to a branch for each element of its fragment."""
     base, kept, reduced, first, end, indices, size, stride = list(op.operands)[:LAYOUT]
     t, along = element(op.results[0].type), str_attr(op, "axis", ("kept", "reduced"))
-    with before(op):
-        found = []
-        for j, index in enumerate(elements(indices)):
-            k = arith.addi(kept, integer(kept.type, j)) if along == "kept" and j else kept
-            r = arith.addi(reduced, integer(reduced.type, j)) if along == "reduced" and j else reduced
-            place = offset(op, k, clamped(r, first, end) if int_attr(op, "reduced_rank") else r, LAYOUT)
-            found.append(_element(base, place, index, size, stride, t))
-        replace(op, [fragment(found)])
+    found = []
+    for j, index in enumerate(elements(indices)):
+        k = arith.addi(kept, integer(kept.type, j)) if along == "kept" and j else kept
+        r = arith.addi(reduced, integer(reduced.type, j)) if along == "reduced" and j else reduced
+        place = offset(op, k, clamped(r, first, end) if int_attr(op, "reduced_rank") else r, LAYOUT)
+        found.append(_element(base, place, index, size, stride, t))
+    return [fragment(found)]
 
 
 def _element(base: Any, place: Any, index: Any, size: Any, stride: Any, t: Any) -> Any:
@@ -83,9 +82,4 @@ def _element(base: Any, place: Any, index: Any, size: Any, stride: Any, t: Any) 
     return branch.results[0]
 
 
-def _run(module: Any) -> None:
-    for op in find(module, "fold.gather_load"):
-        _lower(op)
-
-
-PASS = Pass("lower-gather", _run, ("fold.gather_load",), "read elements at indices that exist")
+PASS = lowering("lower-gather", {"fold.gather_load": _lowered}, "read elements at indices that exist")

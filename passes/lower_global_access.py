@@ -101,11 +101,9 @@ from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.build import find, find_each
 from .access.blocks import lower_load as lower_block_load
 from .access.element_loads import lower_element_load, lower_element_rest
-from .access.element_stores import lower_element_store
-from .access.loads import lower_live, lower_load, lower_position
+from .access.loads import lower_lead, lower_live, lower_load, lower_position
 from .access.peeling import peel
-from .access.row_ends import lower_lead
-from .access.stores import lower_store
+from .access.stores import lower_element_store, lower_store
 
 LOWERED: dict[str, Callable[[Any], None]] = {
     "fold.load": lambda op: lower_load(op, None),

@@ -38,24 +38,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler.driver.pipeline import Pass
+from ..compiler.driver.pipeline import lowering
 from ..compiler.errors import error
 from ..compiler.ir.build import (
     address,
     barrier,
-    before,
     bytes_of,
-    find,
     i32,
     integer,
-    replace,
     shared_buffer,
     store,
+    when,
     word_type,
 )
 from ..compiler.ir.combine import elements, single_op, unpack
 from ..compiler.ir.dialect.base import str_attr
-from ..compiler.ir.dialect.stages.grid import GRID_FINISHES
+from ..compiler.ir.dialect.grid import GRID_FINISHES
 from ..compiler.ir.mlir import arith, gpu, ir, llvm, scf
 
 ATOMICS = {
@@ -67,25 +65,17 @@ ATOMICS = {
 DEVICE = "device"
 
 
-def _run(module: Any) -> None:
-    for op in find(module, "fold.grid_finish"):
-        _lower(op)
-
-
-def _lower(op: Any) -> None:
+def _lowered(op: Any) -> list[Any]:
     part, parts, kept, n_kept, on, state, *pointers = op.operands
     finish = str_attr(op, "finish", GRID_FINISHES)
-    with before(op):
-        values = unpack(state)
-        branch = scf.IfOp(on)
-        with ir.InsertionPoint(branch.then_block):
-            start = kept if finish == "atomic" else arith.addi(arith.muli(part, n_kept), kept)
-            for pointer, v in zip(pointers, values, strict=False):
-                _atomic(op, v, pointer, start) if finish == "atomic" else store(v, pointer, start)
-            scf.YieldOp([])
-        if finish == "last_block":
-            _last_block(op, pointers[-1], parts)
-        replace(op, [])
+    values = unpack(state)
+    with when(on):
+        start = kept if finish == "atomic" else arith.addi(arith.muli(part, n_kept), kept)
+        for pointer, v in zip(pointers, values, strict=False):
+            _atomic(op, v, pointer, start) if finish == "atomic" else store(v, pointer, start)
+    if finish == "last_block":
+        _last_block(op, pointers[-1], parts)
+    return []
 
 
 def _atomic(op: Any, v: Any, pointer: Any, start: Any) -> None:
@@ -106,15 +96,13 @@ def _last_block(op: Any, counters: Any, parts: Any) -> None:
     flag = shared_buffer(op, "ticket", 1, word)
     leader = arith.cmpi(arith.CmpIPredicate.eq, arith.index_cast(word, gpu.thread_id(gpu.Dimension.x)), i32(0))
     limit = arith.subi(_word(parts), i32(1))
-    branch = scf.IfOp(leader)
-    with ir.InsertionPoint(branch.then_block):
+    with when(leader):
         tile = arith.index_cast(word, gpu.block_id(gpu.Dimension.x))
         cell = address(counters, tile, word)
         ticket = llvm.atomicrmw(
             llvm.AtomicBinOp.uinc_wrap, cell, limit, llvm.AtomicOrdering.acq_rel, syncscope=DEVICE, alignment=4
         )
         store(ticket, flag, i32(0))
-        scf.YieldOp([])
     barrier()
     ticket = llvm.load(word, address(flag, i32(0), word), alignment=4)
     last = scf.IfOp(arith.cmpi(arith.CmpIPredicate.eq, ticket, limit))
@@ -130,6 +118,7 @@ def _word(x: Any) -> Any:
     return x if x.type == word else arith.trunci(word, x)
 
 
-PASS = Pass(
-    "lower-grid-finish", _run, ("fold.grid_finish", "fold.yield"), "bring the CTAs of the grid together", stage=True
-)
+PASS = lowering(
+    "lower-grid-finish", {"fold.grid_finish": _lowered}, "bring the CTAs of the grid together",
+    stage=True, also=("fold.yield",),
+)  # fmt: skip

@@ -53,14 +53,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from ..compiler.driver.pipeline import Pass
+from ..compiler.driver.pipeline import lowering
 from ..compiler.ir.anchored import joined
-from ..compiler.ir.build import before, bytes_of, find, integer, replace
+from ..compiler.ir.build import bytes_of, integer
 from ..compiler.ir.combine import horizontal, pack, width
-from ..compiler.ir.constants import splat
 from ..compiler.ir.dialect.base import bool_attr, int_attr, values
 from ..compiler.ir.lane_exchange import butterfly, is_short
 from ..compiler.ir.mlir import arith
+from ..compiler.ir.uniform_fragments import splat
 from .access.state_buffers import StateBuffers
 from .math.unbranched import is_unbranched
 
@@ -68,12 +68,7 @@ WORD, ACCESS = 4, 16
 """Bytes of the narrowest state that is read with others, and of the widest access."""
 
 
-def _run(module: Any) -> None:
-    for op in find(module, "fold.interwarp_accumulate"):
-        _lower(op)
-
-
-def _lower(op: Any) -> None:
+def _lowered(op: Any) -> list[Any]:
     lane, slot, *buffers = op.operands
     rows, lanes, t = int_attr(op, "rows"), int_attr(op, "lanes"), lane.type
     groups = min(rows, lanes)
@@ -81,20 +76,18 @@ def _lower(op: Any) -> None:
     noted = op.attributes.get("constants", ())
     constants = {int(named.name): named.attr.value for named in noted}
     states = StateBuffers(buffers, values(op.results[0].type), int_attr(op, "slots"), slot)
-    with before(op):
-        if groups == rows and _fit_in_accesses(op, states):
-            found = [_given(constants, k, v) for k, v in enumerate(states.load_all(rows))]
-            replace(op, [pack(horizontal(op.regions[0], found, rows))])
-            return
-        own = arith.muli(arith.andi(lane, integer(t, groups - 1)), integer(t, each))
+    if groups == rows and _fit_in_accesses(op, states):
+        found = [_given(constants, k, v) for k, v in enumerate(states.load_all(rows))]
+        return [pack(horizontal(op.regions[0], found, rows))]
+    own = arith.muli(arith.andi(lane, integer(t, groups - 1)), integer(t, each))
 
-        def row(i: int) -> list[Any]:
-            found = states.load(arith.addi(own, integer(t, i)))
-            return [_given(constants, k, v) for k, v in enumerate(found)]
+    def row(i: int) -> list[Any]:
+        found = states.load(arith.addi(own, integer(t, i)))
+        return [_given(constants, k, v) for k, v in enumerate(found)]
 
-        state = joined(op.regions[0], [partial(row, i) for i in range(each)])
-        stride = int_attr(op, "stride")
-        replace(op, [pack(butterfly(op.regions[0], state, groups, stride, ordered=bool_attr(op, "ordered")))])
+    state = joined(op.regions[0], [partial(row, i) for i in range(each)])
+    stride = int_attr(op, "stride")
+    return [pack(butterfly(op.regions[0], state, groups, stride, ordered=bool_attr(op, "ordered")))]
 
 
 def _fit_in_accesses(op: Any, states: StateBuffers) -> bool:
@@ -111,10 +104,9 @@ def _given(constants: dict[int, Any], k: int, v: Any) -> Any:
     return splat(constants[k], v.type) if k in constants else v
 
 
-PASS = Pass(
+PASS = lowering(
     "lower-interwarp-accumulate",
-    _run,
-    ("fold.interwarp_accumulate",),
+    {"fold.interwarp_accumulate": _lowered},
     "combine the states of a CTA's warps",
     stage=True,
 )

@@ -39,31 +39,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler.driver.pipeline import Pass
-from ..compiler.ir.build import before, find, integer, replace
+from ..compiler.driver.pipeline import lowering
+from ..compiler.ir.build import integer
 from ..compiler.ir.combine import combine, pack
 from ..compiler.ir.dialect.base import int_attr, values
 from ..compiler.ir.mlir import arith
 from .access.state_buffers import StateBuffers
 
 
-def _run(module: Any) -> None:
-    for op in find(module, "fold.interwarp_scan"):
-        _lower(op)
-
-
-def _lower(op: Any) -> None:
+def _lowered(op: Any) -> list[Any]:
     warp, slot, *buffers = op.operands
     states = StateBuffers(buffers, values(op.results[0].type), int_attr(op, "slots"), slot)
-    with before(op):
-        read = [states.load(integer(warp.type, i)) for i in range(int_attr(op, "rows"))]
-        total = earlier = read[0]
-        for i, own in enumerate(read[1:], 1):
-            if i > 1:
-                here = arith.cmpi(arith.CmpIPredicate.eq, warp, integer(warp.type, i))
-                earlier = [arith.select(here, x, y) for x, y in zip(total, earlier, strict=True)]
-            total = combine(op.regions[0], total, own)
-        replace(op, [pack(earlier), pack(total)])
+    read = [states.load(integer(warp.type, i)) for i in range(int_attr(op, "rows"))]
+    total = earlier = read[0]
+    for i, own in enumerate(read[1:], 1):
+        if i > 1:
+            here = arith.cmpi(arith.CmpIPredicate.eq, warp, integer(warp.type, i))
+            earlier = [arith.select(here, x, y) for x, y in zip(total, earlier, strict=True)]
+        total = combine(op.regions[0], total, own)
+    return [pack(earlier), pack(total)]
 
 
-PASS = Pass("lower-interwarp-scan", _run, ("fold.interwarp_scan",), "scan the states of a CTA's warps", stage=True)
+PASS = lowering(
+    "lower-interwarp-scan", {"fold.interwarp_scan": _lowered}, "scan the states of a CTA's warps", stage=True
+)

@@ -34,26 +34,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler.driver.pipeline import Pass
+from ..compiler.driver.pipeline import lowering
 from ..compiler.ir.attributes import target_of
-from ..compiler.ir.build import before, find, integer, kernel_module, replace, word_type
+from ..compiler.ir.build import integer, kernel_module, word_type
 from ..compiler.ir.dialect.base import bool_attr, int_attr
 from ..compiler.ir.mlir import arith, ir, llvm, nvvm
 from .access.matrix_blocks import Rows, fragment_of, shape
 
 
-def _run(module: Any) -> None:
-    for op in find(module, "fold.matrix_load"):
-        with before(op):
-            fragment = op.results[0].type
-            base, row = op.operands
-            rows = Rows(base, row, fragment.element_type)
-            blocks, transposed = int_attr(op, "blocks"), bool_attr(op, "transposed")
-            if target_of(kernel_module(op)).has_matrix_loads:
-                words = _by_instruction(rows, blocks, transposed)
-            else:
-                words = [(_pair if transposed else _word)(rows, k) for k in range(blocks)]
-            replace(op, [fragment_of(words, fragment)])
+def _lowered(op: Any) -> list[Any]:
+    fragment = op.results[0].type
+    base, row = op.operands
+    rows = Rows(base, row, fragment.element_type)
+    blocks, transposed = int_attr(op, "blocks"), bool_attr(op, "transposed")
+    if target_of(kernel_module(op)).has_matrix_loads:
+        words = _by_instruction(rows, blocks, transposed)
+    else:
+        words = [(_pair if transposed else _word)(rows, k) for k in range(blocks)]
+    return [fragment_of(words, fragment)]
 
 
 def _by_instruction(rows: Rows, blocks: int, transposed: bool) -> list[Any]:
@@ -76,4 +74,6 @@ def _pair(rows: Rows, block: int) -> Any:
     return arith.ori(low, arith.shli(high, integer(word_type(), 16)))
 
 
-PASS = Pass("lower-matrix-load", _run, ("fold.matrix_load",), "read blocks of matrices from shared memory", stage=True)
+PASS = lowering(
+    "lower-matrix-load", {"fold.matrix_load": _lowered}, "read blocks of matrices from shared memory", stage=True
+)

@@ -42,13 +42,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler.driver.pipeline import Pass
+from ..compiler.driver.pipeline import lowering
 from ..compiler.errors import error
 from ..compiler.ir.attributes import target_of
-from ..compiler.ir.build import before, bytes_of, find, i32, kernel_module, replace
+from ..compiler.ir.build import bytes_of, i32, kernel_module
 from ..compiler.ir.combine import elements, fragment
 from ..compiler.ir.dialect.base import bool_attr, int_attr
-from ..compiler.ir.dialect.matrices import HALVES
+from ..compiler.ir.dialect.shared import HALVES
 from ..compiler.ir.lane_exchange import lane_id
 from ..compiler.ir.mlir import arith, ir, llvm, nvvm
 from ..compiler.plan.plan import QUAD
@@ -60,17 +60,15 @@ NAMES = {"f16": "f16", "bf16": "bf16", "i8": "s8"}
 """The instruction's names of the types of elements; bytes have a sign."""
 
 
-def _run(module: Any) -> None:
-    for op in find(module, "fold.matrix_reduce"):
-        with before(op):
-            x, start = op.operands
-            unsigned = "unsigned" in op.attributes and bool_attr(op, "unsigned")
-            name = "u8" if unsigned else NAMES[str(x.type.element_type)]
-            arch = target_of(kernel_module(op))
-            if not arch.has_matrix_sums:
-                raise error("WF325", op=op.name, arch=arch.arch)
-            lanes = int_attr(op, "lanes") if "lanes" in op.attributes else QUAD
-            replace(op, [_sums(x, start, name, lanes)])
+def _lowered(op: Any) -> list[Any]:
+    x, start = op.operands
+    unsigned = "unsigned" in op.attributes and bool_attr(op, "unsigned")
+    name = "u8" if unsigned else NAMES[str(x.type.element_type)]
+    arch = target_of(kernel_module(op))
+    if not arch.has_matrix_sums:
+        raise error("WF325", op=op.name, arch=arch.arch)
+    lanes = int_attr(op, "lanes") if "lanes" in op.attributes else QUAD
+    return [_sums(x, start, name, lanes)]
 
 
 def _sums(x: Any, start: Any, name: str, lanes: int) -> Any:
@@ -122,4 +120,4 @@ def _types(name: str) -> dict[str, Any]:
     return {"multiplicand_a_ptx_type": kind, "multiplicand_b_ptx_type": kind, **overflow}
 
 
-PASS = Pass("lower-matrix-reduce", _run, ("fold.matrix_reduce",), "sum the rows of matrices by mma", stage=True)
+PASS = lowering("lower-matrix-reduce", {"fold.matrix_reduce": _lowered}, "sum the rows of matrices by mma", stage=True)

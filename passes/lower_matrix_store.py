@@ -32,27 +32,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler.driver.pipeline import Pass
+from ..compiler.driver.pipeline import lowering
 from ..compiler.ir.attributes import target_of
-from ..compiler.ir.build import before, find, i32, integer, kernel_module, replace, word_type
+from ..compiler.ir.build import i32, integer, kernel_module, word_type
 from ..compiler.ir.dialect.base import bool_attr
 from ..compiler.ir.mlir import arith, ir, llvm, nvvm
 from .access.matrix_blocks import Rows, shape, words_of
 
 
-def _run(module: Any) -> None:
-    for op in find(module, "fold.matrix_store"):
-        with before(op):
-            x, base, row = op.operands
-            words, rows = words_of(x), Rows(base, row, x.type.element_type)
-            transposed = bool_attr(op, "transposed")
-            if target_of(kernel_module(op)).has_matrix_stores:
-                nvvm.stmatrix(rows.own(), words, **shape(transposed))
-            else:
-                nvvm.bar_warp_sync(i32(-1))  # as the instruction does: lanes may have read what others write
-                for block, word in enumerate(words):
-                    (_write_pair if transposed else _write_word)(rows, block, word)
-            replace(op, [])
+def _lowered(op: Any) -> list[Any]:
+    x, base, row = op.operands
+    words, rows = words_of(x), Rows(base, row, x.type.element_type)
+    transposed = bool_attr(op, "transposed")
+    if target_of(kernel_module(op)).has_matrix_stores:
+        nvvm.stmatrix(rows.own(), words, **shape(transposed))
+    else:
+        nvvm.bar_warp_sync(i32(-1))  # as the instruction does: lanes may have read what others write
+        for block, word in enumerate(words):
+            (_write_pair if transposed else _write_word)(rows, block, word)
+    return []
 
 
 def _write_word(rows: Rows, block: int, word: Any) -> None:
@@ -68,4 +66,6 @@ def _write_pair(rows: Rows, block: int, word: Any) -> None:
         llvm.store(arith.trunci(half, part), at, alignment=2)
 
 
-PASS = Pass("lower-matrix-store", _run, ("fold.matrix_store",), "write blocks of matrices to shared memory", stage=True)
+PASS = lowering(
+    "lower-matrix-store", {"fold.matrix_store": _lowered}, "write blocks of matrices to shared memory", stage=True
+)

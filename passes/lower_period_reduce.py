@@ -135,7 +135,7 @@ from typing import Any
 
 from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.anchored import met
-from ..compiler.ir.build import barrier, before, enclosing, find, integer, replace, shared_buffer
+from ..compiler.ir.build import barrier, before, enclosing, find, integer, repeat, replace, shared_buffer, when
 from ..compiler.ir.combine import pack, unpack, width
 from ..compiler.ir.dialect.base import element, int_attr
 from ..compiler.ir.mlir import arith, ir, llvm, scf
@@ -167,10 +167,8 @@ class _PeriodReduction:
 
     def run(self) -> list[Any]:
         """The state of the thread's column."""
-        branch = scf.IfOp(self.on)
-        with ir.InsertionPoint(branch.then_block):
+        with when(self.on):
             self.states.store(arith.muli(self.thread, self.number(self.lanes)), self.own)
-            scf.YieldOp([])
         barrier()
         self.rounds()
         first = arith.remui(self.lead, self.columns)
@@ -197,12 +195,9 @@ class _PeriodReduction:
 
     def round(self, left: Any, count: Any) -> None:
         """Combines ``count`` states to the first ``left``: each with those at multiples of ``left`` after it."""
-        loop = scf.ForOp(self.thread, left, self.number(self.threads))
-        with ir.InsertionPoint(loop.body):
-            at = loop.induction_variable
+        with repeat(self.thread, left, self.number(self.threads)) as at:
             combined = self.at_once if short(self.region) else self.one_by_one
             self.states.store(at, combined(at, left, count))
-            scf.YieldOp([])
 
     def at_once(self, at: Any, left: Any, count: Any) -> list[Any]:
         """State ``at`` combined with those at multiples of ``left`` after it, all of which are read at once."""

@@ -93,8 +93,7 @@ from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.build import before, enclosing, find_each, replace
 from ..compiler.ir.dialect.base import int_attr
 from ..compiler.ir.mlir import gpu, nvvm
-from .access.slot_copies import Hold, is_async
-from .access.slots import Slots, held
+from .access.slots import Hold, Slots, held, is_async
 
 OPS = ("fold.hold", "fold.slots", "fold.arrived", "fold.held")
 FUNCTIONS = ("gpu.func", "func.func")

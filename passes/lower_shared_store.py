@@ -40,35 +40,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..compiler.driver.pipeline import Pass
-from ..compiler.ir.build import barrier, before, find, integer, replace, shared_buffer, store
+from ..compiler.driver.pipeline import lowering
+from ..compiler.ir.build import barrier, integer, shared_buffer, store, when
 from ..compiler.ir.combine import elements, unpack
-from ..compiler.ir.constants import constant
 from ..compiler.ir.dialect.base import element, int_attr
-from ..compiler.ir.mlir import arith, ir, scf
+from ..compiler.ir.mlir import arith, ir
+from ..compiler.ir.uniform_fragments import constant
 
 
-def _run(module: Any) -> None:
-    for op in find(module, "fold.shared_store"):
-        _lower(op)
-
-
-def _lower(op: Any) -> None:
+def _lowered(op: Any) -> list[Any]:
     row, slot, on, state = op.operands
     rows, slots, t = int_attr(op, "rows"), int_attr(op, "slots"), row.type
-    with before(op):
-        values = unpack(state)
-        buffers = [shared_buffer(op, "partials", rows * slots, element(v.type)) for v in values]
-        branch = scf.IfOp(on)
-        with ir.InsertionPoint(branch.then_block):
-            start = arith.addi(arith.muli(row, integer(t, slots)), slot)
-            for buffer, v in zip(buffers, values, strict=True):
-                if constant(v) is None:
-                    _leave(v, buffer, start, apart="apart" in op.attributes)
-            scf.YieldOp([])
-        barrier()
-        _say_constants(op, values)
-        replace(op, buffers)
+    values = unpack(state)
+    buffers = [shared_buffer(op, "partials", rows * slots, element(v.type)) for v in values]
+    with when(on):
+        start = arith.addi(arith.muli(row, integer(t, slots)), slot)
+        for buffer, v in zip(buffers, values, strict=True):
+            if constant(v) is None:
+                _leave(v, buffer, start, apart="apart" in op.attributes)
+    barrier()
+    _say_constants(op, values)
+    return buffers
 
 
 def _say_constants(op: Any, values: Sequence[Any]) -> None:
@@ -89,4 +81,6 @@ def _leave(v: Any, buffer: Any, start: Any, *, apart: bool) -> None:
         store(x, buffer, arith.addi(start, integer(start.type, j)))
 
 
-PASS = Pass("lower-shared-store", _run, ("fold.shared_store",), "leave each warp's state in shared memory", stage=True)
+PASS = lowering(
+    "lower-shared-store", {"fold.shared_store": _lowered}, "leave each warp's state in shared memory", stage=True
+)

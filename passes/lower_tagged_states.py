@@ -38,28 +38,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..compiler.driver.pipeline import Pass
-from ..compiler.ir.build import address, before, find_each, i32, integer, replace, word_type
+from ..compiler.driver.pipeline import lowering
+from ..compiler.ir.build import address, i32, integer, word_type
 from ..compiler.ir.combine import pack, unpack
 from ..compiler.ir.dialect.base import int_attr, values
 from ..compiler.ir.mlir import arith, ir, llvm, scf
 
 DEVICE = "device"
-OPS = ("fold.leave", "fold.seen")
 
 
-def _run(module: Any) -> None:
-    found = find_each(module, OPS)
-    for op in found["fold.leave"]:
-        with before(op):
-            _leave(op)
-            replace(op, [])
-    for op in found["fold.seen"]:
-        with before(op):
-            replace(op, _seen(op))
-
-
-def _leave(op: Any) -> None:
+def _leave(op: Any) -> list[Any]:
     words, at, on, state = op.operands
     branch, long = scf.IfOp(on), ir.IntegerType.get_signless(64)
     with ir.InsertionPoint(branch.then_block):
@@ -69,6 +57,7 @@ def _leave(op: Any) -> None:
             where = address(words, arith.addi(at, integer(at.type, i)) if i else at, long)
             llvm.store(word, where, ordering=llvm.AtomicOrdering.monotonic, syncscope=DEVICE, alignment=8)
         scf.YieldOp([])
+    return []
 
 
 def _seen(op: Any) -> list[Any]:
@@ -117,4 +106,5 @@ def _states(pieces: Sequence[Any], types: Sequence[Any]) -> list[Any]:
     return found
 
 
-PASS = Pass("lower-tagged-states", _run, OPS, "leave states for other CTAs in tagged words")
+LOWERED = {"fold.leave": _leave, "fold.seen": _seen}
+PASS = lowering("lower-tagged-states", LOWERED, "leave states for other CTAs in tagged words")

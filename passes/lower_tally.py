@@ -34,35 +34,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler.driver.pipeline import Pass
+from ..compiler.driver.pipeline import lowering
 from ..compiler.ir.build import (
     address,
     as_word,
     barrier,
-    before,
     bytes_of,
-    find_each,
     i32,
     integer,
     load,
-    replace,
+    repeat,
     shared_buffer,
     store,
+    when,
     word_type,
 )
 from ..compiler.ir.combine import constant, elements
 from ..compiler.ir.dialect.base import SHARED, int_attr
-from ..compiler.ir.mlir import arith, gpu, ir, llvm, scf
+from ..compiler.ir.mlir import arith, gpu, ir, llvm
 
 CTA, DEVICE = "block", "device"
-
-
-def _run(module: Any) -> None:
-    found = find_each(module, LOWERED)
-    for name, lower in LOWERED.items():
-        for op in found[name]:
-            with before(op):
-                replace(op, lower(op))
 
 
 def _counters(op: Any) -> list[Any]:
@@ -83,10 +74,8 @@ def _tally(op: Any) -> list[Any]:
     start, limit = as_word(start), as_word(limit)
     for value, index, live in zip(values, indices, lives, strict=True):
         inside = arith.cmpi(arith.CmpIPredicate.ult, index, limit)
-        branch = scf.IfOp(arith.andi(live, inside))
-        with ir.InsertionPoint(branch.then_block):
+        with when(arith.andi(live, inside)):
             _add(value, buffer, arith.addi(start, index))
-            scf.YieldOp([])
     t = op.results[0].type
     return [constant(_zero(t), 1) if not isinstance(t, ir.VectorType) else arith.constant(t, _zero(t))]
 
@@ -108,10 +97,8 @@ def _spill(op: Any) -> list[Any]:
         for place in places:
             own = load(buffer, place, t)
             total = own if total is None else arith.addi(total, own)
-        some = scf.IfOp(arith.cmpi(arith.CmpIPredicate.ne, total, integer(t, 0)))
-        with ir.InsertionPoint(some.then_block):
+        with when(arith.cmpi(arith.CmpIPredicate.ne, total, integer(t, 0))):
             _add(total if t == long else arith.extui(long, total), cells, number)
-            scf.YieldOp([])
 
     barrier()
     _each(as_word(limit), add)
@@ -121,10 +108,8 @@ def _spill(op: Any) -> list[Any]:
 def _each(count: Any, make: Any) -> None:
     """What ``make`` makes for each number below ``count``, shared by the threads of the CTA."""
     thread, threads = (arith.index_cast(word_type(), of(gpu.Dimension.x)) for of in (gpu.thread_id, gpu.block_dim))
-    loop = scf.ForOp(thread, count, threads)
-    with ir.InsertionPoint(loop.body):
-        make(loop.induction_variable)
-        scf.YieldOp([])
+    with repeat(thread, count, threads) as i:
+        make(i)
 
 
 def _add(value: Any, base: Any, index: Any) -> None:
@@ -142,4 +127,4 @@ def _type(op: Any) -> Any:
 
 LOWERED = {"fold.counters": _counters, "fold.tally": _tally, "fold.spill": _spill}
 """What lowers each op: it returns what takes the place of its results."""
-PASS = Pass("lower-tally", _run, tuple(LOWERED), "add elements to counters, and those to the grid's")
+PASS = lowering("lower-tally", LOWERED, "add elements to counters, and those to the grid's")

@@ -11,8 +11,8 @@ write to its address.
 - If accesses begin at the boundary before the row (``first``), another such group comes before the loop, in threads
   whose first access does.
 - If loads then have ``leads``, there is a loop for each distance from a boundary, and branches choose one
-  (``access/leading.py``). It ends so early that the aligned access behind its last one lies in the row, too, which ends
-  at ``last``: a CTA may have a part of it.
+  (``access/unaligned.py``). It ends so early that the aligned access behind its last one lies in the row, too, which
+  ends at ``last``: a CTA may have a part of it.
 
 ``lower-global-access`` then lowers each access.
 
@@ -100,14 +100,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..compiler.driver.pipeline import Pass
-from ..compiler.ir.build import before, find, i32, integer, replace
+from ..compiler.ir.build import before, find, i32, integer, repeat, replace, when
 from ..compiler.ir.combine import width
 from ..compiler.ir.dialect.access import ACCESS, AXES
 from ..compiler.ir.dialect.base import int_attr, str_attr
 from ..compiler.ir.mlir import arith, ir, scf
 from ..compiler.ir.unrolled_loops import rolled
-from .access.leading import LEADS, load_before
 from .access.peeling import after
+from .access.unaligned import LEADS, load_before
 
 
 def _run(module: Any) -> None:
@@ -166,10 +166,8 @@ class _Walk:
 
     def loop(self, begin: Any, limit: Any) -> None:
         """Writes the loop over the groups that begin before ``limit``."""
-        loop = scf.ForOp(begin, limit, self.number(self.unroll * self.step))
-        with ir.InsertionPoint(loop.body):
-            self.group(loop.induction_variable, whole=True)
-            scf.YieldOp([])
+        with repeat(begin, limit, self.number(self.unroll * self.step)) as i:
+            self.group(i, whole=True)
 
     def by_lead(self, begin: Any, limit: Any, lead: int = 0) -> None:
         """Writes a loop for each distance from the first access to the row, and the branches that choose one."""
@@ -210,10 +208,8 @@ class _Walk:
             self.edge(begin, some)
             following = arith.addi(begin, group)
             is_first = arith.cmpi(arith.CmpIPredicate.eq, turns.induction_variable, zero)
-            loop = scf.ForOp(following, arith.select(is_first, limit, begin), group)
-            with ir.InsertionPoint(loop.body):
-                self.group(loop.induction_variable, whole=True)
-                scf.YieldOp([])
+            with repeat(following, arith.select(is_first, limit, begin), group) as i:
+                self.group(i, whole=True)
             scf.YieldOp([after(following, limit, self.unroll * self.step)])
 
     def edge(self, begin: Any, some: Any = None) -> None:
@@ -222,10 +218,8 @@ class _Walk:
         ``some`` says whether the row has elements, if an access that begins before its end may have none.
         """
         exists = arith.cmpi(arith.CmpIPredicate.slt, begin, self.end)
-        branch = scf.IfOp(exists if some is None else arith.andi(some, exists))
-        with ir.InsertionPoint(branch.then_block):
+        with when(exists if some is None else arith.andi(some, exists)):
             self.one_by_one(begin) if self.rolled else self.group(begin, whole=False)
-            scf.YieldOp([])
 
     def one_by_one(self, begin: Any) -> None:
         """Writes a group in a loop over its accesses: they are read before the first one is written."""

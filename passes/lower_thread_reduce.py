@@ -65,8 +65,19 @@ from typing import Any
 from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.anchored import Anchored, anchored
 from ..compiler.ir.build import before, find, i32, replace
-from ..compiler.ir.combine import clone, clone_block, combine, horizontal, pack, splat, tree, unpack, width
-from ..compiler.ir.combine_reader import Combine, Formula
+from ..compiler.ir.combine import (
+    Combine,
+    Formula,
+    clone,
+    clone_block,
+    combine,
+    horizontal,
+    pack,
+    splat,
+    tree,
+    unpack,
+    width,
+)
 from ..compiler.ir.dialect.base import element, int_attr
 from ..compiler.ir.lane_exchange import gathered
 from ..compiler.ir.uniform_fragments import independent, uniform

@@ -31,27 +31,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler.driver.pipeline import Pass
-from ..compiler.ir.build import before, find, integer, replace
+from ..compiler.driver.pipeline import lowering
+from ..compiler.ir.build import integer
 from ..compiler.ir.combine import combine, elements, fragment, pack, unpack
 from ..compiler.ir.mlir import arith
 
 
-def _run(module: Any) -> None:
-    for op in find(module, "fold.thread_scan"):
-        _lower(op)
-
-
-def _lower(op: Any) -> None:
+def _lowered(op: Any) -> list[Any]:
     begins, state = op.operands
-    with before(op):
-        first, *others = zip(*(elements(v) for v in unpack(state)), strict=True)
-        found = [list(first)]
-        for k, own in enumerate(others, 1):
-            follows = arith.cmpi(arith.CmpIPredicate.slt, begins, integer(begins.type, k))
-            both = combine(op.regions[0], found[-1], list(own))
-            found.append([arith.select(follows, x, y) for x, y in zip(both, own, strict=True)])
-        replace(op, [pack([fragment(list(column)) for column in zip(*found, strict=True)])])
+    first, *others = zip(*(elements(v) for v in unpack(state)), strict=True)
+    found = [list(first)]
+    for k, own in enumerate(others, 1):
+        follows = arith.cmpi(arith.CmpIPredicate.slt, begins, integer(begins.type, k))
+        both = combine(op.regions[0], found[-1], list(own))
+        found.append([arith.select(follows, x, y) for x, y in zip(both, own, strict=True)])
+    return [pack([fragment(list(column)) for column in zip(*found, strict=True)])]
 
 
-PASS = Pass("lower-thread-scan", _run, ("fold.thread_scan",), "scan the elements of each access", stage=True)
+PASS = lowering("lower-thread-scan", {"fold.thread_scan": _lowered}, "scan the elements of each access", stage=True)

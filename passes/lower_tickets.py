@@ -53,18 +53,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..compiler.driver.pipeline import Pass
+from ..compiler.driver.pipeline import lowering
 from ..compiler.ir.build import (
     address,
     as_word,
     barrier,
-    before,
-    find_each,
     i32,
     load,
-    replace,
     shared_buffer,
     store,
+    when,
     word_type,
 )
 from ..compiler.ir.lane_exchange import lane_id, of_lane
@@ -73,14 +71,6 @@ from ..compiler.ir.mlir import arith, gpu, ir, llvm, nvvm, scf
 DEVICE = "device"
 PAUSE = 64
 """Nanoseconds that a thread sleeps at most between two reads of a counter."""
-
-
-def _run(module: Any) -> None:
-    found = find_each(module, LOWERED)
-    for name, lower in LOWERED.items():
-        for op in found[name]:
-            with before(op):
-                replace(op, lower(op))
 
 
 def _ticket(op: Any) -> list[Any]:
@@ -167,10 +157,8 @@ def _await(op: Any) -> list[Any]:
 
 def _first_thread(make: Callable[[], Any]) -> None:
     """What the first thread of the CTA does."""
-    branch = scf.IfOp(_is_first_thread())
-    with ir.InsertionPoint(branch.then_block):
+    with when(_is_first_thread()):
         make()
-        scf.YieldOp([])
 
 
 def _is_first_thread() -> Any:
@@ -208,4 +196,4 @@ def _resized(word: Any, t: Any) -> Any:
 LOWERED = {
     "fold.ticket": _ticket, "fold.share": _share, "fold.arrive": _arrive, "fold.signal": _signal, "fold.await": _await,
 }  # fmt: skip
-PASS = Pass("lower-tickets", _run, tuple(LOWERED), "take work by tickets, and wait for work with smaller ones")
+PASS = lowering("lower-tickets", LOWERED, "take work by tickets, and wait for work with smaller ones")

@@ -8,8 +8,8 @@ the others go by ``cp.async`` on targets that have it: a thread waits for those 
 
 A copy to one of several places is a group of its own, for which threads wait at a ``fold.tile_arrived``.
 
-A ``fold.tile_rows`` has such a run in each row (``access/tile_parts.py``). Accesses of one part are beside each other;
-threads wait for their own ones at the ``fold.arrived``.
+A ``fold.tile_rows`` has such a run in each row (``access/tile_buffers.py``). Accesses of one part are beside each
+other; threads wait for their own ones at the ``fold.arrived``.
 
 Threads find an element by its index in the array. The op returns address 0 of shared memory and the origin, which is
 the index of the element that would lie there: element i lies (i - origin) elements behind it.
@@ -131,15 +131,15 @@ from ..compiler.ir.build import (
     integer,
     kernel_module,
     load,
+    repeat,
     replace,
     store,
+    when,
     word_type,
 )
 from ..compiler.ir.dialect.base import bool_attr, int_attr
-from ..compiler.ir.mlir import arith, ir, llvm, nvvm, scf
-from .access.boundaries import ACCESS, past_boundary
-from .access.tile_buffers import tile_buffer
-from .access.tile_parts import Parts
+from ..compiler.ir.mlir import arith, ir, llvm, nvvm
+from .access.tile_buffers import ACCESS, Parts, past_boundary, tile_buffer
 
 IN_FLIGHT = 4
 """At most this many accesses are in flight a thread: 256 threads copy 16 KiB at a time."""
@@ -247,27 +247,19 @@ class _Copy:
         """Copies the accesses from ``first`` up to ``last``; all loads of a step come before its stores."""
         source = address(self.base, self.origin, self.element)
         greatest = arith.subi(last, self.number(1))
-        loop = scf.ForOp(arith.addi(first, self.thread), last, self.number(self.threads * self.in_flight))
-        with ir.InsertionPoint(loop.body):
-            v = loop.induction_variable
+        with repeat(arith.addi(first, self.thread), last, self.number(self.threads * self.in_flight)) as v:
             numbers = [arith.addi(v, self.number(u * self.threads)) if u else v for u in range(self.in_flight)]
             read = [self.access(source, arith.minsi(p, greatest)) for p in numbers]
             for p, x in zip(numbers, read, strict=True):
-                there = scf.IfOp(arith.cmpi(arith.CmpIPredicate.slt, p, last))
-                with ir.InsertionPoint(there.then_block):
+                with when(arith.cmpi(arith.CmpIPredicate.slt, p, last)):
                     llvm.store(x, address(self.copy, p, self.vector), alignment=ACCESS)
-                    scf.YieldOp([])
-            scf.YieldOp([])
 
     def accesses_async(self, first: Any, last: Any) -> None:
         """Copies the accesses from ``first`` up to ``last`` by ``cp.async``."""
         source = address(self.base, self.origin, self.element)
-        loop = scf.ForOp(arith.addi(first, self.thread), last, self.number(self.threads))
-        with ir.InsertionPoint(loop.body):
-            p = loop.induction_variable
+        with repeat(arith.addi(first, self.thread), last, self.number(self.threads)) as p:
             to, at = address(self.copy, p, self.vector), address(source, p, self.vector)
             nvvm.cp_async_shared_global(to, at, ACCESS, nvvm.LoadCacheModifierKind.CG)
-            scf.YieldOp([])
 
     def access(self, source: Any, index: Any) -> Any:
         """The access number ``index`` of the run that begins at ``source``."""
@@ -276,12 +268,10 @@ class _Copy:
     def zeros(self, first: Any) -> None:
         """Writes zeros to the accesses from ``first`` on, one access a thread."""
         few = arith.cmpi(arith.CmpIPredicate.slt, self.thread, self.number(self.beyond // ACCESS))
-        branch = scf.IfOp(few)
-        with ir.InsertionPoint(branch.then_block):
+        with when(few):
             at = address(self.copy, arith.addi(first, self.thread), self.vector)
             zero = ir.DenseElementsAttr.get_splat(self.vector, ir.IntegerAttr.get(self.vector.element_type, 0))
             llvm.store(arith.constant(self.vector, zero), at, alignment=ACCESS)
-            scf.YieldOp([])
 
     def elements(self, on: Any, start: Any) -> None:
         """Copies the elements of the access that begins at ``start``, one a thread.
@@ -289,13 +279,11 @@ class _Copy:
         Elements outside the run are replaced by the nearest one of the run.
         """
         one_of_them = arith.cmpi(arith.CmpIPredicate.slt, self.thread, self.number(self.each))
-        branch = scf.IfOp(arith.andi(on, one_of_them))
-        with ir.InsertionPoint(branch.then_block):
+        with when(arith.andi(on, one_of_them)):
             at = arith.addi(start, self.thread)
             nearest = arith.maxsi(arith.minsi(at, arith.subi(self.end, self.number(1))), self.begin)
             x = load(self.base, nearest, self.element, invariant=True)
             store(x, self.copy, arith.subi(at, self.origin))
-            scf.YieldOp([])
 
 
 PASS = Pass("lower-tile-copy", _run, (*OPS, TILE_ARRIVED), "copy what a CTA reduces into shared memory")

@@ -100,22 +100,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler.driver.pipeline import Pass
-from ..compiler.ir.build import address, before, find, integer, load, replace, store, word_type
+from ..compiler.driver.pipeline import lowering
+from ..compiler.ir.build import address, integer, load, repeat, store, when, word_type
 from ..compiler.ir.dialect.base import int_attr
-from ..compiler.ir.mlir import arith, ir, llvm, scf
-from .access.boundaries import ACCESS, past_boundary
-from .access.tile_buffers import tile_buffer
-
-
-def _run(module: Any) -> None:
-    for op in find(module, "fold.tile_reserve"):
-        with before(op):
-            replace(op, _reserved(op))
-    for op in find(module, "fold.tile_write"):
-        with before(op):
-            _Write(op).run()
-            replace(op, [])
+from ..compiler.ir.mlir import arith, ir, llvm
+from .access.tile_buffers import ACCESS, past_boundary, tile_buffer
 
 
 def _reserved(op: Any) -> list[Any]:
@@ -142,7 +131,7 @@ class _Write:
         """A constant of the type of an index."""
         return integer(self.index, value)
 
-    def run(self) -> None:
+    def run(self) -> list[Any]:
         """Writes the elements in front of the first whole access, the accesses, and the elements that are left."""
         mask = self.number(self.each - 1)
         lead = past_boundary(self.base, self.begin, self.item)
@@ -154,30 +143,22 @@ class _Write:
             self.elements(self.begin, front)
             self.elements(arith.subi(arith.addi(self.begin, self.length), behind), behind)
         self.accesses(first, count)
+        return []
 
     def elements(self, first: Any, count: Any) -> None:
         """Writes ``count`` elements from ``first`` on, fewer than an access has; one a thread."""
-        branch = scf.IfOp(arith.cmpi(arith.CmpIPredicate.slt, self.thread, count))
-        with ir.InsertionPoint(branch.then_block):
+        with when(arith.cmpi(arith.CmpIPredicate.slt, self.thread, count)):
             at = arith.addi(first, self.thread)
             store(load(self.tile, arith.subi(at, self.origin), self.element), self.base, at)
-            scf.YieldOp([])
 
     def accesses(self, first: Any, count: Any) -> None:
         """Writes ``count`` accesses from element ``first`` on."""
         source = address(self.tile, arith.subi(first, self.origin), self.element)
         to = address(self.base, first, self.element)
-        loop = scf.ForOp(self.thread, count, self.number(self.threads))
-        with ir.InsertionPoint(loop.body):
-            p = loop.induction_variable
+        with repeat(self.thread, count, self.number(self.threads)) as p:
             x = llvm.load(self.vector, address(source, p, self.vector), alignment=ACCESS)
             llvm.store(x, address(to, p, self.vector), alignment=ACCESS)
-            scf.YieldOp([])
 
 
-PASS = Pass(
-    "lower-tile-write",
-    _run,
-    ("fold.tile_reserve", "fold.tile_write"),
-    "write results that wait in shared memory by whole accesses",
-)
+LOWERED = {"fold.tile_reserve": _reserved, "fold.tile_write": lambda op: _Write(op).run()}
+PASS = lowering("lower-tile-write", LOWERED, "write results that wait in shared memory by whole accesses")

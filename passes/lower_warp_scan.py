@@ -43,32 +43,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler.driver.pipeline import Pass
-from ..compiler.ir.build import before, find, i32, integer, replace
+from ..compiler.driver.pipeline import lowering
+from ..compiler.ir.build import i32, integer
 from ..compiler.ir.combine import combine, pack, unpack
 from ..compiler.ir.dialect.base import int_attr
 from ..compiler.ir.lane_exchange import from_below, lane_id, of_lane
 from ..compiler.ir.mlir import arith
 
 
-def _run(module: Any) -> None:
-    for op in find(module, "fold.warp_scan"):
-        _lower(op)
-
-
-def _lower(op: Any) -> None:
+def _lowered(op: Any) -> list[Any]:
     lane, state = op.operands
     lanes, stride = int_attr(op, "lanes"), int_attr(op, "stride")
-    with before(op):
-        found = unpack(state)
-        for distance in (1 << k for k in range(lanes.bit_length() - 1)):
-            below = [from_below(v, i32(distance * stride)) for v in found]
-            both = combine(op.regions[0], below, found)
-            follows = arith.cmpi(arith.CmpIPredicate.sge, lane, integer(lane.type, distance))
-            found = [arith.select(follows, x, y) for x, y in zip(both, found, strict=True)]
-        earlier = [from_below(v, i32(stride)) for v in found]
-        last = arith.ori(lane_id(), i32((lanes - 1) * stride))
-        replace(op, [pack(earlier), pack([of_lane(v, last) for v in found])])
+    found = unpack(state)
+    for distance in (1 << k for k in range(lanes.bit_length() - 1)):
+        below = [from_below(v, i32(distance * stride)) for v in found]
+        both = combine(op.regions[0], below, found)
+        follows = arith.cmpi(arith.CmpIPredicate.sge, lane, integer(lane.type, distance))
+        found = [arith.select(follows, x, y) for x, y in zip(both, found, strict=True)]
+    earlier = [from_below(v, i32(stride)) for v in found]
+    last = arith.ori(lane_id(), i32((lanes - 1) * stride))
+    return [pack(earlier), pack([of_lane(v, last) for v in found])]
 
 
-PASS = Pass("lower-warp-scan", _run, ("fold.warp_scan",), "scan the lanes of each warp by shuffles", stage=True)
+PASS = lowering("lower-warp-scan", {"fold.warp_scan": _lowered}, "scan the lanes of each warp by shuffles", stage=True)

@@ -35,9 +35,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler.driver.pipeline import Pass
+from ..compiler.driver.pipeline import lowering
 from ..compiler.ir.attributes import target_of
-from ..compiler.ir.build import before, find, i32, kernel_module, replace
+from ..compiler.ir.build import i32, kernel_module
 from ..compiler.ir.combine import elements, fragment, pack, single_op, unpack
 from ..compiler.ir.dialect.base import bool_attr, element, int_attr
 from ..compiler.ir.lane_exchange import butterfly, lane_id
@@ -53,23 +53,17 @@ PREDICATES = ("arith.ori", "arith.andi")
 """Combines that a ballot computes on truth values."""
 
 
-def _run(module: Any) -> None:
-    for op in find(module, "fold.warp_reduce"):
-        _lower(op)
-
-
-def _lower(op: Any) -> None:
+def _lowered(op: Any) -> list[Any]:
     region, state = op.regions[0], op.operands[0]
     lanes, stride = int_attr(op, "lanes"), int_attr(op, "stride")
     kind, scalar = single_op(region), str(element(state.type))
-    with before(op):
-        if kind in PREDICATES and scalar == "i1":
-            result = fragment([_ballot(x, kind, lanes, stride) for x in elements(state)])
-        elif kind in REDUX and scalar == "i32" and lanes == WARP and target_of(kernel_module(op)).has_redux:
-            result = fragment([_redux(x, REDUX[kind]) for x in elements(state)])
-        else:
-            result = pack(butterfly(region, unpack(state), lanes, stride, ordered=bool_attr(op, "ordered")))
-        replace(op, [result])
+    if kind in PREDICATES and scalar == "i1":
+        result = fragment([_ballot(x, kind, lanes, stride) for x in elements(state)])
+    elif kind in REDUX and scalar == "i32" and lanes == WARP and target_of(kernel_module(op)).has_redux:
+        result = fragment([_redux(x, REDUX[kind]) for x in elements(state)])
+    else:
+        result = pack(butterfly(region, unpack(state), lanes, stride, ordered=bool_attr(op, "ordered")))
+    return [result]
 
 
 def _redux(x: Any, kind: str) -> Any:
@@ -88,4 +82,6 @@ def _ballot(x: Any, kind: str, lanes: int, stride: int) -> Any:
     return arith.cmpi(arith.CmpIPredicate.eq, arith.andi(votes, group), group)
 
 
-PASS = Pass("lower-warp-shuffle", _run, ("fold.warp_reduce",), "combine the lanes of each warp by shuffles", stage=True)
+PASS = lowering(
+    "lower-warp-shuffle", {"fold.warp_reduce": _lowered}, "combine the lanes of each warp by shuffles", stage=True
+)

@@ -78,7 +78,7 @@ def without_repeats(program: Program, geometry: Geometry, inputs: int) -> Geomet
 
 
 def _only_breaks_ties(program: Program, count: int) -> bool:
-    from ..compiler.program.rewrites.ties import only_breaks_ties  # not imported for programs without an index
+    from ..compiler.program.rewrites.ranked_states import only_breaks_ties
 
     return only_breaks_ties(program, count)
 

@@ -14,6 +14,7 @@ import pytest
 import warpfold as wf
 from warpfold.compiler.errors.catalogue import CATALOGUE
 from warpfold.compiler.ir.dialect import OPS
+from warpfold.compiler.program.function_table import TABLE, Function
 from warpfold.compiler.program.library.reductions import FUNCTIONS
 from warpfold.passes import PASSES
 
@@ -92,6 +93,18 @@ def test_every_code_is_raised_and_tested() -> None:
 def test_every_built_in_has_its_entries(name: str) -> None:
     missing = numpys.lacking(name)
     assert not missing, f"{name} of compiler/program/library/ lacks:" + "".join(f"\n  {entry}" for entry in missing)
+
+
+@pytest.mark.parametrize("row", [row for row in TABLE if row.doc], ids=lambda row: row.name)
+def test_every_elementwise_function_has_its_tests_and_a_word(row: Function) -> None:
+    """What the row does not say; a row without its arithmetic fails when ``passes`` is imported."""
+    wanted = {
+        "docs/functions.md": f"`{row.name}`",
+        "tests/compiler/program/gradients/test_elementwise.py": f'"{row.name}"',
+    }
+    wanted |= {"tests/passes/test_expand_math.py": f'{row.name}"'} if row.ulps else {}
+    for file, text in wanted.items():
+        assert text in (ROOT / file).read_text(encoding="utf-8"), f"function {row.name} lacks its entry in {file}"
 
 
 def test_every_public_name_exists() -> None:

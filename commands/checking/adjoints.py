@@ -9,15 +9,25 @@ Applied Mathematics 1 (1984).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 
 import numpy as np
 
+from ...compiler.program.function_table import TABLE, Rule
 from ...compiler.program.graph import Expr, MonoidGraph, walk
-from ...compiler.program.numeric import Array
+from ...compiler.program.numeric import FUNCTIONS, Array
 from .running_error import Analysis, Error, Known
 
 Local = Callable[[Sequence[Array], Array], Sequence[Array | float | None]]
 """The derivatives of an operation by its operands, from these and its value; None if it has none."""
+
+_NUMPY = SimpleNamespace(**FUNCTIONS)
+
+
+def _slope(gradient: Rule) -> Local:
+    """The derivatives of a function of the table."""
+    return lambda a, v: gradient(_NUMPY, 1.0, v, *a)
+
 
 LOCAL: dict[str, Local] = {
     "add": lambda _a, _v: (1.0, 1.0),
@@ -31,25 +41,7 @@ LOCAL: dict[str, Local] = {
     "max": lambda a, v: (a[0] == v, a[0] != v),
     "where": lambda a, _v: (None, a[0], ~np.asarray(a[0])),
     "cast": lambda _a, _v: (1.0,),
-    "sqrt": lambda _a, v: (0.5 / v,),
-    "rsqrt": lambda a, v: (-0.5 * v / a[0],),
-    "exp": lambda _a, v: (v,),
-    "exp2": lambda _a, v: (v * np.log(2.0),),
-    "expm1": lambda _a, v: (v + 1.0,),
-    "log": lambda a, _v: (1.0 / a[0],),
-    "log2": lambda a, _v: (1.0 / (a[0] * np.log(2.0)),),
-    "log1p": lambda a, _v: (1.0 / (1.0 + a[0]),),
-    "sin": lambda a, _v: (np.cos(a[0]),),
-    "cos": lambda a, _v: (-np.sin(a[0]),),
-    "tanh": lambda _a, v: (1.0 - v * v,),
-    "log10": lambda a, _v: (1.0 / (a[0] * np.log(10.0)),),
-    "tan": lambda _a, v: (1.0 + v * v,),
-    "asin": lambda a, _v: (1.0 / np.sqrt(1.0 - a[0] * a[0]),),
-    "acos": lambda a, _v: (-1.0 / np.sqrt(1.0 - a[0] * a[0]),),
-    "atan": lambda a, _v: (1.0 / (1.0 + a[0] * a[0]),),
-    "atan2": lambda a, _v: (a[1] / (a[0] * a[0] + a[1] * a[1]), -a[0] / (a[0] * a[0] + a[1] * a[1])),
-    "sinh": lambda a, _v: (np.cosh(a[0]),),
-    "cosh": lambda a, _v: (np.sinh(a[0]),),
+    **{row.name: _slope(row.gradient) for row in TABLE if row.gradient},
 }
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
 from ..errors import CompileError, WarpfoldError, error
-from ..ir.build import find_each, found_before
+from ..ir.build import before, find, find_each, found_before, replace
 from ..ir.mlir import ir, passmanager
 
 
@@ -35,6 +35,29 @@ class Pass:
     summary: str
     stage: bool = False
     makes: tuple[str, ...] = ()
+
+
+def lowering(
+    name: str,
+    table: Mapping[str, Callable[[Any], Sequence[Any]]],
+    summary: str,
+    *,
+    stage: bool = False,
+    also: tuple[str, ...] = (),
+) -> Pass:
+    """A pass that is a table: of an op by its name, what makes the values that take the place of its results.
+
+    A function is called where the op is. The ops ``also`` go with those of the table.
+    """
+
+    def run(module: Any) -> None:
+        found = find_each(module, table) if len(table) > 1 else {op: find(module, op) for op in table}
+        for op_name, values in table.items():
+            for op in found[op_name]:
+                with before(op):
+                    replace(op, values(op))
+
+    return Pass(name, run, (*table, *also), summary, stage)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from ..postorder import postorder
 from ..program.analysis.anchors import Term, sums_of
 from ..program.analysis.formulas import Read, needed
 from .build import i32
-from .combine import clone, combine, splat, tree, width
-from .combine_reader import KEPT, Combine, Formula
+from .combine import KEPT, Combine, Formula, clone, combine, splat, tree, width
 from .dialect.base import element
 from .mlir import arith, ir, math
 from .uniform_fragments import known

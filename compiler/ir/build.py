@@ -252,12 +252,42 @@ def _symbols(block: Any) -> set[str]:
     return {ir.StringAttr(own["sym_name"]).value for own in named if "sym_name" in own}
 
 
+class when:  # noqa: N801 - as ``before``
+    """Inside, new ops go into a branch for a condition, which yields nothing."""
+
+    def __init__(self, condition: Any) -> None:
+        self._point = ir.InsertionPoint(scf.IfOp(condition).then_block)
+
+    def __enter__(self) -> None:
+        self._point.__enter__()
+
+    def __exit__(self, kind: object, *problem: object) -> None:
+        if kind is None:
+            scf.YieldOp([])
+        self._point.__exit__(kind, *problem)
+
+
+class repeat:  # noqa: N801 - as ``before``
+    """Inside, new ops go into a loop from a first number to an end, by steps, that yields nothing; gives its number."""
+
+    def __init__(self, first: Any, end: Any, step: Any) -> None:
+        self._loop = scf.ForOp(first, end, step)
+        self._point = ir.InsertionPoint(self._loop.body)
+
+    def __enter__(self) -> Any:
+        self._point.__enter__()
+        return self._loop.induction_variable
+
+    def __exit__(self, kind: object, *problem: object) -> None:
+        if kind is None:
+            scf.YieldOp([])
+        self._point.__exit__(kind, *problem)
+
+
 def if_then(condition: Any, write: Callable[[], object]) -> None:
     """What ``write`` emits, in a branch for a condition."""
-    branch = scf.IfOp(condition)
-    with ir.InsertionPoint(branch.then_block):
+    with when(condition):
         write()
-        scf.YieldOp([])
 
 
 def barrier() -> None:

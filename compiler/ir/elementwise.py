@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from ..dtypes import BOOL, F32, DType, compute
+from ..program.function_table import TABLE
 from ..program.graph import Expr
 from ..program.numeric import ROUNDS
 from .mlir import arith, ir, math
@@ -36,11 +37,7 @@ def attribute(value: object, t: DType) -> Any:
 _FLOAT = {"add": arith.addf, "sub": arith.subf, "mul": arith.mulf, "div": arith.divf, "fma": math.fma,
           "min": arith.minimumf, "max": arith.maximumf, "neg": arith.negf, "abs": math.absf, "floor": math.floor,
           "ceil": math.ceil, "round": math.roundeven}  # fmt: skip
-_FUNCTION = {"sqrt": math.sqrt, "rsqrt": math.rsqrt, "exp": math.exp, "exp2": math.exp2, "expm1": math.expm1,
-             "log": math.log, "log2": math.log2, "log1p": math.log1p, "sin": math.sin, "cos": math.cos,
-             "tanh": math.tanh, "erf": math.erf, "pow": math.powf, "log10": math.log10, "tan": math.tan,
-             "asin": math.asin, "acos": math.acos, "atan": math.atan, "atan2": math.atan2, "sinh": math.sinh,
-             "cosh": math.cosh}  # fmt: skip
+_FUNCTION = {row.name: getattr(math, row.ir or row.name) for row in TABLE}
 """Functions of f32 and f64; half types go through f32."""
 _FLAGS = {"fast": arith.FastMathFlags.afn, "counts": arith.FastMathFlags.arcp}
 """What ``expand-math`` reads: a function of f32 to be approximated, a quotient of counts."""

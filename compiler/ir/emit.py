@@ -11,7 +11,7 @@ from typing import Any
 from ..dtypes import I64, DType
 from ..errors import Location
 from ..plan.abi import Kernel
-from ..program.analysis.signs import is_at_most_zero
+from ..program.analysis.proofs import is_at_most_zero
 from ..program.graph import (
     ELEMENT,
     KEPT,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from .combine_reader import KEPT, Combine, Formula
+from .combine import KEPT, Combine, Formula
 from .mlir import ir
 
 _MIN, _MAX, _XOR = "arith.minsi", "arith.maxsi", "arith.xori"

@@ -1,7 +1,7 @@
 """The laws of a monoid: proved from its graph, tried on every state, or searched for values that break them.
 
 Values are computed in the state's own types. ``program/analysis/proofs.py`` proves, ``sample_states.py`` makes states,
-``counterexamples.py`` searches them, and ``comparison.py`` tells a broken law from rounding.
+and ``counterexamples.py`` searches them, and tells a broken law from rounding.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ RESULT_BYTES_OF_THREAD = threshold(32, "bytes", sittings.WHOLE_SECTORS)
 """A thread that walks alone writes at most these results side by side."""
 PAIRED_RESULT_BYTES = threshold(8, "bytes of a result", sittings.WHOLE_SECTORS)
 """A thread has RESULT_BYTES_OF_THREAD of such results even where writing decides the time: two lanes write theirs
-together (`passes/access/pairs.py`)."""
+together (`passes/access/stores.py`)."""
 ONE_IN_FLIGHT_ITEM = threshold(4, "bytes of an element", sittings.OTHER_PLANS)
 """From here on a thread that walks up to three rows has one access in flight: there are enough threads."""
 ONE_IN_FLIGHT_ROWS = threshold({2: 3, 4: 0}, "rows, by bytes of an element", sittings.FEW_ROWS)

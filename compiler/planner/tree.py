@@ -17,7 +17,7 @@ from ..plan.plan import Plan
 from ..plan.rounds import second_plan, second_unroll
 from ..program.analysis.proofs import proof
 from ..program.graph import Program
-from ..program.rewrites.ties import takes_the_first
+from ..program.rewrites.ranked_states import takes_the_first
 from .task import Choice
 
 Signature = tuple[Any, ...]

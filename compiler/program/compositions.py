@@ -13,8 +13,7 @@ from typing import Any
 from ..dtypes import BOOL, F32, F64
 from .complexes import Complex
 from .functions import divide, exp, maximum, minimum, where
-from .gradients.detached import stop_gradient
-from .marks import BOUND, RIGHT, marked
+from .gradients.detached import BOUND, RIGHT, marked, stop_gradient
 from .symbols import Sym, constant, sym
 from .values import cast
 
@@ -44,7 +43,7 @@ def clip(x: Any, low: Any = None, high: Any = None, *, keep: str | None = None) 
     found = found if high is None else marked(minimum(found, high), BOUND)
     if keep is None:
         return found
-    from .library.programs.masks import with_kept  # programs of arrays lie above
+    from .library.programs.activations import with_kept
 
     inside = x == x if low is None else x >= low
     return with_kept(found, inside if high is None else inside & (x <= high), keep)

@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import builtins
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..dtypes import BOOL, F32, F64, DType, promote
 from ..errors import error
 from .complexes import Complex, choose
 from .dtype_names import dtype
 from .frames import caller
+from .function_table import TABLE, Function
 from .symbols import Sym, constant, node, pair, select, sym
 from .values import cast
 
@@ -52,11 +54,32 @@ def _alike(*values: Any) -> list[Sym]:
     return [cast(s, t) for s in syms]
 
 
-def _float_function(op: str, x: Any, fast: bool = False) -> Sym:
-    """A function of a float; integers become f64."""
-    x = sym(x)
-    x = x if x.dtype.is_float else cast(x, F64)
-    return node(op, x.dtype, x, value=_speed(fast, x.dtype))
+def _function(row: Function) -> Callable[..., Sym]:
+    """The function of floats that a row of the table describes; integers become f64."""
+
+    def one(x: Any) -> Sym:
+        return approximated(x)
+
+    def approximated(x: Any, *, fast: bool = False) -> Sym:
+        x = sym(x)
+        x = x if x.dtype.is_float else cast(x, F64)
+        return node(row.name, x.dtype, x, value=_speed(fast, x.dtype))
+
+    def two(y: Any, x: Any) -> Sym:
+        a, b = pair(y, x)
+        t = a.dtype if a.dtype.is_float else F64
+        return node(row.name, t, cast(a, t), cast(b, t))
+
+    made = two if len(row.operands) == 2 else approximated if row.fast else one
+    made.__name__ = made.__qualname__ = row.name
+    made.__doc__ = row.doc.format(within=f"within {row.ulps:g} ulp")
+    return made
+
+
+globals().update({row.name: _function(row) for row in TABLE if row.doc})
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Callable[..., Sym]: ...
 
 
 def _speed(fast: bool, t: DType) -> str | None:
@@ -100,108 +123,6 @@ def divide(x: Any, y: Any, *, fast: bool = False) -> Sym:
     quotient = a / b
     value = _speed(fast, quotient.dtype)
     return quotient.alike(replace(quotient.expr, value=value)) if quotient.expr.dtype == F32 else quotient
-
-
-def sqrt(x: Any, *, fast: bool = False) -> Sym:
-    """Square root, correctly rounded."""
-    return _float_function("sqrt", x, fast)
-
-
-def rsqrt(x: Any, *, fast: bool = False) -> Sym:
-    """1 / sqrt(x), within 1.5 ulp."""
-    return _float_function("rsqrt", x, fast)
-
-
-def exp(x: Any, *, fast: bool = False) -> Sym:
-    """The exponential, within 1 ulp."""
-    return _float_function("exp", x, fast)
-
-
-def exp2(x: Any, *, fast: bool = False) -> Sym:
-    """Two to the power of ``x``, within 1 ulp."""
-    return _float_function("exp2", x, fast)
-
-
-def log(x: Any, *, fast: bool = False) -> Sym:
-    """The natural logarithm, within 1 ulp."""
-    return _float_function("log", x, fast)
-
-
-def log2(x: Any, *, fast: bool = False) -> Sym:
-    """The logarithm to base two, within 1 ulp."""
-    return _float_function("log2", x, fast)
-
-
-def sin(x: Any, *, fast: bool = False) -> Sym:
-    """The sine of an angle in radians, within 1 ulp for angles of any size."""
-    return _float_function("sin", x, fast)
-
-
-def cos(x: Any, *, fast: bool = False) -> Sym:
-    """The cosine of an angle in radians, within 1 ulp for angles of any size."""
-    return _float_function("cos", x, fast)
-
-
-def tanh(x: Any, *, fast: bool = False) -> Sym:
-    """The hyperbolic tangent, within 2 ulp."""
-    return _float_function("tanh", x, fast)
-
-
-def expm1(x: Any) -> Sym:
-    """exp(x) - 1, within 2 ulp also near zero."""
-    return _float_function("expm1", x)
-
-
-def log1p(x: Any) -> Sym:
-    """log(1 + x), within 1 ulp also near zero."""
-    return _float_function("log1p", x)
-
-
-def erf(x: Any) -> Sym:
-    """The error function, within 2 ulp."""
-    return _float_function("erf", x)
-
-
-def log10(x: Any) -> Sym:
-    """The logarithm to base ten, within 1 ulp; exact for powers of ten."""
-    return _float_function("log10", x)
-
-
-def tan(x: Any) -> Sym:
-    """The tangent of an angle in radians, within 1 ulp for angles of any size."""
-    return _float_function("tan", x)
-
-
-def asin(x: Any) -> Sym:
-    """The angle from -pi/2 to pi/2 whose sine is ``x``, within 2 ulp; NaN beyond -1 and 1."""
-    return _float_function("asin", x)
-
-
-def acos(x: Any) -> Sym:
-    """The angle from 0 to pi whose cosine is ``x``, within 2 ulp; NaN beyond -1 and 1."""
-    return _float_function("acos", x)
-
-
-def atan(x: Any) -> Sym:
-    """The angle from -pi/2 to pi/2 whose tangent is ``x``, within 1 ulp."""
-    return _float_function("atan", x)
-
-
-def atan2(y: Any, x: Any) -> Sym:
-    """The angle from -pi to pi of the point (x, y), within 1 ulp; signs of zeros and infinities count, as in C."""
-    a, b = pair(y, x)
-    t = a.dtype if a.dtype.is_float else F64
-    return node("atan2", t, cast(a, t), cast(b, t))
-
-
-def sinh(x: Any) -> Sym:
-    """The hyperbolic sine, within 2 ulp."""
-    return _float_function("sinh", x)
-
-
-def cosh(x: Any) -> Sym:
-    """The hyperbolic cosine, within 2 ulp."""
-    return _float_function("cosh", x)
 
 
 def round(x: Any) -> Sym:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import F32, DType
+from .function_table import TABLE
 from .graph import Expr, MonoidGraph, walk
 
 Array = np.ndarray[Any, Any]
@@ -97,17 +98,15 @@ def _words(x: Array) -> tuple[Array, Array]:
     return np.asarray(x, np.uint64) & np.uint64(2**32 - 1), np.asarray(x, np.uint64) >> np.uint64(32)
 
 
+FUNCTIONS = {row.name: globals().get(row.name) or getattr(np, row.numpy or row.name) for row in TABLE}
+"""Those of the table of functions."""
 _OPS: dict[str, Callable[..., Any]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "floordiv": np.floor_divide,
-    "min": np.minimum, "max": np.maximum, "neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "exp": np.exp,
-    "log": np.log, "floor": np.floor, "ceil": np.ceil, "and": np.bitwise_and, "or": np.bitwise_or,
-    "xor": np.bitwise_xor, "shl": np.left_shift, "shr": np.right_shift, "eq": np.equal, "ne": np.not_equal,
-    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "where": np.where, "fma": fma,
-    "mod": np.remainder, "pow": np.power, "ipow": integer_power, "rsqrt": rsqrt, "exp2": np.exp2, "expm1": np.expm1,
-    "log2": np.log2, "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "erf": erf,
-    "log10": np.log10, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
-    "atan2": np.arctan2, "sinh": np.sinh, "cosh": np.cosh, "round": np.rint,
-    "philox": philox, "popcount": np.bitwise_count,
+    "min": np.minimum, "max": np.maximum, "neg": np.negative, "abs": np.abs, "floor": np.floor, "ceil": np.ceil,
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "shl": np.left_shift, "shr": np.right_shift,
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
+    "where": np.where, "fma": fma, "mod": np.remainder, "ipow": integer_power, "round": np.rint, "philox": philox,
+    "popcount": np.bitwise_count, **FUNCTIONS,
 }  # fmt: skip
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from .function_table import TABLE
+
 ELEMENTWISE = (
-    "acos", "asin", "atan", "atan2", "bitcast", "ceil", "cos", "cosh", "divide", "erf", "exp", "exp2", "expm1", "floor",
-    "fma", "isinf", "isnan", "log", "log10", "log1p", "log2", "maximum", "minimum", "round", "rsqrt", "sin", "sinh",
-    "sqrt", "tan", "tanh", "where",
+    *(row.name for row in TABLE if row.doc),
+    "bitcast", "ceil", "divide", "floor", "fma", "isinf", "isnan", "maximum", "minimum", "round", "where",
 )  # fmt: skip
-"""Elementwise functions: ``functions.py``."""
+"""Elementwise functions: those of ``function_table.py``, and the others in ``functions.py``."""
 COMPOSITIONS = ("abs", "clip", "isfinite", "reciprocal", "sigmoid", "sign", "square")
 """Elementwise functions made of those: ``compositions.py``."""
 PACKING = ("pack", "unpack")
@@ -30,3 +31,14 @@ PROGRAMS = (
 """Built-in programs of arrays: ``library/programs/``."""
 STATES = ("partial", "merge", "finish", "update", "reduce_stream")
 """Reductions in parts: ``runtime/states/``."""
+STANDARD = (
+    "add", "all", "any", "arange", "argmax", "argmin", "asarray", "astype", "bitwise_and", "bitwise_invert",
+    "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "broadcast_arrays", "broadcast_to",
+    "can_cast", "clip", "count_nonzero", "cumulative_prod", "cumulative_sum", "diff", "divide", "empty",
+    "empty_like", "equal", "expand_dims", "finfo", "flip", "floor_divide", "full", "full_like", "greater",
+    "greater_equal", "iinfo", "isdtype", "less", "less_equal", "matrix_transpose", "max", "mean", "min",
+    "moveaxis", "multiply", "negative", "not_equal", "ones", "ones_like", "permute_dims", "positive", "pow",
+    "prod", "remainder", "reshape", "result_type", "squeeze", "std", "subtract", "sum", "take", "take_along_axis",
+    "tril", "triu", "unstack", "var", "vecdot", "zeros", "zeros_like",
+)  # fmt: skip
+"""The callable part of ``arrays/namespace.py``, which is a namespace of the Array API standard."""

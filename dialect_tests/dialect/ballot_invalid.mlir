@@ -19,7 +19,7 @@ func.func @too_many(%mask: vector<32xi1>) {
 // -----
 
 func.func @to_a_long_word(%mask: i1) {
-  // expected-error @below {{WF310: fold.ballot expects results of type i32, got i64}}
+  // expected-error @below {{WF310: fold.ballot expects a result of type i32, got i64}}
   %word = "fold.ballot"(%mask) : (i1) -> i64
   return
 }

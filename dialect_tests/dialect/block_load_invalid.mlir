@@ -19,7 +19,7 @@ func.func @first_is_no_index(%x: !llvm.ptr<1>, %first: index, %n: i32) {
 // -----
 
 func.func @two_kinds_of_indices(%x: !llvm.ptr<1>, %first: i32, %total: i64) {
-  // expected-error @below {{WF310: fold.block_load expects i32 as operand 2, got i64}}
+  // expected-error @below {{WF310: fold.block_load expects an i32 as operand 2, got i64}}
   %access = "fold.block_load"(%x, %first, %total) : (!llvm.ptr<1>, i32, i64) -> vector<4xf32>
   return
 }

@@ -11,7 +11,7 @@ func.func @pointer_is_shared(%x: !llvm.ptr<3>) {
 // -----
 
 func.func @another_pointer(%x: !llvm.ptr<1>) {
-  // expected-error @below {{WF310: fold.cached expects results of type !llvm.ptr<1>, got !llvm.ptr<3>}}
+  // expected-error @below {{WF310: fold.cached expects a result of type !llvm.ptr<1>, got !llvm.ptr<3>}}
   %y = "fold.cached"(%x) {policy = "evict_last"} : (!llvm.ptr<1>) -> !llvm.ptr<3>
   return
 }

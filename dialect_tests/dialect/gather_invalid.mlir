@@ -29,7 +29,7 @@ func.func @one_index(%x: tensor<?xf32>, %i: i64) -> tensor<?xf32> {
 // -----
 
 func.func @narrow_indices(%x: tensor<?xf32>, %i: tensor<?xi32>) -> tensor<?xf32> {
-  // expected-error @below {{WF310: fold.gather expects indices of type i64, got i32}}
+  // expected-error @below {{WF310: fold.gather expects indices of i64, got tensor<?xi32>}}
   %y = "fold.gather"(%x, %i) : (tensor<?xf32>, tensor<?xi32>) -> tensor<?xf32>
   return %y : tensor<?xf32>
 }

@@ -30,7 +30,7 @@ func.func @a_stride_is_missing(%x: !llvm.ptr<1>, %i: i32, %at: i64) {
 // -----
 
 func.func @narrow_indices(%x: !llvm.ptr<1>, %i: i32) {
-  // expected-error @below {{WF310: fold.gather_load expects indices of type i64, got i32}}
+  // expected-error @below {{WF310: fold.gather_load expects indices of i64, got i32}}
   %v = "fold.gather_load"(%x, %i, %i, %i, %i, %i, %i, %i, %i) {kept_rank = 1, reduced_rank = 0, axis = "kept"}
     : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32, i32) -> f32
   return

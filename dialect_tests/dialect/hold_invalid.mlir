@@ -39,7 +39,7 @@ func.func @shifted_without_extent(%x: !llvm.ptr<1>, %i: i32) {
 // -----
 
 func.func @another_result(%x: !llvm.ptr<1>, %i: i32) {
-  // expected-error @below {{WF310: fold.hold expects results of type !llvm.ptr<3>, got !llvm.ptr<1>}}
+  // expected-error @below {{WF310: fold.hold expects a result of type !llvm.ptr<3>, got !llvm.ptr<1>}}
   %slots = "fold.hold"(%x, %i, %i, %i, %i, %i, %i, %i) {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "aligned", step = 128, slots = 2, threads = 32, vector = 4, item = 4, whole = false}
     : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32) -> !llvm.ptr<1>
   return

@@ -10,9 +10,9 @@ func.func @one_block(%x: vector<2xf16>, %start: vector<2xf32>) {
 
 // -----
 
-func.func @sums_of_halves_in_halves(%x: vector<4xf16>, %start: vector<2xf16>) {
+func.func @sums_of_halves_in_halves(%x: vector<4xf16>, %start: vector<2xf32>) {
   // expected-error @below {{WF310: fold.matrix_reduce expects a result of type vector<2xf32>, got vector<2xf16>}}
-  %0 = "fold.matrix_reduce"(%x, %start) : (vector<4xf16>, vector<2xf16>) -> vector<2xf16>
+  %0 = "fold.matrix_reduce"(%x, %start) : (vector<4xf16>, vector<2xf32>) -> vector<2xf16>
   return
 }
 

@@ -3,7 +3,7 @@
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics
 
 func.func @kind_of_another_type(%words: !llvm.ptr<1>, %at: i32) {
-  // expected-error @below {{WF310: fold.seen expects a kind of type i32, got i64}}
+  // expected-error @below {{WF310: fold.seen expects a result of type i32, got i64}}
   %kind, %state = "fold.seen"(%words, %at) : (!llvm.ptr<1>, i32) -> (i64, f32)
   return
 }

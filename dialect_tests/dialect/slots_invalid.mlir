@@ -11,7 +11,7 @@ func.func @thread_is_no_index(%t: index) {
 // -----
 
 func.func @place_is_global(%t: i32) {
-  // expected-error @below {{WF310: fold.slots expects results of type !llvm.ptr<3>, got !llvm.ptr<1>}}
+  // expected-error @below {{WF310: fold.slots expects a result of type !llvm.ptr<3>, got !llvm.ptr<1>}}
   %p = "fold.slots"(%t) {slots = 4, threads = 256, vector = 8, item = 2} : (i32) -> !llvm.ptr<1>
   return
 }

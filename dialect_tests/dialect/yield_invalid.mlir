@@ -17,6 +17,6 @@ func.func @not_at_the_end(%x: f32) -> f32 {
 // -----
 
 func.func @gives_no_result(%x: f32) {
-  // expected-error @below {{op expects exactly 0 results, but got 1}}
+  // expected-error @below {{WF310: fold.yield expects 0 result(s), got 1}}
   %r = "fold.yield"(%x) : (f32) -> f32
 }

@@ -1,19 +1,98 @@
-"""Single loads of a fragment, the mask of the elements that count, and the positions of the elements."""
+"""Single loads of a fragment, the mask of the elements that count, and the positions of the elements.
+
+Accesses to bits: those of an access come with the byte, or the two, that hold them, and words go as a whole.
+
+The ends of rows that begin anywhere: their distance from a boundary, and which whole accesses stay inside.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
-from ...compiler.ir.build import address, before, integer, load, replace
+from ...compiler.ir.build import address, before, bytes_of, integer, load, memory_type, replace
 from ...compiler.ir.combine import backwards, fragment, splat, width
 from ...compiler.ir.dialect.access import ACCESS
 from ...compiler.ir.dialect.base import element, int_attr, str_attr
-from ...compiler.ir.mlir import arith, ir
+from ...compiler.ir.mlir import arith, ir, llvm
 from ...compiler.plan.fields import OF_BITS
-from .bits import load_bits, load_bits_across
+from ...compiler.program.bit_arrays import BYTE, WORD
 from .offsets import clamped, coordinates, is_of_tile, offset
 from .unaligned import copied, unaligned
+
+
+def load_bits(base: Any, at: Any, t: Any, *, invariant: bool = False) -> Any:
+    """Loads a fragment of truth values, from bit ``at`` on, a multiple of their number."""
+    return _truths(load_word(base, at, width(t), invariant=invariant), width(t))
+
+
+def load_word(base: Any, at: Any, lanes: int, *, invariant: bool = False) -> Any:
+    """Loads ``lanes`` bits from bit ``at`` on, a multiple of their number, as the lowest ones of a word."""
+    unit = ir.IntegerType.get_signless(max(BYTE, lanes))
+    place = _address(base, at, BYTE, ir.IntegerType.get_signless(BYTE))
+    flags = {"invariant": True} if invariant else {}
+    found = llvm.load(unit, place, alignment=unit.width // BYTE, **flags)
+    word = ir.IntegerType.get_signless(WORD)
+    value = arith.extui(word, found)
+    if lanes < BYTE:
+        low = arith.andi(at, integer(at.type, BYTE - 1))
+        value = arith.shrui(value, low if at.type == word else arith.trunci(word, low))
+    return value
+
+
+def load_bits_across(base: Any, at: Any, t: Any, first: Any = None, last: Any = None) -> Any:
+    """Loads a fragment of truth values that begins at any bit ``at``, out of the two words that hold it.
+
+    Bits before bit ``first`` and beyond bit ``last``, which lie in no element, are not asked for.
+    """
+    word, lanes = ir.IntegerType.get_signless(WORD), width(t)
+    ends = [at, arith.addi(at, integer(at.type, lanes - 1))]
+    ends = ends if first is None else [arith.maxsi(end, first) for end in ends]
+    ends = ends if last is None else [arith.minsi(end, last) for end in ends]
+    low, high = (
+        llvm.load(word, _address(base, end, WORD, word), alignment=WORD // BYTE, invariant=True) for end in ends
+    )
+    value = llvm.intr_fshr(high, low, at if at.type == word else arith.trunci(word, at))  # by ``at`` modulo 32
+    return _truths(value, lanes)
+
+
+def _truths(value: Any, lanes: int) -> Any:
+    """The lowest bits of a word as a fragment: each is one test of the inverted word, where the bit is.
+
+    LLVM makes two operations more of a test for a bit that is set: it shifts that bit down.
+    """
+    t, eq = value.type, arith.CmpIPredicate.eq
+    other = arith.xori(value, integer(t, -1))
+    return fragment([arith.cmpi(eq, arith.andi(other, integer(t, 1 << j)), integer(t, 0)) for j in range(lanes)])
+
+
+def store_word(word: Any, base: Any, at: Any) -> None:
+    """Writes the word whose first bit is bit ``at``."""
+    llvm.store(word, _address(base, at, WORD, word.type), alignment=WORD // BYTE)
+
+
+def store_bytes(word: Any, base: Any, at: Any, count: int) -> None:
+    """Writes the ``count`` lowest bits of a word, which fill bytes, to bit ``at`` and those behind it."""
+    t = ir.IntegerType.get_signless(count)
+    llvm.store(arith.trunci(t, word), _address(base, at, count, t), alignment=count // BYTE)
+
+
+def place_in_word(at: Any) -> Any:
+    """The number of bit ``at`` in its word."""
+    return arith.andi(at, integer(at.type, WORD - 1))
+
+
+def begins_word(at: Any) -> Any:
+    """Whether bit ``at`` is the first of a word."""
+    return arith.cmpi(arith.CmpIPredicate.eq, place_in_word(at), integer(at.type, 0))
+
+
+def _address(base: Any, at: Any, size: int, t: Any) -> Any:
+    """The address of the unit of ``size`` bits, of type ``t``, in which bit ``at`` is."""
+    index = arith.shrsi(at, integer(at.type, size.bit_length() - 1))
+    return llvm.getelementptr(base.type, base, [index], [-(2**31)], t, no_wrap_flags=0)
 
 
 @dataclass(frozen=True)
@@ -177,3 +256,77 @@ def lower_live(op: Any, window: Window | None) -> None:
                 low = splat(arith.subi(window.first, reduced), lanes)
                 value = arith.andi(arith.cmpi(arith.CmpIPredicate.sge, at, low), value)
         replace(op, [value])
+
+
+class RowEnds:
+    """The ends of the row of ``shifted`` loads, which need not lie at boundaries of ``lanes`` elements.
+
+    The rows of all loads begin equally far after a boundary. Where a CTA owns a part of a row that does not begin with
+    it, the part begins ``lead`` elements after a boundary; or at one, if walks are ``early``.
+
+    Attributes:
+        lead: elements from the boundary before the row to the row's first element.
+        window: the elements of the row, which whole accesses read.
+        inside: whether the accesses at both ends lie in the arrays' memory as a whole.
+    """
+
+    def __init__(self, loads: Sequence[Any], first: Any, end: Any, lanes: int, *, early: bool = False) -> None:
+        t = first.type
+        one, down = integer(t, 1), integer(t, -lanes)
+        self.lead = _lead(loads[0], lanes, t)
+        past = arith.andi(arith.addi(first, self.lead), integer(t, lanes - 1)) if early else self.lead
+        boundary = arith.subi(first, past)
+        last = arith.addi(boundary, arith.andi(arith.subi(arith.subi(end, one), boundary), down))
+        self.window = Window(first, end, last)
+        zero, found = integer(t, 0), []
+        for own in loads:
+            row = offset(own, own.operands[1], zero, 3)
+            after = arith.addi(arith.addi(row, last), integer(t, lanes))
+            low = arith.cmpi(arith.CmpIPredicate.sge, arith.addi(row, boundary), zero)
+            high = arith.cmpi(arith.CmpIPredicate.sle, after, own.operands[len(own.operands) - 1])
+            found.append(arith.andi(low, high))
+        self.inside = reduce(arith.andi, found)
+
+
+def accesses_inside(loads: Sequence[Any], reduced: Any) -> Any:
+    """Whether a thread's accesses at index ``reduced`` of the reduced axis lie in the memory of all arrays.
+
+    They do if all elements between the boundaries around each access do.
+    """
+    found = []
+    for own in loads:
+        t, kept = own.operands[1].type, own.operands[1]
+        before, behind, n_kept, n_reduced = list(own.operands)[-4:]
+        one, vector = integer(t, 1), own.results[0].type
+        around = integer(t, width(vector) - 1)
+        last = offset(own, clamped(own, arith.addi(kept, integer(t, width(vector) - 1)), whole=True), reduced, 3)
+        greatest = arith.addi(behind, offset(own, arith.subi(n_kept, one), arith.subi(n_reduced, one), 3))
+        first = arith.addi(before, offset(own, kept, reduced, 3))
+        found.append(arith.cmpi(arith.CmpIPredicate.sge, first, around))
+        found.append(arith.cmpi(arith.CmpIPredicate.sle, arith.addi(last, around), greatest))
+    return reduce(arith.andi, found)
+
+
+def lower_lead(op: Any) -> None:
+    """Replaces a ``fold.lead`` by the distance of its row from the boundary before it, in elements."""
+    with before(op):
+        base, kept = op.operands[0], op.operands[1]
+        scalar = ir.IntegerType.get_signless(8 * int_attr(op, "bytes"))
+        start = address(base, offset(op, kept, kept, 2), scalar)
+        replace(op, [_past(start, scalar, int_attr(op, "lanes"), kept.type)])
+
+
+def _lead(op: Any, lanes: int, t: Any) -> Any:
+    """Elements from the boundary of ``lanes`` elements before the row of a shifted load to the row."""
+    base, kept = op.operands[0], op.operands[1]
+    scalar = element(op.results[0].type)
+    return _past(address(base, offset(op, kept, integer(t, 0), 3), scalar), scalar, lanes, t)
+
+
+def _past(start: Any, scalar: Any, lanes: int, t: Any) -> Any:
+    """Elements from the boundary of ``lanes`` elements before the address ``start`` to this address."""
+    i64 = ir.IntegerType.get_signless(64)
+    bits = llvm.ptrtoint(i64, start)
+    count = arith.shrui(bits, integer(i64, bytes_of(memory_type(scalar)).bit_length() - 1))
+    lead = arith.andi(count, integer(i64, lanes - 1))
+    return lead if t == i64 else arith.trunci(t, lead)

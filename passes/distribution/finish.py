@@ -10,18 +10,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ...compiler.ir.build import address, integer
+from ...compiler.ir.build import address, integer, repeat, when
 from ...compiler.ir.combine import combine, unpack
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.lane_exchange import lane_id, of_lane
 from ...compiler.ir.mlir import arith, gpu, ir, scf
 from ...compiler.plan.layout import layout_of
 from ...compiler.plan.plan import Plan
-from ..access.pairs import are_sectors
+from ..access.stores import are_sectors
 from .kernel import Kernel
-from .place import Place
+from .place import Place, Row
 from .reader import Reader
-from .row import Row
 from .walk import Walk
 
 
@@ -33,10 +32,8 @@ def finish(walk: Walk, state: Any, place: Place) -> None:
     elif plan.cluster == 1:
         _grid(walk, state, place)
     else:
-        first = scf.IfOp(kernel.is_first(place.rank))
-        with ir.InsertionPoint(first.then_block):
+        with when(kernel.is_first(place.rank)):
             _grid(walk, state, place)
-            scf.YieldOp([])
 
 
 def _grid(walk: Walk, state: Any, place: Place) -> None:
@@ -94,12 +91,10 @@ def _copies(kernel: Kernel, row: Row, value: Any, result: int, place: Place) -> 
     holders, number, on = _holders(kernel, place)
     value = _of_first(value, place.plan) if holders > 1 else value
     copies, stride = kernel.arg("copies"), kernel.arg("copy_stride", operand)
-    loop = scf.ForOp(kernel.number(0), copies, kernel.number(holders))
-    with ir.InsertionPoint(loop.body):
-        copy = arith.addi(loop.induction_variable, number)
+    with repeat(kernel.number(0), copies, kernel.number(holders)) as i:
+        copy = arith.addi(i, number)
         there = arith.andi(on, kernel.less(copy, copies))
         yield value, address(base, arith.muli(copy, stride), t), there
-        scf.YieldOp([])
 
 
 def power(region: Any, state: list[Any], times: Any) -> list[Any]:

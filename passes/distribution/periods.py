@@ -14,10 +14,8 @@ from ...compiler.ir.dialect.base import element, state_type
 from ...compiler.ir.mlir import arith, gpu
 from ...compiler.plan.rounds import second_plan
 from .kernel import Kernel, load_attributes
-from .place import Place, Tile, lead_of
-from .reader import Access, Numbering, Reader
-from .row import Row
-from .span import Span, reduce_span
+from .place import Place, Row, Tile, lead_of
+from .reader import Access, Numbering, Reader, Span, reduce_span
 from .walk import Chunk, Walk, chunk_of
 
 WORDS = 16

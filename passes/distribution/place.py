@@ -3,6 +3,21 @@
 A place is made once for each plan by which the threads are arranged. When warps have met in shared memory, threads are
 arranged by another plan, ``met_plan``, and in the last CTA's round over partial states by ``second_plan``: each is
 another place, which ``Tile.place`` makes.
+
+The place of a thread that walks padded rows: its results lie in one row, and begin at a boundary of the results.
+
+Rows are padded to whole accesses, and threads are counted through them. A thread's first result is as far before its
+place in the row as the row of results begins after a boundary, so the first thread of a row may begin before it.
+
+The place of a thread in staggered warps: each warp begins its rows at the boundary before the CTA's columns.
+
+A thread's accesses begin ``lead`` elements before its columns, and where warps meet they shift their states by as much.
+The last lane that reads owns no columns: it reads what of its neighbour's columns lies in its access.
+
+The row of results that a CTA works on.
+
+Where tiles go by row, a CTA knows the indices of the outer kept dims, and its results are columns of that row: arrays
+begin where the row does. Else all results are one row.
 """
 
 from __future__ import annotations
@@ -10,15 +25,110 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from ...compiler.ir.build import bytes_of, memory_type, word_type
+from ...compiler.ir.build import address, bytes_of, memory_type, word_type
+from ...compiler.ir.dialect.base import element
 from ...compiler.ir.locations import named
 from ...compiler.ir.mlir import arith, gpu
+from ...compiler.plan import tiles
 from ...compiler.plan.layout import layout_of
 from ...compiler.plan.plan import Plan
 from ...compiler.planner.alignment import WIDEST
 from ...compiler.target import WARP
 from .kernel import Kernel
-from .row import Row, tiles_of_row
+
+
+def columns_of(kernel: Kernel) -> Any:
+    """The results of a row."""
+    facts = kernel.facts
+    return kernel.arg("kept_size", 0, facts.kept_rank - 1) if facts.by_row else kernel.arg("n_kept")
+
+
+def tiles_of_row(kernel: Kernel) -> Any:
+    """The CTAs along the kept axis that work on one row."""
+    if not kernel.facts.by_row:
+        return kernel.id(gpu.grid_dim(gpu.Dimension.x))
+    if kernel.plan.exchanges:
+        early = tiles.early(kernel.plan, kernel.facts.stores)
+        return kernel.ceil(arith.addi(columns_of(kernel), kernel.number(early)), kernel.plan.own)
+    return layout_of(kernel.plan).rows.units(columns_of(kernel), kernel)
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """A row of results.
+
+    Attributes:
+        kernel: the kernel that computes them.
+        columns: the results of a row.
+        number: the number of the row; None where all results are one row.
+        outer: the row's index along each outer kept dim.
+        starts: for each input, where its elements of the row begin.
+    """
+
+    kernel: Kernel
+    columns: Any
+    number: Any
+    outer: tuple[Any, ...]
+    starts: tuple[Any, ...]
+
+    @classmethod
+    def at(cls, kernel: Kernel, number: Any) -> Row:
+        """The row with a number, or the one row that all results are."""
+        outer = _outer(kernel, number) if kernel.facts.by_row else ()
+        inputs = enumerate(kernel.inputs)
+        starts = tuple(_start(kernel, outer, kernel.arg("input", i), i, element(x.type)) for i, x in inputs)
+        return cls(kernel, columns_of(kernel), number, outer, starts)
+
+    def start(self, base: Any, operand: int, t: Any) -> Any:
+        """Where the row's elements, of the type ``t``, begin in the array of an operand that begins at ``base``."""
+        return _start(self.kernel, self.outer, base, operand, t)
+
+    def before(self, operand: int) -> Any:
+        """How many elements lie from the first one of an operand to the row's."""
+        return _offset(self.kernel, self.outer, operand)
+
+    def beside(self, operand: int) -> list[Any]:
+        """How many elements of an input, whose rows follow each other, lie before the row's begin, and how many after.
+
+        The latter are counted from where the row begins to where the last row does.
+        """
+        kernel = self.kernel
+        if not kernel.facts.by_row:
+            return [kernel.number(0), kernel.number(0)]
+        last = _outer(kernel, arith.subi(self.count(), kernel.number(1)))
+        before = self.before(operand)
+        return [before, arith.subi(_offset(kernel, last, operand), before)]
+
+    def count(self) -> Any:
+        """How many rows there are."""
+        return arith.divui(self.kernel.arg("n_kept"), self.columns)
+
+    @property
+    def kept_dims(self) -> range:
+        """The kept dims that the index of a result goes through: of a row of several dims the innermost."""
+        facts = self.kernel.facts
+        return range(facts.kept_rank - 1 if facts.by_row else 0, facts.kept_rank)
+
+
+def _outer(kernel: Kernel, row: Any) -> tuple[Any, ...]:
+    """The index of a row along each outer kept dim."""
+    found: list[Any] = []
+    for d in reversed(range(1, kernel.facts.kept_rank - 1)):
+        row, index = kernel.divided(row, kernel.arg("kept_size", 0, d))
+        found.insert(0, index)
+    return (row, *found)
+
+
+def _start(kernel: Kernel, outer: tuple[Any, ...], base: Any, operand: int, t: Any) -> Any:
+    return address(base, _offset(kernel, outer, operand), t) if kernel.facts.by_row else base
+
+
+def _offset(kernel: Kernel, outer: tuple[Any, ...], operand: int) -> Any:
+    """How far a row lies from the first one in the array of an operand, in elements."""
+    found = kernel.number(0)
+    for d, index in enumerate(outer):
+        found = arith.addi(found, arith.muli(index, kernel.arg("kept_stride", operand, d)))
+    return found
 
 
 class Digits(NamedTuple):
@@ -210,3 +320,37 @@ def existing(kernel: Kernel, place: Place) -> Any:
     """The results that a thread reads for: those of its place, or the last ones for a thread without results."""
     last = arith.subi(kernel.arg("n_kept"), kernel.number(place.plan.vector_kept))
     return arith.minsi(place.kept, last)
+
+
+def padded_place(kernel: Kernel) -> tuple[Tile, Place]:
+    """The results of the thread's row, and its place there."""
+    plan, digits = kernel.plan, Digits.of(kernel, kernel.plan)
+    tile = kernel.id(gpu.block_id(gpu.Dimension.x))
+    accesses = layout_of(plan).rows.units(columns_of(kernel), kernel)
+    number = kernel.scaled(tile, plan.slots, digits.slot)
+    number, before = kernel.divided(number, kernel.scaled(accesses, plan.vector))
+    row, t = Row.at(kernel, number), element(kernel.results[0].type)
+    base = row.start(kernel.arg("output", 0), len(kernel.inputs), t)
+    lead = lead_of(kernel, t, base, kernel.number(0), [kernel.number(1)])
+    place = Place.of(kernel, digits, arith.subi(before, lead), row.columns)
+    exists = kernel.less(number, row.count())
+    in_range, owner = arith.andi(place.in_range, exists), arith.andi(place.owner, exists)
+    return Tile(row, kernel.number(0)), replace(place, in_range=in_range, owner=owner)
+
+
+def staggered_place(kernel: Kernel) -> tuple[Tile, Place]:
+    """The columns of the CTA, and the place of a thread while it reads; CTAs have as many columns each."""
+    vector, digits = kernel.plan.vector, Digits.of(kernel, kernel.plan)
+    row, number = row_of_cta(kernel)
+    width = layout_of(kernel.plan).pitch(row.columns, tiles_of_row(kernel), kernel)
+    tile = Tile(row, arith.muli(number, width), width)
+    name(tile=number, first_kept=tile.first)
+    place = tile.place_at(digits)
+    stride = kernel.arg("kept_stride", 0, kernel.facts.kept_rank - 1)
+    apart = kernel.arg("reduced_stride", 0, kernel.facts.reduced_rank - 1)
+    lead = lead_of(kernel, element(kernel.inputs[0].type), row.starts[0], tile.first, [stride])
+    lead = kernel.modulo(arith.addi(lead, arith.muli(place.position, apart)), vector)
+    start = arith.subi(place.kept, lead)
+    reads = kernel.less(place.slot, arith.addi(width, kernel.number(vector)))
+    in_range = arith.andi(reads, kernel.less(start, row.columns))
+    return tile, replace(place, in_range=in_range, start=start, lead=lead)

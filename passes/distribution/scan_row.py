@@ -16,13 +16,12 @@ from ...compiler.postorder import postorder
 from ..access.state_buffers import StateBuffers
 from .kernel import Kernel
 from .look_back import LookBack
+from .looks import Before, chosen
 from .place import Place, Tile
 from .reader import operands_of
-from .resident.row_accesses import RowAccesses
-from .resident.row_starts import is_shifted
+from .resident.row_accesses import RowAccesses, is_shifted
 from .resident.row_states import branched
 from .resident.row_stores import store_elements
-from .scan_before import Before, chosen
 from .scan_work import Work, look_back
 from .staged_chunk import StagedChunk
 

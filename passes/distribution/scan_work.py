@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...compiler.ir.build import address
+from ...compiler.ir.build import address, repeat, when
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, gpu, ir, llvm, scf
 from ...compiler.plan.launch import group_of, look_back_lanes
 from ...compiler.target import WARP
 from .kernel import Kernel
 from .look_back import LookBack
-from .resident.row_starts import is_shifted
+from .resident.row_accesses import is_shifted
 from .walk import Chunk
 
 LANES = 8
@@ -106,15 +106,13 @@ def clear_own_words(kernel: Kernel, work: Work) -> None:
     number = arith.addi(work.tile, kernel.number(1))
     i1 = ir.IntegerType.get_signless(1)
     thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
-    first = scf.IfOp(kernel.less(thread, kernel.number(WARP)))
-    with ir.InsertionPoint(first.then_block):
+    with when(kernel.less(thread, kernel.number(WARP))):
         operands = [kernel.arg("counter"), number, work.parts]
         branch = scf.IfOp(kernel.make_op("fold.arrive", [i1], operands, {"alone": True}).results[0])
         with ir.InsertionPoint(branch.then_block):
             begin = _first_word(kernel, work, work.tile)
             _clear(kernel, begin, thread, _words_of_tile(kernel, work), WARP)
             scf.YieldOp([])
-        scf.YieldOp([])
 
 
 def clear_words(kernel: Kernel, work: Work, thread: Any) -> None:
@@ -126,12 +124,10 @@ def clear_words(kernel: Kernel, work: Work, thread: Any) -> None:
 def _clear(kernel: Kernel, begin: Any, thread: Any, count: Any, threads: int) -> None:
     """So many threads set ``count`` words to zero."""
     long = ir.IntegerType.get_signless(64)
-    loop = scf.ForOp(thread, count, kernel.number(threads))
-    with ir.InsertionPoint(loop.body):
-        at = arith.addi(begin, loop.induction_variable)
+    with repeat(thread, count, kernel.number(threads)) as i:
+        at = arith.addi(begin, i)
         zero = arith.constant(long, ir.IntegerAttr.get(long, 0))
         llvm.store(zero, address(kernel.arg("counter"), at, long), alignment=8)
-        scf.YieldOp([])
 
 
 def _cells(kernel: Kernel, parts: Any) -> Any:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...compiler.ir.build import address, integer, load, store
+from ...compiler.ir.build import address, integer, load, repeat, store, when
 from ...compiler.ir.combine import width as width_of
 from ...compiler.ir.combine import with_shape
 from ...compiler.ir.dialect.base import SHARED, element, int_attr
@@ -21,8 +21,7 @@ from ...compiler.planner.tally import copies
 from .finish import store_results
 from .kernel import Kernel
 from .place import Place, Tile, existing, first_place
-from .reader import Reader, access, numbering
-from .span import reduce_span, span_of
+from .reader import Reader, access, numbering, reduce_span, span_of
 from .walk import chunk_of
 
 
@@ -77,18 +76,14 @@ def _stored_by_last(kernel: Kernel, tile: Tile, place: Place, cells: Any) -> Non
     parts = kernel.id(gpu.grid_dim(gpu.Dimension.y))
     truth = ir.IntegerType.get_signless(1)
     operands = [kernel.arg("counter"), kernel.number(0), parts]
-    branch = scf.IfOp(kernel.make_op("fold.arrive", [truth], operands, {"once": True}).results[0])
-    with ir.InsertionPoint(branch.then_block):
+    with when(kernel.make_op("fold.arrive", [truth], operands, {"once": True}).results[0]):
         threads, limit = kernel.plan.threads, kernel.arg("n_kept")
-        loop = scf.ForOp(place.position, limit, kernel.number(threads * TOGETHER))
-        with ir.InsertionPoint(loop.body):
-            numbers = [arith.addi(loop.induction_variable, kernel.number(threads * i)) for i in range(TOGETHER)]
+        with repeat(place.position, limit, kernel.number(threads * TOGETHER)) as turn:
+            numbers = [arith.addi(turn, kernel.number(threads * i)) for i in range(TOGETHER)]
             there = [kernel.less(number, limit) for number in numbers]
             found = [_taken(kernel, cells, *which) for which in zip(numbers, there, strict=True)]
             for number, on, value in zip(numbers, there, found, strict=True):
                 _stored(kernel, tile, replace(place, kept=number, owner=on), value, cells)
-            scf.YieldOp([])
-        scf.YieldOp([])
 
 
 def _taken(kernel: Kernel, cells: Any, number: Any, on: Any) -> Any:
@@ -104,10 +99,8 @@ def _taken(kernel: Kernel, cells: Any, number: Any, on: Any) -> Any:
 
 def _stored(kernel: Kernel, tile: Tile, place: Place, value: Any, cells: Any) -> None:
     """Clears the cell of a place that owns it, and stores the results of its ``value``."""
-    branch = scf.IfOp(place.owner)
-    with ir.InsertionPoint(branch.then_block):
+    with when(place.owner):
         store(integer(value.type, 0), cells, place.kept)
-        scf.YieldOp([])
     store_results(kernel, tile.row, kernel.arg("count"), value, place)
 
 

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from ...compiler.ir.build import bytes_of, memory_type
+from ...compiler.ir.build import bytes_of, memory_type, repeat
 from ...compiler.ir.dialect.base import element
-from ...compiler.ir.mlir import arith, gpu, ir, scf
+from ...compiler.ir.mlir import arith, gpu, ir
 from ...compiler.plan import tiles
 from ...compiler.plan.fields import IN_TILE
 from .kernel import Kernel
@@ -28,16 +28,13 @@ def tile_walk(kernel: Kernel) -> Iterator[ElementWalk]:
     count, slots, alone = kernel.arg("tile_results"), kernel.number(kernel.plan.slots), kernel.plan.lanes == 1
     begin = arith.muli(kernel.id(gpu.block_id(gpu.Dimension.x)), count)
     end = arith.minsi(arith.addi(begin, count), kernel.arg("n_kept"))
-    loop = scf.ForOp(arith.addi(begin, place.slot) if alone else begin, end, slots)
-    with ir.InsertionPoint(loop.body):
-        kept = loop.induction_variable
+    with repeat(arith.addi(begin, place.slot) if alone else begin, end, slots) as kept:
         if alone:
             yes = kernel.yes()
             place = replace(place, kept=kept, start=kept, in_range=yes, owner=yes)
         else:
             place = Place.of(kernel, place.digits, arith.addi(kept, place.slot), end)
         yield ElementWalk.of(tile, place, copies)
-        scf.YieldOp([])
 
 
 def _copies(kernel: Kernel) -> list[Sequence[Any]]:

@@ -2,7 +2,7 @@
 
 A program that looks for the first of the least or the greatest elements takes the least of such words. The rank depends
 on the element alone, and the number decides between equal ranks. Narrow elements then have order keys
-(``order_keys.py``). That a key orders elements as the words do is checked for every value that an element can have.
+(``word_formulas.py``). That a key orders elements as the words do is checked for every value that an element can have.
 Words of f32 have too many values for that: they are recognised by their formula.
 """
 
@@ -19,9 +19,8 @@ from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import ir
 from ...compiler.plan.facts import NUMBER_BITS
 from ...compiler.postorder import postorder
-from .matchers import is_a, is_number
-from .order_keys import BITS, WORD, Key, key_like, tested
-from .word_formulas import Formula, constant_of, formula_of, has, tried, with_sign
+from .packing import is_a, is_number
+from .word_formulas import BITS, WORD, Formula, Key, constant_of, formula_of, has, key_like, tested, tried, with_sign
 
 WIDE = 32
 """Bits of an element's number in a word of 64 bits."""

@@ -22,7 +22,7 @@ from ...compiler.ir.lane_exchange import from_below, lane_id, of_lane
 from ...compiler.ir.mlir import arith, ir, nvvm, scf
 from ...compiler.ir.sorted_lists import inserts
 from ..access.thread_loop import apart
-from .matchers import is_a, yielded
+from .packing import is_a, yielded
 
 _WORD = 32
 

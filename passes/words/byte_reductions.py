@@ -26,8 +26,19 @@ from ...compiler.ir.combine import clone_block, elements, fragment, horizontal, 
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, ir, llvm, vector
 from ..access.thread_loop import combines_lanes, walked
-from .matchers import is_a, is_number, tested_bytes, yielded
-from .packing import BYTES, HIGH, as_bytes, as_words, high_bits, mask_words, mixed
+from .packing import (
+    BYTES,
+    HIGH,
+    as_bytes,
+    as_words,
+    high_bits,
+    is_a,
+    is_number,
+    mask_words,
+    mixed,
+    tested_bytes,
+    yielded,
+)
 
 _ONES = 0x01010101
 COUNT_BITS = 7

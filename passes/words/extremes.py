@@ -24,8 +24,7 @@ from ...compiler.ir.combine import clone_block, single_op, width
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, ir, llvm, vector
 from ..access.thread_loop import walked
-from .matchers import is_a, is_number, yielded
-from .packing import BYTES, as_words, chosen, mask_words, permuted
+from .packing import BYTES, as_words, chosen, is_a, is_number, mask_words, permuted, yielded
 
 WORD, HALF, BYTE = 32, 16, 8
 INFINITIES = {"bf16": 0x7F80, "f16": 0x7C00}

@@ -20,14 +20,13 @@ from ...compiler.errors import error
 from ...compiler.ir.build import bytes_of, i32, integer, made, word_type
 from ...compiler.ir.combine import clone_block, fragment, single_op, width
 from ...compiler.ir.dialect.base import element, int_attr
-from ...compiler.ir.dialect.matrices import SUMS
+from ...compiler.ir.dialect.shared import SUMS
 from ...compiler.ir.locations import place_of
 from ...compiler.ir.mlir import arith, ir, nvvm, scf, vector
 from ..access.matrix_blocks import fragment_of
 from ..access.thread_loop import apart
 from .byte_reductions import counting, lift_of, widened
-from .matchers import is_a, is_number, yielded
-from .packing import BYTES, as_words, mask_words
+from .packing import BYTES, as_words, is_a, is_number, mask_words, yielded
 
 MOST_WORDS = 4
 """Words of a lane that one product adds."""

@@ -4,32 +4,140 @@ To the program each element is a word of 32 or 64 bits, with its number in the l
 word. Here an element of 8 or 16 bits has its place in the step beside its order key instead. Two bytes with their
 places fill a register, which ``prmt`` makes, and one ``min.s16x2`` compares two such registers; an element of 16 bits
 fills a register alone. The least of a step is noted, with the index where the step begins, if its key is less than the
-best so far. After the walk the noted element becomes the program's word, with the number at its place
-(``argmin_walk.py``). Floats of 32 bits are their own keys (``float_argmax.py``).
+best so far. After the walk the noted element becomes the program's word, with the number at its place. Floats of 32
+bits are their own keys.
 
 The numbers of a thread's elements must rise or fall along its walk. If they fall, places count down too, and of equal
 keys the last one is noted.
 
 The noted register holds a key, a bit that is set if there is no element, and a place.
+
+The walks of argmin and argmax: note which element comes first, and make its word at the end.
+
+A *place* is the number of an element within its step. A step notes the place of its first element and the index where
+the step begins. So the word of an element and its number is made once a walk, not once an element.
+
+The first of the greatest f32: a step finds its greatest element, then which of its elements that is.
+
+An element takes a maximum, a comparison and a selection, where its word of 64 bits would take eight instructions. The
+floats are those of ``Word.floats``, with one zero and one NaN, so that equal elements have the same bits.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
 from ...compiler.ir.build import i32, word_type
-from ...compiler.ir.combine import elements, fragment, horizontal, single_op, splat, width
-from ...compiler.ir.mlir import arith, ir, llvm
-from ..access.thread_loop import combines_lanes, walked
-from .argmin_walk import ArgminWalk
+from ...compiler.ir.combine import (
+    clone_block,
+    constant,
+    elements,
+    fragment,
+    halved,
+    horizontal,
+    single_op,
+    splat,
+    width,
+)
+from ...compiler.ir.dialect.base import element, int_attr, str_attr
+from ...compiler.ir.mlir import arith, ir, llvm, vector
+from ..access.thread_loop import apart, combines_lanes, walked
 from .argmin_words import Word, word_of
-from .float_argmax import LEAST, FloatArgmax
-from .matchers import is_a, yielded
-from .order_keys import WORD
-from .packing import BYTES, chosen, mask_words, mixed
+from .packing import BYTES, chosen, is_a, mask_words, mixed, yielded
+from .word_formulas import WORD
+
+UP, DOWN = "up", "down"
+
+
+class ArgminWalk(ABC):
+    """The loop of a ``fold.thread_reduce`` that takes the least word.
+
+    Attributes:
+        init: the state before the loop.
+        lanes, unroll: elements of an access, and accesses of a step.
+        down: whether the numbers of elements fall along the walk: then the last of equal elements comes first.
+    """
+
+    def __init__(self, op: Any, word: Word) -> None:
+        self.op, self.word, self.body, self.init = op, word, op.regions[0].blocks[0], op.operands[2]
+        self.lanes, self.unroll = width(self.init.type), int_attr(op, "unroll")
+        self.down = str_attr(op, "numbers", (UP, DOWN)) == DOWN
+
+    @abstractmethod
+    def serves(self) -> bool:
+        """Whether this walk can compute the op."""
+
+    @abstractmethod
+    def run(self) -> Any:
+        """Writes the loop, and returns the state after it."""
+
+    def accesses(self, starts: Sequence[Any]) -> list[Word]:
+        """The words of a step's accesses."""
+        return [self.word.again(clone_block(self.body, [r], 1)[0]) for r in starts]
+
+    def joined(self, init: Any, keys: Any, r: Any, some: Any) -> Any:
+        """``init`` combined, where ``some`` holds, with the words of elements with these keys at the indices ``r``."""
+        return arith.select(some, arith.minsi(init, self.word.at(keys, r)), init)
+
+    def joined_first(self, key: Any, at: Any, n: Any, some: Any) -> Any:
+        """The state, its first element combined with the word of element ``n`` of the step that begins at ``at``."""
+        accesses, lane = arith.shrui(n, i32(self.lanes.bit_length() - 1)), arith.andi(n, i32(self.lanes - 1))
+        first = vector.extract(self.init, [], [0])
+        return vector.insert(self.joined(first, key, self.moved(at, accesses, lane), some), self.init, [], [0])
+
+    def moved(self, r: Any, accesses: Any, lanes: Any) -> Any:
+        """The index that is ``accesses`` accesses and ``lanes`` elements after ``r``."""
+        accesses, lanes = (v if v.type == r.type else arith.extui(r.type, v) for v in (accesses, lanes))
+        distance = splat(apart(self.op, 1), width(r.type))
+        return arith.addi(arith.addi(r, arith.muli(accesses, distance)), lanes)
+
+
+LEAST = 8
+"""A step needs this many elements for the walk to pay."""
+
+
+class FloatArgmax(ArgminWalk):
+    """The walk over floats that belong to one result and are not masked."""
+
+    def serves(self) -> bool:
+        return combines_lanes(self.op) and not self.word.masks and self.lanes * self.unroll >= LEAST
+
+    def run(self) -> Any:
+        begin, end = list(self.op.operands)[:2]
+        lowest = constant(ir.FloatAttr.get(element(self.word.source.type), -math.inf), 1)
+        best, at, n = walked(self.op, [lowest, begin, i32(0)], self.step)
+        return self.joined_first(best, at, n, arith.cmpi(arith.CmpIPredicate.slt, begin, end))
+
+    def step(self, state: list[Any], starts: list[Any]) -> list[Any]:
+        fragments = [access.floats() for access in self.accesses(starts)]
+        (greatest,) = halved(_greater, [reduce(arith.maximumf, fragments)], self.lanes)
+        place, bits = i32(0), _bits(greatest)
+        each = list(enumerate(x for f in fragments for x in elements(f)))
+        for k, x in each if self.down else reversed(each):
+            place = arith.select(arith.cmpi(arith.CmpIPredicate.eq, _bits(x), bits), i32(k), place)
+        first = self.comes_first(greatest, state[0])
+        return [arith.select(first, new, old) for new, old in zip((greatest, starts[0], place), state, strict=True)]
+
+    def comes_first(self, greatest: Any, best: Any) -> Any:
+        """Whether the greatest of a step comes before the best so far: greater, a NaN, or equal and first."""
+        which = arith.CmpFPredicate
+        if self.down:
+            return arith.ori(arith.cmpf(which.OGE, greatest, best), arith.cmpf(which.UNO, greatest, greatest))
+        return arith.andi(arith.cmpf(which.UGT, greatest, best), arith.cmpf(which.ORD, best, best))
+
+
+def _greater(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
+    """The greater values of two states; a NaN on either side wins."""
+    return [arith.maximumf(a, b) for a, b in zip(left, right, strict=True)]
+
+
+def _bits(x: Any) -> Any:
+    return arith.bitcast(word_type(), x)
+
 
 LEAST_APART = 2
 """With several results, a step needs this many elements a result for the walk to pay."""

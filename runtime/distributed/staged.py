@@ -11,7 +11,7 @@ import numpy as np
 from ...compiler.errors import WarpfoldError, error
 from ...compiler.program.array_program import ArrayProgram
 from ...compiler.program.arrays.trace import ArrayArg
-from ...compiler.program.shards.places import Number
+from ...compiler.program.shards.cut_dims import Number
 from ...compiler.program.shards.stages import Kept, stages_of
 from ...compiler.program.tracing import nest
 from ..arrays.conversion import check_out

@@ -9,7 +9,7 @@ import numpy as np
 
 from warpfold.compiler.dtypes import STORED, dtype
 from warpfold.compiler.program.graph import SCALAR, Expr, MonoidGraph, Program, walk
-from warpfold.compiler.program.numeric import erf, fma, integer_power, rsqrt, to_integer
+from warpfold.compiler.program.numeric import FUNCTIONS, fma, integer_power, to_integer
 from warpfold.compiler.program.tracing import Nan, Traced, nest, trace
 
 State = tuple[Any, ...]
@@ -19,11 +19,8 @@ _OPS: dict[str, Callable[..., Any]] = {
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "shl": np.left_shift, "shr": np.right_shift,
     "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
     "neg": np.negative, "abs": np.abs, "where": np.where, "min": np.minimum, "max": np.maximum,
-    "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "floor": np.floor, "ceil": np.ceil, "fma": fma,
-    "mod": np.remainder, "pow": np.power, "ipow": integer_power, "rsqrt": rsqrt, "exp2": np.exp2, "expm1": np.expm1,
-    "log2": np.log2, "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "erf": erf,
-    "log10": np.log10, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
-    "sinh": np.sinh, "cosh": np.cosh, "round": np.rint,
+    "floor": np.floor, "ceil": np.ceil, "round": np.rint, "fma": fma, "mod": np.remainder, "ipow": integer_power,
+    **FUNCTIONS,
 }  # fmt: skip
 
 

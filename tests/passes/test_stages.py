@@ -30,7 +30,7 @@ from stage_semantics import (
 )
 
 from warpfold.compiler.dtypes import BOOL, F32, F64, I32, I64
-from warpfold.compiler.ir.dialect.stages.cta import METHODS
+from warpfold.compiler.ir.dialect.stages import METHODS
 from warpfold.compiler.program.fold import fold
 from warpfold.compiler.program.library import reductions
 from warpfold.compiler.program.monoid import monoid

@@ -13,7 +13,7 @@ from meanings import normal, total
 import warpfold as wf
 from warpfold.runtime import tuned_plans
 from warpfold.runtime.api import plan_for
-from warpfold.runtime.tuning.neighbours import neighbours
+from warpfold.runtime.tuning.autotune import neighbours
 
 
 @pytest.fixture

@@ -6,10 +6,7 @@ from ..kinds import ArgumentError, DTypeError, Entries, MissingModuleError, Miss
 
 ENTRIES: Entries = {
     ArgumentError: {
-        "WF101": (
-            "axis {axis} is out of range for an array of rank {rank}: expected {expected}",
-            "{remedy}",
-        ),
+        "WF101": ("axis {axis} is out of range for an array of rank {rank}: expected {expected}", "{remedy}"),
         "WF102": ("axis {axis} is repeated in {axes}", "name every axis once"),
         "WF104": (
             "{name} of no elements has no value: axes {axes} of shape {shape} are empty and {name} has no identity",
@@ -41,15 +38,9 @@ ENTRIES: Entries = {
             "this artifact of {name} was compiled for {expected}: the array needs {found}",
             "compile it for arrays of this kind, or let warpfold choose: {call}",
         ),
-        "WF124": (
-            "{name} takes {expected} input array(s), got {found}{taken}",
-            "{remedy}",
-        ),
+        "WF124": ("{name} takes {expected} input array(s), got {found}{taken}", "{remedy}"),
         "WF125": ("out holds {found} array(s): the reduction has {expected} result(s)", "pass one array per result"),
-        "WF126": (
-            "the inputs do not broadcast to one shape: {shapes}",
-            "sizes along an axis must be equal, or 1",
-        ),
+        "WF126": ("the inputs do not broadcast to one shape: {shapes}", "sizes along an axis must be equal, or 1"),
         "WF127": ("{name} takes no parameter {parameter!r}: it takes {known}", "{remedy}"),
         "WF128": (
             "parameter {parameter!r} of {name} is a {kind}: expected a number, a string or a tuple of them",
@@ -128,10 +119,7 @@ ENTRIES: Entries = {
             "this reduction cannot be cut so: {problem}",
             "cut the array along the first reduced axis: shards=AXIS",
         ),
-        "WF176": (
-            "{name} got {found} argument(s) by position: expected {expected}",
-            "{remedy}",
-        ),
+        "WF176": ("{name} got {found} argument(s) by position: expected {expected}", "{remedy}"),
         "WF194": (
             "{name} got {parameter!r} twice: by position and by name",
             "give it once; the arguments by position are {taken}",
@@ -174,14 +162,8 @@ ENTRIES: Entries = {
             "accumulate={value!r} is no type to add up in: expected an element type, such as f64, or 'compensated'",
             "leave accumulate= away for the usual one",
         ),
-        "WF154": (
-            "a {kind} was given as {name}: expected integers",
-            "write wf.segment_reduce(x, offsets, what)",
-        ),
-        "WF165": (
-            "a tensor {reason}: the result of this call would have no gradient",
-            "{remedy}",
-        ),
+        "WF154": ("a {kind} was given as {name}: expected integers", "write wf.segment_reduce(x, offsets, what)"),
+        "WF165": ("a tensor {reason}: the result of this call would have no gradient", "{remedy}"),
         "WF166": ("a {kind} has no memory that holds its elements: {reason}", "{remedy}"),
         "WF167": (
             "there is no memory for a result of shape {shape} in {dtype}: it takes {bytes} bytes",
@@ -236,10 +218,7 @@ ENTRIES: Entries = {
             "the range of bins is {found}: expected two finite numbers, the least edge first",
             "pass range=(low, high), which leaves out infinite elements and NaN",
         ),
-        "WF190": (
-            "this cannot be computed of arrays of Dask: {problem}",
-            "{remedy}",
-        ),
+        "WF190": ("this cannot be computed of arrays of Dask: {problem}", "{remedy}"),
         "WF191": (
             "{name} takes elements in the order of axis {first}, and chunks are cut along axes {axes}",
             "let each chunk have all of the other reduced axes: x.rechunk({{axis: -1}})",
@@ -276,10 +255,7 @@ ENTRIES: Entries = {
         "WF175": ("warpfold has no {name}{near}", "{remedy}"),
     },
     DTypeError: {
-        "WF103": (
-            "axis must be an int, a tuple of ints or None, got {axis}",
-            "{remedy}",
-        ),
+        "WF103": ("axis must be an int, a tuple of ints or None, got {axis}", "{remedy}"),
         "WF105": (
             "no rule for elements of type {dtype}: expected one of {known}",
             "give one of these types; convert an array that has another",
@@ -293,10 +269,7 @@ ENTRIES: Entries = {
             "than 2^63 elements in all",
             "pass start=state.stop, or use wf.update, which does",
         ),
-        "WF158": (
-            "expected states of reductions, which wf.partial makes; found {kind}",
-            "{remedy}",
-        ),
+        "WF158": ("expected states of reductions, which wf.partial makes; found {kind}", "{remedy}"),
         "WF159": (
             "state {number} is of {what} {found}: expected {expected}, as the first one",
             "combine states of the same reduction, with the same parameters, of arrays of the same types and axes",

@@ -6,10 +6,7 @@ from ..kinds import ArgumentError, BackendError, Entries, FileError, TraceError
 
 ENTRIES: Entries = {
     ArgumentError: {
-        "WF801": (
-            "no reduction or program is called {name!r}{known}",
-            "{remedy}",
-        ),
+        "WF801": ("no reduction or program is called {name!r}{known}", "{remedy}"),
         "WF802": ("{text!r} is not a shape{reason}", "write whole sizes with x between them: --shape 4096x1024"),
         "WF803": ("{text!r} names no axes", "write one axis or several: --axis 1, --axis 0,2, --axis -1"),
         "WF806": (
@@ -28,20 +25,14 @@ ENTRIES: Entries = {
             "{path} has shape {found}: expected {expected}, the shape of {first}",
             "all inputs of a reduction have one shape",
         ),
-        "WF811": (
-            "arrays of shape {shape} take {needed}: this machine has {memory}",
-            "choose a smaller --shape",
-        ),
+        "WF811": ("arrays of shape {shape} take {needed}: this machine has {memory}", "choose a smaller --shape"),
         "WF812": ("an artifact is a file and needs a path", "add -o name.warpfold"),
         "WF813": ("{form} has no {part}", "use {option} with {forms}"),
         "WF814": ("{first} and {option} cannot be given together", "{remedy}"),
         "WF815": ("{text!r} is no parameter", "write --param name=value: --param correction=1"),
         "WF816": ("an array of shape {shape} has no elements, and so no order to combine them in", "give it elements"),
         "WF817": ("parameter {key} is given twice: {first} and {second}", "give it once"),
-        "WF818": (
-            "{path} does not say what to compute: it has {known}",
-            "write {path}:name with one of these names",
-        ),
+        "WF818": ("{path} does not say what to compute: it has {known}", "write {path}:name with one of these names"),
         "WF819": (
             "{name} takes {expected} input array(s), got {found} --input file(s)",
             "give --input {expected} time(s), with a file each",
@@ -61,10 +52,7 @@ ENTRIES: Entries = {
             "kernel {kernel!r} takes {expected} argument(s), got {got}{place}",
             "give one argument a parameter: {signature}",
         ),
-        "WF824": (
-            "{problem}{place}",
-            "an array is made where it is first named, x:f32[1024], and is x from then on",
-        ),
+        "WF824": ("{problem}{place}", "an array is made where it is first named, x:f32[1024], and is x from then on"),
         "WF825": ("the array cannot be made: {problem}{place}", "write type[shape]=value, such as f32[4096x1024]=0"),
         "WF827": ("{problem}", "{remedy}"),
         "WF828": (
@@ -167,10 +155,7 @@ ENTRIES: Entries = {
         ),
         "WF891": ("no pass is called {name!r}{near}", "warpfold-opt --list-passes names warpfold's own passes"),
         "WF892": ("the pass pipeline does not parse: {reason}", "write builtin.module(pass,gpu.module(pass),...)"),
-        "WF893": (
-            "{name} runs on builtin.module and cannot be nested in {anchor}",
-            "move {name} out of {anchor}(...)",
-        ),
+        "WF893": ("{name} runs on builtin.module and cannot be nested in {anchor}", "move {name} out of {anchor}(...)"),
         "WF894": ("{name} takes no options, got {options}", "write {name} alone: the IR carries what it reads"),
     },
     FileError: {

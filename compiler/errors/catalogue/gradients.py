@@ -28,10 +28,7 @@ ENTRIES: Entries = {
             "the gradient of {what} is of type {found}: expected an array of floats, or None for zeros",
             "pass an array of the type of the result",
         ),
-        "WF907": (
-            "a gradient is given for {what}, of type {dtype}, which has none",
-            "pass None in its place",
-        ),
+        "WF907": ("a gradient is given for {what}, of type {dtype}, which has none", "pass None in its place"),
         "WF908": (
             "backward got a {kind} as its last argument: expected what forward kept",
             "write value, kept = gradient.forward(x), and then gradient.backward(dy, kept)",

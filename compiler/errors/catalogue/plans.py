@@ -22,10 +22,7 @@ ENTRIES: Entries = {
             "vector={vector} along the {axis} axis does not fit this layout: it needs {wanted}",
             "lower vector{other}",
         ),
-        "WF408": (
-            "finish=atomic is not exact for {name}: {why}",
-            "{remedy}",
-        ),
+        "WF408": ("finish=atomic is not exact for {name}: {why}", "{remedy}"),
         "WF409": ("{name} is not commutative: walk={walk} would reorder its elements", "use walk=blocked"),
         "WF410": (
             "no plan is called {name!r}{near}: expected one of {known}",
@@ -43,18 +40,12 @@ ENTRIES: Entries = {
             "a CTA takes whole unrolled steps: coarsening={coarsening} is less than unroll={unroll}",
             "lower unroll, or raise coarsening",
         ),
-        "WF414": (
-            "the plan has cluster={cluster}: {arch} has {has} CTAs",
-            "set cluster={most}, or compile for sm_90a",
-        ),
+        "WF414": ("the plan has cluster={cluster}: {arch} has {has} CTAs", "set cluster={most}, or compile for sm_90a"),
         "WF415": (
             "walk={walk} fixes how the threads of a CTA are laid out: the plan has other extents",
             "set {change}, or walk=interleaved",
         ),
-        "WF416": (
-            "walk={walk} does not fit this layout: it needs {wanted}",
-            "use walk=interleaved{more}",
-        ),
+        "WF416": ("walk={walk} does not fit this layout: it needs {wanted}", "use walk=interleaved{more}"),
         "WF417": (
             "with tile_bytes={tile_bytes} one warp reads all elements of a result: the plan has several do so",
             "set fast=reduced, walk=interleaved, warps=1, cluster=1, cta=shuffle and finish=cta, or tile_bytes=0",
@@ -106,10 +97,7 @@ ENTRIES: Entries = {
             "lanes of {name} put words of bits together: {key}={value} is for other programs, expected {expected}",
             "leave out {key}",
         ),
-        "WF432": (
-            "no result of {name} is one of bits, so that no lanes make words: word={word}",
-            "leave out word",
-        ),
+        "WF432": ("no result of {name} is one of bits, so that no lanes make words: word={word}", "leave out word"),
         "WF431": (
             "rows of {name} do not begin at words of bits: their bits are {strides} apart",
             "compile the program for arrays of these sizes",

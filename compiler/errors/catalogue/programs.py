@@ -119,10 +119,7 @@ ENTRIES: Entries = {
             "{value} has shape {found}, which does not broadcast to {expected}",
             "only axes of size 1 stretch, and new axes stand in front",
         ),
-        "WF256": (
-            "axis {axis} is not an axis of {value}, which has {rank} of them: expected {expected}",
-            "{remedy}",
-        ),
+        "WF256": ("axis {axis} is not an axis of {value}, which has {rank} of them: expected {expected}", "{remedy}"),
         "WF257": (
             "{what} of an array with {rank} axes: expected {expected}",
             "insert axes with x[None, :], or reduce with keepdims=True",
@@ -179,10 +176,7 @@ ENTRIES: Entries = {
             "a mask has elements of type {dtype}: expected bools, or the words of u32 or i32 that wf.pack makes",
             "compare first, as in where=mask != 0",
         ),
-        "WF285": (
-            "{name} is of type {kind}: expected an array",
-            "{remedy}",
-        ),
+        "WF285": ("{name} is of type {kind}: expected an array", "{remedy}"),
         "WF295": (
             "{name} is an array of rank {rank} and of {kind}: expected a whole number",
             "pass a Python int, or an array of rank 0 of an integer type",
@@ -234,10 +228,7 @@ ENTRIES: Entries = {
             "pass both to normalise with them; with training=True, which normalises with the statistics of the array, "
             "pass both to update them, or neither",
         ),
-        "WF271": (
-            "the targets have {found}: expected integers, one for each row: rank {rank}",
-            "{remedy}",
-        ),
+        "WF271": ("the targets have {found}: expected integers, one for each row: rank {rank}", "{remedy}"),
         "WF223": (
             "torch.jit.script compiles Python that it can type, and {name} is none",
             "use torch.compile, or call it in a function that is marked with @torch.jit.ignore",
@@ -270,14 +261,8 @@ ENTRIES: Entries = {
             "{option}={found} for axis {axis} of {value}, of size {size}: expected an integer that divides the size",
             "groups and blocks are all of one size; pad the array before the call, or take another number",
         ),
-        "WF291": (
-            "{name} cannot have include_initial=True: {reason}",
-            "{remedy}",
-        ),
-        "WF292": (
-            "{name} goes along one axis: got axis={axis} for an array of rank {rank}",
-            "{remedy}",
-        ),
+        "WF291": ("{name} cannot have include_initial=True: {reason}", "{remedy}"),
+        "WF292": ("{name} goes along one axis: got axis={axis} for an array of rank {rank}", "{remedy}"),
         "WF293": (
             "an exclusive scan begins with the identity, which {name} lacks",
             "scan with exclusive=False, or give the monoid an identity: @wf.monoid(identity=...)",
@@ -355,14 +340,8 @@ ENTRIES: Entries = {
         ),
     },
     TraceAttributeError: {
-        "WF261": (
-            "a symbolic array has no attribute {name}{near}",
-            "{remedy}",
-        ),
-        "WF264": (
-            "the namespace of symbolic arrays has no {name}{near}",
-            "{remedy}",
-        ),
+        "WF261": ("a symbolic array has no attribute {name}{near}", "{remedy}"),
+        "WF264": ("the namespace of symbolic arrays has no {name}{near}", "{remedy}"),
         "WF229": (
             "an element of an array has no attribute {name}: it is one value, traced as the kernel computes it",
             "fold elements with wf.fold, convert one with wf.cast(x, dtype), count them with wf.count(); elementwise "

@@ -1,11 +1,10 @@
-"""The fold dialect: tensor programs (``program``), memory (``access``, ``element_access``), stages (``stages``)."""
+"""The fold dialect: tensor programs (``program``), memory (``access``, ``shared``), stages (``stages``, ``grid``)."""
 
 from __future__ import annotations
 
 from ..mlir import ir
-from . import access, element_access, matrices, program, residency, tiles
+from . import access, grid, program, shared, stages
 from .base import Fold
-from .stages import cta, grid, scans, tags, tally, thread, tickets, warp
 
 OPS: tuple[type, ...] = tuple(Fold.operations)
 """Every op class of the dialect."""
@@ -25,22 +24,4 @@ def load(context: ir.Context) -> None:
         Fold.load(reload=True)
 
 
-__all__ = [
-    "OPS",
-    "Fold",
-    "access",
-    "cta",
-    "element_access",
-    "grid",
-    "load",
-    "matrices",
-    "program",
-    "residency",
-    "scans",
-    "tags",
-    "tally",
-    "thread",
-    "tickets",
-    "tiles",
-    "warp",
-]
+__all__ = ["OPS", "Fold", "access", "grid", "load", "program", "shared", "stages"]

@@ -2,86 +2,104 @@
 
 A *fragment* is what one thread holds of a tensor in one access: a scalar ``T``, or a ``vector<VxT>``. Pointers are
 ``!llvm.ptr<1>`` (global) and ``!llvm.ptr<3>`` (shared); indices are i32 or i64 and count elements.
+
+Accesses to *elements* are for programs that read their rows again: some elements of a fragment may lie beside the row.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...plan.fields import IN_TILE
+from ...plan.fields import IN_TILE, WORDS
+from ...program.bit_arrays import BYTE, WORD
+from ...target import WARP
 from ..build import bytes_of, memory_type
 from ..combine import width
-from ..mlir import ext, ir
-from .base import (
-    GLOBAL,
-    SHARED,
-    Fold,
-    bool_attr,
-    check_flag,
-    check_fragment,
-    check_index,
-    check_pointer,
-    check_result,
-    check_results,
-    coded,
-    element,
-    expect,
-    int_attr,
-    power_of_two,
-    str_attr,
+from ..mlir import ir
+from .base import GLOBAL, SHARED, element, expect, int_attr, power_of_two, str_attr
+from .fields import (
+    Op,
+    Optional,
+    Several,
+    elements,
+    fields,
+    flag,
+    fragment,
+    index,
+    like,
+    one_of,
+    pointer,
+    power,
+    several,
+    truth,
+    typed,
+    whole,
 )
 
 ACCESS = (
-    "aligned",
-    "shifted",
-    "unaligned",
-    "period",
-    "staggered",
-    "strided",
-    "coherent",
-    "tile",
-    "tile_strided",
-    "uniform",
-    "bits",
-    "bits_across",
-    "bits_strided",
-    "reversed",
-    "split",
-)
+    "aligned", "shifted", "unaligned", "period", "staggered", "strided", "coherent", "tile", "tile_strided", "uniform",
+    "bits", "bits_across", "bits_strided", "reversed", "split",
+)  # fmt: skip
 AFTER_LAYOUT = {
-    "shifted": 1,
-    "split": 1,
-    "unaligned": 4,
-    "staggered": 2,
-    "bits_across": 2,
-    "tile": 1,
-    "tile_strided": 1,
-}
+    "shifted": 1, "split": 1, "unaligned": 4, "staggered": 2, "bits_across": 2, "tile": 1, "tile_strided": 1,
+}  # fmt: skip
 """Operands of a load that follow those of its layout."""
+ELEMENT_ACCESS = (
+    "aligned", "shifted", "unaligned", "strided", "uniform", *IN_TILE, "bits", "bits_strided", "reversed", "split",
+)  # fmt: skip
+WRITTEN_ACCESS = ("aligned", "shifted", "unaligned", "strided", *IN_TILE, "bits", "reversed")
 ACCESS_BYTES = 16
 """Bytes of the accesses of a block."""
 AXES = ("kept", "reduced")
 POLICIES = ("evict_first", "evict_last", "whole_lines")
 """Which lines the L2 cache gives up first, which last, and which it reads whole where parts are asked for."""
+RANKS, AXIS = fields(kept_rank=whole, reduced_rank=whole), one_of(*AXES)
+"""The attributes of every op that has a layout, and the axis along which the elements of a fragment follow each other.
+"""
 
 
-def check_layout(op: Any, fixed: int, strides: int) -> None:
-    """Checks the count of the trailing layout operands: sizes of all but the outermost dims, then strides."""
-    kept, reduced = int_attr(op, "kept_rank"), int_attr(op, "reduced_rank")
-    wanted = max(0, kept - 1) + max(0, reduced - 1) + strides * (kept + reduced)
-    found = len(op.operands) - fixed
-    expect(found == wanted, op, f"{wanted} layout operands for ranks {kept} and {reduced}", found)
+def _access(op: Any) -> str:
+    """The access of an op that has passed the check of it; empty for an op that has none."""
+    return str(ir.StringAttr(op.attributes["access"]).value) if "access" in op.attributes else ""
 
 
-def check_read(op: Any, accesses: Sequence[str], indices: int, after: Mapping[str, int] = AFTER_LAYOUT) -> None:
-    """Checks a read of elements: a pointer, so many indices, the layout, and the operands ``after`` that by access."""
-    access = str_attr(op, "access", accesses)
-    check_pointer(op, 0, SHARED if access in IN_TILE else GLOBAL)
-    check_index(op, *range(1, 1 + indices))
-    check_layout(op, 1 + indices + after.get(access, 0), 1)
-    str_attr(op, "axis", AXES)
+def base(op: Any, t: Any, position: int) -> None:
+    """The kind of the pointer of an access, which may be one in a tile."""
+    pointer(SHARED if _access(op) in IN_TILE else GLOBAL)(op, t, position)
 
 
-class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
+def layout(extra: Callable[[Any], int] = lambda op: AFTER_LAYOUT.get(_access(op), 0)) -> Several:
+    """The kind of the last operands of an access: sizes of all but the outermost dims, strides, and ``extra`` ones."""
+
+    def check(op: Any, types: Sequence[Any], _: int) -> None:
+        kept, reduced = int_attr(op, "kept_rank"), int_attr(op, "reduced_rank")
+        wanted = max(0, kept - 1) + max(0, reduced - 1) + kept + reduced
+        found = len(types) - extra(op)
+        expect(found == wanted, op, f"{wanted} layout operands for ranks {kept} and {reduced}", found)
+
+    return Several(check)
+
+
+def after_element(op: Any) -> int:
+    """Operands of a ``fold.element_load`` and a ``fold.hold`` that follow those of its layout."""
+    return 1 if _access(op) == "unaligned" else AFTER_LAYOUT.get(_access(op), 0)
+
+
+def slot_bytes(t: Any) -> int:
+    """Bytes of a fragment of type ``t`` in memory."""
+    return width(t) * bytes_of(memory_type(element(t)))
+
+
+def _integers(op: Any, t: Any, _: int) -> None:
+    """The kind of a fragment of integers."""
+    expect(isinstance(element(t), ir.IntegerType), op, "an integer fragment", t)
+
+
+def _element_access(op: Any, name: str) -> None:
+    """The kind of the access of a ``fold.element_load``."""
+    str_attr(op, name, ("shifted",) if "at_once" in op.attributes else ELEMENT_ACCESS)
+
+
+class LoadOp(Op, name="load"):
     """Reads a fragment: ``fold.load base, kept, reduced, layout... {kept_rank, reduced_rank, axis, access}``.
 
     The elements begin at the flat kept and reduced index and follow each other along ``axis``. The layout operands are
@@ -116,89 +134,48 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
     ``fold.thread_map``, the array begins at a boundary and its elements lie side by side along the reduced axis.
     """
 
-    base: ext.Operand[Any]
-    kept: ext.Operand[Any]
-    reduced: ext.Operand[Any]
-    layout: Sequence[ext.Operand[Any]]
-    fragment: ext.Result[Any]
-    kept_rank: Any
-    reduced_rank: Any
-    axis: Any
-    access: Any
-
-    @coded
-    def verify_invariants(op: Any) -> None:  # noqa: N805
-        check_read(op, ACCESS, 2)
-        check_fragment(op, op.results[0].type)
+    ins = fields(base=base, kept=index, reduced=index, layout=layout())
+    outs = fields(fragment=fragment)
+    attrs = fields(**RANKS, axis=AXIS, access=one_of(*ACCESS))
 
 
-class BlockLoadOp(Fold.Operation, name="block_load"):  # type: ignore[misc]
+class BlockLoadOp(Op, name="block_load"):
     """Reads elements that follow each other, as several accesses: ``accesses... = fold.block_load base, first, total``.
 
     Each access is a fragment of 16 bytes. Element ``first`` begins at a boundary of 16 bytes. Elements from ``total``
     on are undefined; ``total`` is at least the number of elements of one access.
     """
 
-    base: ext.Operand[Any]
-    first: ext.Operand[Any]
-    total: ext.Operand[Any]
-    accesses: Sequence[ext.Result[Any]]
+    ins = fields(base=pointer(GLOBAL), first=index, total=like(1))
+    outs = fields(accesses=several(fragment))
 
-    @coded
-    def verify_invariants(op: Any) -> None:  # noqa: N805
-        check_pointer(op, 0, GLOBAL)
-        check_index(op, 1, 2)
-        index = [str(v.type) for v in list(op.operands)[1:]]
-        expect(index[0] == index[1], op, f"{index[0]} as operand 2", index[1])
-        kinds = {str(r.type) for r in op.results}
-        expect(len(kinds) == 1, op, "accesses of one type", ", ".join(sorted(kinds)) or "none")
-        t = op.results[0].type
-        check_fragment(op, t)
-        nbytes = width(t) * bytes_of(memory_type(element(t)))
-        expect(nbytes == ACCESS_BYTES, op, f"accesses of {ACCESS_BYTES} bytes", str(t))
+    def check(self) -> None:
+        kinds = {str(r.type) for r in self.results}
+        expect(len(kinds) == 1, self, "accesses of one type", ", ".join(sorted(kinds)) or "none")
+        t = self.results[0].type
+        expect(slot_bytes(t) == ACCESS_BYTES, self, f"accesses of {ACCESS_BYTES} bytes", t)
 
 
-class PositionOp(Fold.Operation, name="position"):  # type: ignore[misc]
+class PositionOp(Op, name="position"):
     """The caller's number of each element of a fragment.
 
     ``fold.position kept, reduced, base, layout... {kept_rank, reduced_rank, axis}``: the operands are those of a
     ``fold.load`` from an array whose offsets are the numbers; ``base`` is the number of its first element.
     """
 
-    kept: ext.Operand[Any]
-    reduced: ext.Operand[Any]
-    base: ext.Operand[Any]
-    layout: Sequence[ext.Operand[Any]]
-    fragment: ext.Result[Any]
-    kept_rank: Any
-    reduced_rank: Any
-    axis: Any
-
-    @coded
-    def verify_invariants(op: Any) -> None:  # noqa: N805
-        check_index(op, 0, 1, 2)
-        check_layout(op, 3, 1)
-        str_attr(op, "axis", AXES)
-        found = op.results[0].type
-        expect(isinstance(element(found), ir.IntegerType), op, "an integer fragment", str(found))
+    ins = fields(kept=index, reduced=index, base=index, layout=layout())
+    outs = fields(fragment=_integers)
+    attrs = fields(**RANKS, axis=AXIS)
 
 
-class LiveOp(Fold.Operation, name="live"):  # type: ignore[misc]
+class LiveOp(Op, name="live"):
     """Which elements of a fragment at ``reduced`` are in [first, end): ``fold.live reduced, first, end``."""
 
-    reduced: ext.Operand[Any]
-    first: ext.Operand[Any]
-    end: ext.Operand[Any]
-    mask: ext.Result[Any]
-
-    @coded
-    def verify_invariants(op: Any) -> None:  # noqa: N805
-        check_index(op, 0, 1, 2)
-        found = op.results[0].type
-        expect(str(element(found)) == "i1", op, "a mask of i1", str(found))
+    ins = fields(reduced=index, first=index, end=index)
+    outs = fields(mask=elements("a mask", "i1"))
 
 
-class CachedOp(Fold.Operation, name="cached"):  # type: ignore[misc]
+class CachedOp(Op, name="cached"):
     """A pointer whose accesses say what the L2 cache should do with their lines.
 
     ``hinted = fold.cached pointer {policy}``: ``evict_first`` for what is not accessed again, ``evict_last`` for what
@@ -206,44 +183,24 @@ class CachedOp(Fold.Operation, name="cached"):  # type: ignore[misc]
     ignore it.
     """
 
-    pointer: ext.Operand[Any]
-    hinted: ext.Result[Any]
-    policy: Any
-
-    @coded
-    def verify_invariants(op: Any) -> None:  # noqa: N805
-        check_pointer(op, 0, GLOBAL)
-        check_results(op, [GLOBAL])
-        str_attr(op, "policy", POLICIES)
+    ins = fields(pointer=pointer(GLOBAL))
+    outs = fields(hinted=typed(GLOBAL))
+    attrs = fields(policy=one_of(*POLICIES))
 
 
-class LeadOp(Fold.Operation, name="lead"):  # type: ignore[misc]
+class LeadOp(Op, name="lead"):
     """The distance from a boundary of ``lanes`` elements to the first element of a result, in elements.
 
     ``fold.lead base, kept, layout... {kept_rank, reduced_rank = 0, lanes, bytes}``: an element has ``bytes`` bytes, and
     the layout operands are kept sizes (without the outermost) and kept strides.
     """
 
-    base: ext.Operand[Any]
-    kept: ext.Operand[Any]
-    layout: Sequence[ext.Operand[Any]]
-    lead: ext.Result[Any]
-    kept_rank: Any
-    reduced_rank: Any
-    lanes: Any
-    bytes: Any
-
-    @coded
-    def verify_invariants(op: Any) -> None:  # noqa: N805
-        check_pointer(op, 0, GLOBAL)
-        check_index(op, 1)
-        check_layout(op, 2, 1)
-        power_of_two(op, "lanes", 32)
-        power_of_two(op, "bytes", 8)
-        check_result(op, op.operands[1].type)
+    ins = fields(base=pointer(GLOBAL), kept=index, layout=layout())
+    outs = fields(lead=like(1))
+    attrs = fields(**RANKS, lanes=power(32), bytes=power(8))
 
 
-class StoreOp(Fold.Operation, name="store"):  # type: ignore[misc]
+class StoreOp(Op, name="store"):
     """Writes a thread's results: ``fold.store value, base, kept, on, layout... {kept_rank, reduced_rank = 0, vector}``.
 
     Only threads whose ``on`` is true write. ``vector`` says that the elements are adjacent and aligned. With
@@ -252,20 +209,158 @@ class StoreOp(Fold.Operation, name="store"):  # type: ignore[misc]
     ``{paired = true}`` all lanes execute the op, and the results of a lane follow those of the lane before it.
     """
 
-    value: ext.Operand[Any]
-    base: ext.Operand[Any]
-    kept: ext.Operand[Any]
-    on: ext.Operand[Any]
-    layout: Sequence[ext.Operand[Any]]
-    kept_rank: Any
-    reduced_rank: Any
-    vector: Any
+    ins = fields(
+        value=fragment,
+        base=pointer(GLOBAL),
+        kept=index,
+        on=flag,
+        layout=layout(lambda op: "bounded" in op.attributes),
+    )
+    attrs = fields(**RANKS, vector=truth)
 
-    @coded
-    def verify_invariants(op: Any) -> None:  # noqa: N805
-        check_pointer(op, 1, GLOBAL)
-        check_index(op, 2)
-        check_flag(op, 3)
-        check_layout(op, 4 + ("bounded" in op.attributes), 1)
-        bool_attr(op, "vector")
-        check_fragment(op, op.operands[0].type)
+
+class ElementLoadOp(Op, name="element_load"):
+    """Reads a fragment of which some elements may lie beside the row.
+
+    ``fold.element_load base, kept, reduced, first, end, layout... {kept_rank, reduced_rank, axis, access}`` is a
+    ``fold.load`` whose elements count where their reduced index is in [first, end). The others are undefined, and
+    nothing is read for them that other threads write. An ``aligned`` or ``reversed`` access lies in the row as a whole
+    or begins at ``end`` or later; so does a single element, and those of tiles are single. A ``shifted`` access may be
+    cut by either end. Its operand behind the layout says how many elements from ``base`` on can be read beside the row:
+    those of the array, or none where other threads write there. An ``unaligned`` access along the reduced axis begins
+    anywhere, may be cut as well, and has the same operand. With ``{inside = true}`` the aligned accesses around it are
+    known to be readable. With ``{uncut = true}`` no end of the row cuts a ``strided`` access.
+
+    A ``split`` access is along rows of the innermost reduced dim that lie one behind another, with gaps, and have
+    ``part`` elements at least, which are a power of two and whole words. The operand behind the layout is the size of
+    the reduced axis.
+
+    With ``{at_once = true}`` a ``shifted`` access is undefined if it cannot be read at once; see ``fold.element_rest``.
+    """
+
+    ins = fields(base=base, kept=index, reduced=index, first=index, end=index, layout=layout(after_element))
+    outs = fields(fragment=fragment)
+    attrs = fields(**RANKS, axis=AXIS, access=_element_access)
+
+    def check(self) -> None:
+        if str_attr(self, "access", ELEMENT_ACCESS) == "split":
+            power_of_two(self, "part", width(self.results[0].type))
+
+
+class ElementRestOp(Op, name="element_rest"):
+    """Completes the fragment of a ``shifted`` ``fold.element_load`` that reads it at once or not at all.
+
+    ``fold.element_rest found, base, kept, reduced, first, end, layout... {kept_rank, reduced_rank, axis, access}`` is
+    ``found``, what that op found at the same place, or else the elements that count, which are read one by one. So
+    many accesses are on the way before one that is cut is waited for.
+    """
+
+    ins = fields(
+        found=fragment,
+        base=pointer(GLOBAL),
+        kept=index,
+        reduced=index,
+        first=index,
+        end=index,
+        layout=layout(after_element),
+    )
+    outs = fields(fragment=fragment)
+    attrs = fields(**RANKS, axis=AXIS, access=one_of("shifted"))
+
+    def check(self) -> None:
+        found, t = self.operands[0].type, self.results[0].type
+        expect(found == t, self, f"a fragment of type {t}", found)
+
+
+class GatherLoadOp(Op, name="gather_load"):
+    """Reads elements at indices along one more axis of the array.
+
+    ``fold.gather_load base, kept, reduced, first, end, indices, size, stride, layout... {kept_rank, reduced_rank,
+    axis}``: element j of the fragment is that of a ``fold.element_load`` with strided access, moved by ``stride`` for
+    each of ``indices[j]``. It is 0, and nothing is read for it, where ``indices[j]`` is not in [0, size).
+    """
+
+    ins = fields(
+        base=pointer(GLOBAL),
+        kept=index,
+        reduced=index,
+        first=index,
+        end=index,
+        indices=elements("indices", "i64"),
+        size=index,
+        stride=index,
+        layout=layout(),
+    )
+    outs = fields(fragment=fragment)
+    attrs = fields(**RANKS, axis=AXIS)
+
+    def check(self) -> None:
+        lanes, found = width(self.results[0].type), width(self.operands[5].type)
+        expect(found == lanes, self, f"{lanes} indices", found)
+
+
+class ElementStoreOp(Op, name="element_store"):
+    """Writes a fragment of elements.
+
+    ``fold.element_store value, base, kept, reduced, first, end, on, layout... {kept_rank, reduced_rank, axis, access,
+    whole}``: the twin of ``fold.element_load``. Threads whose ``on`` is true write the elements whose reduced index is
+    in [first, end); with ``whole`` these are all. A ``shifted`` access has no operand behind its layout, one in a
+    tile, which is what ``fold.tile_reserve`` gave, has the origin of that. The value of ``bits`` is the i32 that
+    ``fold.ballot`` gave: the lane whose elements are the first of the word writes it; where ``own`` says how many bits
+    a lane has, each writes its own, which fill bytes. An ``unaligned`` access is
+    executed by all lanes of a warp. The fragments of ``neighbours`` lanes follow each other, and these lanes write
+    elements of each other; ``on`` is the same for them.
+    """
+
+    ins = fields(
+        value=fragment,
+        base=base,
+        kept=index,
+        reduced=index,
+        first=index,
+        end=index,
+        on=flag,
+        layout=layout(lambda op: _access(op) in IN_TILE),
+    )
+    attrs = fields(**RANKS, axis=AXIS, access=one_of(*WRITTEN_ACCESS), whole=truth)
+
+    def check(self) -> None:
+        access, value = _access(self), self.operands[0].type
+        if access == "unaligned":
+            power_of_two(self, "neighbours", WARP)
+        if access == "bits":
+            expect(str(value) == "i32", self, "a word of bits of type i32", value)
+            own = int_attr(self, "own") if "own" in self.attributes else BYTE
+            expect(own in (BYTE, 2 * BYTE), self, f"own = {BYTE} or {2 * BYTE}", own)
+
+
+class BallotOp(Op, name="ballot"):
+    """Puts the truth values of neighbouring lanes together: ``word = fold.ballot mask {word, lanes}``, in a whole warp.
+
+    A lane has V truth values, a power of two up to 16, and 32 / V lanes beside each other have those of a word, or as
+    many as the attribute ``lanes`` says, a lower power of two, where words have fewer elements. Bit
+    V l + k of it is element k of the lane number l of these. The first of these lanes has the word; in the others it is
+    undefined. The attribute ``word``, which may be missing, is that of a plan: how lanes join. With ``byte`` they do
+    not, and each lane has its own bits as the lowest ones.
+    """
+
+    ins = fields(mask=elements("a mask", "i1"))
+    outs = fields(word=typed("i32"))
+    attrs = fields(word=Optional(one_of(*WORDS)))
+
+    def check(self) -> None:
+        lanes = width(self.operands[0].type)
+        expect(lanes in (1, 2, 4, 8, 16), self, "1, 2, 4, 8 or 16 elements", lanes)
+        if "lanes" in self.attributes:
+            fewer = [1 << k for k in range(5) if lanes << k < WORD]
+            expect(int_attr(self, "lanes") in fewer, self, f"lanes = one of {fewer}", int_attr(self, "lanes"))
+
+
+class BitTransposeOp(Op, name="bit_transpose"):
+    """Turns the square of bits that the words of a warp are: ``turned = fold.bit_transpose word``, both i32.
+
+    Bit j of lane i becomes bit i of lane j. All lanes take part.
+    """
+
+    ins = fields(word=elements("a word", "i32"))
+    outs = fields(turned=typed("i32"))

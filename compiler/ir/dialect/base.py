@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
-from typing import Any, get_args, get_origin
+from typing import Any
 
 from ...errors import CompileError, error
 from ..mlir import ext, ir
@@ -24,7 +23,6 @@ def coded(check: Callable[[Any], None]) -> staticmethod[[Any], bool]:
     def verify(op: Any) -> bool:
         try:
             with op.location:  # types made by a check need one where the parser has none
-                check_counts(op)
                 check(op)
         except CompileError as e:
             op.location.emit_error(f"{e.code}: {e.message}")
@@ -36,26 +34,6 @@ def coded(check: Callable[[Any], None]) -> staticmethod[[Any], bool]:
         return True
 
     return staticmethod(verify)
-
-
-@cache
-def _counts(name: str) -> tuple[tuple[str, int, bool], ...]:
-    """(what, how many, whether there may be more) of the operands and the results of the op ``name``."""
-    cls = next(c for c in Fold.operations if name == c.OPERATION_NAME)
-    kinds = list(cls.__annotations__.values())
-    found = []
-    for what, kind in (("operand(s)", ext.Operand), ("result(s)", ext.Result)):
-        single = sum(get_origin(k) is kind or k is kind for k in kinds)
-        several = any(get_origin(k) is Sequence and get_origin(get_args(k)[0]) is kind for k in kinds)
-        found.append((what, single, several))
-    return tuple(found)
-
-
-def check_counts(op: Any) -> None:
-    """Checks that an op has as many operands and results as its class says."""
-    for (what, least, more), found in zip(_counts(op.name), (op.operands, op.results), strict=True):
-        holds = len(found) >= least if more else len(found) == least
-        expect(holds, op, f"{least} {what}" + " or more" * more, len(found))
 
 
 def expect(holds: bool, op: Any, expected: str, found: object) -> None:
@@ -107,43 +85,6 @@ def power_of_two(op: Any, name: str, limit: int) -> int:
     return value
 
 
-def check_index(op: Any, *positions: int) -> None:
-    """Checks that operands at ``positions`` are indices."""
-    for p in positions:
-        t = str(op.operands[p].type)
-        expect(t in ("i32", "i64"), op, f"an i32 or i64 as operand {p}", t)
-
-
-def check_pointer(op: Any, position: int, kind: str) -> None:
-    """Checks that the operand at ``position`` is a pointer of this ``kind``."""
-    t = str(op.operands[position].type)
-    expect(t == kind, op, f"a {kind} as operand {position}", t)
-
-
-def check_flag(op: Any, position: int) -> None:
-    """Checks that the operand at ``position`` is a truth value."""
-    t = str(op.operands[position].type)
-    expect(t == "i1", op, f"an i1 as operand {position}", t)
-
-
-def check_result(op: Any, wanted: Any) -> None:
-    """Checks that the op's first result has the type ``wanted``."""
-    found = op.results[0].type
-    expect(found == wanted, op, f"a result of type {wanted}", str(found))
-
-
-def check_results(op: Any, wanted: Sequence[str]) -> None:
-    """Checks that the op's results have the types ``wanted``."""
-    found = [str(r.type) for r in op.results]
-    expect(found == list(wanted), op, f"results of type {', '.join(wanted)}", ", ".join(found) or "none")
-
-
-def check_lanes(op: Any) -> None:
-    """Checks that the ``lanes`` lanes of a result, ``stride`` apart, are lanes of one warp."""
-    lanes, stride = power_of_two(op, "lanes", 32), power_of_two(op, "stride", 32)
-    expect(lanes * stride <= 32, op, "lanes times stride of at most 32", lanes * stride)
-
-
 def element(t: Any) -> Any:
     """The scalar type of a scalar, vector or tensor type."""
     return ir.ShapedType(t).element_type if isinstance(t, ir.ShapedType) else t
@@ -174,12 +115,6 @@ def check_combine(op: Any, region: Any, state: Any) -> None:
         raise error("WF312", op=op.name, expected=", ".join(wanted * 2), found=_list(found))
     check_yield(op, region, [str(state_type(scalars))])
     check_isolated(op, region)
-
-
-@coded
-def one_combine(op: Any) -> None:
-    """The region verifier of an op with one region, which combines two states of the type of its result."""
-    check_combine(op, op.regions[0], op.results[0].type)
 
 
 def check_isolated(op: Any, region: Any) -> None:

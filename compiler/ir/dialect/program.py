@@ -3,36 +3,110 @@
 Tensors have the dims of the collapsed geometry: kept dims first, then reduced ones. All extents are dynamic.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from ...errors import error
-from ..mlir import ext, ir
-from .base import (
-    Fold,
-    bool_attr,
-    check_combine,
-    check_isolated,
-    check_result,
-    check_yield,
-    coded,
-    element,
-    expect,
-    int_attr,
-    power_of_two,
-    state_type,
-    str_attr,
-    values,
+from ..mlir import ir
+from .base import check_isolated, check_yield, element, expect, int_attr, power_of_two, scalars, state_type, values
+from .fields import (
+    STEPS,
+    Exact,
+    Op,
+    Optional,
+    anything,
+    combines,
+    elements,
+    fields,
+    like,
+    number,
+    one_of,
+    power,
+    ranked,
+    several,
+    truth,
+    typed,
 )
 
+MOST_ROUNDS = 16
+"""Rounds of Philox, each of which is code of its own: as many as its authors' library has at most."""
+BYTE_FLOATS = ("f8e4m3fn", "f8e5m2")
+"""The formats of floats of 8 bits."""
+NUMBERING = Optional(number(lambda n: n >= 0, "a numbering from 0 on"))
+"""Which of the launch's numberings an op reads."""
 
-class YieldOp(Fold.Operation, name="yield", traits=[ir.IsTerminatorTrait]):  # type: ignore[misc]
+
+def tensors(op: Any, t: Any, _: int) -> None:
+    """The kind of a ranked tensor, or a tuple of such of one rank."""
+    types = values(t)
+    expect(all(isinstance(v, ir.RankedTensorType) for v in types), op, "a ranked tensor or a tuple of them", t)
+    expect(len({v.rank for v in types}) == 1, op, f"inputs of rank {types[0].rank}", t)
+
+
+def numbers(op: Any, name: str) -> list[int]:
+    """The kind of an array of numbers."""
+    try:
+        return list(ir.DenseI64ArrayAttr(op.attributes[name]))
+    except (KeyError, ValueError):
+        raise error("WF311", op=op.name, attribute=name, expected="an array<i64>") from None
+
+
+def _dims(op: Any, rank: int) -> list[int]:
+    """The attribute ``dims``: strictly rising and within ``rank``; WF314 otherwise."""
+    dims = numbers(op, "dims")
+    if dims != sorted(set(dims)) or any(not 0 <= d < rank for d in dims):
+        raise error("WF314", op=op.name, rank=rank, dims=dims)
+    return dims
+
+
+def _kept(op: Any, t: Any) -> Any:
+    """The tensor of the dims of ``t`` that are not reduced."""
+    reduced = _dims(op, t.rank)
+    return ir.RankedTensorType.get([t.shape[d] for d in range(t.rank) if d not in reduced], t.element_type)
+
+
+def _in_shape_of(t: Any, scalar: Any) -> Any:
+    """A scalar, or the tensor or the fragment of elements ``scalar`` in the shape of ``t``."""
+    return type(t).get(list(t.shape), scalar) if isinstance(t, ir.ShapedType) else scalar
+
+
+def _yields_scalars(op: Any, region: Any) -> None:
+    """The kind of a region that yields a state of scalars, and that passes copy."""
+    check_yield(op, region, [str(scalars(op.operands[0].type))])
+    check_isolated(op, region)
+
+
+def _indices(op: Any, t: Any, position: int) -> None:
+    """The kind of a tensor of indices."""
+    expect(isinstance(t, ir.RankedTensorType), op, f"a tensor of indices as operand {position}", t)
+    elements("indices", "i64")(op, t, position)
+
+
+def _floats(op: Any, t: Any, position: int) -> None:
+    """The kind of a tensor that is sorted into bins."""
+    elements("elements", "f32", "f64")(op, t, position)
+    ranked(op, t, position)
+
+
+def _edges(op: Any, t: Any, position: int) -> None:
+    """The kind of the edges of bins."""
+    found, wanted = op.operands[position], element(op.operands[0].type)
+    expect(isinstance(found, ir.BlockArgument), op, f"an argument of the function as operand {position}", "a value")
+    expect(element(t) == wanted, op, f"edges of type {wanted}", t)
+
+
+def _none_or_power(op: Any, name: str) -> None:
+    """The kind of a number of counters, which may be 0."""
+    if int_attr(op, name):
+        power_of_two(op, name, 1 << 16)
+
+
+class YieldOp(Op, name="yield", traits=[ir.IsTerminatorTrait]):
     """Ends a region of a fold op, with the region's state if it has one: ``fold.yield state``."""
 
-    state: Sequence[ext.Operand[Any]]
+    ins = fields(state=several(anything))
 
 
-class ReduceOp(Fold.Operation, name="reduce"):  # type: ignore[misc]
+class ReduceOp(Op, name="reduce"):
     """Reduces tensors over ``dims`` with a monoid: ``fold.reduce input {dims, commutative} ({identity}, {combine})``.
 
     With ``section`` it reduces each section of so many elements that follow each other along the innermost dims:
@@ -42,39 +116,17 @@ class ReduceOp(Fold.Operation, name="reduce"):  # type: ignore[misc]
     state of scalars; the combine region takes the values of two such states (left, then right) and yields one.
     """
 
-    input: ext.Operand[Any]
-    output: ext.Result[Any]
-    dims: Any
-    commutative: Any
-    identity: ext.Region
-    combine: ext.Region
+    ins = fields(input=tensors)
+    outs = fields(output=Exact(lambda op: state_type([_kept(op, t) for t in values(op.operands[0].type)])))
+    attrs = fields(dims=numbers, commutative=truth, section=Optional(power(1 << 10)))
+    bodies = fields(identity=_yields_scalars, combine=combines(lambda op: op.operands[0].type))
 
-    @coded
-    def verify_invariants(op: Any) -> None:  # noqa: N805
-        types, results = values(op.operands[0].type), values(op.results[0].type)
-        tensors = all(isinstance(t, ir.RankedTensorType) for t in types)
-        expect(tensors, op, "a ranked tensor or a tuple of them", str(op.operands[0].type))
-        bool_attr(op, "commutative")
-        rank = types[0].rank
-        dims = _dims(op, rank)
-        expect(all(t.rank == rank for t in types), op, f"inputs of rank {rank}", str(op.operands[0].type))
-        if "section" in op.attributes:
-            power_of_two(op, "section", 1 << 10)
-            expect(not dims, op, "no dims with a section", dims)
-        wanted = [
-            ir.RankedTensorType.get([t.shape[d] for d in range(rank) if d not in dims], t.element_type) for t in types
-        ]
-        expect(wanted == results, op, f"a result of type {state_type(wanted)}", str(op.results[0].type))
-
-    @coded
-    def verify_region_invariants(op: Any) -> None:  # noqa: N805
-        state = op.operands[0].type
-        check_yield(op, op.regions[0], [str(state_type([element(t) for t in values(state)]))])
-        check_isolated(op, op.regions[0])
-        check_combine(op, op.regions[1], state)
+    def check(self) -> None:
+        dims = numbers(self, "dims")
+        expect("section" not in self.attributes or not dims, self, "no dims with a section", dims)
 
 
-class ScanOp(Fold.Operation, name="scan"):  # type: ignore[misc]
+class ScanOp(Op, name="scan"):
     """Reduces along ``dims`` so that every element gets the state of those up to it.
 
     ``fold.scan input {dims, exclusive} ({identity}, {combine})``: elements are combined in row-major order of the dims.
@@ -82,168 +134,105 @@ class ScanOp(Fold.Operation, name="scan"):  # type: ignore[misc]
     are those of ``fold.reduce``; the result has the type of the input.
     """
 
-    input: ext.Operand[Any]
-    output: ext.Result[Any]
-    dims: Any
-    exclusive: Any
-    identity: ext.Region
-    combine: ext.Region
+    ins = fields(input=tensors)
+    outs = fields(output=like(0))
+    attrs = fields(dims=numbers, exclusive=truth)
+    bodies = ReduceOp.bodies
 
-    @coded
-    def verify_invariants(op: Any) -> None:  # noqa: N805
-        types = values(op.operands[0].type)
-        tensors = all(isinstance(t, ir.RankedTensorType) for t in types)
-        expect(tensors, op, "a ranked tensor or a tuple of them", str(op.operands[0].type))
-        bool_attr(op, "exclusive")
-        rank = types[0].rank
-        dims = _dims(op, rank)
-        expect(bool(dims), op, "at least one dim", dims)
-        expect(all(t.rank == rank for t in types), op, f"inputs of rank {rank}", str(op.operands[0].type))
-        check_result(op, op.operands[0].type)
-
-    verify_region_invariants = ReduceOp.verify_region_invariants
+    def check(self) -> None:
+        expect(bool(_dims(self, values(self.operands[0].type)[0].rank)), self, "at least one dim", [])
 
 
-class BroadcastOp(Fold.Operation, name="broadcast"):  # type: ignore[misc]
+class BroadcastOp(Op, name="broadcast"):
     """A scalar, or a tensor of the kept dims, repeated along ``dims`` of the result: ``fold.broadcast x {dims}``."""
 
-    source: ext.Operand[Any]
-    result_: ext.Result[Any]
-    dims: Any
+    ins = fields(source=anything)
+    outs = fields(result_=ranked)
+    attrs = fields(dims=numbers)
 
-    @coded
-    def verify_invariants(op: Any) -> None:  # noqa: N805
-        source, result = op.operands[0].type, op.results[0].type
-        expect(isinstance(result, ir.RankedTensorType), op, "a ranked tensor result", str(result))
-        rank = ir.RankedTensorType(result).rank
-        own = ir.RankedTensorType(source).rank if isinstance(source, ir.RankedTensorType) else 0
-        dims = _dims(op, rank)
-        expect(own + len(dims) == rank, op, f"a source of rank {rank - len(dims)}", f"rank {own}")
-        expect(element(source) == element(result), op, f"elements of type {element(result)}", str(element(source)))
+    def check(self) -> None:
+        source, result = self.operands[0].type, self.results[0].type
+        own = source.rank if isinstance(source, ir.RankedTensorType) else 0
+        wanted = result.rank - len(_dims(self, result.rank))
+        expect(own == wanted, self, f"a source of rank {wanted}", f"rank {own}")
+        expect(element(source) == element(result), self, f"elements of type {element(result)}", element(source))
 
 
-class IotaOp(Fold.Operation, name="iota"):  # type: ignore[misc]
+class IotaOp(Op, name="iota"):
     """The number of each element in the caller's row-major order: ``fold.iota {dims, [numbering]}``.
 
     It is the element's position among the reduced ones, and ``dims`` are these. With ``numbering`` it is the number in
     that one of the numberings that the launch gives, and ``dims`` are those along which it rises.
     """
 
-    result_: ext.Result[Any]
-    dims: Any
+    outs = fields(result_=ranked)
+    attrs = fields(dims=numbers, numbering=NUMBERING)
 
-    @coded
-    def verify_invariants(op: Any) -> None:  # noqa: N805
-        t = op.results[0].type
-        expect(isinstance(t, ir.RankedTensorType), op, "a ranked tensor result", str(t))
-        expect(isinstance(element(t), ir.IntegerType), op, "integer elements", str(element(t)))
-        _dims(op, ir.RankedTensorType(t).rank)
-        _check_numbering(op)
+    def check(self) -> None:
+        t = self.results[0].type
+        expect(isinstance(element(t), ir.IntegerType), self, "integer elements", element(t))
+        _dims(self, t.rank)
 
 
-class GatherOp(Fold.Operation, name="gather"):  # type: ignore[misc]
+class GatherOp(Op, name="gather"):
     """Elements of an array at indices along an axis of it that is no dim of its tensor: ``fold.gather x, i``.
 
     Only gathers read the array ``x``, an argument of the function. An element whose index is not from 0 to the size of
     the axis - 1 is 0.
     """
 
-    source: ext.Operand[Any]
-    index: ext.Operand[Any]
-    result_: ext.Result[Any]
+    ins = fields(source=anything, index=_indices)
+    outs = fields(result_=Exact(lambda op: _in_shape_of(op.operands[1].type, element(op.operands[0].type))))
 
-    @coded
-    def verify_invariants(op: Any) -> None:  # noqa: N805
-        source, index = op.operands[0], op.operands[1].type
-        expect(isinstance(source, ir.BlockArgument), op, "an argument of the function as operand 0", "another value")
+    def check(self) -> None:
+        source, index = self.operands[0], self.operands[1].type
+        expect(isinstance(source, ir.BlockArgument), self, "an argument of the function as operand 0", "another value")
         users = {use.owner.name for use in source.uses}
-        expect(users == {"fold.gather"}, op, "an array that only gathers read", ", ".join(sorted(users)))
-        expect(isinstance(index, ir.RankedTensorType), op, "a tensor of indices as operand 1", str(index))
-        expect(str(element(index)) == "i64", op, "indices of type i64", str(element(index)))
-        rank = ir.RankedTensorType(source.type).rank
-        expect(rank <= index.rank, op, f"indices of rank {rank} or more", f"rank {index.rank}")
-        check_result(op, ir.RankedTensorType.get(list(index.shape), element(source.type)))
+        expect(users == {"fold.gather"}, self, "an array that only gathers read", ", ".join(sorted(users)))
+        rank = source.type.rank
+        expect(rank <= index.rank, self, f"indices of rank {rank} or more", f"rank {index.rank}")
 
 
-MOST_ROUNDS = 16
-"""Rounds of Philox, each of which is code of its own: as many as its authors' library has at most."""
-
-
-class PhiloxOp(Fold.Operation, name="philox"):  # type: ignore[misc]
+class PhiloxOp(Op, name="philox"):
     """Random bits of elements: ``fold.philox number, seed, offset {rounds}``, on tensors or on fragments.
 
     A word of the generator Philox 4x32 for each element, as ``passes/lower_philox.py`` says. All elements of a fragment
     have the same seed, and the same offset.
     """
 
-    number: ext.Operand[Any]
-    seed: ext.Operand[Any]
-    offset: ext.Operand[Any]
-    result_: ext.Result[Any]
-    rounds: Any
+    ins = fields(number=elements("operands", "i64"), seed=anything, offset=anything)
+    outs = fields(result_=Exact(lambda op: _in_shape_of(op.operands[0].type, ir.IntegerType.get_signless(32))))
+    attrs = fields(rounds=number(lambda n: 0 < n <= MOST_ROUNDS, f"1 to {MOST_ROUNDS} rounds"))
 
-    @coded
-    def verify_invariants(op: Any) -> None:  # noqa: N805
-        types = [v.type for v in op.operands]
-        expect(len({*map(str, types)}) == 1, op, "operands of one type", ", ".join(map(str, types)))
-        expect(str(element(types[0])) == "i64", op, "operands of i64", str(element(types[0])))
-        expect(0 < int_attr(op, "rounds") <= MOST_ROUNDS, op, f"1 to {MOST_ROUNDS} rounds", int_attr(op, "rounds"))
-        word = ir.IntegerType.get_signless(32)
-        check_result(op, word if not isinstance(types[0], ir.ShapedType) else _in_shape_of(types[0], word))
+    def check(self) -> None:
+        types = [str(v.type) for v in self.operands]
+        expect(len({*types}) == 1, self, "operands of one type", ", ".join(types))
 
 
-def _in_shape_of(t: Any, scalar: Any) -> Any:
-    """The tensor or the fragment of elements ``scalar`` in the shape of ``t``."""
-    return type(t).get(list(t.shape), scalar)
-
-
-BYTE_FLOATS = ("f8e4m3fn", "f8e5m2")
-"""The formats of floats of 8 bits."""
-
-
-class EncodeOp(Fold.Operation, name="encode"):  # type: ignore[misc]
+class EncodeOp(Op, name="encode"):
     """The bytes of the nearest floats of 8 bits: ``fold.encode x {format = "f8e4m3fn"}``, on tensors or on fragments.
 
     Of two the even one; of what is beyond the range the last finite one. NaN is 0x7f.
     """
 
-    x: ext.Operand[Any]
-    result_: ext.Result[Any]
-    format: Any
-
-    @coded
-    def verify_invariants(op: Any) -> None:  # noqa: N805
-        x, byte = op.operands[0].type, ir.IntegerType.get_signless(8)
-        expect(str(element(x)) == "f32", op, "values of f32", str(element(x)))
-        str_attr(op, "format", BYTE_FLOATS)
-        check_result(op, _in_shape_of(x, byte) if isinstance(x, ir.ShapedType) else byte)
+    ins = fields(x=elements("values", "f32"))
+    outs = fields(result_=Exact(lambda op: _in_shape_of(op.operands[0].type, ir.IntegerType.get_signless(8))))
+    attrs = fields(format=one_of(*BYTE_FLOATS))
 
 
-class ScatterOp(Fold.Operation, name="scatter"):  # type: ignore[misc]
+class ScatterOp(Op, name="scatter"):
     """Elements of results that they choose: ``fold.scatter value, index {counters}``, on tensors or on fragments.
 
     An element counts as its value in the result whose number along the kept dim is its index, and as zero in all
     others. A CTA has so many ``counters`` for them in shared memory, or none. Only a sum reduces it.
     """
 
-    value: ext.Operand[Any]
-    index: ext.Operand[Any]
-    result_: ext.Result[Any]
-    counters: Any
-
-    @coded
-    def verify_invariants(op: Any) -> None:  # noqa: N805
-        value, index = (v.type for v in op.operands)
-        expect(str(element(value)) in ("i32", "i64"), op, "values of i32 or i64", str(value))
-        expect(str(element(index)) == "i32", op, "indices of i32", str(index))
-        long = ir.IntegerType.get_signless(64)
-        shaped = isinstance(value, ir.ShapedType)
-        check_result(op, type(value).get(list(value.shape), long) if shaped else long)
-        if int_attr(op, "counters"):
-            power_of_two(op, "counters", 1 << 16)
+    ins = fields(value=elements("values", "i32", "i64"), index=elements("indices", "i32"))
+    outs = fields(result_=Exact(lambda op: _in_shape_of(op.operands[0].type, ir.IntegerType.get_signless(64))))
+    attrs = fields(counters=_none_or_power)
 
 
-class BinOp(Fold.Operation, name="bin"):  # type: ignore[misc]
+class BinOp(Op, name="bin"):
     """The bin of each element: ``fold.bin x, lower, upper {uniform, steps}``, of bins whose edges rise.
 
     ``lower`` and ``upper`` are arguments of the function, which vary along the kept dim alone: the edges of each bin.
@@ -252,54 +241,16 @@ class BinOp(Fold.Operation, name="bin"):  # type: ignore[misc]
     else there are at most 2^``steps``.
     """
 
-    x: ext.Operand[Any]
-    lower: ext.Operand[Any]
-    upper: ext.Operand[Any]
-    result_: ext.Result[Any]
-    uniform: Any
-    steps: Any
-
-    @coded
-    def verify_invariants(op: Any) -> None:  # noqa: N805
-        t = op.operands[0].type
-        expect(str(element(t)) in ("f32", "f64"), op, "elements of f32 or f64", str(t))
-        expect(isinstance(t, ir.RankedTensorType), op, "a ranked tensor", str(t))
-        for i in (1, 2):
-            edges = op.operands[i]
-            expect(isinstance(edges, ir.BlockArgument), op, f"an argument of the function as operand {i}", "a value")
-            expect(element(edges.type) == element(t), op, f"edges of type {element(t)}", str(edges.type))
-        bool_attr(op, "uniform")
-        expect(0 <= int_attr(op, "steps") <= 31, op, "from 0 to 31 steps", int_attr(op, "steps"))
-        check_result(op, ir.RankedTensorType.get(list(t.shape), ir.IntegerType.get_signless(32)))
+    ins = fields(x=_floats, lower=_edges, upper=_edges)
+    outs = fields(result_=Exact(lambda op: _in_shape_of(op.operands[0].type, ir.IntegerType.get_signless(32))))
+    attrs = fields(uniform=truth, steps=STEPS)
 
 
-class CountOp(Fold.Operation, name="count"):  # type: ignore[misc]
+class CountOp(Op, name="count"):
     """How many elements one result reduces: ``fold.count {[numbering]} : i64``.
 
     With ``numbering`` it is the count that the launch gives as that numbering.
     """
 
-    result_: ext.Result[Any]
-
-    @coded
-    def verify_invariants(op: Any) -> None:  # noqa: N805
-        expect(str(op.results[0].type) == "i64", op, "a result of type i64", str(op.results[0].type))
-        _check_numbering(op)
-
-
-def _check_numbering(op: Any) -> None:
-    """The attribute ``numbering`` of an op that has it."""
-    if "numbering" in op.attributes:
-        number = int_attr(op, "numbering")
-        expect(number >= 0, op, "a numbering from 0 on", number)
-
-
-def _dims(op: Any, rank: int) -> list[int]:
-    """The attribute ``dims``: strictly rising and within ``rank``; WF314 otherwise."""
-    try:
-        dims = list(ir.DenseI64ArrayAttr(op.attributes["dims"]))
-    except (KeyError, ValueError):
-        raise error("WF311", op=op.name, attribute="dims", expected="an array<i64>") from None
-    if dims != sorted(set(dims)) or any(not 0 <= d < rank for d in dims):
-        raise error("WF314", op=op.name, rank=rank, dims=dims)
-    return dims
+    outs = fields(result_=typed("i64"))
+    attrs = fields(numbering=NUMBERING)

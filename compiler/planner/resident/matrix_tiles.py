@@ -3,7 +3,7 @@
 The rows of a tile lie as in the array, along the kept axis. A warp has eight neighbouring columns, and reads 32 rows of
 them at once, by ``ldmatrix``: QUAD lanes share a column, and each gets WIDEST bytes of it. So columns have a plan of
 rows, whose threads have one result each. Results of such arrays go back by ``stmatrix``. A tile lies where the slots of
-the threads do, 16 bytes in each, which ``compiler/plan/matrix_tiles.py`` places so that no two lanes wait for a bank.
+the threads do, 16 bytes in each, which ``compiler/plan/tiles.py`` places so that no two lanes wait for a bank.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from math import ceil
 
 from ...errors import error
 from ...plan.fields import LARGEST, MOST_HELD, Access
-from ...plan.matrix_tiles import COLUMNS, ROWS
 from ...plan.plan import QUAD, Plan
 from ...plan.shared_memory import HALF
-from ...plan.tiles import SECTOR
+from ...plan.tiles import COLUMNS, ROWS, SECTOR
 from ...target import WARP
 from .. import sittings
 from ..alignment import WIDEST

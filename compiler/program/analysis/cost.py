@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 
+from ..function_table import TABLE
 from ..graph import ELEMENT, Expr, MonoidGraph, Program, node, walk
 from .anchors import sums_of
 from .formulas import needed
 
-COST = {
-    "exp": 18, "exp2": 12, "log": 28, "log2": 36, "rsqrt": 16, "div": 8, "sqrt": 8, "floordiv": 20, "mod": 20,
-    "pow": 10, "ipow": 10, "expm1": 8, "log1p": 8, "sin": 8, "cos": 8, "tanh": 8, "erf": 8,
-    "log10": 8, "tan": 8, "asin": 8, "acos": 8, "atan": 8, "atan2": 8, "sinh": 8, "cosh": 8,
-}  # fmt: skip
+COST = {"div": 8, "floordiv": 20, "mod": 20, "ipow": 10, **{row.name: row.cost for row in TABLE}}
 """Operations that stand for several instructions; those of long code for a call; exp2 as of a bounded product."""
 
 

@@ -1,7 +1,7 @@
 """Which inputs the values of a combine depend on, read from their formulas.
 
 Formulas come from a graph or from the IR; this file sees nodes, through a function that reads them (``node`` of
-``program/graph.py``, ``ir/combine_reader.py`` for the IR).
+``program/graph.py``, ``ir/combine.py`` for the IR).
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 The proofs need a combine that joins value k of the left state with value k of the right one, by an operation of known
 laws. For commutativity it is enough that the combine is unchanged when its two states are exchanged.
+
+Signs that follow from what was folded: no element is above the maximum of all.
 """
 
 from __future__ import annotations
@@ -70,3 +72,14 @@ def _numbered(roots: tuple[Expr, ...], shift: int, n: int, numbers: dict[tuple[o
         value = (e.value + shift) % (2 * n) if e.op == "param" else repr(e.value)  # type: ignore[operator]
         memo[e.digest] = numbers.setdefault((op, e.dtype.name, value, *args), len(numbers))
     return [memo[r.digest] for r in roots]
+
+
+def is_at_most_zero(e: Expr) -> bool:
+    """Whether ``e`` is an element less the maximum of these elements, which is at most 0, or NaN."""
+    if e.op != "sub" or e.args[1].op != "result":
+        return False
+    (reduce,), position = e.args[1].args, e.args[1].value
+    monoid = reduce.value
+    if not isinstance(monoid, MonoidGraph) or not isinstance(position, int):
+        return False
+    return reduce.args[position] == e.args[0] and operation_of(monoid, position) == "max"

@@ -1,18 +1,150 @@
-"""Indexing of symbolic arrays: ``x[:, None]`` adds an axis, ``x[:, 0]`` and ``x[:, 1::2]`` choose along one."""
+"""Indexing of symbolic arrays: ``x[:, None]`` adds an axis, ``x[:, 0]`` and ``x[:, 1::2]`` choose along one.
+
+Slices of symbolic arrays: the same value, computed from slices of the arrays that it reads.
+
+An elementwise operation on slices gives the slice of its result. What was folded along the axis is of all its elements.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from math import prod
 from operator import index as integer
 from typing import Any
 
 from ...dtypes import BOOL
 from ...errors import WarpfoldError, error
+from ...postorder import postorder
+from ..array_program import Fold, Scan
 from ..frames import caller
-from ..symbols import is_array
-from .assignment import spelled
-from .slicing import entry, sliced
-from .sym_array import SymArray
+from ..graph import SCALAR, Expr, Space, union
+from ..symbols import Sym, constant, is_array
+from .dims import Dims, bits
+from .sym_array import SymArray, spelled
+
+
+def sliced(x: SymArray, place: int, by: slice) -> SymArray:
+    """The elements of ``x`` that a slice chooses along an axis of more than one.
+
+    Raises:
+        TraceError: WF286 for an axis that a reshape joined of several of an array.
+    """
+    found = _sliced(x, place, by)
+    if found is None:
+        facts = {"index": spelled(by), "axis": place, "value": x.described()}
+        raise error("WF286", reason="a reshape joined it of several", where=caller(), **facts)
+    return found
+
+
+def entry(x: SymArray, place: int, k: int) -> SymArray:
+    """``x`` at index ``k`` of an axis of more than one, which stays with size 1.
+
+    The program serves all sizes, unless a reshape joined the axis of several, and the index is neither 0 nor -1.
+    """
+    found = _sliced(x, place, slice(k, k + 1 or None))
+    if found is not None:
+        return found
+    parts = x.dims.parts(x.axes[place])
+    split = x.relabeled((*x.axes[:place], *parts, *x.axes[place + 1 :]))
+    for i, own in enumerate(_indices(k, parts, x.dims)):
+        split = sliced(split, place + i, slice(own, own + 1 or None))
+    return split.relabeled((*split.axes[: place + 1], *split.axes[place + len(parts) :]))
+
+
+def _indices(k: int, parts: Sequence[int], dims: Dims) -> list[int]:
+    """The indices along each of the parts of an axis at index ``k`` of it."""
+    if k in (0, -1):
+        return [k] * len(parts)
+    dims.looked_at.update(parts)
+    sizes = [dims.sizes[p] for p in parts]
+    number = k % prod(sizes)
+    return [number // prod(sizes[i + 1 :]) % n for i, n in enumerate(sizes)]
+
+
+def _sliced(x: SymArray, place: int, by: slice) -> SymArray | None:
+    """A slice of ``x``; None where an array that it reads has no axis along the same dims."""
+    dims = x.dims
+    parts = dims.parts(x.axes[place])
+    try:
+        to = dims.slice_dim(parts, by)
+        expr = _Sliced(dims, parts, by, to).of(x.expr)
+    except ValueError:
+        return None
+    return SymArray(expr, (*x.axes[:place], to, *x.axes[place + 1 :]), dims, x.dtype).sharing(x)
+
+
+class _Sliced:
+    """The slices of values along an axis.
+
+    Attributes:
+        dims: the dims of the tracing.
+        parts: the dims along which the axis lies.
+        by: what is chosen along it.
+        to: the dim of the slice; None if it has one element.
+    """
+
+    def __init__(self, dims: Dims, parts: tuple[int, ...], by: slice, to: int | None) -> None:
+        self.dims, self.parts, self.by, self.to = dims, parts, by, to
+
+    def of(self, root: Expr) -> Expr:
+        """The slice of a value."""
+        made: dict[str, Expr] = {}
+        for e in postorder((root,), lambda e: e.args if self._varies(e) else ()):
+            made[e.digest] = self._node(e, tuple(made[a.digest] for a in e.args)) if self._varies(e) else e
+        return made[root.digest]
+
+    def _varies(self, e: Expr) -> bool:
+        return bool(self.dims.space(e.space) & bits(self.parts))
+
+    def _node(self, e: Expr, args: tuple[Expr, ...]) -> Expr:
+        """A node that varies along the axis, of slices of its operands.
+
+        Raises:
+            ValueError: it varies along some of the axis' dims alone, as a fold of each part of it does.
+        """
+        if bits(self.parts) & ~self.dims.space(e.space):
+            raise ValueError
+        if e.op == "iota":
+            return self._numbers(e)
+        value, space = e.value, self._space(e.space)
+        if e.op == "input":
+            array, axes = self.dims.views[e.value]  # type: ignore[call-overload]
+            value = self.dims.view(*self.dims.sliced_view(array, axes, self.parts, self.by, self.to))
+        elif e.op == "variable":
+            value = e.value.sliced(self.dims, self.parts, self.by, self.to)  # type: ignore[attr-defined]
+        elif isinstance(e.value, Scan) and bits(self.dims.parts_of(e.value.along)) & bits(self.parts):
+            raise error("WF290", index=spelled(self.by), where=caller())
+        elif isinstance(e.value, Fold):
+            self.dims.vary(union(a.space for a in args) | e.value.over)
+        self.dims.vary(space)
+        return replace(e, args=args, space=space, value=value)
+
+    def _space(self, space: Space) -> Space:
+        return self.dims.space(space) & ~bits(self.parts) | bits((self.to,))
+
+    def _numbers(self, e: Expr) -> Expr:
+        """The numbers of the elements of a slice in an order of several dims, among which the axis lies."""
+        order = self.dims.parts_of(e.value)  # type: ignore[arg-type]
+        start = self.dims.place_of(self.parts, order)
+        number = Sym(constant(0, e.dtype).expr)
+        for i, own in enumerate((*order[:start], None, *order[start + len(self.parts) :])):
+            inner = bits(order[i + (1 if i < start else len(self.parts)) :])
+            places = self._places(e) if own is None else self._iota(own, e)
+            number = number + (places * Sym(Expr("count", (), e.dtype, SCALAR, inner)) if inner else places)
+        return number.expr
+
+    def _places(self, e: Expr) -> Sym:
+        """The numbers that the elements of the slice have along the axis."""
+        start, _, step = self.by.indices(prod(self.dims.sizes[p] for p in self.parts))
+        if (self.by.start or 0) < 0 or step < 0:
+            self.dims.looked_at.update(self.parts)
+        return self._iota(self.to, e) * constant(step, e.dtype) + constant(start, e.dtype)
+
+    def _iota(self, dim: int | None, e: Expr) -> Sym:
+        if dim is None:
+            return constant(0, e.dtype)
+        return Sym(Expr("iota", (), e.dtype, bits((dim,)), (dim,), e.where))
 
 
 def indexed(x: SymArray, index: object) -> SymArray:

@@ -22,13 +22,37 @@ from ..public_names import COMPOSITIONS, ELEMENTWISE
 from ..spelling import called, elsewhere
 from ..symbols import is_array
 from . import elementwise
-from .creation import arange, asarray, astype, full, full_like, ones, ones_like, zeros, zeros_like
-from .cumulative import cumulative_prod, cumulative_sum
 from .folding import call_built_in
 from .folding import named as _named
-from .reshaping import reshape
-from .selection import diff, flip, take, take_along_axis, tril, triu, unstack
-from .shaping import broadcast_arrays, broadcast_to, expand_dims, matrix_transpose, moveaxis, permute_dims, squeeze
+from .scanning import cumulative_prod, cumulative_sum
+from .selection import (
+    arange,
+    asarray,
+    astype,
+    diff,
+    flip,
+    full,
+    full_like,
+    ones,
+    ones_like,
+    take,
+    take_along_axis,
+    tril,
+    triu,
+    unstack,
+    zeros,
+    zeros_like,
+)
+from .shaping import (
+    broadcast_arrays,
+    broadcast_to,
+    expand_dims,
+    matrix_transpose,
+    moveaxis,
+    permute_dims,
+    reshape,
+    squeeze,
+)
 from .type_functions import can_cast, finfo, iinfo, isdtype, result_type
 
 __array_api_version__ = "2024.12"

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ...errors import error
 from ..analysis.atomic import operation_of
 from ..array_program import Scan
-from ..arrays.over_dims import scanned
+from ..arrays.variables import scanned
 from ..functions import exp, isnan, where
 from ..graph import Expr, MonoidGraph
 from ..library.monoids import LOGSUMEXP, PROD, SUM

@@ -7,9 +7,8 @@ from inspect import Parameter, Signature
 from typing import Any, NamedTuple
 
 from ...errors import error
-from ..arrays.broadcasting import along
+from ..arrays.broadcasting import along, rebuilt, space_of
 from ..arrays.dims import Dims, bits
-from ..arrays.renaming import rebuilt, space_of
 from ..arrays.sym_array import SymArray
 from ..arrays.types import computed, has_gradient
 from ..arrays.variables import Variable, variable
@@ -21,9 +20,8 @@ from ..symbols import Sym, constant, is_array
 from ..tracing import structure_of
 from ..values import Value, cast
 from .detached import attached, differentiating, without
-from .folds import combination
+from .folds import added, combination
 from .reverse import Root, gradients
-from .sums import added
 
 
 def backward(function: Callable[..., Any], results: int = 1, wrt: Sequence[str] | None = None) -> Callable[..., Any]:

@@ -19,7 +19,7 @@ from ...errors import error
 from ..complexes import Complex
 from ..fold import as_initial, count, fold, leaving_out, not_a_number, sums_fit
 from ..functions import fma, isinf, log, sqrt, where
-from ..marks import ROOT, marked
+from ..gradients.detached import ROOT, marked
 from ..monoid import Monoid
 from ..public_names import REDUCTIONS
 from ..symbols import Sym

@@ -8,8 +8,8 @@ Range: exponentials in f32 of values that depend on arrays of elements of 16 bit
 no wider ones; arrays of rank 0, truth values, as bytes or as bits, and numbers of elements do not count. An exponential
 that depends on these alone stays exact. A program that writes f32 shows the error, which ``docs/semantics.md`` states.
 
-The emulator has the approximation bit for bit (``runtime/emulator/numerics/exponential.py``). NVIDIA does not promise
-these bits for all GPUs, so portable programs keep the exponential of instructions that round correctly.
+The emulator has the approximation bit for bit (``runtime/emulator/instructions/approximate.py``). NVIDIA does not
+promise these bits for all GPUs, so portable programs keep the exponential of instructions that round correctly.
 """
 
 from __future__ import annotations

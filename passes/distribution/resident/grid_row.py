@@ -8,6 +8,17 @@ last, but the results first. A part that is too short for the registers, or that
 of them.
 
 CTAs wait for the state of their row, so all CTAs of the grid must run at a time: the launch is a cooperative one.
+
+Teams of CTAs that take tile after tile of rows: the CTAs of a team hold the rows of a tile, each its part of them.
+
+All accesses of a thread to the part of its CTA wait in its slots of shared memory. The teams take tiles in turn: team
+g of n takes tiles g, g + n, g + 2 n, ... The CTAs of an SM belong to different teams, so that one reads while another
+waits for the state of its rows.
+
+CTAs of a team wait for each other, so all CTAs of the grid must run at a time: the launch is a cooperative one. A
+counter and the states of a tile belong to that tile, so nothing is written again in a launch.
+
+The last elements of an array that no whole access has: one thread reads and writes them one by one.
 """
 
 from __future__ import annotations
@@ -16,22 +27,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ....compiler.ir.combine import unpack, with_shape
+from ....compiler.ir.build import repeat
+from ....compiler.ir.combine import elements, fragment, splat, unpack, with_shape
 from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import arith, gpu, llvm
 from ....compiler.plan.layout import layout_of
-from ..kernel import Kernel
-from ..place import Place, existing, first_place
+from ..kernel import Kernel, load_attributes
+from ..place import Digits, Place, Row, existing, first_place, place_in_tile
 from ..walk import Chunk
-from .grid_teams import distribute_over_teams
 from .held_row import HeldRow, joined
 from .period_states import PeriodStates
-from .row_accesses import RowAccesses, is_cut
-from .row_starts import is_shifted
-from .row_states import RowStates, branched
+from .row_accesses import RowAccesses, is_cut, is_shifted, layout_of_operand, wide
+from .row_states import RowStates, branched, end_abreast, first_of_column
 from .row_stores import store_rows
-from .row_tail import RowTail
-from .rows_abreast import end_abreast, first_of_column
 from .values import Numbered
 from .walked_row import WalkedRow
 
@@ -72,8 +80,8 @@ class InRegisters:
                 first = arith.minsi(first, kernel.at_least(arith.subi(row.chunk.limit, kernel.number(1)), 0))
             starts = [arith.select(t, r, first) for t, r in zip(there, whole.starts, strict=True)]
             found = [replace(whole, starts=tuple(starts)).fragment(v, j) for v, j in waiting]
-        for (v, j), fragment in zip(waiting, found, strict=True):
-            whole.fragments[j][v] = fragment
+        for (v, j), held in zip(waiting, found, strict=True):
+            whole.fragments[j][v] = held
         return cls(used, [whole.part(j, plan.unroll) for j in range(0, plan.in_registers, plan.unroll)])
 
     def reduced(self, phase: Kernel) -> list[list[Any]]:
@@ -215,3 +223,138 @@ def _divided(kernel: Kernel, part: Any, used: Any, end: Any) -> list[Chunk]:
 def _in_registers(kernel: Kernel) -> int:
     """The elements of a row that a CTA has room for in registers."""
     return kernel.plan.in_registers * layout_of(kernel.plan).span("reduced")
+
+
+def distribute_over_teams(kernel: Kernel) -> None:
+    """Writes the body of a kernel whose teams of CTAs take tile after tile."""
+    digits = Digits.of(kernel, kernel.plan)
+    team, teams = (kernel.id(of(gpu.Dimension.x)) for of in (gpu.block_id, gpu.grid_dim))
+    tiles = kernel.ceil(kernel.arg("n_kept"), kernel.plan.slots)
+    with repeat(team, tiles, teams) as i:
+        _take(kernel, digits, tiles, i)
+
+
+def _take(kernel: Kernel, digits: Digits, tiles: Any, number: Any) -> None:
+    """Folds the rows of tile ``number`` of ``tiles``, and writes the results."""
+    part, parts = (kernel.id(of(gpu.Dimension.y)) for of in (gpu.block_id, gpu.grid_dim))
+    tile, place = place_in_tile(Row.at(kernel, None), number, digits)
+    place = replace(place, start=existing(kernel, place))
+    row = _held(RowAccesses.of(kernel, place, {}, _own(kernel, part)))
+    states = RowStates(kernel, tiles, parts, number, part, tile, place, together=True)
+    states.fold(row.row.values, lambda phase: unpack(row.reduced(phase)))
+    owner = arith.andi(place.owner, kernel.is_first(part))
+    replace(row, row=replace(row.row, place=replace(place, owner=owner))).store()
+    if kernel.plan.fragments == "matrix":
+        gpu.barrier()  # warps have read what other threads copied, before these copy the next tile
+
+
+def _held(accesses: RowAccesses) -> HeldRow | WalkedRow:
+    """The row of a thread, whose elements are on the way to its slots.
+
+    Straight-line code reads slots faster than a loop where no access needs a mask.
+    """
+    kernel = accesses.kernel
+    straight = kernel.facts.full or kernel.plan.fragments == "matrix"
+    return HeldRow.of(accesses) if straight else WalkedRow.in_slots(accesses)
+
+
+def _own(kernel: Kernel, part: Any) -> Chunk:
+    """The elements of ``part`` of a row."""
+    length = kernel.arg("chunk")
+    first = arith.muli(part, length)
+    return Chunk(first, arith.minsi(arith.addi(first, length), kernel.arg("n_reduced")), length)
+
+
+@dataclass(frozen=True, eq=False)
+class RowTail:
+    """The elements of the last row that an access across rows has only a part of.
+
+    Attributes:
+        row: the thread's accesses.
+        end: the rows that exist in the last access.
+        last: the last element of the row, in which the rows end.
+        here: whether they end in the access of the thread.
+    """
+
+    row: RowAccesses
+    end: Any
+    last: Any
+    here: Any
+
+    @classmethod
+    def of(cls, row: RowAccesses) -> RowTail:
+        """The tail of the rows of a thread whose CTA owns a chunk of them."""
+        kernel, place = row.kernel, row.place
+        end = arith.subi(kernel.arg("n_kept"), kernel.arg("gap"))
+        last = arith.subi(kernel.arg("n_reduced"), kernel.number(1))
+        begins, ends = kernel.less(place.start, end), arith.addi(place.start, kernel.number(kernel.plan.vector))
+        cut = arith.andi(begins, kernel.less(end, ends))
+        own = arith.cmpi(arith.CmpIPredicate.sge, last, row.chunk.first)
+        own = arith.andi(own, kernel.less(last, arith.addi(row.chunk.first, row.chunk.length)))
+        return cls(row, end, last, arith.andi(arith.andi(cut, own), place.owner))
+
+    def reduced(self, phase: Kernel) -> list[Any]:
+        """Their states, with the identity for rows that do not exist."""
+        vector = phase.plan.vector
+        types = [with_shape(t, vector) for t in phase.states]
+        self.row.values.prepare(phase.sources)
+
+        def make() -> list[Any]:
+            found = self._fragments(phase.sources)
+            return [arith.select(self._live(), v, i) for v, i in zip(found, phase.neutral(vector), strict=True)]
+
+        return branched(self.here, types, make, lambda: phase.neutral(vector))
+
+    def store(self, results: Numbered) -> None:
+        """Writes the results of these elements."""
+        self.row.values.prepare([v for _, v in results])
+
+        def make() -> list[Any]:
+            made = self._fragments([v for _, v in results])
+            for (number, _), value in zip(results, made, strict=True):
+                for j, x in enumerate(elements(value)):
+                    self._store(number, j, x)
+            return []
+
+        branched(self.here, [], make)
+
+    def _live(self) -> Any:
+        """Which elements of the access exist."""
+        vector = self.row.kernel.plan.vector
+        at = fragment([self._index(j) for j in range(vector)])
+        return arith.cmpi(arith.CmpIPredicate.slt, at, splat(self.end, vector))
+
+    def _index(self, j: int) -> Any:
+        """The row of element ``j``."""
+        kernel = self.row.kernel
+        return arith.addi(self.row.place.start, kernel.number(j)) if j else self.row.place.start
+
+    def _fragments(self, tensors: Any) -> list[Any]:
+        """The fragments of tensors; those of rows that do not exist have another's elements."""
+        values = replace(self.row.values, kept=dict(self.row.values.kept))
+        known: dict[Any, Any] = {}
+        vector = self.row.kernel.plan.vector
+        return [wide(values.fragment(v, known, self.last, self._load), vector) for v in tensors]
+
+    def _load(self, operand: int, t: Any) -> Any:
+        """The elements of an input."""
+        kernel, facts = self.row.kernel, self.row.kernel.facts
+        if facts.access[operand] == "number":
+            return kernel.passed(operand, kernel.plan.vector)
+        attributes = load_attributes(facts.kept_rank, facts.reduced_rank, "kept", "strided")
+        layout, final = layout_of_operand(kernel, operand), arith.subi(self.end, kernel.number(1))
+        found = []
+        for j in range(kernel.plan.vector):
+            at = [self.row.pointer("input", operand), arith.minsi(self._index(j), final), self.last]
+            found.append(kernel.make("fold.load", element(t), [*at, *layout], attributes, 1))
+        return fragment(found)
+
+    def _store(self, number: int, j: int, value: Any) -> None:
+        """Writes element ``j`` of a result, if it exists."""
+        kernel, facts = self.row.kernel, self.row.kernel.facts
+        on = kernel.less(self._index(j), self.end)
+        bounds = [self.last, arith.addi(self.last, kernel.number(1))]
+        at = [self.row.pointer("output", number), self._index(j), self.last, *bounds, on]
+        attributes = load_attributes(facts.kept_rank, facts.reduced_rank, "kept", "strided") | {"whole": True}
+        layout = layout_of_operand(kernel, len(kernel.inputs) + number)
+        kernel.make_op("fold.element_store", [], [value, *at, *layout], attributes)

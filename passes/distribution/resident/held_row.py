@@ -3,38 +3,118 @@
 In registers an access is a value of the kernel, and so is what the program computes of it, for all phases. In shared
 memory it waits in a slot of the thread: each phase reads it there, and computes what it needs again. So a thread has
 registers for one phase, and an SM room for more threads. Registers need straight-line code; loops can address slots
-(``turns.py``).
+(``held_accesses.py``).
+
+Rows of persistent CTAs that begin anywhere: what an access has of beside the row counts nothing in a fold.
+
+All rows of a CTA begin equally far after a boundary, so the same few threads have accesses that an end cuts. These put
+zeros in place of what is not the row's when they read it; the others jump over that. A source of a fold that is zero
+where the elements are, such as a square, then needs no mask. For others each thread has the bits of its elements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import Any
 
 from ....compiler.ir.anchored import anchored
+from ....compiler.ir.build import bytes_of, i32, memory_type, word_type, zeros
 from ....compiler.ir.build import zeros as zeros_of
-from ....compiler.ir.combine import clone_block, pack, unpack, with_shape
-from ....compiler.ir.combine_reader import Combine
+from ....compiler.ir.combine import Combine, clone_block, pack, splat, unpack, width, with_shape
 from ....compiler.ir.dialect.base import element, state_type
-from ....compiler.ir.mlir import arith, gpu, ir, scf
+from ....compiler.ir.mlir import arith, gpu, ir, scf, vector
+from ....compiler.ir.uniform_fragments import constant
+from ....compiler.planner.layouts.tiled import WORD
+from ....compiler.postorder import postorder
 from ..kernel import Kernel
-from .alike_accesses import each_access
-from .exchange import Part
-from .held_accesses import HeldAccesses, starts_of
-from .held_stores import store_held
-from .matrix_tile import MatrixTile
-from .read_bits import ReadBits
-from .row_accesses import RowAccesses, is_cut, wide
-from .row_masks import FLOATS, begins_with_zeros, masked_first, of_row, with_zeros, with_zeros_beside
-from .row_slots import hold
-from .row_starts import is_shifted
+from ..reader import operands_of
+from .exchange import Part, ReadBits
+from .held_accesses import FOLDED, HeldAccesses, in_turns, starts_of, turns_of
+from .row_accesses import RowAccesses, hold, is_cut, is_shifted, wide
 from .row_states import branched
-from .row_stores import store_rows, where_row_is
-from .turns import FOLDED, in_turns, turns_of
+from .row_stores import each_access, store_held, store_rows, where_row_is
+from .transposed_blocks import MatrixTile
 from .values import Numbered
+
+FLOATS = ("f16", "bf16", "f32", "f64")
+"""The types of elements that get zeros."""
+ZERO_OF_ZEROS = ("arith.addf", "arith.subf", "arith.mulf", "arith.negf", "arith.extf", "arith.truncf", "math.absf")
+"""Functions that are zero where all of their operands are."""
+
+
+def with_zeros(row: RowAccesses, value: Any, r: Any, *, begins: bool) -> Any:
+    """The fragment that was read at ``r``, with zeros in place of what lies beside the row."""
+    limit = arith.subi(row.chunk.limit, row.kernel.number(row.kernel.plan.vector - 1))
+    whole = row.kernel.less(r, limit)
+    if begins:
+        whole = arith.andi(whole, arith.cmpi(arith.CmpIPredicate.sge, r, row.chunk.first))
+    count = width(value.type) * bytes_of(memory_type(element(value.type))) // WORD
+    words = vector.bitcast(with_shape(word_type(), count), value)
+    branch = scf.IfOp(whole, [words.type], has_else=True)  # of words: of halves each would be a value of its own
+    with ir.InsertionPoint(branch.then_block):
+        scf.YieldOp([words])
+    with ir.InsertionPoint(branch.else_block):
+        own = arith.select(of_row(row, r, begins=begins), value, zeros(value.type))
+        scf.YieldOp([vector.bitcast(words.type, own)])
+    return vector.bitcast(value.type, branch.results[0])
+
+
+def with_zeros_beside(kernel: Kernel) -> list[int]:
+    """The inputs that all rows share whose slots have zeros beside the row: ``cp.async`` copies others as they are."""
+    return [i for i in kernel.facts.lasting if kernel.facts.access[i] != "aligned"]
+
+
+def of_row(row: RowAccesses, r: Any, *, begins: bool) -> Any:
+    """Which elements of the access at ``r`` lie in the row: bits of a word, which are tested one by one."""
+    plan, index, word = row.kernel.plan, row.kernel.index, word_type()
+    most = row.kernel.number(plan.vector)
+
+    def ones_from(x: Any) -> Any:
+        count = arith.minsi(arith.maxsi(x, row.kernel.number(0)), most)
+        count = count if index == word else arith.trunci(word, count)
+        return arith.shli(i32(-1), count)
+
+    bits = arith.xori(ones_from(arith.subi(row.chunk.limit, r)), i32(-1))
+    if begins:
+        bits = arith.andi(bits, ones_from(arith.subi(row.chunk.first, r)))
+    each = with_shape(word, plan.vector)
+    own = ir.DenseElementsAttr.get([ir.IntegerAttr.get(word, 1 << k) for k in range(plan.vector)], each)
+    found = arith.andi(splat(bits, plan.vector), arith.constant(each, own))
+    return arith.cmpi(arith.CmpIPredicate.ne, found, zeros(each))
+
+
+def begins_with_zeros(phase: Kernel) -> bool:
+    """Whether the identity of a fold is zeros."""
+    (block,) = phase.reduce.regions[0].blocks
+    *_, last = block.operations
+    return all(constant(x) == 0 for v in last.operands for x in unpack(v))
+
+
+def masked_first(sources: Sequence[Any], zero: Container[Any], varies: Callable[[Any], bool]) -> list[Any]:
+    """The values to put zeros into, so that all ``sources`` of a fold are zero beside the row, as ``zero`` is there.
+
+    They are the values that are not zero where what they are made of is, such as differences from a mean.
+    """
+    made: dict[Any, bool] = {}  # whether a value is zero by itself
+    for v in postorder(sources, operands_of, made):
+        if isinstance(v, ir.BlockArgument):
+            made[v] = v in zero
+        else:
+            made[v] = v.owner.name in ZERO_OF_ZEROS and all(made[x] or varies(x) for x in operands_of(v))
+    return list(dict.fromkeys(v for source in sources for v in _ends(source, made)))
+
+
+def _ends(v: Any, made: Mapping[Any, bool]) -> Iterator[Any]:
+    """The values that are not zero by themselves from which ``v`` is made by functions that are."""
+    if not made[v]:
+        yield v
+    elif not isinstance(v, ir.BlockArgument):
+        for x in operands_of(v):
+            yield from _ends(x, made)
+
 
 DIVIDES = "arith.divf"
 ANCHORED = 32

@@ -1,4 +1,9 @@
-"""A thread's accesses to the row that it shares: which elements they hold, and how these are read."""
+"""A thread's accesses to the row that it shares: which elements they hold, and how these are read.
+
+Where the accesses of a thread to its row begin, and from where they are counted.
+
+The slots in shared memory into which a thread copies what it keeps of its row.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +11,126 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ....compiler.ir.build import address, bytes_of, memory_type
 from ....compiler.ir.combine import splat, width, with_shape
-from ....compiler.ir.mlir import arith, ir, vector
+from ....compiler.ir.dialect.base import element
+from ....compiler.ir.mlir import arith, gpu, ir, vector
 from ....compiler.plan.fields import IN_TILE
 from ....compiler.plan.layout import layout_of
 from ..kernel import Kernel, load_attributes
-from ..place import Place
+from ..place import Place, Row, lanes_of, lead_of
 from ..reader import Reader, extent
-from ..row import Row
 from ..walk import Chunk, chunk_of
-from .early_columns import EarlyColumns
-from .row_starts import counted_from, earlier, existing_block, first_of, is_shifted, lead_of_row, start_of
-from .row_tiles import buffers_of
-from .values import Values
+from .row_tiles import buffers_of, row_offset
+from .values import EarlyColumns, Values
+
+
+def existing_block(kernel: Kernel, place: Place, begin: Any, chunk: Chunk) -> tuple[Any, Place]:
+    """Where the block of a thread begins, and its place: a block beyond the chunk is the last one, and not written."""
+    here = arith.andi(place.in_range, kernel.less(begin, chunk.limit))
+    last = arith.subi(kernel.arg("n_reduced"), kernel.number(kernel.plan.held))
+    return arith.minsi(begin, last), replace(place, in_range=here)
+
+
+def is_shifted(kernel: Kernel) -> bool:
+    """Whether accesses begin at the boundary before the row."""
+    return "shifted" in (*kernel.facts.access, *kernel.facts.stores) and not kernel.plan.exchanges
+
+
+def earlier(kernel: Kernel, chunk: Chunk, lead: Any) -> Chunk:
+    """The elements that a CTA owns of a row that CTAs share, where all accesses begin ``lead`` elements early."""
+    if kernel.phases and kernel.plan.cluster == 1 and not kernel.plan.is_far:
+        return chunk
+    first = arith.subi(chunk.first, lead)
+    limit = arith.minsi(arith.addi(first, chunk.length), kernel.arg("n_reduced"))
+    return chunk._replace(first=arith.maxsi(first, kernel.number(0)), limit=limit)
+
+
+def first_of(kernel: Kernel, operand: int, begin: Any) -> Any:
+    """From where in a row the accesses to an operand in a tile are counted: its elements may lie apart."""
+    accesses = (*kernel.facts.access, *kernel.facts.stores)
+    return counted_from(kernel, begin) if accesses[operand] == "tile" else kernel.number(0)
+
+
+def counted_from(kernel: Kernel, begin: Any) -> Any:
+    """From where accesses to dense rows are counted.
+
+    Accesses that are values of the kernel are at constant distances from the thread's first one. A loop has the bounds
+    of the row, so it counts from the row's first element.
+    """
+    return kernel.number(0) if kernel.plan.waits_in_tile else begin
+
+
+def start_of(kernel: Kernel, place: Place, begin: Any, operand: int, base: Any, origin: Any = None) -> Any:
+    """Where element ``begin`` of a thread's row is in an operand, in which element ``origin`` lies at ``base``."""
+    index = arith.addi(row_offset(kernel, place.start, operand), begin)
+    index = index if origin is None else arith.subi(index, origin)
+    return address(base, index, element([*kernel.inputs, *kernel.results][operand].type))
+
+
+def lead_of_row(kernel: Kernel, place: Place) -> Any:
+    """How many elements the row begins after a boundary of all arrays with shifted rows.
+
+    Of elements so wide that an access of the plan is several of memory, boundaries lie closer: those of the narrowest
+    elements are boundaries of all.
+    """
+    names = (*kernel.facts.access, *kernel.facts.stores)
+    tensors = [*kernel.inputs, *kernel.results]
+    shifted = [i for i, name in enumerate(names) if name == "shifted"]
+    operand = max(shifted, key=lambda i: lanes_of(kernel, element(tensors[i].type)))
+    role, number = ("input", operand) if operand < len(kernel.inputs) else ("output", operand - len(kernel.inputs))
+    dims = range(kernel.facts.kept_rank)
+    layout = kernel.dims("kept_size", 0, dims[1:]) + kernel.dims("kept_stride", operand, dims)
+    return lead_of(kernel, element(tensors[operand].type), kernel.arg(role, number), place.start, layout)
+
+
+def hold(
+    row: RowAccesses, operand: int, t: Any, *,
+    walked: bool = False, start: int | None = None, later: bool = False, moved: Any = None,
+    zeros: bool = False, once: bool = False,
+) -> Any:  # fmt: skip
+    """The slots in shared memory into which the thread copies its accesses of an input: all, or those there are.
+
+    They begin at the byte ``start``, or where the slots of other inputs end. With ``start`` there may be no row. Those
+    that are read ``later`` are in a loop whose next turn reads them. They may be ``moved`` by so many threads. Where
+    no ``cp.async`` copies them, ``zeros`` may lie beside the row. What the kernel does ``once`` is short code.
+    """
+    kernel, plan, facts = row.kernel, row.kernel.plan, row.kernel.facts
+    layout = layout_of_operand(kernel, operand) + after_layout(kernel, operand)
+    attributes: dict[str, Any] = load_attributes(facts.kept_rank, facts.reduced_rank, plan.fast, facts.access[operand])
+    attributes |= {"step": layout_of(plan).step, "slots": plan.held, "threads": plan.threads}
+    attributes |= {"vector": plan.vector, "item": bytes_of(memory_type(t)), "whole": facts.full}
+    attributes |= {"walked": True, **alternating(row, operand)} if walked else {}
+    attributes |= {} if start is None else {"start": start, "whole": False}
+    attributes |= {"later": True} if later else {}
+    attributes |= {"zeros": True} if zeros else {}
+    attributes |= {"once": True} if once else {}
+    thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
+    thread = thread if moved is None else arith.addi(thread, moved)
+    operands = [
+        row.pointer("input", operand),
+        row.place.start,
+        row.begin,
+        row.chunk.first,
+        row.chunk.limit,
+        thread,
+    ]
+    pointer = ir.Type.parse("!llvm.ptr<3>")
+    return kernel.make_op("fold.hold", [pointer], [*operands, *layout], attributes).results[0]
+
+
+def alternating(row: RowAccesses, operand: int) -> dict[str, int]:
+    """Where the slots of an input lie that a loop walks, if several inputs wait: those of all inputs alternate.
+
+    So the bytes of all slots follow from the accesses of the launch.
+    """
+    kernel, waiting = row.kernel, row.kernel.facts.waiting
+    if len(waiting) == 1:
+        return {}
+    each = kernel.plan.threads * kernel.plan.vector
+    nbytes = {i: each * bytes_of(memory_type(element(kernel.inputs[i].type))) for i in waiting}
+    return {"start": sum(n for i, n in nbytes.items() if i < operand), "pitch": sum(nbytes.values())}
+
 
 READ_BESIDE = ("shifted", "unaligned")
 """Accesses that may read elements beside the row."""

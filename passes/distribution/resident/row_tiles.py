@@ -17,9 +17,9 @@ from dataclasses import replace
 from functools import reduce
 from typing import Any, NamedTuple
 
-from ....compiler.ir.build import address, bytes_of, memory_type
+from ....compiler.ir.build import address, bytes_of, memory_type, repeat
 from ....compiler.ir.dialect.base import element
-from ....compiler.ir.mlir import arith, gpu, ir, nvvm, scf
+from ....compiler.ir.mlir import arith, gpu, ir, nvvm
 from ....compiler.plan import tiles
 from ....compiler.plan.fields import IN_TILE
 from ....compiler.planner.alignment import WIDEST
@@ -54,15 +54,12 @@ def row_tiles(
     else:
         alone = kernel.plan.lanes == 1
         begin = arith.addi(first, place.slot) if alone else first
-        loop = scf.ForOp(begin, end, kernel.number(kernel.plan.slots))
-        with ir.InsertionPoint(loop.body):
-            kept = loop.induction_variable
+        with repeat(begin, end, kernel.number(kernel.plan.slots)) as kept:
             if alone:
                 yes = kernel.yes()
                 yield tile, replace(place, kept=kept, start=kept, in_range=yes, owner=yes), found
             else:
                 yield tile, _placed(kernel, place, arith.addi(kept, place.slot), end), found
-            scf.YieldOp([])
     gpu.barrier()
     if writes:
         runs.write(found)
@@ -192,12 +189,12 @@ class _Runs:
         for i in (i for i in self.buffers.own if i < len(self.kernel.inputs)):
             begin, length = self.found[i]
             each = LINE // self.buffers.items[i]
-            loop = scf.ForOp(self.thread, self.kernel.ceil(length, each), self.kernel.number(self.kernel.plan.threads))
-            with ir.InsertionPoint(loop.body):
-                at = arith.addi(begin, self.kernel.scaled(loop.induction_variable, each))
+            with repeat(
+                self.thread, self.kernel.ceil(length, each), self.kernel.number(self.kernel.plan.threads)
+            ) as turn:
+                at = arith.addi(begin, self.kernel.scaled(turn, each))
                 item = element(self.kernel.inputs[i].type)
                 nvvm.prefetch(address(self._array(i), at, memory_type(item)), cache_level=nvvm.PrefetchCacheLevel.L2)
-                scf.YieldOp([])
 
     def tiles(self, *, writes: bool) -> dict[int, Sequence[Any]]:
         """The tile of each operand that has one, and its origin: inputs are copied, and results written if asked."""

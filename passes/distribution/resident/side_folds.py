@@ -21,7 +21,7 @@ from itertools import product
 from math import ceil
 from typing import Any
 
-from ....compiler.ir.build import address, bytes_of, memory_type
+from ....compiler.ir.build import address, bytes_of, memory_type, repeat, when
 from ....compiler.ir.combine import combine, elements, pack, tree, unpack, width, with_shape
 from ....compiler.ir.dialect.access import ACCESS_BYTES
 from ....compiler.ir.dialect.base import element, state_type
@@ -31,16 +31,12 @@ from ....compiler.plan.plan import Plan
 from ....compiler.target import WARP
 from ..kernel import Kernel, load_attributes
 from ..meeting import meet_in_cta
-from ..place import Digits, Place, Tile, place_in_tile
+from ..place import Digits, Place, Row, Tile, place_in_tile
 from ..reader import Reader
-from ..row import Row
 from .held_row import HeldRow
-from .held_stores import store_access
 from .phases import fold_phases
-from .row_accesses import RowAccesses, wide
-from .row_slots import hold
-from .row_starts import is_shifted, lead_of_row
-from .row_stores import store_rows
+from .row_accesses import RowAccesses, hold, is_shifted, lead_of_row, wide
+from .row_stores import store_access, store_rows
 
 COLUMNS = (8, 16, WARP)
 """Lanes along the columns of a slice: at least as many as read whole sectors."""
@@ -231,10 +227,8 @@ class SideFolds:
                 array = address(kernel.arg("partial", i), base, element(value.type))
                 attributes = {"kept_rank": 1, "reduced_rank": 0, "vector": width(value.type) > 1}
                 kernel.make_op("fold.store", [], [value, array, at, on, kernel.number(1)], attributes)
-        last = scf.IfOp(self._count("fold.arrive", [ir.IntegerType.get_signless(1)]).results[0])
-        with ir.InsertionPoint(last.then_block):
+        with when(self._count("fold.arrive", [ir.IntegerType.get_signless(1)]).results[0]):
             self._count("fold.signal")
-            scf.YieldOp([])
 
     def _met(self, kernel: Kernel, state: Any) -> Any:
         """The state of a thread's columns, of the rows of its warp and then of all warps."""
@@ -265,14 +259,12 @@ class SideFolds:
         self._count("fold.await")
         blocks = kernel.ceil(kernel.arg("n_reduced"), kernel.plan.slots)
         columns = replace(Row.at(kernel, None), columns=kernel.arg("n_reduced"))
-        loop = scf.ForOp(number, blocks, self.parts)
-        with ir.InsertionPoint(loop.body):
-            tile = Tile(columns, kernel.scaled(loop.induction_variable, kernel.plan.slots))
+        with repeat(number, blocks, self.parts) as i:
+            tile = Tile(columns, kernel.scaled(i, kernel.plan.slots))
             with kernel.reduce.location:
                 state, place = self._of_parts(kernel, tile, tile.place(kernel.plan))
             self._write(kernel, state, place)
             gpu.barrier()  # before states of the next columns are left in shared memory
-            scf.YieldOp([])
 
     def _of_parts(self, kernel: Kernel, tile: Tile, place: Place) -> tuple[Any, Place]:
         """The states of columns in all parts, and the thread's place then: warps leave it other columns."""

@@ -13,12 +13,10 @@ from typing import Any
 from ....compiler.ir.dialect.base import element
 from ....compiler.ir.mlir import arith, ir
 from ....compiler.plan.layout import layout_of
-from ...access.leading import LEADS
+from ...access.unaligned import LEADS
 from ..kernel import Kernel
-from ..span import Span, end_in_range, reduce_span
-from .row_accesses import RowAccesses, is_cut, wide
-from .row_slots import alternating, hold
-from .row_starts import is_shifted
+from ..reader import Span, end_in_range, reduce_span
+from .row_accesses import RowAccesses, alternating, hold, is_cut, is_shifted, wide
 from .row_stores import store_elements, store_rows, where_row_is
 from .values import Numbered
 

@@ -7,20 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..ptx.types import WIDTH, Array, Imm, Operand, Pair, is_signed
-from .op import Builder, Form, Op
-
-
-def _logic(native: Callable[..., Array]) -> Builder:
-    def build(form: Form) -> Op:
-        type_ = form.type("pred b16 b32 b64")
-        return form.pure(native, type_, *[type_] * (1 if native is np.invert else 2))
-
-    return build
-
-
-def _cnot(form: Form) -> Op:
-    type_ = form.type("b16 b32 b64")
-    return form.pure(lambda a: (a == 0).astype(a.dtype), type_, type_)
+from .op import Builder, Form, Op, Run, always, typed
 
 
 def shift_left(a: Array, amount: Array) -> Array:
@@ -70,8 +57,7 @@ def _field(x: Array, width: int) -> Array:
     return (np.minimum(x, np.uint32(255)) if width == 64 else x & np.uint32(255)).astype(np.int64)
 
 
-def _bfe(form: Form) -> Op:
-    type_ = form.type("u32 s32 u64 s64")
+def _bfe(type_: str) -> Run:
     width = WIDTH[type_]
 
     def run(a: Array, b: Array, c: Array) -> Array:
@@ -91,11 +77,10 @@ def _bfe(form: Form) -> Op:
         outside = np.where(sign, a.dtype.type(-1), a.dtype.type(0))
         return np.where(empty, np.where(_field(c, width) == 0, a.dtype.type(0), outside), field)
 
-    return form.pure(run, type_, type_, "u32", "u32")
+    return run
 
 
-def _bfi(form: Form) -> Op:
-    type_ = form.type("b32 b64")
+def _bfi(type_: str) -> Run:
     width = WIDTH[type_]
 
     def run(a: Array, b: Array, c: Array, d: Array) -> Array:
@@ -105,7 +90,7 @@ def _bfi(form: Form) -> Op:
         mask = shift_left(mask, pos)
         return (shift_left(a, pos) & mask) | (b & ~mask)
 
-    return form.pure(run, type_, type_, type_, "u32", "u32")
+    return run
 
 
 def highest_bit(a: Array) -> Array:
@@ -134,29 +119,17 @@ def _bfind(form: Form) -> Op:
     return form.pure(run, "u32", type_)
 
 
-def _clz(form: Form) -> Op:
-    type_ = form.type("b32 b64")
-    width = WIDTH[type_]
-    return form.pure(lambda a: (width - 1 - highest_bit(a)).astype(np.uint32), "u32", type_)
-
-
-def _popc(form: Form) -> Op:
-    type_ = form.type("b32 b64")
-    return form.pure(lambda a: np.bitwise_count(a).astype(np.uint32), "u32", type_)
-
-
 _REVERSED = np.array([int(f"{k:08b}"[::-1], 2) for k in range(256)], np.uint8)
 
 
-def _brev(form: Form) -> Op:
-    type_ = form.type("b32 b64")
+def _brev(type_: str) -> Run:
     size = WIDTH[type_] // 8
 
     def run(a: Array) -> Array:
         octets = np.ascontiguousarray(a).view(np.uint8).reshape(-1, size)[:, ::-1]
         return np.ascontiguousarray(_REVERSED[octets]).view(a.dtype).reshape(-1)
 
-    return form.pure(run, type_, type_)
+    return run
 
 
 _PRMT_MODES = ("f4e", "b4e", "rc8", "ecl", "ecr", "rc16")
@@ -225,24 +198,19 @@ def _lop3(form: Form) -> Op:
     return Op((*reads, (also[0], "pred")), ((d.first, "b32"), (d.second, "pred")), both)
 
 
-def _fns(form: Form) -> Op:
+def _fns(mask: Array, base: Array, offset: Array) -> Array:
     """The ``offset``-th set bit from bit ``base`` on, upwards or, if negative, downwards; bit ``base`` itself for 0."""
-    form.type("b32")
-
-    def run(mask: Array, base: Array, offset: Array) -> Array:
-        left = np.maximum(np.abs(offset.astype(np.int64)), 1)  # ones still to pass, the one looked for included
-        step = np.sign(offset).astype(np.int64)
-        at, found = base.astype(np.int64), np.full(np.broadcast(mask, base, offset).shape, 0xFFFFFFFF, np.uint32)
-        for _ in range(32):
-            inside = (at >= 0) & (at < 32) & (left > 0)
-            one = inside & (mask >> np.clip(at, 0, 31).astype(np.uint32) & np.uint32(1) != 0)
-            left = left - one
-            found = np.where(one & (left == 0), at.astype(np.uint32), found)
-            left = np.where(step == 0, 0, left)
-            at = at + step
-        return found
-
-    return form.pure(run, "u32", "b32", "u32", "s32")
+    left = np.maximum(np.abs(offset.astype(np.int64)), 1)  # ones still to pass, the one looked for included
+    step = np.sign(offset).astype(np.int64)
+    at, found = base.astype(np.int64), np.full(np.broadcast(mask, base, offset).shape, 0xFFFFFFFF, np.uint32)
+    for _ in range(32):
+        inside = (at >= 0) & (at < 32) & (left > 0)
+        one = inside & (mask >> np.clip(at, 0, 31).astype(np.uint32) & np.uint32(1) != 0)
+        left = left - one
+        found = np.where(one & (left == 0), at.astype(np.uint32), found)
+        left = np.where(step == 0, 0, left)
+        at = at + step
+    return found
 
 
 def _bmsk(form: Form) -> Op:
@@ -271,24 +239,26 @@ def _szext(form: Form) -> Op:
     return form.pure(run, "b32", type_, "u32")
 
 
+_BITS = "b32 b64"
+_LOGIC = "pred b16 b32 b64"
 TABLE: dict[str, Builder] = {
-    "and": _logic(np.bitwise_and),
-    "or": _logic(np.bitwise_or),
-    "xor": _logic(np.bitwise_xor),
-    "not": _logic(np.invert),
-    "cnot": _cnot,
+    "and": typed(_LOGIC, always(np.bitwise_and), "t t"),
+    "or": typed(_LOGIC, always(np.bitwise_or), "t t"),
+    "xor": typed(_LOGIC, always(np.bitwise_xor), "t t"),
+    "not": typed(_LOGIC, always(np.invert), "t"),
+    "cnot": typed("b16 b32 b64", always(lambda a: (a == 0).astype(a.dtype)), "t"),
     "shl": _shift(shift_left, "b16 b32 b64"),
     "shr": _shift(shift_right, "b16 b32 b64 u16 u32 u64 s16 s32 s64"),
     "shf": _shf,
-    "bfe": _bfe,
-    "bfi": _bfi,
+    "bfe": typed("u32 s32 u64 s64", _bfe, "t u32 u32"),
+    "bfi": typed(_BITS, _bfi, "t t u32 u32"),
     "bfind": _bfind,
-    "clz": _clz,
-    "popc": _popc,
-    "brev": _brev,
+    "clz": typed(_BITS, lambda t: lambda a: (WIDTH[t] - 1 - highest_bit(a)).astype(np.uint32), "t", "u32"),
+    "popc": typed(_BITS, always(lambda a: np.bitwise_count(a).astype(np.uint32)), "t", "u32"),
+    "brev": typed(_BITS, _brev, "t"),
     "prmt": _prmt,
     "lop3": _lop3,
-    "fns": _fns,
+    "fns": typed("b32", always(_fns), "t u32 s32", "u32"),
     "bmsk": _bmsk,
     "szext": _szext,
 }

@@ -20,7 +20,7 @@ from ..numerics.floats import (
 )
 from ..numerics.rounding import FORMATS
 from ..ptx.types import Array
-from .op import Builder, Form, Op
+from .op import Builder, Form, Op, always, typed
 
 _SCALARS = "f32 f64 f16 bf16"
 _PACKED: dict[str, tuple[str, np.dtype[Any]]] = {
@@ -115,11 +115,6 @@ def magnitude_form(name: str) -> Builder:
     return build
 
 
-def _copysign(form: Form) -> Op:
-    type_ = form.type("f32 f64")
-    return form.pure(lambda a, b: np.copysign(b, a), type_, type_, type_)
-
-
 def _testp(form: Form) -> Op:
     type_ = form.type("f32 f64")
     tiny = np.finfo(np.float32 if type_ == "f32" else np.float64).tiny
@@ -136,6 +131,6 @@ def _testp(form: Form) -> Op:
 
 TABLE: dict[str, Builder] = {
     "sqrt": arithmetic_form("sqrt", 1),
-    "copysign": _copysign,
+    "copysign": typed("f32 f64", always(lambda a, b: np.copysign(b, a)), "t t"),
     "testp": _testp,
 }

@@ -1,4 +1,7 @@
-"""Integer arithmetic: modular add, sub, mul and mad with carries, division, extremes, dot products."""
+"""Integer arithmetic: modular add, sub, mul and mad with carries, division, extremes, dot products.
+
+SIMD video instructions, of which compilers still emit vabsdiff2 and vabsdiff4: differences of parts of a word.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,37 @@ from functools import reduce
 import numpy as np
 
 from ..ptx.types import CARRY, DTYPE, WIDTH, Array, Operand, is_signed
-from .op import Builder, Form, Op
+from .op import Builder, Form, Op, always, typed
+
+
+def _vabsdiff(parts: int) -> Builder:
+    """The absolute differences of the parts or, with .add, their sum plus an addend; .sat clamps each difference."""
+    size = 4 // parts
+
+    def numbers(x: Array, type_: str) -> Array:
+        kind = "i" if type_ == "s32" else "u"
+        return np.ascontiguousarray(x).view(f"{kind}{size}").reshape(-1, parts).astype(np.int64)
+
+    def build(form: Form) -> Op:
+        adds, saturates = form.flag("add"), form.flag("sat")
+        b_type, a_type, d_type = form.type("u32 s32"), form.type("u32 s32"), form.type("u32 s32")
+        bounds = np.iinfo(f"{'i' if d_type == 's32' else 'u'}{size}")
+
+        def run(a: Array, b: Array, c: Array) -> Array:
+            apart = np.abs(numbers(a, a_type) - numbers(b, b_type))
+            apart = np.clip(apart, bounds.min, bounds.max) if saturates else apart
+            if adds:
+                total: Array = apart.sum(axis=1).astype(np.uint32) + c
+                return total
+            return np.ascontiguousarray(apart.astype(f"u{size}")).view(np.uint32).reshape(-1)
+
+        return form.pure(run, "u32", "u32", "u32", "u32")
+
+    return build
+
+
+_VIDEO: dict[str, Builder] = {"vabsdiff2": _vabsdiff(2), "vabsdiff4": _vabsdiff(4)}
+
 
 _INTS = "u16 s16 u32 s32 u64 s64"
 _PAIRS = "u16x2 s16x2"
@@ -201,15 +234,7 @@ def remainder(a: Array, b: Array) -> Array:
     return np.where(b == 0, ~b.dtype.type(0), np.fmod(a, np.where(b == 0, b.dtype.type(1), b)))
 
 
-def div(form: Form) -> Op:
-    """Integer div."""
-    type_ = form.type(_INTS)
-    return form.pure(quotient, type_, type_, type_)
-
-
-def _rem(form: Form) -> Op:
-    type_ = form.type(_INTS)
-    return form.pure(remainder, type_, type_, type_)
+div = typed(_INTS, always(quotient), "t t")
 
 
 def extreme(name: str) -> Builder:
@@ -233,22 +258,12 @@ def extreme(name: str) -> Builder:
     return build
 
 
-def abs_(form: Form) -> Op:
-    """Integer abs; the least number stays negative."""
-    type_ = form.type("s16 s32 s64")
-    return form.pure(np.abs, type_, type_)
+abs_ = typed("s16 s32 s64", always(np.abs), "t")  # the least number stays negative
+neg = typed("s16 s32 s64", always(np.negative), "t")
 
 
-def neg(form: Form) -> Op:
-    """Integer neg."""
-    type_ = form.type("s16 s32 s64")
-    return form.pure(np.negative, type_, type_)
-
-
-def _sad(form: Form) -> Op:
-    type_ = form.type(_INTS)
-    u = unsigned(type_)
-    return form.pure(lambda a, b, c: (np.maximum(a, b) - np.minimum(a, b)).view(c.dtype) + c, u, type_, type_, u)
+def _sad(a: Array, b: Array, c: Array) -> Array:
+    return (np.maximum(a, b) - np.minimum(a, b)).view(c.dtype) + c
 
 
 def _dot(parts: int) -> Builder:
@@ -278,8 +293,9 @@ TABLE: dict[str, Builder] = {
     "madc": _madc,
     "mul24": lambda form: _mul24(form, 0),
     "mad24": lambda form: _mul24(form, 1),
-    "rem": _rem,
-    "sad": _sad,
+    "rem": typed(_INTS, always(remainder), "t t"),
+    "sad": typed(_INTS, always(_sad), "t t u", "u"),
     "dp4a": _dot(4),
     "dp2a": _dot(2),
+    **_VIDEO,
 }

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..machine.address_resolution import Access, locate
-from ..machine.rows import LEAST_IN_ROWS, Rows, moved, rows_of, seen_at
+from ..machine.address_resolution import LEAST_IN_ROWS, Access, Rows, locate, moved, rows_of, seen_at
 from ..machine.threads import Threads
 from ..ptx.types import DTYPE, STORAGE, WIDTH, Array, Imm, Mem, Operand, Sym, Vec, nbytes
 from .op import Builder, Form, Op, broadcast, spread

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ....compiler.errors import WarpfoldError, error
-from ..ptx.types import Array, Instruction, Operand
+from ..ptx.types import WIDTH, Array, Instruction, Operand
 
 Run = Callable[..., Any]
 LEAST_BY_BITS = 1 << 10
@@ -112,6 +112,25 @@ class Form:
         """The op of a side-effect-free instruction: one result, then one operand for each of ``types``."""
         first, *rest = self.operands(1 + len(types))
         return Op(tuple(zip(rest, types, strict=True)), ((first, result),), run)
+
+
+def typed(types: str, run_of: Callable[[str], Run], operands: str, result: str = "t") -> Builder:
+    """The builder of a side-effect-free opcode of one type, out of ``types``, for which ``run_of`` gives the function.
+
+    Among the types of ``operands`` and ``result`` that type is ``t``, and the unsigned one of its width ``u``.
+    """
+
+    def build(form: Form) -> Op:
+        type_ = form.type(types)
+        named = {"t": type_, "u": f"u{WIDTH[type_]}"}
+        return form.pure(run_of(type_), named.get(result, result), *(named.get(o, o) for o in operands.split()))
+
+    return build
+
+
+def always(run: Run) -> Callable[[str], Run]:
+    """The same function for every type."""
+    return lambda _: run
 
 
 def broadcast(value: Array, n: int) -> Array:

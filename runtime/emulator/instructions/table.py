@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from ....compiler.errors import error
-from ..ptx.types import Instruction
+from ..ptx.types import Instruction, is_float
 from . import (
     approximate,
-    arithmetic,
     async_copy,
-    async_store,
     atomics,
     bits,
     compare,
@@ -20,34 +18,38 @@ from . import (
     load_store,
     mbarrier,
     move,
-    video,
     warp,
 )
-from .matrices import ldmatrix, mma, wmma
+from .matrices import mma, wmma
 from .op import Builder, Form, Op
 
-TABLE: dict[str, Builder] = {}
-for _family in (
-    arithmetic,
-    integer,
-    bits,
-    floating,
-    approximate,
-    conversion,
-    compare,
-    move,
-    load_store,
-    atomics,
-    warp,
-    ldmatrix,
-    mma,
-    wmma,
-    async_copy,
-    async_store,
-    mbarrier,
-    video,
-    control,
-):
+
+def _either(of_float: Builder, of_integer: Builder) -> Builder:
+    def build(form: Form) -> Op | list[Op]:
+        return (of_float if form.left and is_float(form.left[-1]) else of_integer)(form)
+
+    return build
+
+
+_SHARED: dict[str, Builder] = {
+    "add": _either(floating.arithmetic_form("add", 2), integer.add),
+    "sub": _either(floating.arithmetic_form("sub", 2), integer.sub),
+    "mul": _either(floating.arithmetic_form("mul", 2), integer.mul),
+    "mad": _either(floating.arithmetic_form("fma", 3), integer.mad),
+    "fma": floating.arithmetic_form("fma", 3),
+    "div": _either(floating.arithmetic_form("div", 2), integer.div),
+    "min": _either(floating.extreme_form("min"), integer.extreme("min")),
+    "max": _either(floating.extreme_form("max"), integer.extreme("max")),
+    "abs": _either(floating.magnitude_form("abs"), integer.abs_),
+    "neg": _either(floating.magnitude_form("neg"), integer.neg),
+}
+"""The opcodes that integers and floats share: the type decides which family builds them."""
+_FAMILIES = (
+    integer, bits, floating, approximate, conversion, compare, move, load_store, atomics, warp, mma, wmma, async_copy,
+    mbarrier, control,
+)  # fmt: skip
+TABLE: dict[str, Builder] = dict(_SHARED)
+for _family in _FAMILIES:
     TABLE.update(_family.TABLE)
 
 SUPPORTED: tuple[str, ...] = tuple(sorted(TABLE))

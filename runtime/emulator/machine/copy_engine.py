@@ -17,8 +17,7 @@ import numpy as np
 from ..instructions.op import broadcast
 from ..ptx.types import Array
 from ..tool import Touch
-from .address_resolution import Access, pieces_of
-from .gather_scatter import scatter
+from .address_resolution import Access, pieces_of, scatter
 from .threads import Threads
 
 if TYPE_CHECKING:

@@ -27,12 +27,10 @@ from ..ptx.types import STORAGE, WIDTH, Array, Instruction, Variable
 from ..tool import Tool, in_turn
 from .address_map import POISON
 from .machine import Machine
-from .memory import Memory
+from .memory import Memory, StoreBuffer
 from .printing import Printed
 from .program import Program
-from .schedule import Lockstep, Schedule, Seeded
-from .store_buffer import StoreBuffer
-from .waiting import may_wait
+from .schedule import Lockstep, Schedule, Seeded, may_wait
 
 LOCAL_BYTES = 1 << 28
 """The most bytes of local memory that the threads of a batch have together."""

@@ -14,14 +14,12 @@ from ....compiler.lazy import lazy
 from ..ptx.regions import align_up
 from ..ptx.types import Array, Imm, Reg
 from .address_map import POISON
-from .barriers import Barriers
+from .barriers import Barriers, ClusterBarrier
 from .block_compiler import constant, function_of
-from .cluster_barrier import ClusterBarrier
 from .copy_engine import finish
 from .loops import loop_of
 from .program import EXIT, Block, Program
-from .registers import Registers
-from .special_registers import special_register
+from .registers import Registers, special_register
 from .spin_detector import SpinDetector
 from .threads import WARP, Threads, union
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from .findings import Finding, Site
-from .race_groups import grouped
+from .findings import Finding, Site, grouped
 from .sanitizer import Sanitizer, sanitize
 
 __all__ = ["Finding", "Sanitizer", "Site", "grouped", "sanitize"]

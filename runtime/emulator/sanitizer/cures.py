@@ -6,10 +6,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..machine.program import Program
-from ..machine.waiting import in_loops
+from ..machine.schedule import in_loops
+from .findings import Symbolizer
 from .happens_before import HappensBefore
 from .memory_model import GPU, strength
-from .symbolizer import Symbolizer
 
 if TYPE_CHECKING:
     from ..machine.machine import Machine

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from ..machine.program import EXIT, Block, Item, Program, registers_of, successors
-from ..machine.waiting import in_loops
+from ..machine.schedule import in_loops
 from ..ptx.types import Instruction, Operand, Reg, Sym, Variable
 
 

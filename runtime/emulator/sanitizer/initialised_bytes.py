@@ -9,9 +9,8 @@ import numpy as np
 
 from ....compiler.lazy import lazy
 from ..ptx.regions import RESERVED
-from .findings import Findings
+from .findings import Findings, Symbolizer
 from .memory_model import verb_of
-from .symbolizer import Symbolizer
 
 if TYPE_CHECKING:
     from ..machine.address_resolution import Access, Piece

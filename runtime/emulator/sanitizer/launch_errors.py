@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from ....compiler.errors import WarpfoldError
 from ..ptx.types import Instruction
-from .findings import Findings, Index, Site
-from .symbolizer import element, name_of
+from .findings import Findings, Index, Site, element, name_of
 
 if TYPE_CHECKING:
     from ..machine.memory import Memory

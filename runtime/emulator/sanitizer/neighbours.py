@@ -13,8 +13,7 @@ import numpy as np
 from ..ptx.demangle import demangle
 from ..ptx.types import Mem
 from .dataflow import pointed_at, variables_of
-from .findings import Findings
-from .symbolizer import Symbolizer, element
+from .findings import Findings, Symbolizer, element
 
 if TYPE_CHECKING:
     from ..machine.address_resolution import Access, Piece

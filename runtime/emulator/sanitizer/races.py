@@ -8,15 +8,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .access_history import AccessHistory, stamp, thread_of, time_of
+from .access_history import AccessHistory, Event, event_of, stamp, thread_of, time_of
 from .cures import Cures
 from .dataflow import decides
-from .events import Event, event_of
-from .findings import Findings
+from .findings import Findings, Symbolizer
 from .happens_before import HappensBefore
 from .memory_model import ATOMIC, GPU, VOLATILE, Strength, is_bulk, is_copy, strength, verb_of
 from .shared_lifetime import SharedLifetime
-from .symbolizer import Symbolizer
 
 if TYPE_CHECKING:
     from ..machine.address_resolution import Piece

@@ -9,18 +9,15 @@ from ....compiler.errors import WarpfoldError
 from ..machine.launch import Argument, launch, parse
 from ..ptx.module import Module
 from ..tool import Tool, Touch, numbers
-from .barrier_divergence import BarrierDivergence
-from .bulk_copies import BulkCopies
-from .copy_races import CopyRaces
-from .findings import Finding, Findings
+from .barrier_divergence import BarrierDivergence, Membermasks
+from .copy_races import BulkCopies, CopyRaces
+from .findings import Finding, Findings, Symbolizer
 from .happens_before import HappensBefore
 from .initialised_bytes import InitialisedBytes
 from .launch_errors import of_error
-from .membermasks import Membermasks
 from .memory_model import level_of
 from .neighbours import Neighbours
 from .races import Races
-from .symbolizer import Symbolizer
 
 if TYPE_CHECKING:
     from ..machine.launch import Launch

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .findings import Findings
+from .findings import Findings, Symbolizer
 from .happens_before import HappensBefore
-from .symbolizer import Symbolizer
 
 if TYPE_CHECKING:
     from ..machine.machine import Machine
     from ..machine.threads import Threads
     from ..ptx.types import Array
-    from .events import Event
+    from .access_history import Event
 
 
 class SharedLifetime:

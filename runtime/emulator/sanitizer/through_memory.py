@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .fences import Fenced
 from .known_times import KnownTimes
 from .memory_model import Strength
-from .releases import Log, Part, Release, Table
+from .releases import Fenced, Log, Part, Release, Table
 
 if TYPE_CHECKING:
     from ..ptx.types import Array

@@ -13,7 +13,7 @@ from warpfold.commands.checking.evaluate import Evaluator
 from warpfold.commands.checking.reference import check
 from warpfold.commands.checking.running_error import Analysis, Known
 from warpfold.compiler.dtypes import BOOL, F16, F32, F64, I64, dtype
-from warpfold.compiler.laws.comparison import EXACT
+from warpfold.compiler.laws.counterexamples import EXACT
 from warpfold.compiler.program.graph import SCALAR, Expr
 from warpfold.compiler.program.library.reductions import FUNCTIONS
 from warpfold.compiler.program.numeric import _OPS, apply

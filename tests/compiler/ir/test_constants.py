@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from warpfold.compiler.driver.compile import session
-from warpfold.compiler.ir import constants
+from warpfold.compiler.ir import uniform_fragments
 from warpfold.compiler.ir.mlir import ir
 
 TERMS = 200
@@ -24,7 +24,7 @@ def _sum(term: str) -> Any:
 
 def _found(module: Any) -> Any:
     block = module.body.operations[0].regions[0].blocks[0]
-    return constants.constant(list(block.operations)[-1].operands[0])
+    return uniform_fragments.constant(list(block.operations)[-1].operands[0])
 
 
 def test_a_sum_of_constants_is_known() -> None:
@@ -34,13 +34,13 @@ def test_a_sum_of_constants_is_known() -> None:
 
 def test_few_ops_are_read_until_one_term_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """States of many values ask of each, so that whole sums would be read again and again."""
-    read, parts = [0], constants._parts
+    read, parts = [0], uniform_fragments._parts
 
     def counted(v: Any) -> Any:
         read[0] += 1
         return parts(v)
 
-    monkeypatch.setattr(constants, "_parts", counted)
+    monkeypatch.setattr(uniform_fragments, "_parts", counted)
     with session():
         assert _found(_sum("%x")) is None
     assert read[0] < 5

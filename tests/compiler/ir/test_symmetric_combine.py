@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from warpfold.compiler.ir.combine_reader import Combine
+from warpfold.compiler.ir.combine import Combine
 from warpfold.compiler.ir.dialect import load
+from warpfold.compiler.ir.lane_exchange import is_symmetric
 from warpfold.compiler.ir.mlir import ir
-from warpfold.compiler.ir.symmetric_combine import is_symmetric
 
 ONE = "%a: f32, %b: f32"
 TWO = "%a: f32, %i: i32, %b: f32, %j: i32"

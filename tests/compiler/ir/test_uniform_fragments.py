@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from warpfold.compiler.ir.combine_reader import Combine
+from warpfold.compiler.ir.combine import Combine
 from warpfold.compiler.ir.dialect import load
 from warpfold.compiler.ir.mlir import ir
 from warpfold.compiler.ir.uniform_fragments import independent, uniform

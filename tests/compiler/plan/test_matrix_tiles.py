@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from warpfold.compiler.plan.matrix_tiles import AT_ONCE, COLUMNS, ROWS, named, placed
+from warpfold.compiler.plan.tiles import AT_ONCE, COLUMNS, ROWS, named, placed
 
 ACROSS = (1, 2, 4, 8, 16, 32)
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from warpfold.compiler.dtypes import ALL, BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U32, DType
 from warpfold.compiler.errors import TraceError
 from warpfold.compiler.program import functions, numeric
+from warpfold.compiler.program.function_table import TABLE
 from warpfold.compiler.program.graph import SCALAR, Expr
 from warpfold.compiler.program.symbols import Sym
 
@@ -80,9 +81,8 @@ def test_bits_of_another_width_are_refused(source: DType, target: DType) -> None
 
 
 # --- functions of floats ---
-FUNCTIONS = ("sqrt", "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tanh", "erf",
-             "log10", "tan", "asin", "acos", "atan", "sinh", "cosh")  # fmt: skip
-WITH_FAST = ("sqrt", "rsqrt", "exp", "exp2", "log", "log2", "sin", "cos", "tanh")
+FUNCTIONS = tuple(row.name for row in TABLE if row.operands == ("x",))
+WITH_FAST = tuple(row.name for row in TABLE if row.fast)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -15,9 +15,8 @@ import pytest
 
 import warpfold as wf
 from warpfold.compiler.program.arrays import namespace
-from warpfold.compiler.program.other_names import ELSEWHERE, METHODS
 from warpfold.compiler.program.public_names import PACKING, PROGRAMS, REDUCTIONS
-from warpfold.compiler.program.spelling import NAMES, PARAMETERS, SHARED
+from warpfold.compiler.program.spelling import ELSEWHERE, METHODS, NAMES, PARAMETERS, SHARED
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 

@@ -10,7 +10,7 @@ from emulator_harness import aligned, run
 
 from warpfold.compiler.errors import EmulatorError
 from warpfold.runtime.emulator.instructions import load_store
-from warpfold.runtime.emulator.machine import rows
+from warpfold.runtime.emulator.machine import address_resolution
 
 X = np.random.default_rng(0).integers(0, 1 << 32, 1 << 16, dtype=np.uint32)
 GLOBAL = """
@@ -33,7 +33,7 @@ def test_rows_are_what_a_gather_gives(step: int, skip: int, monkeypatch: pytest.
     seen: list[Any] = []
 
     def noted(*given: Any) -> Any:
-        seen.append(rows.seen_at(*given))
+        seen.append(address_resolution.seen_at(*given))
         return seen[-1]
 
     monkeypatch.setattr(load_store, "seen_at", noted)

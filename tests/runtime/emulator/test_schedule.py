@@ -19,8 +19,8 @@ from warpfold.compiler.target import DEFAULT
 from warpfold.runtime import emulator
 from warpfold.runtime.backends.emulator_backend import EmulatorBackend
 from warpfold.runtime.backends.emulator_backend import emulator as backend
+from warpfold.runtime.emulator.machine.memory import StoreBuffer
 from warpfold.runtime.emulator.machine.schedule import Seeded
-from warpfold.runtime.emulator.machine.store_buffer import StoreBuffer
 
 SEEDS = range(6)
 SHARED = ".shared .align 4 .b8 buf[1024];"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from emulator_harness import module, run
 
-from warpfold.runtime.emulator.machine import launch, machine, waiting
+from warpfold.runtime.emulator.machine import launch, machine, schedule
 
 MEET = """
 setp.ne.u32 p1, r0, 0; @p1 bra HERE; atom.global.add.u32 r1, [d0], 1;
@@ -32,7 +32,7 @@ atom.global.add.u32 r4, [d0], 0; setp.eq.u32 p2, r4, 77; @p2 bra END; st.global.
     ],
 )  # fmt: skip
 def test_loops_that_may_wait(body: str, waits: bool) -> None:
-    assert waiting.may_wait(module(body).programs["k"]) is waits
+    assert schedule.may_wait(module(body).programs["k"]) is waits
 
 
 def test_a_grid_that_meets_is_resident(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from warpfold.runtime.backends.emulator_backend import EmulatorBackend
 from warpfold.runtime.emulator.counters import total
 from warpfold.runtime.emulator.profiler import Profiler
 from warpfold.runtime.ptxas import assemble, find_ptxas
-from warpfold.runtime.tuning.bandwidth_kernels import EMPTY, READINGS, STEADY, Reading, artifact
+from warpfold.runtime.tuning.measure import EMPTY, READINGS, STEADY, Reading, artifact
 
 MAGIC = 0x9E3779B9
 

@@ -12,8 +12,7 @@ from ...arrays.sizes import Size
 from ...frames import caller
 from ...functions import fma
 from ...values import cast
-from .activations import passes, relu
-from .masks import kept, kept_truths
+from .activations import kept, kept_truths, passes, relu
 from .norms import Affine, moments, others, reciprocal_root
 from .operands import Array, OnlyArray, addend, along, expect_like, flag, fraction, like, placed, result_type, wide
 

@@ -13,7 +13,7 @@ from ...arrays import namespace as xp
 from ...arrays.random import random_bits
 from ...frames import caller
 from ...values import cast
-from .masks import kept_truths, with_kept
+from .activations import kept_truths, with_kept
 from .operands import Array, expect_array, fraction, result_type, wide
 
 

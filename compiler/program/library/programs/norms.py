@@ -14,8 +14,7 @@ from ...arrays import namespace as xp
 from ...arrays.folding import AxisArgument, named, positions, reduced
 from ...fold import count, fold
 from ...functions import fma, maximum, rsqrt
-from ...gradients.detached import stop_gradient
-from ...marks import CORRECTION, marked
+from ...gradients.detached import CORRECTION, marked, stop_gradient
 from ...values import cast
 from ..monoids import SUM
 from .operands import Array, OnlyArray, addend, along, expect_divisor, expect_like, finite, number, result_type, wide

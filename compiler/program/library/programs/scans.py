@@ -6,8 +6,7 @@ NaN.
 
 from __future__ import annotations
 
-from ...arrays.cumulative import cumulative_prod, cumulative_sum
-from ...arrays.scanning import scanned
+from ...arrays.scanning import cumulative_prod, cumulative_sum, scanned
 from .. import reductions
 from .operands import Array
 

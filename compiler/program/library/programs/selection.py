@@ -12,7 +12,7 @@ from typing import Any
 from ....errors import error
 from ...arrays import namespace as xp
 from ...arrays.folding import AxisArgument, one_axis, positions, reduced
-from ...arrays.slicing import sliced
+from ...arrays.indexing import sliced
 from ...frames import caller
 from ...symbols import is_array
 from ...tracing import tuple_type

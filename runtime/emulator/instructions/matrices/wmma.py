@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...machine.address_resolution import Access
-from ...machine.gather_scatter import gather, scatter
+from ...machine.address_resolution import Access, gather, scatter
 from ...machine.threads import WARP, Threads
 from ...numerics.floats import widen
 from ...numerics.rounding import F16
 from ...ptx.types import Array, Imm, Mem, Operand
 from ..load_store import memory_operand, space_of, unit_of
 from ..op import Builder, Form, Op, broadcast
-from .ldmatrix import ALL_LANES, registers_of
-from .mma import number, product_of, rounded
+from .mma import ALL_LANES, number, product_of, registers_of, rounded
 
 if TYPE_CHECKING:
     from ...machine.machine import Machine

@@ -15,6 +15,7 @@ from array_programs import expect_equal, traced
 
 from warpfold.compiler.errors import TraceAttributeError
 from warpfold.compiler.program.arrays import namespace
+from warpfold.compiler.program.public_names import STANDARD
 
 RNG = np.random.default_rng(13)
 X = RNG.standard_normal((4, 5))
@@ -165,3 +166,7 @@ def test_a_missing_name_says_what_to_write(name: str, remedy: str) -> None:
 
 def test_python_finds_what_it_asks_of_a_module() -> None:
     assert not hasattr(namespace, "__path__")
+
+
+def test_messages_name_every_function_of_the_namespace() -> None:
+    assert set(STANDARD) == {name for name in namespace.__all__ if callable(getattr(namespace, name))}

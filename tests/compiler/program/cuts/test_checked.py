@@ -15,8 +15,7 @@ from tests.compiler.program.made_programs import Maker
 from warpfold.commands.checking.array_values import evaluate
 from warpfold.compiler.errors import CompileError
 from warpfold.compiler.program.array_program import ArrayProgram
-from warpfold.compiler.program.cuts.checked import checked
-from warpfold.compiler.program.cuts.cut import cut
+from warpfold.compiler.program.cuts.cut import checked, cut
 from warpfold.compiler.program.cuts.steps import Operand, Step, Steps
 from warpfold.compiler.program.graph import ELEMENT, KEPT, SECTION, Expr
 from warpfold.compiler.program.library.monoids import MAX, SUM

@@ -9,7 +9,7 @@ import pytest
 from differences import assert_agrees, derived
 
 import warpfold as wf
-from warpfold.compiler.program.gradients.elementwise import CONSTANT, RULES
+from warpfold.compiler.program.gradients.reverse import CONSTANT, RULES
 
 X = np.array([-2.3, -0.7, -0.2, 0.3, 0.9, 1.6])
 UNIT = np.array([-0.9, -0.4, -0.1, 0.2, 0.6, 0.8])

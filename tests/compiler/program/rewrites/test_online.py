@@ -17,8 +17,7 @@ from warpfold.compiler.program.arrays.trace import ArrayArg, trace_arrays
 from warpfold.compiler.program.graph import Expr, walk
 from warpfold.compiler.program.library.monoids import MAX, SUM
 from warpfold.compiler.program.library.programs.norms import moments
-from warpfold.compiler.program.rewrites.online import online
-from warpfold.compiler.program.rewrites.two_pass import two_pass
+from warpfold.compiler.program.rewrites.online import online, two_pass
 
 INF, NAN = np.inf, np.nan
 ROWS = np.array(

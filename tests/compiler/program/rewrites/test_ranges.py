@@ -17,9 +17,8 @@ from warpfold.compiler.program.graph import SCALAR, Expr, MonoidGraph, Program, 
 from warpfold.compiler.program.library import extremes
 from warpfold.compiler.program.numeric import combine
 from warpfold.compiler.program.rewrites.packed import by_words
-from warpfold.compiler.program.rewrites.ranked_states import ranked
+from warpfold.compiler.program.rewrites.ranked_states import only_breaks_ties, ranked
 from warpfold.compiler.program.rewrites.semigroup import neutral
-from warpfold.compiler.program.rewrites.ties import only_breaks_ties
 from warpfold.compiler.program.symbols import Sym
 from warpfold.compiler.program.tracing import trace
 from warpfold.compiler.program.values import cast

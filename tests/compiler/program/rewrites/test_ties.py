@@ -14,7 +14,7 @@ import warpfold as wf
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.program.cuts.cut import only_step
 from warpfold.compiler.program.rewrites.narrowing import narrowed
-from warpfold.compiler.program.rewrites.ties import only_breaks_ties
+from warpfold.compiler.program.rewrites.ranked_states import only_breaks_ties
 from warpfold.runtime.programs.reductions import Kind, program_of
 
 FIRST: dict[str, Any] = {

@@ -12,7 +12,7 @@ from warpfold.commands.checking.array_values import evaluate
 from warpfold.compiler.dtypes import BOOL, F64
 from warpfold.compiler.program.array_program import ArrayProgram
 from warpfold.compiler.program.arrays.trace import ArrayArg, trace_arrays
-from warpfold.compiler.program.rewrites.two_pass import two_pass
+from warpfold.compiler.program.rewrites.online import two_pass
 
 INF, NAN = np.inf, np.nan
 ROWS = np.array(

@@ -10,7 +10,7 @@ from covering import some
 from emulator_harness import DATA
 from exp2_digests import INSTRUCTIONS, arguments, digest
 
-from warpfold.runtime.emulator.numerics.exponential import exp2, exp2_flushed
+from warpfold.runtime.emulator.instructions.approximate import exp2, exp2_flushed
 
 MEASURED = json.loads((DATA / "exp2.json").read_text())
 FUNCTIONS = dict(zip(INSTRUCTIONS, (exp2_flushed, exp2), strict=True))
