@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from colorsys import hls_to_rgb
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import ladder_plot
-from .fragments import Found, Operand
+
+if TYPE_CHECKING:
+    from .fragments import Found, Operand
 
 CELL = 0.42
 """Inches of an element."""

@@ -43,7 +43,7 @@ def clip(x: Any, low: Any = None, high: Any = None, *, keep: str | None = None) 
     found = found if high is None else marked(minimum(found, high), BOUND)
     if keep is None:
         return found
-    from .library.programs.activations import with_kept
+    from .arrays.packing import with_kept  # programs of arrays lie above
 
     inside = x == x if low is None else x >= low
     return with_kept(found, inside if high is None else inside & (x <= high), keep)

@@ -214,8 +214,8 @@ class Program:
 
     @lazy
     def reads_again(self) -> bool:
-        """Whether it is more than a reduction: it folds again or never, gathers, or uses its results."""
-        uses = any(o.space & REDUCED for o in self.outputs)
+        """Whether it is more than a reduction: it folds again or never, gathers, reads rows, or uses its results."""
+        uses = any(o.space & REDUCED for o in self.outputs) or any(s != ELEMENT for s in self.input_spaces)
         aside = self.side is not None or self.section is not None
         return uses or bool(self.gathered) or len(self.reduces) != 1 or aside
 

@@ -144,6 +144,22 @@ def truths(mask: Any, x: SymArray) -> Any:
     return unpack(mask, (*(1 if m == 1 else n for m, n in outer), *x.shape[-1:]))
 
 
+def with_kept(output: Any, mask: Any, keep: str | None) -> Any:
+    """``output``, and beside it for ``keep="bits"`` the bits of ``mask``, in row-major order, for a backward program.
+
+    Raises:
+        ArgumentError: WF138 for another ``keep``.
+    """
+    return {"output": output, **kept(mask, keep)} if keep is not None else output
+
+
+def kept(mask: Any, keep: str | None) -> dict[str, Any]:
+    """The bits of ``mask`` as a result for ``keep="bits"``; none for None; arguments and errors as above."""
+    if keep not in (None, "bits"):
+        raise error("WF138", option="keep", value=keep, expected="None or 'bits'", default="None")
+    return {} if keep is None else {"bits": pack(mask, flat=True)}
+
+
 def _number(size: Any) -> int:
     """A size in this tracing."""
     return int(size.value) if isinstance(size, Size) else whole(size)

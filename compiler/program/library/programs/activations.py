@@ -13,25 +13,9 @@ from math import prod
 from ....dtypes import BOOL
 from ....errors import error
 from ...arrays import namespace as xp
-from ...arrays.packing import pack, truths
+from ...arrays.packing import truths, with_kept
 from ...frames import caller
 from .operands import Array, expect_array, expect_inside, number
-
-
-def with_kept(output: Array, mask: Array, keep: str | None) -> Array | dict[str, Array]:
-    """``output``, and the bits of ``mask`` beside it for ``keep="bits"``.
-
-    Raises:
-        ArgumentError: WF138 for another ``keep``.
-    """
-    return {"output": output, **kept(mask, keep)} if keep is not None else output
-
-
-def kept(mask: Array, keep: str | None) -> dict[str, Array]:
-    """The bits of ``mask`` as a result for ``keep="bits"``; none for None; arguments and errors as above."""
-    if keep not in (None, "bits"):
-        raise error("WF138", option="keep", value=keep, expected="None or 'bits'", default="None")
-    return {} if keep is None else {"bits": pack(mask, flat=True)}
 
 
 def kept_truths(bits: Array, x: Array) -> Array:

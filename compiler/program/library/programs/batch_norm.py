@@ -8,11 +8,12 @@ from typing import Any
 from ....errors import error
 from ...arrays import namespace as xp
 from ...arrays.folding import positions
+from ...arrays.packing import kept
 from ...arrays.sizes import Size
 from ...frames import caller
 from ...functions import fma
 from ...values import cast
-from .activations import kept, kept_truths, passes, relu
+from .activations import kept_truths, passes, relu
 from .norms import Affine, moments, others, reciprocal_root
 from .operands import Array, OnlyArray, addend, along, expect_like, flag, fraction, like, placed, result_type, wide
 

@@ -10,10 +10,11 @@ from typing import Any
 
 from ....errors import error
 from ...arrays import namespace as xp
+from ...arrays.packing import with_kept
 from ...arrays.random import random_bits
 from ...frames import caller
 from ...values import cast
-from .activations import kept_truths, with_kept
+from .activations import kept_truths
 from .operands import Array, expect_array, fraction, result_type, wide
 
 
