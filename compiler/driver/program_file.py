@@ -106,7 +106,17 @@ def _step_to_json(step: Step) -> dict[str, Any]:
     }
 
 
+FIELDS = {
+    "name", "arrays", "dims", "views", "outputs", "graph", "structure", "sizes", "most", "checks", "splits", "slices",
+    "bits", "given", "made", "steps", "buffers", "kernels", "names", "ones", "plan", "determinism", "axes",
+}  # fmt: skip
+OF_STEPS = {"name", "types", "graph", "kept", "reduced", "inputs", "outputs", "counted", "numbered", "reverse"}
+"""The fields of a file, and of each step in it."""
+
+
 def _from_json(j: dict[str, Any]) -> ProgramArtifact:
+    if set(j) != FIELDS:
+        raise KeyError("fields")
     exprs = graph_json.from_json("graph", j["graph"])
     outputs = [_output(f"outputs[{i}]", *own) for i, own in enumerate(zip(exprs, j["outputs"], strict=True))]
     program = ArrayProgram(
@@ -139,12 +149,14 @@ def _from_json(j: dict[str, Any]) -> ProgramArtifact:
 
 
 def _step(name: str, j: Any) -> Step:
+    if set(j) != OF_STEPS:
+        raise KeyError("fields")
     types = read.many(f"{name}.types", j["types"], read.dtype)
     program = Program(read.text(f"{name}.name", j["name"]), types, graph_json.from_json(f"{name}.graph", j["graph"]))
     kept, reduced, counted = (_dims(f"{name}.{key}", j[key]) for key in ("kept", "reduced", "counted"))
     numbered = read.many(f"{name}.numbered", j["numbered"], _dims)
     inputs, outputs = (read.many(f"{name}.{key}", j[key], _operand) for key in ("inputs", "outputs"))
-    reverse = read.truth(f"{name}.reverse", j.get("reverse", False))
+    reverse = read.truth(f"{name}.reverse", j["reverse"])
     return Step(program, kept, reduced, inputs, outputs, counted, numbered, reverse)
 
 

@@ -60,8 +60,7 @@ def allocate(operands: Operands, program: ArrayProgram, out: Any = None, order: 
 
     Those of the program's checks are always new.
 
-    A new array has the memory ``order`` that is given, outermost first, or that of the first input of its shape, else
-    the one in which the inputs have its dims.
+    A new array has the memory ``order`` that is given, outermost first, or that of ``result_kinds``.
 
     Raises:
         ArgumentError: WF125 for a wrong number of arrays, WF108 to WF113 for one that does not fit, WF132 where they
@@ -93,12 +92,16 @@ def result_kinds(
 ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """For each result its shape, and its axes in the order in which a new array has them in memory.
 
-    That is the order of the first input of its shape, else the one in which the inputs have its dims.
+    That is the order of the first input of its shape, else the one in which the inputs have its dims. Words of bits lie
+    in C order, since those of a row follow each other.
     """
     sizes = program.sizes_of([v.shape for v in inputs])
     found, along = [], None
     for o, _ in program.results:
         shape = o.shape(sizes)
+        if o.dtype == BIT:
+            found.append((shape, tuple(range(len(shape)))))
+            continue
         like = next((v for v in inputs if v.shape == shape), None)
         if like is None and len(shape) > 1 and along is None:
             along = _strides(program, inputs)

@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 from ...compiler.program.array_program import ArrayProgram
+from ...compiler.program.arrays.over_axes import MANY
 from ...compiler.program.arrays.trace import ArrayArg, trace_arrays
 from ...compiler.program.closures import captured
 from ...compiler.program.gradients.vjp import is_gradient
@@ -38,7 +39,8 @@ class Traces:
         """
         kinds = tuple((a.dtype, a.number, a.sizes) for a in arrays)
         once = is_gradient(self.function) and not apart
-        key = arguments, kinds, once, captured(self.function, *arguments.objects)
+        size = max((prod(a.shape) for a in arrays), default=0)  # the trace of a large array serves a small one, slower
+        key = arguments, kinds, once, size >= MANY, captured(self.function, *arguments.objects)
         known = self._found.setdefault(key, [])
         shapes = [a.shape for a in arrays for _ in range(1 + (a.dtype.kind == "complex"))]
         found = next((p for p in known if serves(p, shapes)), None)

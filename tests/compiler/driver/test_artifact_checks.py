@@ -130,7 +130,15 @@ def test_a_refusal_names_the_parts_that_do_not_fit(
 
 
 @pytest.mark.parametrize(
-    "part", [(), ("kernels", 0), ("kernels", 0, "plan"), ("kernels", 0, "facts"), ("kernels", 0, "params", 0)]
+    "part",
+    [
+        (),
+        ("steps", 0),
+        ("kernels", 0),
+        ("kernels", 0, "kernels", 0),
+        *(("kernels", 0, "kernels", 0, part) for part in ("plan", "facts")),
+        ("kernels", 0, "kernels", 0, "params", 0),
+    ],
 )
 def test_a_field_that_is_unknown_or_missing_is_of_another_version(
     part: tuple[Any, ...], files: dict[str, Any], tmp_path: Path

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import warpfold as wf
-from warpfold.compiler.errors import DTypeError
+from warpfold.compiler.errors import DTypeError, TraceError
 
 BIG = 2**53 + 1
 
@@ -147,9 +147,11 @@ def test_members_that_are_not_numbers_are_named(odd: Any) -> None:
 
 
 def test_a_text_is_no_array() -> None:
-    for call in (lambda: wf.sum("abc"), lambda: wf.sum([1.0], where="abc"), lambda: wf.reduce("abc", "sum")):
+    for call in (lambda: wf.sum("abc"), lambda: wf.reduce("abc", "sum")):
         with pytest.raises(DTypeError, match=r"^WF105: no rule for elements of type str \(as an array: <U3\)"):
             call()
+    with pytest.raises(TraceError, match=r"^WF285: where is of type str: expected an array"):
+        wf.sum([1.0], where="abc")
 
 
 def test_masked_arrays_are_refused() -> None:

@@ -52,9 +52,11 @@ def test_a_function_that_looks_at_a_size_has_a_trace_for_each() -> None:
 
 
 def test_more_elements_than_32_bits_number_have_another_trace() -> None:
-    a, b, c = _traces(lambda x: wf.argmax(x), ((1 << 10,),), ((1 << 20,),), ((1 << 32,),))
-    assert a is b
+    a, b, c, d = _traces(lambda x: wf.argmax(x), ((1 << 10,),), ((1 << 20,),), ((1 << 32,),), ((1 << 9,),))
+    assert a is b is d
     assert a.digest != c.digest
+    large, small = _traces(lambda x: wf.argmax(x), ((1 << 32,),), ((1 << 10,),))
+    assert (large.digest, small.digest) == (c.digest, a.digest)
 
 
 def test_sizes_that_must_agree_are_compared() -> None:

@@ -15,6 +15,11 @@ def test_programs_have_the_results_of_numpy() -> None:
     assert sum(traced) > 0.95 * RANDOM
 
 
+def test_a_step_may_read_rows_after_its_fold() -> None:
+    """Under one cut, a gradient of this program has a step whose result is a value of rows, beside its fold."""
+    assert checks.checked(checks.in_steps, 23526)
+
+
 def test_a_failure_is_made_small() -> None:
     """Of a program that fails where it has a product, the product of an argument is left."""
 
