@@ -108,11 +108,11 @@ class Output(NamedTuple):
         own = bit_strides(shape, strides, flat=self.flat) if self.dtype == BIT else tuple(strides)
         return split(Layout(shape, own), dict(enumerate(each)))
 
-    def along(self, strides: Sequence[int]) -> tuple[int, ...]:
-        """For each axis the stride of another array along it, of which the strides along all dims are given."""
+    @property
+    def last_dims(self) -> tuple[int | None, ...]:
+        """For each axis the last of its dims; None for one of size 1."""
         rest = iter(self.axes)
-        axes = (tuple(islice(rest, n)) for n in self.joined or (1,) * len(self.axes))
-        return tuple(0 if own[-1] is None else strides[own[-1]] for own in axes)
+        return tuple(tuple(islice(rest, n))[-1] for n in self.joined or (1,) * len(self.axes))
 
     def _each(self, sizes: Sequence[int]) -> list[tuple[int, ...]]:
         """The sizes of the dims of each axis."""

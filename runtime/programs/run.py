@@ -96,18 +96,34 @@ def result_kinds(
     in C order, since those of a row follow each other.
     """
     sizes = program.sizes_of([v.shape for v in inputs])
-    found, along = [], None
+    found: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+    places: list[int] | None = None
     for o, _ in program.results:
         shape = o.shape(sizes)
         if o.dtype == BIT:
             found.append((shape, tuple(range(len(shape)))))
             continue
         like = next((v for v in inputs if v.shape == shape), None)
-        if like is None and len(shape) > 1 and along is None:
-            along = _strides(program, inputs)
-        strides = [like.strides] if like else [o.along(own) for own in along or ()]
-        found.append((shape, memory_order(shape, strides)))
+        if like:
+            found.append((shape, memory_order(shape, [like.strides])))
+            continue
+        if places is None:
+            order = memory_order(sizes, _strides(program, inputs))
+            places = [order.index(d) for d in range(len(sizes))]
+        found.append((shape, _by_places(o.last_dims, places)))
     return found
+
+
+def _by_places(dims: Sequence[int | None], places: Sequence[int]) -> tuple[int, ...]:
+    """The axes that these dims are, outermost first, by the places of dims; an axis of size 1 stays beside the next.
+
+    Reduced dims have places, too, as in NumPy.
+    """
+    own, after = [], len(places)
+    for d in reversed(dims):
+        own.append(after := after if d is None else places[d])
+    own.reverse()
+    return tuple(sorted(range(len(own)), key=own.__getitem__))
 
 
 def _strides(program: ArrayProgram, inputs: Sequence[View] | Sequence[ArraySpec]) -> list[list[int]]:

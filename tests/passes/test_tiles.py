@@ -351,7 +351,7 @@ def test_64_bit_offsets(t: type[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     for at, length in enumerate((1, 3, 16, 37)):
         values = whole((31, length), t)
         kernel = wf.compile("sum", values.shape, values.dtype, axis=1, plan=PLANS[at])
-        assert kernel.artifact.kernels[0].facts.index_bits == 64
+        assert kernel.artifact.kernels[0].main.facts.index_bits == 64
         np.testing.assert_array_equal(
             kernel(placed(values, item * at), device="emulator").astype(float), summed(values, 1)
         )
@@ -366,7 +366,7 @@ def test_words_with_64_bit_offsets(t: type[Any], monkeypatch: pytest.MonkeyPatch
         values = whole((31, length), t)
         plan = f"{PLANS[at]},vector={VECTORS[at] // item}"
         kernel = wf.compile("sum", values.shape, values.dtype, axis=1, plan=plan)
-        assert kernel.artifact.kernels[0].facts.index_bits == 64
+        assert kernel.artifact.kernels[0].main.facts.index_bits == 64
         found = kernel(placed(values, item * at), device="emulator")
         np.testing.assert_array_equal(found.astype(float), summed(values, 1))
 

@@ -275,12 +275,18 @@ def before(group: Group) -> frozenset[str]:
     """The values of rows that a plain step folds, and that take several instructions: once a row, not an element."""
     if not group.is_plain:
         return frozenset()
-    nodes = list(above_results(group.folded))
-    rows = {e.digest for e in nodes if e.space and e.args and not e.space & group.reduced}
-    free = {e.digest for e in nodes if not any(x.op == "result" for x in above_results((e,)))}
-    used = [a for e in nodes if e.digest not in rows for a in e.args]
-    long = (e for e in used if any(x.op in COST and x.digest in rows for x in above_results((e,))))
-    return frozenset(e.digest for e in long) & rows & free
+    rows, late, long, used = (set[str]() for _ in range(4))
+    for e in above_results(group.folded):
+        below = () if e.op == "result" else [a.digest for a in e.args]
+        if e.op == "result" or not late.isdisjoint(below):
+            late.add(e.digest)
+        if is_of_row := bool(e.space and e.args and not e.space & group.reduced):
+            rows.add(e.digest)
+        else:
+            used.update(below)
+        if (is_of_row and e.op in COST) or not long.isdisjoint(below):
+            long.add(e.digest)
+    return frozenset(used & rows & long - late)
 
 
 def _numbering(e: Expr) -> tuple[int, ...]:
