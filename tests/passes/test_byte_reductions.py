@@ -13,7 +13,7 @@ from kernel_harness import compile_text, run_text
 
 import warpfold as wf
 from warpfold.compiler.dtypes import I64
-from warpfold.runtime import api
+from warpfold.runtime import api, prepare
 from warpfold.runtime.programs import plans, step_tasks
 
 LAYOUTS = [
@@ -163,7 +163,6 @@ def test_sums_of_bytes_at_the_limit_of_32_bits_and_beyond(dtype: str, most: int)
 @pytest.fixture
 def wide_sums(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """All sums are in 64 bits, like those of more elements than 32 bits are known to hold."""
-
     monkeypatch.setattr(step_tasks, "narrowed", lambda program: (program, None))
     plans.forget()
     yield
