@@ -36,6 +36,7 @@ from . import (
     lower_tile_write,
     lower_warp_scan,
     lower_warp_shuffle,
+    lower_word,
     unroll_loops,
 )
 
@@ -54,6 +55,7 @@ PASSES: tuple[Pass, ...] = (
     lower_bin_search.PASS,
     lower_gather.PASS,
     lower_philox.PASS,
+    lower_word.PASS,
     lower_ballot.PASS,
     lower_matrix_reduce.PASS,
     lower_warp_shuffle.PASS,

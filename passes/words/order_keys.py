@@ -9,15 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ...compiler.ir.build import i32
 from ...compiler.ir.combine import constant, splat, width, with_shape
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, ir, math
 from .matchers import tested_bytes
 from .packing import as_words, high_bits, permuted
-from .word_formulas import Bits
 
 WORD = 32
 BITS = {"i1": 8, "i8": 8, "i16": 16, "bf16": 16, "f16": 16}
@@ -43,16 +40,6 @@ class Key:
     turned: int = 0
     sign: int = 0
     infinity: int = 0
-
-    def of(self, bits: Bits) -> Bits:
-        """The keys of elements with these bits, as unsigned integers in the same order."""
-        half = np.uint64(1 << self.bits - 1)
-        if not self.sign:
-            return bits ^ np.uint64(self.turned) ^ half
-        magnitude = bits & ~half
-        bits = np.where(magnitude == 0, magnitude, bits ^ half * np.uint64(self.sign < 0))
-        bits = np.where(magnitude > np.uint64(self.infinity), half - np.uint64(1), bits)
-        return np.where(bits & half, bits, ~bits & ~half & np.uint64(0xFFFF))
 
     def words(self, source: Any) -> list[Any]:
         """The keys of a fragment, packed in words."""
@@ -94,26 +81,17 @@ class Key:
         return arith.bitcast(like, arith.trunci(with_shape(ir.IntegerType.get_signless(16), lanes), bits))
 
 
-def key_like(kind: str, elements: Bits, ranks: Any) -> Key | None:
-    """The key that orders all ``elements`` of the type ``kind`` as their ``ranks`` do; None if there is none."""
-    bits = elements << np.uint64(7) if kind == "i1" else elements
-    return next((key for key in _keys(kind) if _same_order(key.of(bits), ranks)), None)
-
-
-def _keys(kind: str) -> list[Key]:
-    """The keys that elements of the type ``kind`` may have."""
-    if kind in _FLOATS:
-        return [Key(16, sign=sign, infinity=_FLOATS[kind]) for sign in (1, -1)]
-    sign = 1 << BITS[kind] - 1
-    return [Key(BITS[kind], turned) for turned in (0, 2 * sign - 1, sign, sign - 1)]
-
-
-def _same_order(keys: Bits, ranks: Any) -> bool:
-    """Whether keys and ranks order all pairs of elements alike, ties included."""
-    order = np.argsort(keys.astype(np.uint16), kind="stable")
-    keys, ranks = keys[order], ranks[order]
-    rises = ranks[1:] > ranks[:-1]
-    return bool((rises == (keys[1:] != keys[:-1])).all() and (ranks[1:] >= ranks[:-1]).all())
+def key_of(kind: str, *, signed: bool, falls: bool) -> Key | None:
+    """The key of elements of the type ``kind`` that are ranked; None of those that no walk notes."""
+    if kind == "f32" or kind in _FLOATS:
+        return Key(BITS.get(kind, WORD), sign=1 if falls else -1, infinity=_FLOATS.get(kind, 0))
+    if kind not in BITS:
+        return None
+    ones = (1 << BITS[kind]) - 1
+    middle = 0 if signed else ones // 2 + 1
+    if kind == "i1":  # a set bit is that of the sign
+        return Key(BITS[kind], 0 if falls else ones)
+    return Key(BITS[kind], middle ^ (ones if falls else 0))
 
 
 def _with_sign(word: int) -> int:

@@ -192,6 +192,35 @@ class PhiloxOp(Fold.Operation, name="philox"):  # type: ignore[misc]
         check_result(op, word if not isinstance(types[0], ir.ShapedType) else _in_shape_of(types[0], word))
 
 
+class WordOp(Fold.Operation, name="word"):  # type: ignore[misc]
+    """Words of elements: ``fold.word element, number {bits, falls, unsigned}``, on tensors or on fragments.
+
+    The rank of an element above its number, as one integer: ``bits`` of the rank in 32 bits, or all 32 in 64. The rank
+    grows with the element, or ``falls``. See ``compiler/program/words.py``.
+    """
+
+    element: ext.Operand[Any]
+    number: ext.Operand[Any]
+    result_: ext.Result[Any]
+    bits: Any
+    falls: Any
+    unsigned: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        x, number = (v.type for v in op.operands)
+        _, unsigned, bits = bool_attr(op, "falls"), bool_attr(op, "unsigned"), int_attr(op, "bits")
+        expect(str(element(x)) in ("i8", "i32", "f32"), op, "an element of i8, i32 or f32", str(element(x)))
+        expect(not unsigned or str(element(x)) != "f32", op, "integers if unsigned", str(element(x)))
+        expect(bits in (8, 16, 32), op, "bits of 8, 16 or 32", bits)
+        word = ir.IntegerType.get_signless(64 if bits == 32 else 32)
+        i32 = ir.IntegerType.get_signless(32)
+        shaped = isinstance(x, ir.ShapedType)
+        wanted = _in_shape_of(x, i32) if shaped else i32
+        expect(number == wanted, op, f"a number of type {wanted}", str(number))
+        check_result(op, _in_shape_of(x, word) if shaped else word)
+
+
 def _in_shape_of(t: Any, scalar: Any) -> Any:
     """The tensor or the fragment of elements ``scalar`` in the shape of ``t``."""
     return type(t).get(list(t.shape), scalar)

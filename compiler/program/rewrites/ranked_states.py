@@ -14,10 +14,11 @@ from typing import NamedTuple
 from ...dtypes import F32, I32, I64, DType
 from ..functions import where
 from ..graph import KEPT, SCALAR, Expr, MonoidGraph, rewrite
-from ..library.extremes import RANKED, of_word, word
+from ..library.extremes import RANKED
 from ..library.monoids import ARGMAX
 from ..symbols import Sym
 from ..values import cast
+from ..words import of_word, word
 from .ties import extreme_at
 
 _NONE = I64.highest

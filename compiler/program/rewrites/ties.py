@@ -9,10 +9,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ...dtypes import DType
-from ..analysis.proofs import operation_of
 from ..graph import Expr, MonoidGraph, Program, rewrite, walk
 from ..library.monoids import ARGMAX, ARGMIN
 from ..monoid import Monoid
+from ..words import word_bits
 
 
 def only_breaks_ties(program: Program, count: int) -> bool:
@@ -28,27 +28,12 @@ def _group(monoid: MonoidGraph, args: tuple[Expr, ...], i: int, count: int) -> t
     e = args[i]
     while e.op == "where" and e.args[2].op == "const" and not _is_numbered(e.args[0]):  # outside a mask
         e = e.args[1]
-    if operation_of(monoid, i) == "min":
-        return (i,) if count <= 1 << _bits(e) else ()
+    if e.op == "word":
+        fits = e.args[1].op == "iota" and count <= 1 << e.dtype.bits - word_bits(e)
+        return (i,) if fits and not _is_numbered(e.args[0]) else ()
     if i and not _is_numbered(args[i - 1]) and _is_number(e) and takes_the_first(*_pair(monoid, i - 1)):
         return i - 1, i
     return ()
-
-
-def _bits(word: Expr) -> int:
-    """How many low bits of an integer hold an element's number and nothing else; 0 if none do."""
-    if word.op == "xor" and word.args[1].op == "const":
-        found, turned = _bits(word.args[0]), word.args[1].value
-        return found if isinstance(turned, int) and turned % (1 << found) == 0 else 0
-    if word.op != "or" or _is_numbered(word.args[0]) or not _is_number(word.args[1]):
-        return 0
-    above = word.args[0]
-    amount = above.args[1].value if len(above.args) == 2 and above.args[1].op == "const" else None
-    if not isinstance(amount, int):
-        return 0
-    if above.op == "shl":
-        return amount
-    return (amount & -amount).bit_length() - 1 if above.op == "and" and amount else 0
 
 
 def _is_number(e: Expr) -> bool:
