@@ -1,6 +1,8 @@
 """Lowers words, an element's rank above its number, to the arithmetic of ``compiler/program/words.py``.
 
-The first of the greatest integers has the least word:
+The first of the greatest integers has the least word. What does not depend on the number is written where the element
+is known, unless a word before has the same number: so an element's register is free before the number takes one. Shifts
+by constants, which ``elementwise`` defines for any amount, are folded at the end:
 
 ```mlir before
 func.func @word(%x: i32, %number: i32) -> i64 {
@@ -15,7 +17,13 @@ func.func @word(%x: i32, %number: i32) -> i64 {
   %rank = arith.xori %x, %ones : i32
   %wide = arith.extsi %rank : i32 to i64
   %c32 = arith.constant 32 : i64
-  %high = arith.shli %wide, %c32 : i64
+  %c63 = arith.constant 63 : i64
+  %by = arith.andi %c32, %c63 : i64
+  %shifted = arith.shli %wide, %by : i64
+  %c64 = arith.constant 64 : i64
+  %defined = arith.cmpi ult, %c32, %c64 : i64
+  %zero = arith.constant 0 : i64
+  %high = arith.select %defined, %shifted, %zero : i64
   %low = arith.extui %number : i32 to i64
   %word = arith.ori %high, %low : i64
   return %word : i64
