@@ -77,7 +77,9 @@ class Cut:
     @property
     def digest(self) -> str:
         """Names the reduction and the types of its arrays: states of equal digests may be combined."""
-        return self.traced().program.digest
+        program = self.traced().program
+        plain = {e.digest: replace(e, value=replace(program.monoid, structure=())) for e in program.reduces}
+        return replace(program, outputs=rewrite(program.outputs, plain)).digest  # whatever the monoid declares
 
     @property
     def numbers(self) -> bool:
@@ -87,7 +89,7 @@ class Cut:
     @property
     def chosen(self) -> list[int]:
         """Which values of the state are positions in its own part."""
-        return _chosen_positions(self.traced().program.reduces[0])
+        return chosen_positions(self.traced().program.reduces[0])
 
     @property
     def lifted(self) -> bool:
@@ -155,7 +157,7 @@ def _state_from(fold_: Expr, start: Value | None, results: tuple[Expr, ...], *, 
     found = made.fold
     if start is None:
         return made.values(found)
-    chosen = {*_chosen_positions(found), *made.pairs}
+    chosen = {*chosen_positions(found), *made.pairs}
     others = tuple(a for i, a in enumerate(found.args) if i not in chosen)
     later = {e.digest: _later(e, start) for e in walk(others) if e.op == "iota"}
     args = tuple(a if i in chosen else rewrite((a,), later)[0] for i, a in enumerate(found.args))
@@ -172,7 +174,7 @@ def _later(number: Expr, start: Value) -> Expr:
     return (Sym(number) + cast(split(start)[0], number.dtype)).expr
 
 
-def _chosen_positions(fold_: Expr) -> list[int]:
+def chosen_positions(fold_: Expr) -> list[int]:
     """Which operands of a fold are positions, of which its combine chooses one and computes nothing else.
 
     Under a mask they are, too: the identity is no position.

@@ -12,7 +12,7 @@ from ..monoid import Monoid, monoid
 from ..symbols import Sym
 from ..values import cast
 from ..words import of_word, ordered, word
-from .monoids import ARGMAX, expect_real
+from .monoids import expect_real
 
 
 @monoid(identity=lambda t: t.highest, has_identity=False, idempotent=True)
@@ -35,6 +35,6 @@ def extreme(x: Any, m: Monoid, *, shown: bool = True) -> tuple[Sym, Sym]:
     if compute(value.dtype).bits > 32 or number.dtype.bits > 32:
         best, at = fold(m, value + 0.0 if shown and value.dtype == F32 else value, number)
         return cast(best, x.dtype), cast(at, I64)
-    falls = m is ARGMAX
+    falls = m.structure is not None and m.structure.falls
     best, at = of_word(fold(RANKED, word(value, number, falls)), value.dtype, falls)
     return cast(best, x.dtype), at

@@ -20,6 +20,7 @@ from dataclasses import replace
 from ...dtypes import BOOL, I8, I16, I32, I64, U8, U16, U32, U64, DType
 from ..analysis.atomic import operation
 from ..graph import KEPT, SCALAR, Expr, MonoidGraph, Program, rewrite, walk
+from .ranked_states import with_words
 from .ranking import with_narrow_words
 
 _NARROW: dict[DType, DType] = {I64: I32, U64: U32}
@@ -31,6 +32,7 @@ _NARROWEST: dict[DType, tuple[DType, ...]] = {I32: (I8, I16), U32: (U8, U16)}
 
 def narrowed(program: Program) -> tuple[Program, int | None]:
     """``program`` with a narrow state if it can have one, and the most elements a result may then have; None: any."""
+    program = with_words(program)
     if found := with_narrow_words(program):
         return found
     (reduce,) = program.reduces

@@ -11,15 +11,14 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ...dtypes import F32, I32, I64, DType
+from ...dtypes import BOOL, F32, I32, I64, U8, DType, compute
 from ..functions import where
-from ..graph import KEPT, SCALAR, Expr, MonoidGraph, rewrite
+from ..graph import KEPT, SCALAR, Expr, MonoidGraph, Program, rewrite, walk
 from ..library.extremes import RANKED
-from ..library.monoids import ARGMAX
+from ..structure import First
 from ..symbols import Sym
 from ..values import cast
-from ..words import of_word, word
-from .ties import extreme_at
+from ..words import of_word, ordered, word
 
 _NONE = I64.highest
 """The word of no element."""
@@ -44,7 +43,7 @@ class _Pair(NamedTuple):
     @property
     def word(self) -> Expr:
         """What takes their place."""
-        found = word(Sym(self.element), Sym(replace(self.number, dtype=I32)), self.falls)
+        found = word(ordered(Sym(self.element)), Sym(replace(self.number, dtype=I32)), self.falls)
         return (found if self.mask is None else where(Sym(self.mask), found, _NONE)).expr
 
 
@@ -72,36 +71,49 @@ class Ranked:
         return found
 
     def _pair(self, pair: _Pair, best: Sym) -> list[Sym]:
-        t = self.before.state[pair.first]
-        element, number = of_word(best, t, pair.falls)
-        found = [cast(element, t), number]
-        if pair.mask is None:
+        t, of_number = self.before.state[pair.first : pair.first + 2]
+        element, number = of_word(best, U8 if t == BOOL else compute(t), pair.falls)
+        found = [cast(element, t), cast(number, of_number)]
+        if pair.mask is None and not self.before.has_identity:
             return found
         identity = self.before.identity[pair.first : pair.first + 2]
         return [where(best == _NONE, e, v) for e, v in zip(identity, found, strict=True)]
+
+
+def with_words(program: Program) -> Program:
+    """``program``, of fewer than 2^31 elements if it numbers them in 32 bits, with words where it folds pairs."""
+    (fold,) = program.reduces
+    if not any(program.monoid.state[place + 1] == I32 for place, _ in program.monoid.structure):
+        return program
+    shown = [e.value for e in walk(program.outputs) if e.op == "result" and e.args[0].digest == fold.digest]
+    made = ranked(fold, shown)  # type: ignore[arg-type]
+    before = (Expr("result", (fold,), a.dtype, KEPT, i).digest for i, a in enumerate(fold.args))
+    values = dict(zip(before, (v.expr for v in made.values(made.fold)), strict=True))
+    return replace(program, outputs=rewrite(program.outputs, values)) if made.pairs else program
 
 
 def ranked(fold: Expr, shown: Collection[int]) -> Ranked:
     """``fold``, whose results show the values ``shown`` of its state, with words where it has pairs."""
     graph = fold.value
     assert isinstance(graph, MonoidGraph)
-    pairs = {i: pair for i in range(len(fold.args) - 1) if (pair := _pair_at(fold, graph, i, shown))}
+    pairs = {i: pair for i, first in graph.structure if (pair := _pair_at(fold, graph, i, first, shown))}
     own = [i for i in range(len(fold.args)) if i - 1 not in pairs]
     made = replace(
         graph,
         state=tuple(I64 if i in pairs else graph.state[i] for i in own),
         identity=tuple(_NONE if i in pairs else graph.identity[i] for i in own),
         combine=_combine(graph, own, pairs),
+        structure=tuple((own.index(i), first) for i, first in graph.structure if i not in pairs),
     )
     args = tuple(pairs[i].word if i in pairs else fold.args[i] for i in own)
     taken = replace(fold, args=args, dtype=args[0].dtype, value=made) if pairs else fold
     return Ranked(taken, graph, {own.index(i): pair for i, pair in pairs.items()})
 
 
-def _pair_at(fold: Expr, graph: MonoidGraph, first: int, shown: Collection[int]) -> _Pair | None:
-    """The pair that begins at a place of the state; None where none does, or results show floats that words change."""
-    t, found = graph.state[first], extreme_at(graph, first)
-    if found is None or t.bits > F32.bits or graph.state[first + 1] != I64 or (t.is_float and t != F32):
+def _pair_at(fold: Expr, graph: MonoidGraph, first: int, how: First, shown: Collection[int]) -> _Pair | None:
+    """The pair that begins at a place of the state; None where no word holds it, or results show floats it changes."""
+    t = graph.state[first]
+    if t.bits > F32.bits or graph.state[first + 1] not in (I32, I64):
         return None
     (element, number), mask = fold.args[first : first + 2], None
     if number.op == "where" and element.op == "where" and number.args[0].digest == element.args[0].digest:
@@ -109,10 +121,10 @@ def _pair_at(fold: Expr, graph: MonoidGraph, first: int, shown: Collection[int])
         if identity != [*graph.identity[first : first + 2]]:
             return None
         mask, element, number = number.args[0], element.args[1], number.args[1]
-    alike = element.op == "add" and element.args[1].op == "const" and element.args[1].value == 0
+    alike = t == F32 and element.op == "add" and element.args[1].op == "const" and element.args[1].value == 0
     if number.op != "iota" or (t.is_float and first in shown and not alike):
         return None
-    return _Pair(first, found is ARGMAX, element.args[0] if t.is_float and alike else element, number, mask)
+    return _Pair(first, how.falls, element.args[0] if alike else element, number, mask)
 
 
 def _combine(graph: MonoidGraph, own: list[int], pairs: Collection[int]) -> tuple[Expr, ...]:
