@@ -1,8 +1,8 @@
 """Lowers words, an element's rank above its number, to the arithmetic of ``compiler/program/words.py``.
 
-The first of the greatest integers has the least word. What does not depend on the number is written where the element
-is known, unless a word before has the same number: so an element's register is free before the number takes one. Shifts
-by constants, which ``elementwise`` defines for any amount, are folded at the end:
+The first of the greatest integers has the least word. What does not depend on the number is written before the number
+is, unless a word before has the same one: so the register of an element is free before its number takes one. Shifts by
+constants, which ``elementwise`` defines for any amount, are folded at the end:
 
 ```mlir before
 func.func @word(%x: i32, %number: i32) -> i64 {
@@ -33,7 +33,7 @@ func.func @word(%x: i32, %number: i32) -> i64 {
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..compiler.driver.pipeline import Pass
@@ -42,7 +42,6 @@ from ..compiler.ir.build import before, find, replace
 from ..compiler.ir.combine import constant, width, with_shape
 from ..compiler.ir.dialect.base import bool_attr, element, int_attr
 from ..compiler.ir.elementwise import Shape, attribute, elementwise
-from ..compiler.ir.mlir import ir
 from ..compiler.program.graph import SCALAR, Expr, walk
 from ..compiler.program.symbols import Sym
 from ..compiler.program.words import formula
@@ -51,21 +50,20 @@ _SIGNED, _UNSIGNED = {"i8": U8, "i32": I32, "f32": F32}, {"i8": U8, "i32": U32}
 """The types of elements by those of operands, which have no sign."""
 
 
-def _lower(op: Any, numbers: set[Any]) -> None:
-    """Writes the arithmetic of a word: what does not depend on the number comes before ``numbers`` of its own."""
+def written(op: Any, first: Any = None) -> Any:
+    """The word ``op`` as arithmetic; what does not depend on the number goes before the op ``first``."""
     x, number = op.operands
     t = (_UNSIGNED if bool_attr(op, "unsigned") else _SIGNED)[str(element(x.type))]
     params = [Expr("param", (), t, SCALAR, i) for i, t in enumerate((t, I32))]
     word = formula(Sym(params[0]), Sym(params[1]), bool_attr(op, "falls"), int_attr(op, "bits")).expr
     found = dict(zip((e.digest for e in params), (x, number), strict=True))
-    early = [e for e in walk((word,)) if e.op != "param" and params[1] not in walk((e,))]
-    late = isinstance(x, ir.BlockArgument) or bool(x.owner.regions) or number in numbers
-    with before(op) if late else ir.InsertionPoint.after(x.owner), op.location:
-        _write(early, found, width(op.results[0].type))
+    nodes, lanes = list(walk((word,))), width(op.results[0].type)
+    with before(first or op):
+        _write([e for e in nodes if e.op != "param" and params[1] not in walk((e,))], found, lanes)
     with before(op):
-        _write([e for e in walk((word,)) if e.digest not in found], found, width(op.results[0].type))
-    numbers.add(number)
+        _write([e for e in nodes if e.digest not in found], found, lanes)
     replace(op, [found[word.digest]])
+    return found[word.digest]
 
 
 def _write(nodes: Sequence[Expr], found: dict[str, Any], lanes: int) -> None:
@@ -77,9 +75,24 @@ def _write(nodes: Sequence[Expr], found: dict[str, Any], lanes: int) -> None:
 
 
 def _run(module: Any) -> None:
-    numbers = set[Any]()  # of the words before
+    numbers, blocks = set[Any](), dict[Any, dict[Any, int]]()
     for op in find(module, "fold.word"):
-        _lower(op, numbers)
+        x, number = op.operands
+        if op.block not in blocks:
+            blocks[op.block] = {r: i for i, o in enumerate(op.block.operations) for r in o.results}
+        written(op, None if number in numbers else _first(number, x, blocks[op.block]))
+        numbers.add(number)
+
+
+def _first(number: Any, x: Any, places: Mapping[Any, int]) -> Any:
+    """The first op after ``x`` from whose results the number follows; None without one. ``places`` are of a block."""
+    own, waiting = dict[Any, int](), [number]
+    while waiting:
+        v = waiting.pop()
+        if v not in own and places.get(v, -1) > places.get(x, -1):
+            own[v] = places[v]
+            waiting += v.owner.operands
+    return min(own, key=own.__getitem__).owner.operation if own else None
 
 
 PASS = Pass("lower-word", _run, ("fold.word",), "make words of ranks and numbers")

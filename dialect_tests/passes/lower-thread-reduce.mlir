@@ -567,7 +567,7 @@ func.func @argmax(%begin: i32, %end: i32, %x: !llvm.ptr<1>, %base: i32, %stride:
   // CHECK-NEXT: %[[ELEMENT:.*]] = arith.addi %[[THERE]], %[[LANE]] : i32
   // Its number and its word are computed like the program's.
   // CHECK:      arith.muli %[[ELEMENT]], %[[STRIDE]] : i32
-  // CHECK:      %[[WORD:.*]] = "fold.word"(%{{.*}}) {bits = 8 : i64, falls = true, unsigned = false} : (i32, i32) -> i32
+  // CHECK:      %[[WORD:.*]] = arith.xori %{{.*}}, %c-16777216_i32 : i32
   // CHECK-NEXT: arith.select %{{.*}}, %[[WORD]], %c2147483647_i32 : i32
   %state = "fold.thread_reduce"(%begin, %end, %least) ({
   ^bb0(%r: i32):
@@ -620,8 +620,9 @@ func.func @argmin_of_columns(%begin: i32, %end: i32, %x: !llvm.ptr<1>) -> vector
   // CHECK:        %[[FIRST:.*]] = arith.cmpi slt, %{{.*}} : vector<4xi32>
   // CHECK-NEXT:   arith.select %[[FIRST]], %{{.*}}, %[[BEST]] : vector<4xi1>, vector<4xi32>
   // Four words are made at the end, of the rows that they are in.
-  // CHECK:      %[[ROWS:.*]] = arith.extsi %{{.*}} : vector<4xi16> to vector<4xi32>
-  // CHECK:      "fold.word"(%[[ROWS]], %{{.*}}) {{.*}} : (vector<4xi32>, vector<4xi32>) -> vector<4xi64>
+  // CHECK:      arith.extsi %{{.*}} : vector<4xi16> to vector<4xi64>
+  // CHECK:      arith.extui %{{.*}} : vector<4xi32> to vector<4xi64>
+  // CHECK-NEXT: arith.ori %{{.*}} : vector<4xi64>
   %least = arith.constant dense<9223372036854775807> : vector<4xi64>
   %state = "fold.thread_reduce"(%begin, %end, %least) ({
   ^bb0(%r: i32):
@@ -662,7 +663,7 @@ func.func @argmax_of_floats(%begin: i32, %end: i32, %x: vector<8xf32>) -> i64 {
   // CHECK-NEXT:   arith.select %[[FIRST]], %[[R]], %[[AT]] : i32
   // Without a step nothing was noted.
   // CHECK:      arith.cmpi slt, %{{.*}} : i32
-  // CHECK:      "fold.word"(%{{.*}}) {{.*}} : (f32, i32) -> i64
+  // CHECK:      arith.shli %{{.*}} : i64
   %least = arith.constant dense<9223372036854775807> : vector<8xi64>
   %state = "fold.thread_reduce"(%begin, %end, %least) ({
   ^bb0(%r: i32):

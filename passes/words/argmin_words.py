@@ -14,6 +14,7 @@ from ...compiler.ir.combine import constant, splat, width, with_shape
 from ...compiler.ir.dialect.base import bool_attr, element, int_attr
 from ...compiler.ir.mlir import ir
 from ...compiler.postorder import postorder
+from ..lower_word import written
 from .matchers import is_a, is_number
 from .order_keys import BITS, WORD, Key, key_of, tested
 
@@ -58,7 +59,7 @@ class Word:
         first = self.numbers.owner.operands[0]
         memo = {block.arguments[0]: r, self.source: self.key.elements(keys, element(self.source.type))}
         memo[self.numbers] = _rebuilt(first, memo, block, lanes)
-        return _rebuilt(self.made, memo, block, lanes)
+        return written(_rebuilt(self.made, memo, block, lanes).owner.operation)
 
 
 def word_of(v: Any, *, narrow: bool) -> Word | None:
