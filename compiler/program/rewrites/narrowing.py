@@ -20,8 +20,7 @@ from dataclasses import replace
 from ...dtypes import BOOL, I8, I16, I32, I64, U8, U16, U32, U64, DType
 from ..analysis.atomic import operation
 from ..graph import KEPT, SCALAR, Expr, MonoidGraph, Program, rewrite, walk
-from .ranked_states import with_words
-from .ranking import with_narrow_words
+from .ranked_states import with_narrow_words, with_words
 
 _NARROW: dict[DType, DType] = {I64: I32, U64: U32}
 _SERVED: dict[DType, tuple[DType, ...]] = {I64: (BOOL, I8, U8, I16, U16), U64: (BOOL, U8, U16)}

@@ -1,8 +1,11 @@
-"""The states of ``argmin`` and ``argmax`` from folds of words, which have an element's rank above its number.
+"""Words in place of pairs: a fold that is declared to find the first of elements takes the least of their words.
 
-A state has the element and its position in 64 bits, as two values. A part of fewer than 2^31 elements need not fold
-both: the word of ``library/extremes.py`` gives both when the fold is over. Of floats it has one zero and one NaN, as
-sums with zero have. So results may show such sums; other floats are only compared with each other.
+A state has an element and its number, as two values. Fewer than 2^31 elements need not be folded so: a word of both
+gives both when the fold is over. Of floats it has one zero and one NaN, as sums with zero have. So results may show
+such sums; other floats are only compared with each other. Words of narrow elements have 32 bits while numbers fit.
+
+Range: the number is the position of the element, in 32 or 64 bits, and the element has 32 bits or fewer. Both may be
+those of the identity outside a mask. Narrow are the words of one fold of one word that is not masked.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from ..library.extremes import RANKED
 from ..structure import First
 from ..symbols import Sym
 from ..values import cast
-from ..words import of_word, ordered, word
+from ..words import WIDE, narrow, of_word, ordered, widened, word, word_bits
 
 _NONE = I64.highest
 """The word of no element."""
@@ -90,6 +93,19 @@ def with_words(program: Program) -> Program:
     before = (Expr("result", (fold,), a.dtype, KEPT, i).digest for i, a in enumerate(fold.args))
     values = dict(zip(before, (v.expr for v in made.values(made.fold)), strict=True))
     return replace(program, outputs=rewrite(program.outputs, values)) if made.pairs else program
+
+
+def with_narrow_words(program: Program) -> tuple[Program, int] | None:
+    """``program`` with narrow words, and the most elements a result may then have; None if it has no such words."""
+    (reduce,) = program.reduces
+    word = narrow(reduce.args[0])
+    if word is None or len(reduce.args) > 1:
+        return None
+    graph = replace(program.monoid, state=(I32,), combine=RANKED.typed(I32).combine, identity=(I32.highest,))
+    least = Sym(Expr("result", (Expr("reduce", (word,), I32, KEPT, graph, reduce.where),), I32, KEPT, 0))
+    old = Expr("result", (reduce,), I64, KEPT, 0)
+    outputs = rewrite(program.outputs, {old.digest: widened(least, word).expr})
+    return replace(program, outputs=outputs), 1 << WIDE - word_bits(word)
 
 
 def ranked(fold: Expr, shown: Collection[int]) -> Ranked:

@@ -198,3 +198,17 @@ def test_an_artifact_keeps_the_declaration() -> None:
 def test_declared_repeats_are_read_once() -> None:
     x = np.broadcast_to(np.array([1, 3, 3], np.float32)[:, None], (3, 1 << 33))
     assert wf.reduce(x, first("greatest", declared=True, finish=number)) == 1 << 33
+
+
+def test_its_gradient_goes_to_the_element_that_it_finds() -> None:
+    x = np.array([[1, 3, 3, -2], [0, -4, 5, 5]], np.float32)
+
+    def spread(x: Any, m: Any) -> Any:
+        return wf.sum(wf.reduce(x, lambda row: wf.fold(m, row, wf.index())[0], axis=-1))
+
+    for key, places in (("greatest", ([0, 1], [1, 2])), ("least", ([0, 1], [3, 1]))):
+        expected = np.zeros_like(x)
+        expected[places] = 1
+        m = first(key, declared=True)
+        _, found = wf.value_and_grad(lambda x, m=m: spread(x, m))(x)
+        np.testing.assert_array_equal(found, expected)
