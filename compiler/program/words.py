@@ -43,6 +43,13 @@ def narrow(e: Expr) -> Expr | None:
     return Expr("word", e.args, I32, e.space, e.value, e.where)
 
 
+def is_word(e: Expr) -> bool:
+    """Whether ``e`` is a word, or one where a mask holds."""
+    while e.op == "where":
+        e = e.args[1]
+    return e.op == "word"
+
+
 def rank_bits(x: Expr) -> int:
     """How many bits determine the rank of an element."""
     return 8 if x.dtype == U8 else _NARROW.get((x.dtype, x.args[0].dtype), WIDE) if x.op == "cast" else WIDE

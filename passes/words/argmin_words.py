@@ -18,8 +18,6 @@ from ..lower_word import written
 from .matchers import is_a, is_number
 from .order_keys import BITS, WORD, Key, key_of, tested
 
-_WIDER = ("arith.extsi", "arith.extui", "arith.extf")
-
 
 @dataclass(frozen=True)
 class Word:
@@ -42,7 +40,7 @@ class Word:
     def again(self, v: Any) -> Word:
         """The words ``v`` of another access, which are made in the same way."""
         made, masks = _unmasked(v)
-        source, numbers = _leaves(made) or (None, None)
+        source, numbers, _ = _leaves(made) or (None, None, False)
         return replace(self, made=made, masks=masks, source=source, numbers=numbers)
 
     def key_words(self) -> list[Any]:
@@ -68,9 +66,8 @@ def word_of(v: Any, *, narrow: bool) -> Word | None:
     found = _leaves(made)
     if found is None:
         return None
-    source, numbers = found
+    source, numbers, signed = found
     op, kind = made.owner, str(element(source.type))
-    signed = not bool_attr(op, "unsigned") and not _widened(op.operands[0], "arith.extui")
     key = key_of(kind, signed=signed, falls=bool_attr(op, "falls"))
     fits = int_attr(op, "bits") == WORD or (narrow and int_attr(op, "bits") == BITS[kind])
     return Word(made, masks, source, numbers, key) if key and fits else None
@@ -92,23 +89,15 @@ def _is_last(v: Any) -> bool:
     return isinstance(t, ir.IntegerType) and is_number(v, (1 << t.width - 1) - 1)
 
 
-def _leaves(v: Any) -> tuple[Any, Any] | None:
-    """The elements as loaded (or tested bytes), and the numbers, of the words ``v``; None of other fragments."""
+def _leaves(v: Any) -> tuple[Any, Any, bool] | None:
+    """The elements as loaded (or tested bytes), the numbers, and whether elements have a sign, of the words ``v``."""
     if not is_a(v, "fold.word") or not is_a(v.owner.operands[1], "vector.from_elements"):
         return None
     source, numbers = v.owner.operands
-    while is_a(source, *_WIDER):
-        source = source.owner.operands[0]
-    return None if str(element(source.type)) == "i1" and tested(source) is None else (source, numbers)
-
-
-def _widened(v: Any, name: str) -> bool:
-    """Whether an op of this name is among those that widen the elements ``v``."""
-    while is_a(v, *_WIDER):
-        if v.owner.name == name:
-            return True
-        v = v.owner.operands[0]
-    return False
+    signed = not bool_attr(v.owner, "unsigned")
+    while is_a(source, "arith.extsi", "arith.extui", "arith.extf"):
+        signed, source = signed and source.owner.name != "arith.extui", source.owner.operands[0]
+    return None if str(element(source.type)) == "i1" and tested(source) is None else (source, numbers, signed)
 
 
 def _rebuilt(v: Any, memo: dict[Any, Any], block: Any, lanes: int) -> Any:

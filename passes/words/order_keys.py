@@ -19,8 +19,6 @@ from .packing import as_words, high_bits, permuted
 WORD = 32
 BITS = {"i1": 8, "i8": 8, "i16": 16, "bf16": 16, "f16": 16}
 """The bits of a key, by the type of the element."""
-_FLOATS = {"bf16": 0x7F80, "f16": 0x7C00}
-"""The bits of infinity, by the 16-bit float type."""
 _SIGNS, _SIGN_BITS = 0xBB99, -0x7FFF8000
 """A selector of ``prmt`` that fills each half of a word with its sign, and the sign bits of both halves."""
 
@@ -33,13 +31,11 @@ class Key:
         bits: 8 or 16; 32 for a float that is its own key, of which the greatest comes first.
         turned: the bits to flip, for integers and for truth values (which are the high bit of a byte).
         sign: for floats 1 or -1: the greatest ``sign * x`` comes first, a NaN before it, and zeros are equal. Else 0.
-        infinity: for floats, the bits of infinity.
     """
 
     bits: int
     turned: int = 0
     sign: int = 0
-    infinity: int = 0
 
     def words(self, source: Any) -> list[Any]:
         """The keys of a fragment, packed in words."""
@@ -83,8 +79,8 @@ class Key:
 
 def key_of(kind: str, *, signed: bool, falls: bool) -> Key | None:
     """The key of elements of the type ``kind`` that are ranked; None of those that no walk notes."""
-    if kind == "f32" or kind in _FLOATS:
-        return Key(BITS.get(kind, WORD), sign=1 if falls else -1, infinity=_FLOATS.get(kind, 0))
+    if kind in ("bf16", "f16", "f32"):
+        return Key(BITS.get(kind, WORD), sign=1 if falls else -1)
     if kind not in BITS:
         return None
     ones = (1 << BITS[kind]) - 1
