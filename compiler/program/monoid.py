@@ -203,7 +203,8 @@ def monoid(
         if f is not None and not callable(f):
             raise error("WF138", option=key, value=f, expected="a function", default="none", where=caller())
 
-    if structure is not None and getattr(structure, "key", None) not in get_args(Key):
+    declared: object = structure
+    if declared is not None and not (isinstance(declared, First) and declared.key in get_args(Key)):
         expected = "wf.First('least') or wf.First('greatest')"
         raise error("WF138", option="structure", value=structure, expected=expected, default="none", where=caller())
 

@@ -77,9 +77,7 @@ class Cut:
     @property
     def digest(self) -> str:
         """Names the reduction and the types of its arrays: states of equal digests may be combined."""
-        program = self.traced().program
-        plain = {e.digest: replace(e, value=replace(program.monoid, structure=())) for e in program.reduces}
-        return replace(program, outputs=rewrite(program.outputs, plain)).digest  # whatever the monoid declares
+        return _digest_of(self)
 
     @property
     def numbers(self) -> bool:
@@ -102,6 +100,14 @@ class Cut:
 @lru_cache(maxsize=1024)
 def _traced(cut: Cut) -> Traced:
     return trace(cut.function, cut.arrays, cut.given, masked=cut.masked, nan=cut.nan)
+
+
+@lru_cache(maxsize=1024)
+def _digest_of(cut: Cut) -> str:
+    """That of the program, whatever its monoid declares: states with the declaration and without it are alike."""
+    program = cut.traced().program
+    plain = {e.digest: replace(e, value=replace(program.monoid, structure=())) for e in program.reduces}
+    return replace(program, outputs=rewrite(program.outputs, plain)).digest
 
 
 class _OfElements:
