@@ -140,9 +140,10 @@ class Source:
     def _tuples(self, count: int, rng: np.random.Generator) -> States:
         """States of several values without lift."""
         types, identity = self.graph.state, self.graph.identity
-        first = -FEW if self.graph.structure and types[0].lowest < 0 else 1  # an order is of all numbers
-        choices = [(not i,) if t == BOOL else range(1, FEW + 1) for t, i in zip(types, identity, strict=True)]
-        choices[0] = range(first, FEW + 1) if first < 0 else choices[0]
+        pairs = zip(types, identity, strict=True)
+        choices: list[Sequence[int]] = [(not i,) if t == BOOL else range(1, FEW + 1) for t, i in pairs]
+        if self.graph.structure:  # an order is of all elements
+            choices[0] = (False, True) if types[0] == BOOL else range(int(max(-FEW, types[0].lowest)), FEW + 1)
         plain = [tuple(c[k % len(c)] for c in choices) for k in range(FEW)]
         plain += [tuple(c[int(rng.integers(len(c)))] for c in choices) for _ in range(count)]
         plain = sorted(set(plain), key=lambda row: (sum(map(abs, row)), row))

@@ -159,7 +159,15 @@ def largest(a: Any, b: Any) -> Any:
     return wf.where(left, x, y), wf.where(left, i, j)
 
 
-@pytest.mark.parametrize(("wrong", "t"), [(careless, "float32"), (last, "int32"), (largest, "int32"), (last, "int8")])
+def reverse(a: Any, b: Any) -> Any:
+    (x, i), (y, j) = a, b
+    left = (y > x) | ((x == y) & (i < j))
+    return wf.where(left, x, y), wf.where(left, i, j)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "t"), [(careless, "float32"), (last, "int32"), (largest, "int32"), (last, "int8"), (reverse, "bool")]
+)
 @pytest.mark.parametrize("lift", [None, pair])
 def test_a_wrong_claim_is_found(wrong: Any, t: str, lift: Any) -> None:
     m = wf.monoid(identity=_none(True), has_identity=False, structure=wf.First("greatest"), lift=lift)(wrong)
