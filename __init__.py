@@ -40,6 +40,7 @@ _HOME = {
     **dict.fromkeys(("bincount", "histogram"), ".runtime.histograms"),
     **dict.fromkeys(("segment_reduce",), ".runtime.segments"),
     **dict.fromkeys(("Monoid", "monoid"), ".compiler.program.monoid"),
+    "First": ".compiler.program.structure",
     **dict.fromkeys(("Laws", "check_monoid"), ".compiler.laws.check"),
     **dict.fromkeys(("count", "index"), ".compiler.program.fold"),
     "DType": ".compiler.dtypes",

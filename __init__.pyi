@@ -44,6 +44,9 @@ from .compiler.program.monoid import (
 from .compiler.program.public_fold import (
     fold as fold,
 )
+from .compiler.program.structure import (
+    First as First,
+)
 from .compiler.program.symbols import (
     Sym as Sym,
 )

@@ -46,7 +46,7 @@ def explain(request: Request | ProgramRequest, arch: str, *, gradient: bool = Fa
     terminal.show()
     terminal.facts(cost(request, ready))
     terminal.section("fragments", fragments(ready.choice.plan))
-    terminal.section("why", [f"- {r}" for r in ready.choice.reasons])
+    terminal.section("why", [f"- {r}" for r in (*ready.choice.reasons, *levels.hints(ready.program))])
     terminal.section("rejected", [f"- {what}: {why}" for what, why in ready.choice.rejected])
     terminal.show()
     terminal.show("Python behind the stages")

@@ -11,7 +11,8 @@ from ..compiler.plan import tiles
 from ..compiler.plan.launch import Launch
 from ..compiler.plan.layout import layout_of
 from ..compiler.plan.plan import Plan
-from ..compiler.program.graph import ELEMENT, KEPT, Expr, walk
+from ..compiler.program.graph import ELEMENT, KEPT, Expr, MonoidGraph, Program, walk
+from ..compiler.program.states import chosen_positions
 from ..compiler.target import WARP
 from ..runtime.prepare import Prepared
 
@@ -201,6 +202,19 @@ def combine_nodes(ready: Prepared) -> list[Expr]:
     own = [n for m in ready.program.monoids for n in walk(m.combine) if n.op != "param"]
     folds = [*ready.program.reduces, *([ready.program.scan] if ready.program.scan else [])]
     return own if any(n.where for n in own) else folds
+
+
+def hints(program: Program) -> list[str]:
+    """What a user may declare so that a reduction is faster: a fold that chooses a number with no ``structure``."""
+    found = []
+    for fold in program.reduces:
+        graph = fold.value
+        assert isinstance(graph, MonoidGraph)
+        declared = {place + 1 for place, _ in graph.structure}
+        if set(chosen_positions(fold)) - {0} - declared:
+            how = "structure=wf.First('least') or wf.First('greatest')"
+            found.append(f"{graph.name} chooses an element's number: if it looks for the first extreme, declare {how}")
+    return found
 
 
 def sources(nodes: Iterable[Expr]) -> list[Location]:

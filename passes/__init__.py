@@ -9,12 +9,13 @@ from ..compiler.plan.plan import Plan
 from ..compiler.target import ASYNC_STORES, Target
 
 _FILES = (
-    "distribute", "lower_tile_copy", "lower_tile_write", "lower_thread_map", "lower_global_access", "lower_residency",
-    "lower_cache_hints", "lower_matrix_load", "lower_matrix_store", "lower_thread_reduce", "lower_thread_scan",
-    "lower_bin_search", "lower_gather", "lower_philox", "lower_ballot", "lower_matrix_reduce", "lower_warp_shuffle",
-    "lower_warp_scan", "lower_shared_store", "lower_interwarp_accumulate", "lower_interwarp_scan", "lower_cta_reduce",
-    "lower_period_reduce", "lower_cluster_reduce", "lower_grid_finish", "lower_tally", "lower_tagged_states",
-    "lower_tickets", "expand_math", "unroll_loops", "fuse_math",
+    "distribute", "lower_tile_copy", "lower_tile_write", "lower_thread_map", "lower_global_access",
+    "lower_residency", "lower_cache_hints", "lower_matrix_load", "lower_matrix_store", "lower_thread_reduce",
+    "lower_thread_scan", "lower_bin_search", "lower_gather", "lower_philox", "lower_word", "lower_ballot",
+    "lower_matrix_reduce", "lower_warp_shuffle", "lower_warp_scan", "lower_shared_store",
+    "lower_interwarp_accumulate", "lower_interwarp_scan", "lower_cta_reduce", "lower_period_reduce",
+    "lower_cluster_reduce", "lower_grid_finish", "lower_tally", "lower_tagged_states", "lower_tickets",
+    "expand_math", "unroll_loops", "fuse_math",
 )  # fmt: skip
 PASSES: tuple[Pass, ...] = tuple(import_module(f".{file}", __name__).PASS for file in _FILES)
 """warpfold's own passes: from the tensor program to scf, gpu, nvvm, vector, arith and llvm."""

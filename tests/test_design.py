@@ -32,6 +32,7 @@ def test_each_pass_that_lowers_a_stage_has_a_level() -> None:
         "lower-matrix-store",
         "lower-matrix-reduce",
         "lower-philox",
+        "lower-word",
         "expand-math",
         "unroll-loops",
         "fuse-math",

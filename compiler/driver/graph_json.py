@@ -10,6 +10,7 @@ from typing import Any
 
 from ..program.array_program import Fold, Scan
 from ..program.graph import Expr, MonoidGraph, ScanGraph, walk
+from ..program.structure import First, Key
 from . import json_fields as read
 from .artifact_checks import UnsoundError
 
@@ -99,6 +100,7 @@ def _monoid(m: MonoidGraph) -> dict[str, Any]:
         "combine": to_json(m.combine),
         "commutative": m.commutative,
         "has_identity": m.has_identity,
+        "structure": [[place, first.key] for place, first in m.structure],
     }
 
 
@@ -111,4 +113,10 @@ def _from_monoid(name: str, j: Any) -> MonoidGraph:
         from_json(f"{name}.combine", j["combine"]),
         read.truth(name, j["commutative"]),
         read.truth(name, j["has_identity"]),
+        read.many(f"{name}.structure", j.get("structure", []), _from_first),
     )
+
+
+def _from_first(name: str, j: Any) -> tuple[int, First]:
+    place, key = read.of(name, j, list)
+    return read.number(name, place), First(read.choice(name, key, Key))

@@ -15,6 +15,7 @@ from ..dtypes import BOOL, F32, DType, compute
 from ..program.function_table import TABLE
 from ..program.graph import Expr
 from ..program.numeric import ROUNDS
+from ..program.words import word_bits
 from .mlir import arith, ir, math
 
 
@@ -76,6 +77,10 @@ def elementwise(e: Expr, args: Sequence[Any], shape: Shape) -> Any:
     if op == "scatter":
         how = {"counters": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), e.value)}
         return ir.Operation.create("fold.scatter", [shape.like(mlir_type(e.dtype))], args, how).result
+    if op == "word":
+        bits = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), word_bits(e))
+        flags = {"falls": ir.BoolAttr.get(bool(e.value)), "unsigned": ir.BoolAttr.get(e.args[0].dtype.kind == "uint")}
+        return ir.Operation.create("fold.word", [shape.like(mlir_type(e.dtype))], args, {"bits": bits, **flags}).result
     if op == "philox":
         rounds = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), ROUNDS)
         words = shape.like(mlir_type(e.dtype))

@@ -35,7 +35,7 @@ class Law:
     """What was found about one law.
 
     Attributes:
-        law: ``identity``, ``associativity``, ``commutativity`` or ``idempotence``.
+        law: ``identity``, ``associativity``, ``commutativity``, ``idempotence``, or the ``structure`` that is declared.
         verdict: ``proved`` from the graph, ``exhaustive`` when every state was tried, ``held`` when no values of those
             tried break it, ``untested`` where those tried tell nothing, ``refuted``.
         claimed: whether the monoid promises it.
@@ -146,7 +146,8 @@ def check_monoid(m: Monoid, *dtypes: object) -> Laws:
         raise error("WF219", kind=type(m).__name__)
     types = _types(m, dtypes)
     search = Search(Source.of(m, types), FULL)
-    laws = tuple(_judge(m, search, law) for law in TERMS if law != "identity" or m.identity is not None)
+    given = {"identity": m.identity, "structure": m.structure}
+    laws = tuple(_judge(m, search, law) for law in TERMS if given.get(law, law) is not None)
     made_up = m.lift is None and len(search.source.graph.state) > 1 and not search.complete
     made_up = made_up and any(law.verdict != "proved" for law in laws)
     return Laws(m.name, types, laws, made_up, len(search.states), search.alike)
@@ -217,11 +218,15 @@ def _arity(m: Monoid) -> int | None:
 
 def _claims(m: Monoid, law: Name) -> bool:
     claims = {"identity": m.has_identity, "commutativity": m.commutative, "idempotence": m.idempotent}
-    return claims.get(law, True)
+    return claims.get(law, law != "structure" or m.structure is not None)
 
 
 def _judge(m: Monoid, search: Search, law: Name) -> Law:
-    found: Proof | None = proof(search.source.graph, law)
+    graph = search.source.graph
+    if law == "structure":
+        found: Proof | None = "exact" if graph.combine == search.source.declared.combine else None
+    else:
+        found = proof(graph, law)
     if found is not None:
         return Law(law, "proved", _claims(m, law), rounding=found == "rounding")
     tries, rounding, counterexample = search.search(law)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -117,7 +118,7 @@ def _alike(narrow: Array, wide: Array) -> Array:
     return np.asarray(finite | (narrow == wide) | (np.isnan(narrow) & np.isnan(wide)))
 
 
-Name = Literal["identity", "associativity", "commutativity", "idempotence"]
+Name = Literal["identity", "associativity", "commutativity", "idempotence", "structure"]
 Term = str | tuple["Term", "Term"]
 
 TERMS: dict[Name, tuple[tuple[Term, Term], ...]] = {
@@ -125,9 +126,10 @@ TERMS: dict[Name, tuple[tuple[Term, Term], ...]] = {
     "associativity": (((("a", "b"), "c"), ("a", ("b", "c"))),),
     "commutativity": ((("a", "b"), ("b", "a")),),
     "idempotence": ((("a", "a"), "a"),),
+    "structure": ((("a", "b"), ("a", "b")),),
 }
-"""What must be equal: ``e`` is the identity, a pair is combined."""
-VARIABLES: dict[Name, int] = {"identity": 1, "associativity": 3, "commutativity": 2, "idempotence": 1}
+"""What must be equal: ``e`` is the identity, a pair is combined; the right one as the monoid's structure says."""
+VARIABLES: dict[Name, int] = {"identity": 1, "associativity": 3, "commutativity": 2, "idempotence": 1, "structure": 2}
 PIECE = 1 << 16
 """Tuples tried at a time."""
 SEED = 0
@@ -207,25 +209,25 @@ class Search:
                 for pair in TERMS[law]:
                     tries = 0
                     for index in _tuples(size, VARIABLES[law], self.most):
-                        broken, rounded = self._broken(pair, index)
+                        broken, rounded = self._broken(law, pair, index)
                         tries, rounding = tries + len(index[0]), rounding or rounded
                         if broken.any():
-                            return tries, rounding, self._shown(pair, [i[broken] for i in index])
+                            return tries, rounding, self._shown(law, pair, [i[broken] for i in index])
         return tries, rounding, None
 
-    def _broken(self, pair: tuple[Term, Term], index: list[Array]) -> tuple[Array, bool]:
+    def _broken(self, law: Name, pair: tuple[Term, Term], index: list[Array]) -> tuple[Array, bool]:
         """Which tuples of states break a law, and whether some differ only by rounding."""
-        if self.table is not None:
+        if self.table is not None and law != "structure":
             table, neutral = self.table, np.flatnonzero(self._neutral())[:1]
             names = {"e": neutral, **dict(zip("abc", index, strict=False))}
             sides = [_term(t, names, lambda x, y: table[x, y]) for t in pair]
             return sides[0] != sides[1], False
-        differ = ~same(*(s.values for s in self._sides(pair, index, wide=False)))
+        differ = ~same(*(s.values for s in self._sides(law, pair, index, wide=False)))
         if self.exact or not differ.any():
             return differ, False
         candidates = np.flatnonzero(differ)
         chosen = [i[candidates] for i in index]
-        narrow, wide = self._sides(pair, chosen, wide=False), self._sides(pair, chosen, wide=True)
+        narrow, wide = self._sides(law, pair, chosen, wide=False), self._sides(law, pair, chosen, wide=True)
         real = apart(narrow, wide)
         differ[candidates] = real & ~self._infinite(chosen, wide)
         return differ, not real.all()
@@ -242,7 +244,7 @@ class Search:
         """Which of the states is the identity."""
         return np.asarray(np.all([s == v for s, v in zip(self.states, self.source.identity, strict=True)], axis=0))
 
-    def _sides(self, pair: tuple[Term, Term], index: list[Array], *, wide: bool) -> list[Side]:
+    def _sides(self, law: Name, pair: tuple[Term, Term], index: list[Array], *, wide: bool) -> list[Side]:
         """Both sides of a law for tuples of states."""
         n, kind = len(index[0]), wider if wide else own
         named = {"e": [np.broadcast_to(v, n) for v in self.source.identity]}
@@ -250,9 +252,12 @@ class Search:
         types = self.source.graph.state
         typed = {k: [v.astype(kind(t)) for v, t in zip(s, types, strict=True)] for k, s in named.items()}
         known = {name: Side.of(s) for name, s in typed.items()}
-        if wide:
-            return [_term(t, known, lambda x, y: traced(self.source.graph, x, y)) for t in pair]
-        return [_term(t, known, lambda x, y: Side.of(combined(self.source.graph, x.values, y.values))) for t in pair]
+        graphs = self.source.graph, self.source.declared if law == "structure" else self.source.graph
+        return [_term(t, known, partial(self._joined, graph, wide)) for t, graph in zip(pair, graphs, strict=True)]
+
+    @staticmethod
+    def _joined(graph: MonoidGraph, wide: bool, x: Side, y: Side) -> Side:
+        return traced(graph, x, y) if wide else Side.of(combined(graph, x.values, y.values))
 
     def _infinite(self, index: list[Array], sides: Sequence[Side]) -> Array:
         """Where infinities met that came from elements and not from the identity."""
@@ -261,15 +266,16 @@ class Search:
         met = sides[0].invalid | sides[1].invalid
         return np.asarray(met & np.logical_or.reduce([np.broadcast_to(brought, len(self.states[0]))[i] for i in index]))
 
-    def _shown(self, pair: tuple[Term, Term], index: list[Array]) -> Counterexample:
+    def _shown(self, law: Name, pair: tuple[Term, Term], index: list[Array]) -> Counterexample:
         """The simplest of some counterexamples."""
         best = int(np.argmin(sum(index)))
         chosen = [i[best : best + 1] for i in index]
         values = [_python([s[i] for s in self.states]) for i in chosen]
-        names = {"e": _python(self.source.identity), **dict(zip("abc", values, strict=False))}
-        left, right = (_python(s.values) for s in self._sides(pair, chosen, wide=False))
-        literals = {name: _literal(v) for name, v in names.items()}
-        texts = [_term(t, literals, lambda x, y: f"combine({x}, {y})") for t in pair]
+        states = {"e": _python(self.source.identity), **dict(zip("abc", values, strict=False))}
+        left, right = (_python(s.values) for s in self._sides(law, pair, chosen, wide=False))
+        literals = {name: _literal(v) for name, v in states.items()}
+        names = "combine", "first" if law == "structure" else "combine"
+        texts = [_term(t, literals, f"{name}({{}}, {{}})".format) for t, name in zip(pair, names, strict=True)]
         return Counterexample(tuple(values), left, right, (texts[0], texts[1]))
 
 

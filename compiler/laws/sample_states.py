@@ -26,6 +26,7 @@ from ..dtypes import BOOL, DType
 from ..program.accumulation import contributions
 from ..program.fold import fold
 from ..program.graph import ELEMENT, Expr, MonoidGraph, walk
+from ..program.library.monoids import ARGMAX, ARGMIN
 from ..program.monoid import Monoid
 from ..program.numeric import Array, evaluate
 from ..program.storage import decoded, parts
@@ -151,6 +152,12 @@ class Source:
         """The identity as the only state."""
         return [np.array([v], t.numpy) for v, t in zip(self.graph.identity, self.graph.state, strict=True)]
 
+    @property
+    def declared(self) -> MonoidGraph:
+        """The monoid of the library that this one declares to be."""
+        ((_, first),) = self.graph.structure
+        return (ARGMAX if first.falls else ARGMIN).typed(*self.graph.state)
+
     def combine(self, left: States, right: States) -> States:
         """The combined states, in the types of the state."""
         return combined(self.graph, left, right)
@@ -183,6 +190,8 @@ class Source:
             elements = _shuffled([_elements(t, roots, count // 2, rng) for t in self.elements], rng)
             first = _first(unique(self._lift(elements)), count)
             first = _joined([first, _new(self._lift(_shuffled([_small(t) for t in self.elements], rng)), first)])
+            if self.graph.structure and self.lifted[1].op == "iota":  # equal elements, which have other numbers
+                first = _joined([first, [first[0], np.roll(first[1], 1)]])
         elif len(self.graph.state) == 1:
             t = self.graph.state[0]
             return unique([_among(_scalars(t, self.graph.identity, count, rng), pivots(roots, t))])
@@ -205,10 +214,13 @@ class Source:
     def _tuples(self, count: int, rng: np.random.Generator) -> States:
         """States of several values without lift."""
         types, identity = self.graph.state, self.graph.identity
-        choices = [(not i,) if t == BOOL else range(1, FEW + 1) for t, i in zip(types, identity, strict=True)]
+        pairs = zip(types, identity, strict=True)
+        choices: list[Sequence[int]] = [(not i,) if t == BOOL else range(1, FEW + 1) for t, i in pairs]
+        if self.graph.structure:  # an order is of all elements
+            choices[0] = (False, True) if types[0] == BOOL else range(int(max(-FEW, types[0].lowest)), FEW + 1)
         plain = [tuple(c[k % len(c)] for c in choices) for k in range(FEW)]
         plain += [tuple(c[int(rng.integers(len(c)))] for c in choices) for _ in range(count)]
-        plain = sorted(set(plain), key=lambda row: (sum(row), row))
+        plain = sorted(set(plain), key=lambda row: (sum(map(abs, row)), row))
         rows: list[tuple[Any, ...]] = [*plain[: count // 2], *plain[count // 2 :: 2]]
         for i in (i for i, t in enumerate(types) if t.is_float):
             special = ((np.nan, plain[0]), (np.nan, plain[min(1, len(plain) - 1)]), (np.inf, plain[0]))

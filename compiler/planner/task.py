@@ -19,6 +19,7 @@ from ..program.analysis.anchors import sums_of
 from ..program.analysis.atomic import operation
 from ..program.analysis.cost import lifted, operations
 from ..program.graph import MonoidGraph, Program, node, walk
+from ..program.words import is_word
 from ..space.geometry import Geometry
 from ..target import Target
 from . import alignment, sittings
@@ -249,7 +250,8 @@ class Task:
 
     @lazy
     def _takes_least_number(self) -> bool:
-        return self.program.uses_index and operation(self.monoid) == "min" and bool(self.geometry.numbers)
+        words = self.program.uses_index and len(self.monoid.state) == 1 and is_word(self.program.reduces[0].args[0])
+        return words and bool(self.geometry.numbers)
 
     def is_ranked(self, axis: str) -> bool:
         """Whether the program takes the least word of rank and number, and lanes along ``axis`` make one a step.

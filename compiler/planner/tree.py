@@ -17,7 +17,6 @@ from ..plan.plan import Plan
 from ..plan.rounds import second_plan, second_unroll
 from ..program.analysis.proofs import proof
 from ..program.graph import Program
-from ..program.rewrites.ranked_states import takes_the_first
 from .task import Choice
 
 Signature = tuple[Any, ...]
@@ -38,8 +37,7 @@ def same_bits(program: Program, n_reduced: int, a: Choice, b: Choice) -> bool:
 def unordered(program: Program) -> bool:
     """Whether the states of a program give the same bits in any order. This is proved of its graph, not tried."""
     exact = all(proof(program.monoid, law) == "exact" for law in ("associativity", "commutativity"))
-    state = [e.digest for e in program.monoid.combine], program.monoid.state
-    return exact or (program.uses_index and takes_the_first(*state))
+    return exact or (program.uses_index and len(program.monoid.state) == 2 and bool(program.monoid.structure))
 
 
 def signature(plan: Plan, run: Launch, n_reduced: int, *, cut: str = "") -> Signature | None:

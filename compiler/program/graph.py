@@ -21,6 +21,7 @@ from ..dtypes import DType
 from ..errors import Location
 from ..lazy import lazy
 from .analysis.formulas import Node, independent
+from .structure import First
 
 Space = int
 """A set of dims: bit d stands for dim d."""
@@ -111,6 +112,8 @@ class MonoidGraph:
         commutative: whether operands may be swapped; when False, plans keep the order of the elements.
         has_identity: False when the identity is only padding (the least int, say), so that an empty reduction is an
             error and not that value.
+        structure: each pair of values that is declared to be a ``First``, which no other value depends on: the place of
+            its element, before that of its number.
     """
 
     name: str
@@ -119,15 +122,17 @@ class MonoidGraph:
     combine: tuple[Expr, ...]
     commutative: bool
     has_identity: bool
+    structure: tuple[tuple[int, First], ...] = ()
 
     @property
     def digest(self) -> str:
-        """Names the structure of the combine, its identity and its flags (not the monoid's name).
+        """Names the structure of the combine, its identity, its flags and what it declares (not the monoid's name).
 
         ``any`` and ``max`` of bools differ only in ``has_identity``, and only one of them may reduce nothing.
         """
         parts = (*(t.name for t in self.state), repr(self.identity), *(e.digest for e in self.combine))
-        text = "|".join((*parts, str(self.commutative), str(self.has_identity)))
+        declared = [repr(first) for first in self.structure]
+        text = "|".join((*parts, str(self.commutative), str(self.has_identity), *declared))
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, get_args
 
 from ..dtypes import BOOL, DType
 from ..errors import Location, WarpfoldError, error
@@ -20,6 +20,8 @@ from .graph import SCALAR, Expr, MonoidGraph, walk
 from .signatures import Bound, defined, keywords, parameters, positional, variadic
 from .spelling import too_many, unknown
 from .storage import parts
+from .structure import First as First
+from .structure import Key
 from .symbols import Sym, constant
 from .values import Value, cast, join, split
 
@@ -44,6 +46,7 @@ class Monoid:
         lift: what an element, or one of each input array, contributes to the state; None when it is the state.
         finish: what becomes of the final state; None for the state itself.
         vjp: what each folded value gains from the gradient of the final state; None where it is derived.
+        structure: what the combine is declared to be; None for what its formulas say.
         apart: whether no element contributes the constant that pads, so that a final state of it holds no element.
     """
 
@@ -56,6 +59,7 @@ class Monoid:
     lift: Callable[..., Any] | None = None
     finish: Callable[..., Any] | None = None
     vjp: Callable[..., Any] | None = None
+    structure: First | None = None
     apart: bool = False
     spelled: Hashable = field(init=False, repr=False)
     """0.0 and -0.0 are equal and hash alike, but are different monoids."""
@@ -153,6 +157,7 @@ def monoid(
     lift: Callable[..., Any] | None = None,
     finish: Callable[..., Any] | None = None,
     vjp: Callable[..., Any] | None = None,
+    structure: First | None = None,
 ) -> Callable[[Callable[..., Any]], Monoid]:
     """Makes a monoid of the combine function below it.
 
@@ -176,6 +181,13 @@ def monoid(
         vjp: a function of the folded values, the final state and its gradient, each a tuple where the state has several
             values, that gives what the folded values gain (None for nothing). It is needed where the combine is no sum,
             product or extreme of each value by itself.
+        structure: promise that the combine is ``wf.First("least")`` or ``wf.First("greatest")``: the state is an
+            element and its number, and the combine gives the element that comes first, as ``argmin`` or ``argmax``
+            does. Then the reduction is as fast as these. A sum, a product or an extreme needs no promise.
+
+    Raises:
+        ArgumentError: WF138 for an argument of another kind; WF250 where the identity is missing.
+        TraceError: WF207 where the combine function takes another number of parameters than two.
 
     Keyword-only parameters of the three functions are parameters of the reduction:
 
@@ -194,6 +206,11 @@ def monoid(
         if f is not None and not callable(f):
             raise error("WF138", option=key, value=f, expected="a function", default="none", where=caller())
 
+    declared: object = structure
+    if declared is not None and not (isinstance(declared, First) and declared.key in get_args(Key)):
+        expected = "wf.First('least') or wf.First('greatest')"
+        raise error("WF138", option="structure", value=structure, expected=expected, default="none", where=caller())
+
     def make(function: Callable[..., Any]) -> Monoid:
         name = getattr(function, "__name__", type(function).__name__)
         required = positional(function)
@@ -205,7 +222,7 @@ def monoid(
         if identity is None and has_identity:
             raise error("WF250", name=name, where=defined(function))
         neutral = tuple(identity) if isinstance(identity, list) else identity
-        return Monoid(name, function, neutral, commutative, has_identity, idempotent, lift, finish, vjp)
+        return Monoid(name, function, neutral, commutative, has_identity, idempotent, lift, finish, vjp, structure)
 
     return make
 
@@ -237,7 +254,11 @@ def _typed(m: Monoid, state: tuple[DType, ...], _outside: tuple[object, ...]) ->
     for e in walk(combined):
         if e.op in _FROM_OUTSIDE:
             raise error("WF218", name=m.name, what=_FROM_OUTSIDE[e.op], where=e.where or m.location)
-    return MonoidGraph(m.name, flat, _identity(m, state), combined, m.commutative, m.has_identity)
+    structure = () if m.structure is None else ((0, m.structure),)
+    if structure and not (len(flat) == 2 and flat[1].is_integer):
+        found = ", ".join(t.name for t in state)
+        raise error("WF249", name=m.name, found=found, where=m.location)
+    return MonoidGraph(m.name, flat, _identity(m, state), combined, m.commutative, m.has_identity, structure)
 
 
 def _result(m: Monoid, position: int, given: Any, t: DType) -> Value:

@@ -122,6 +122,12 @@ def apply(e: Expr, args: list[Array], t: np.dtype[Any]) -> Array:
     if e.op == "bitcast":
         bits = _as_computed(e.args[0], np.asarray(args[0], e.args[0].dtype.numpy))
         return bits.view(e.dtype.numpy).astype(t, copy=False)
+    if e.op == "word":
+        from .words import arithmetic  # which is made of functions, whose meaning is here
+
+        made = arithmetic(e)
+        found = evaluate((made,), lambda p: np.asarray(args[p.value], p.dtype.numpy), lambda d: d.numpy)  # type: ignore[call-overload]
+        return found[made.digest].astype(t, copy=False)
     value = args[0] if e.op == "cast" else _OPS[e.op](*args)
     if t.kind in "iu" and value.dtype.kind not in "iub":
         return to_integer(value, t)

@@ -77,7 +77,7 @@ class Cut:
     @property
     def digest(self) -> str:
         """Names the reduction and the types of its arrays: states of equal digests may be combined."""
-        return self.traced().program.digest
+        return _digest_of(self)
 
     @property
     def numbers(self) -> bool:
@@ -87,7 +87,7 @@ class Cut:
     @property
     def chosen(self) -> list[int]:
         """Which values of the state are positions in its own part."""
-        return _chosen_positions(self.traced().program.reduces[0])
+        return chosen_positions(self.traced().program.reduces[0])
 
     @property
     def lifted(self) -> bool:
@@ -100,6 +100,14 @@ class Cut:
 @lru_cache(maxsize=1024)
 def _traced(cut: Cut) -> Traced:
     return trace(cut.function, cut.arrays, cut.given, masked=cut.masked, nan=cut.nan)
+
+
+@lru_cache(maxsize=1024)
+def _digest_of(cut: Cut) -> str:
+    """That of the program, whatever its monoid declares: states with the declaration and without it are alike."""
+    program = cut.traced().program
+    plain = {e.digest: replace(e, value=replace(program.monoid, structure=())) for e in program.reduces}
+    return replace(program, outputs=rewrite(program.outputs, plain)).digest
 
 
 class _OfElements:
@@ -155,7 +163,7 @@ def _state_from(fold_: Expr, start: Value | None, results: tuple[Expr, ...], *, 
     found = made.fold
     if start is None:
         return made.values(found)
-    chosen = {*_chosen_positions(found), *made.pairs}
+    chosen = {*chosen_positions(found), *made.pairs}
     others = tuple(a for i, a in enumerate(found.args) if i not in chosen)
     later = {e.digest: _later(e, start) for e in walk(others) if e.op == "iota"}
     args = tuple(a if i in chosen else rewrite((a,), later)[0] for i, a in enumerate(found.args))
@@ -172,7 +180,7 @@ def _later(number: Expr, start: Value) -> Expr:
     return (Sym(number) + cast(split(start)[0], number.dtype)).expr
 
 
-def _chosen_positions(fold_: Expr) -> list[int]:
+def chosen_positions(fold_: Expr) -> list[int]:
     """Which operands of a fold are positions, of which its combine chooses one and computes nothing else.
 
     Under a mask they are, too: the identity is no position.

@@ -22,6 +22,7 @@ from .library.monoids import ANY
 from .monoid import Monoid, missing_return
 from .signatures import defined, keywords
 from .storage import decoded, parts
+from .structure import First
 from .values import Value, split
 
 Nan = Literal["propagate", "ignore", "raise"]
@@ -235,6 +236,7 @@ def product(graphs: Sequence[MonoidGraph]) -> MonoidGraph:
     """The product monoid: the values of all states side by side."""
     n = sum(len(g.state) for g in graphs)
     combine: list[Expr] = []
+    structure: list[tuple[int, First]] = []
     offset = 0
     for g in graphs:
         own = len(g.state)
@@ -243,6 +245,7 @@ def product(graphs: Sequence[MonoidGraph]) -> MonoidGraph:
             place = offset + i if i < own else n + offset + i - own
             moved[Expr("param", (), t, SCALAR, i).digest] = Expr("param", (), t, SCALAR, place)
         combine += rewrite(g.combine, moved)
+        structure += [(offset + i, first) for i, first in g.structure]
         offset += own
     return MonoidGraph(
         "+".join(g.name for g in graphs),
@@ -251,4 +254,5 @@ def product(graphs: Sequence[MonoidGraph]) -> MonoidGraph:
         tuple(combine),
         all(g.commutative for g in graphs),
         all(g.has_identity for g in graphs),
+        tuple(structure),
     )

@@ -574,8 +574,6 @@ func.func @argmax(%begin: i32, %end: i32, %x: !llvm.ptr<1>, %base: i32, %stride:
     %where = llvm.getelementptr %x[%r] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i8
     %bytes = llvm.load %where {alignment = 8} : !llvm.ptr<1> -> vector<8xi8>
     %wide = arith.extsi %bytes : vector<8xi8> to vector<8xi32>
-    %by = arith.constant dense<24> : vector<8xi32>
-    %rank = arith.shli %wide, %by : vector<8xi32>
     %far = arith.muli %r, %stride : i32
     %n0 = arith.addi %base, %far : i32
     %c1 = arith.constant 1 : i32
@@ -600,9 +598,7 @@ func.func @argmax(%begin: i32, %end: i32, %x: !llvm.ptr<1>, %base: i32, %stride:
     %d7 = arith.muli %c7, %stride : i32
     %n7 = arith.addi %n0, %d7 : i32
     %numbers = vector.from_elements %n0, %n1, %n2, %n3, %n4, %n5, %n6, %n7 : vector<8xi32>
-    %both = arith.ori %rank, %numbers : vector<8xi32>
-    %turned = arith.constant dense<-16777216> : vector<8xi32>
-    %word = arith.xori %both, %turned : vector<8xi32>
+    %word = "fold.word"(%wide, %numbers) {bits = 8, falls = true, unsigned = false} : (vector<8xi32>, vector<8xi32>) -> vector<8xi32>
     "fold.yield"(%word) : (vector<8xi32>) -> ()
   }, {
   ^bb0(%a: i32, %b: i32):
@@ -634,12 +630,9 @@ func.func @argmin_of_columns(%begin: i32, %end: i32, %x: !llvm.ptr<1>) -> vector
     %row = arith.muli %r, %c4 : i32
     %where = llvm.getelementptr %x[%row] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i16
     %values = llvm.load %where {alignment = 8} : !llvm.ptr<1> -> vector<4xi16>
-    %wide = arith.extsi %values : vector<4xi16> to vector<4xi64>
-    %by = arith.constant dense<32> : vector<4xi64>
-    %rank = arith.shli %wide, %by : vector<4xi64>
+    %wide = arith.extsi %values : vector<4xi16> to vector<4xi32>
     %numbers = vector.from_elements %r, %r, %r, %r : vector<4xi32>
-    %below = arith.extui %numbers : vector<4xi32> to vector<4xi64>
-    %word = arith.ori %rank, %below : vector<4xi64>
+    %word = "fold.word"(%wide, %numbers) {bits = 32, falls = false, unsigned = false} : (vector<4xi32>, vector<4xi32>) -> vector<4xi64>
     "fold.yield"(%word) : (vector<4xi64>) -> ()
   }, {
   ^bb0(%a: i64, %b: i64):
@@ -649,7 +642,7 @@ func.func @argmin_of_columns(%begin: i32, %end: i32, %x: !llvm.ptr<1>) -> vector
   return %state : vector<4xi64>
 }
 
-// Floats of 32 bits, whose ranks are their bits, turned over where they are positive, and words of 64. A step finds the
+// Floats of 32 bits, and words of 64. A step finds the
 // greatest and then which it was: an element takes a maximum, a comparison and a selection.
 // CHECK-LABEL: func.func @argmax_of_floats
 func.func @argmax_of_floats(%begin: i32, %end: i32, %x: vector<8xf32>) -> i64 {
@@ -674,22 +667,8 @@ func.func @argmax_of_floats(%begin: i32, %end: i32, %x: vector<8xf32>) -> i64 {
   %least = arith.constant dense<9223372036854775807> : vector<8xi64>
   %state = "fold.thread_reduce"(%begin, %end, %least) ({
   ^bb0(%r: i32):
-    %zeros = arith.constant dense<0.0> : vector<8xf32>
-    %y = arith.addf %x, %zeros : vector<8xf32>
-    %bits = arith.bitcast %y : vector<8xf32> to vector<8xi32>
-    %c31 = arith.constant dense<31> : vector<8xi32>
-    %ones = arith.constant dense<-1> : vector<8xi32>
-    %top = arith.constant dense<-2147483648> : vector<8xi32>
-    %sign = arith.shrsi %bits, %c31 : vector<8xi32>
-    %positive = arith.xori %sign, %ones : vector<8xi32>
-    %turned = arith.ori %positive, %top : vector<8xi32>
-    %rank = arith.xori %bits, %turned : vector<8xi32>
-    %wide = arith.extsi %rank : vector<8xi32> to vector<8xi64>
-    %by = arith.constant dense<32> : vector<8xi64>
-    %high = arith.shli %wide, %by : vector<8xi64>
     %numbers = vector.from_elements %r, %r, %r, %r, %r, %r, %r, %r : vector<8xi32>
-    %below = arith.extui %numbers : vector<8xi32> to vector<8xi64>
-    %word = arith.ori %high, %below : vector<8xi64>
+    %word = "fold.word"(%x, %numbers) {bits = 32, falls = true, unsigned = false} : (vector<8xf32>, vector<8xi32>) -> vector<8xi64>
     "fold.yield"(%word) : (vector<8xi64>) -> ()
   }, {
   ^bb0(%a: i64, %b: i64):

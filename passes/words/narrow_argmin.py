@@ -47,8 +47,8 @@ from ...compiler.ir.dialect.base import element, int_attr, str_attr
 from ...compiler.ir.mlir import arith, ir, llvm, vector
 from ..access.thread_loop import apart, combines_lanes, walked
 from .argmin_words import Word, word_of
+from .order_keys import WORD
 from .packing import BYTES, chosen, is_a, mask_words, mixed, yielded
-from .word_formulas import WORD
 
 UP, DOWN = "up", "down"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from command_line import MONOIDS, call
@@ -139,3 +140,27 @@ def test_the_levels_of_a_scan_name_the_stages_of_its_kernel(shape: str) -> None:
     own = {"fold.thread_scan", "fold.warp_scan", "fold.shared_store", "fold.interwarp_scan", "fold.leave", "fold.seen"}
     emitted = call("compile", *how, "--emit", "stages").stdout
     assert named - {"fold.tile_copy"} == {op for op in own if f'"{op}"' in emitted}
+
+
+def test_explain_says_what_to_declare(tmp_path: Path) -> None:
+    """Of a fold that chooses a number, and declares nothing."""
+    file = tmp_path / "extremes.py"
+    file.write_text(OWN, encoding="utf-8")
+    for name, said in (("mine", 1), ("told", 0)):
+        shown = " ".join(call("explain", f"{file}:{name}", "--shape", "64x1000", "--axis", "1").stdout.split())
+        assert shown.count("mine chooses an element's number") == said
+
+
+OWN = """
+import warpfold as wf
+
+given = dict(identity=lambda t, i: (t.lowest, i.highest), has_identity=False, lift=lambda x: (x, wf.index()))
+
+def combine(a, b):
+    (x, i), (y, j) = a, b
+    left = (x > y) | ((x == y) & (i < j)) | (wf.isnan(x) & ~wf.isnan(y)) | (wf.isnan(x) & wf.isnan(y) & (i < j))
+    return wf.where(left, x, y), wf.where(left, i, j)
+
+combine.__name__ = "mine"
+mine, told = wf.monoid(**given)(combine), wf.monoid(**given, structure=wf.First("greatest"))(combine)
+"""

@@ -11,6 +11,7 @@ from warpfold.compiler.dtypes import STORED, dtype
 from warpfold.compiler.program.graph import SCALAR, Expr, MonoidGraph, Program, walk
 from warpfold.compiler.program.numeric import FUNCTIONS, fma, integer_power, to_integer
 from warpfold.compiler.program.tracing import Nan, Traced, nest, trace
+from warpfold.compiler.program.words import arithmetic
 
 State = tuple[Any, ...]
 
@@ -31,6 +32,9 @@ def node(e: Expr, args: Sequence[Any]) -> Any:
         return np.asarray(e.value).astype(t)
     if e.op == "bitcast":
         return np.asarray(args[0]).view(t)
+    if e.op == "word":
+        params = (Expr("param", (), a.dtype, SCALAR, i) for i, a in enumerate(e.args))
+        return evaluate((arithmetic(e),), {p.digest: a for p, a in zip(params, args, strict=True)})[0]
     if e.op == "cast" and e.dtype.is_integer and e.args[0].dtype.is_float:
         return to_integer(args[0], t)
     value = np.asarray(args[0]).astype(t) if e.op == "cast" else np.asarray(_OPS[e.op](*args))

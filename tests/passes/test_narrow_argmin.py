@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import warpfold as wf
 from warpfold.compiler.planner import choose as planner
 from warpfold.compiler.planner.choose import NUMBERS
-from warpfold.compiler.program.library.reductions import argmax
+from warpfold.compiler.program.library.reductions import argmax, argmin
 
 BYTES = ["bool", "int8", "uint8"]
 TYPES = [*BYTES, "int16", "uint16", "float16", "bfloat16", "float32"]
@@ -168,18 +168,23 @@ def test_similar_words_of_users_are_unchanged() -> None:
 
 
 def first_zero(x: Any) -> Any:
-    """A user's own words, which are wide."""
+    return argmin(x != 0)
+
+
+def own_words(x: Any) -> Any:
+    """Those of a user, which no walk looks into."""
     return wf.fold(wf.MIN, (wf.cast(x != 0, "i64") << 32) | wf.cast(wf.index("i32"), "i64"))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int16", "float32"])
 def test_truth_values_of_wider_elements_are_not_packed_as_bytes(dtype: str) -> None:
-    """Those of bytes are, whoever wrote the words."""
-    kernel = wf.compile(first_zero, (3, 5000), dtype, axis=1, plan="fast=reduced,vector=4,unroll=4")
+    plan = "fast=reduced,vector=4,unroll=4"
+    kernel = wf.compile(first_zero, (3, 5000), dtype, axis=1, plan=plan)
     assert ("16x2" in kernel.ptx) == (dtype == "int8")
     x = np.ones((3, 5000), dtype)
     x[[0, 1, 2, 2], [4999, 17, 3, 4]] = 0
     np.testing.assert_array_equal(kernel(x), [4999, 17, 3])
+    np.testing.assert_array_equal(wf.reduce(x, own_words, axis=1, plan=plan), [4999, 17, 3])
 
 
 def low_bits(x: Any) -> Any:

@@ -102,6 +102,10 @@ ENTRIES: Entries = {
             "give one number per value of the state",
         ),
         "WF228": ("{role} {name} returns nothing: expected {expected}", "end it with a return"),
+        "WF249": (
+            "{name} is declared a First, but its state is ({found}): expected an element and its number, an integer",
+            "fold the element and wf.index(), or leave structure= out",
+        ),
         "WF250": (
             "monoid {name} has no identity: expected identity=, the state that changes no other",
             "give it, as identity=0 for a sum; or pass has_identity=False where no state is neutral",

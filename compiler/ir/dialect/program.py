@@ -7,7 +7,18 @@ from typing import Any
 
 from ...errors import error
 from ..mlir import ir
-from .base import check_isolated, check_yield, element, expect, int_attr, power_of_two, scalars, state_type, values
+from .base import (
+    bool_attr,
+    check_isolated,
+    check_yield,
+    element,
+    expect,
+    int_attr,
+    power_of_two,
+    scalars,
+    state_type,
+    values,
+)
 from .fields import (
     STEPS,
     Exact,
@@ -67,6 +78,21 @@ def _kept(op: Any, t: Any) -> Any:
 def _in_shape_of(t: Any, scalar: Any) -> Any:
     """A scalar, or the tensor or the fragment of elements ``scalar`` in the shape of ``t``."""
     return type(t).get(list(t.shape), scalar) if isinstance(t, ir.ShapedType) else scalar
+
+
+def _integer(bits: int) -> Any:
+    return ir.IntegerType.get_signless(bits)
+
+
+def _numbers_beside(op: Any, t: Any, _: int) -> None:
+    """The kind of the numbers of the elements that are operand 0."""
+    wanted = _in_shape_of(op.operands[0].type, _integer(32))
+    expect(t == wanted, op, f"a number of type {wanted}", t)
+
+
+def _word(op: Any) -> Any:
+    """The type of words: all bits of a rank leave no room for a number in 32."""
+    return _in_shape_of(op.operands[0].type, _integer(64 if int_attr(op, "bits") == 32 else 32))
 
 
 def _yields_scalars(op: Any, region: Any) -> None:
@@ -201,12 +227,28 @@ class PhiloxOp(Op, name="philox"):
     """
 
     ins = fields(number=elements("operands", "i64"), seed=anything, offset=anything)
-    outs = fields(result_=Exact(lambda op: _in_shape_of(op.operands[0].type, ir.IntegerType.get_signless(32))))
+    outs = fields(result_=Exact(lambda op: _in_shape_of(op.operands[0].type, _integer(32))))
     attrs = fields(rounds=number(lambda n: 0 < n <= MOST_ROUNDS, f"1 to {MOST_ROUNDS} rounds"))
 
     def check(self) -> None:
         types = [str(v.type) for v in self.operands]
         expect(len({*types}) == 1, self, "operands of one type", ", ".join(types))
+
+
+class WordOp(Op, name="word"):
+    """Words of elements: ``fold.word element, number {bits, falls, unsigned}``, on tensors or on fragments.
+
+    The rank of an element above its number, as one integer: ``bits`` of the rank in 32 bits, or all 32 in 64. The rank
+    grows with the element, or ``falls``. See ``compiler/program/words.py``.
+    """
+
+    ins = fields(element=elements("elements", "i8", "i32", "f32"), number=_numbers_beside)
+    outs = fields(result_=Exact(_word))
+    attrs = fields(bits=number(lambda n: n in (8, 16, 32), "bits of 8, 16 or 32"), falls=truth, unsigned=truth)
+
+    def check(self) -> None:
+        found = str(element(self.operands[0].type))
+        expect(found != "f32" or not bool_attr(self, "unsigned"), self, "integers if unsigned", found)
 
 
 class EncodeOp(Op, name="encode"):
@@ -216,7 +258,7 @@ class EncodeOp(Op, name="encode"):
     """
 
     ins = fields(x=elements("values", "f32"))
-    outs = fields(result_=Exact(lambda op: _in_shape_of(op.operands[0].type, ir.IntegerType.get_signless(8))))
+    outs = fields(result_=Exact(lambda op: _in_shape_of(op.operands[0].type, _integer(8))))
     attrs = fields(format=one_of(*BYTE_FLOATS))
 
 
@@ -228,7 +270,7 @@ class ScatterOp(Op, name="scatter"):
     """
 
     ins = fields(value=elements("values", "i32", "i64"), index=elements("indices", "i32"))
-    outs = fields(result_=Exact(lambda op: _in_shape_of(op.operands[0].type, ir.IntegerType.get_signless(64))))
+    outs = fields(result_=Exact(lambda op: _in_shape_of(op.operands[0].type, _integer(64))))
     attrs = fields(counters=_none_or_power)
 
 
@@ -242,7 +284,7 @@ class BinOp(Op, name="bin"):
     """
 
     ins = fields(x=_floats, lower=_edges, upper=_edges)
-    outs = fields(result_=Exact(lambda op: _in_shape_of(op.operands[0].type, ir.IntegerType.get_signless(32))))
+    outs = fields(result_=Exact(lambda op: _in_shape_of(op.operands[0].type, _integer(32))))
     attrs = fields(uniform=truth, steps=STEPS)
 
 

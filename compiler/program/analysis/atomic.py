@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..graph import MonoidGraph
+from .proofs import operation_of
 
 
 def exact(monoid: MonoidGraph) -> bool:
@@ -21,9 +22,3 @@ def adds(monoid: MonoidGraph) -> bool:
 def operation(monoid: MonoidGraph) -> str:
     """The one operation that combines two states; empty for several operations, or several values in a state."""
     return operation_of(monoid, 0) if len(monoid.state) == 1 else ""
-
-
-def operation_of(monoid: MonoidGraph, i: int) -> str:
-    """The one operation that combines value ``i`` of two states; empty where it takes more than these two values."""
-    e = monoid.combine[i]
-    return e.op if {(a.op, a.value) for a in e.args} == {("param", i), ("param", len(monoid.state) + i)} else ""

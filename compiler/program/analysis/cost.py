@@ -6,6 +6,7 @@ import math
 
 from ..function_table import TABLE
 from ..graph import ELEMENT, Expr, MonoidGraph, Program, node, walk
+from ..words import expanded
 from .anchors import sums_of
 from .formulas import needed
 
@@ -38,5 +39,5 @@ def _scales(e: Expr) -> bool:
 
 def lifted(program: Program) -> int:
     """The instructions that compute from an element what is combined; widening counts as none."""
-    made = walk(program.reduces[0].args)
+    made = walk(expanded(program.reduces[0].args))
     return sum(COST.get(e.op, 1) for e in made if e.op not in ("input", "const", "cast") and e.space == ELEMENT)

@@ -22,14 +22,14 @@ from functools import reduce
 
 from ...errors import error
 from ...postorder import postorder
-from ..analysis.atomic import operation_of
+from ..analysis.proofs import operation_of
 from ..array_program import Fold
 from ..arrays.variables import folded
 from ..fold import count_of
 from ..frames import Tracing
 from ..functions import exp, where
 from ..graph import SCALAR, Expr, MonoidGraph, Space
-from ..library.monoids import ARGMAX, ARGMIN, COMPENSATED, LOGSUMEXP, PROD, SUM, WELFORD
+from ..library.monoids import COMPENSATED, LOGSUMEXP, PROD, SUM, WELFORD
 from ..monoid import Monoid
 from ..signatures import defined
 from ..symbols import Sym, constant, node
@@ -205,10 +205,9 @@ def _of_welford(values: Sequence[Sym], state: Sequence[Sym], gradients: Gradient
 _BY_OPERATION: dict[str, Rule] = {"add": _of_sum, "mul": _of_product, "max": _of_extreme, "min": _of_extreme}
 """The rule of a value that is combined by one operation of both operands."""
 _BY_MONOID: tuple[tuple[Monoid, Rule], ...] = (
-    (ARGMAX, _of_place), (ARGMIN, _of_place), (LOGSUMEXP, _of_logsumexp), (WELFORD, _of_welford),
-    (COMPENSATED, _of_sum),
+    (LOGSUMEXP, _of_logsumexp), (WELFORD, _of_welford), (COMPENSATED, _of_sum),
 )  # fmt: skip
-"""The rules of warpfold's own monoids of several values."""
+"""The rules of warpfold's own monoids of several floats."""
 
 
 def of_fold(made: Expr, state: Sequence[Sym], gradients: Gradients, used: Mapping[str, Monoid]) -> Gradients:
@@ -228,6 +227,8 @@ def of_fold(made: Expr, state: Sequence[Sym], gradients: Gradients, used: Mappin
     values, graph = [Sym(a) for a in made.args], own.monoid
     if mine := used.get(combination(graph)):
         return _users(mine, values, state, gradients)
+    if is_numbered(graph):
+        return _of_place(values, state, gradients, own.over)
     for m, rule in _BY_MONOID:
         if _is(m, graph):
             return rule(values, state, gradients, own.over)
@@ -242,7 +243,7 @@ def of_fold(made: Expr, state: Sequence[Sym], gradients: Gradients, used: Mappin
 
 _REMEDY = (
     "give the monoid its rule: @wf.monoid(..., vjp=rule), where rule(values, state, gradient) is what each folded "
-    "value gains from the gradient of the final state"
+    "value gains from the gradient of the final state; or its structure, if it is wf.First"
 )
 
 
@@ -257,8 +258,8 @@ def is_logsumexp(graph: MonoidGraph) -> bool:
 
 
 def is_numbered(graph: MonoidGraph) -> bool:
-    """Whether a state is an extreme and its number."""
-    return _is(ARGMAX, graph) or _is(ARGMIN, graph)
+    """Whether a state is declared to be an extreme, a float, and its number."""
+    return bool(graph.structure) and graph.state[0].is_float
 
 
 def is_compensated(graph: MonoidGraph) -> bool:
@@ -267,10 +268,9 @@ def is_compensated(graph: MonoidGraph) -> bool:
 
 
 def _is(m: Monoid, graph: MonoidGraph) -> bool:
-    """Whether states are combined as by a monoid of the library of several floats, or of one beside its number."""
-    first, *rest = graph.state
-    numbered = m in (ARGMAX, ARGMIN)
-    fits = first.is_float and all(t.is_integer if numbered else t == first for t in rest)
+    """Whether states are combined as by a monoid of the library of several floats."""
+    first = graph.state[0]
+    fits = first.is_float and all(t == first for t in graph.state)
     same_size = len(graph.state) == count_of(m.identity)
     return fits and same_size and combination(m.typed(*graph.state)) == combination(graph)
 

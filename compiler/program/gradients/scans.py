@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ...errors import error
-from ..analysis.atomic import operation_of
+from ..analysis.proofs import operation_of
 from ..array_program import Scan
 from ..arrays.variables import scanned
 from ..functions import exp, isnan, where

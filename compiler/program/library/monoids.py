@@ -15,7 +15,7 @@ from ...dtypes import accumulator, floating
 from ...errors import error
 from ..complexes import Complex
 from ..functions import exp2, fma, isnan, maximum, minimum, where
-from ..monoid import monoid
+from ..monoid import First, monoid
 from ..symbols import Sym, divide_counts
 from ..values import cast
 
@@ -60,12 +60,12 @@ def _first(better: Callable[[Sym, Sym], Sym], a: tuple[Sym, Sym], b: tuple[Sym, 
     return where(takes, x, y), where(takes, i, j)
 
 
-@monoid(identity=lambda t, i: (t.highest, i.highest), has_identity=False, idempotent=True)
+@monoid(identity=lambda t, i: (t.highest, i.highest), has_identity=False, idempotent=True, structure=First("least"))
 def ARGMIN(a: Any, b: Any) -> Any:
     return _first(lambda x, y: x < y, a, b)
 
 
-@monoid(identity=lambda t, i: (t.lowest, i.highest), has_identity=False, idempotent=True)
+@monoid(identity=lambda t, i: (t.lowest, i.highest), has_identity=False, idempotent=True, structure=First("greatest"))
 def ARGMAX(a: Any, b: Any) -> Any:
     return _first(lambda x, y: x > y, a, b)
 

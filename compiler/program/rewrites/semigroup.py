@@ -43,7 +43,7 @@ def adjoined(graph: MonoidGraph) -> MonoidGraph:
     combined = [Sym(e) for e in rewrite(graph.combine, moved)]
     values = [where(left[0], where(right[0], c, a), b) for a, b, c in zip(left[1:], right[1:], combined, strict=True)]
     combine = tuple(s.expr for s in (left[0] | right[0], *values))
-    return replace(graph, state=state, identity=(False, *graph.identity), combine=combine)
+    return replace(graph, state=state, identity=(False, *graph.identity), combine=combine, structure=())
 
 
 @lru_cache(maxsize=1024)

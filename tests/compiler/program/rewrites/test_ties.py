@@ -11,10 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import warpfold as wf
-from warpfold.compiler.dtypes import dtype
+from warpfold.compiler.dtypes import I8, dtype
 from warpfold.compiler.program.cuts.cut import only_step
+from warpfold.compiler.program.library.reductions import argmax
 from warpfold.compiler.program.rewrites.narrowing import narrowed
 from warpfold.compiler.program.rewrites.ranked_states import only_breaks_ties
+from warpfold.compiler.program.tracing import trace
 from warpfold.runtime.programs.reductions import Kind, program_of
 
 FIRST: dict[str, Any] = {
@@ -34,6 +36,7 @@ ALL: dict[str, Callable[[Any], Any]] = {
     "a number in the value": lambda x: wf.fold(wf.ARGMAX, x + wf.cast(wf.index(), "f32"), wf.index())[1],
     "a mask of numbers": lambda x: wf.fold(wf.ARGMAX, wf.where(wf.index() > 3, x, 0.0), wf.index())[1],
     "numbers above": lambda _: wf.fold(wf.MIN, (wf.cast(wf.index(), "i64") << 32) | wf.cast(wf.index(), "i64")),
+    "a word of one's own": lambda x: wf.fold(wf.MIN, wf.cast(x, "i32") << 8 | wf.index()),
     "a number with a bit turned": lambda x: wf.fold(wf.MIN, wf.cast(x, "i32") << 8 | (wf.index() ^ 1)),
 }  # fmt: skip
 
@@ -58,9 +61,9 @@ def test_programs_that_need_all_numbers(name: str) -> None:
 
 
 def test_a_number_that_grows_into_what_is_above_it() -> None:
-    narrow = program(lambda x: wf.fold(wf.MIN, wf.cast(x, "i32") << 8 | wf.index()), "f32", 1000)
-    assert only_breaks_ties(narrow, 256)
-    assert not only_breaks_ties(narrow, 257)
+    narrow, _ = narrowed(trace(argmax, (I8,), {}, wide=False).program)
+    assert only_breaks_ties(narrow, 1 << 24)
+    assert not only_breaks_ties(narrow, (1 << 24) + 1)
 
 
 @pytest.mark.parametrize("name", ALL)
