@@ -92,8 +92,8 @@ def result_kinds(
 ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """For each result its shape, and its axes in the order in which a new array has them in memory.
 
-    That is the order of the first input of its shape, else the one in which the inputs have its dims. Words of bits lie
-    in C order, since those of a row follow each other.
+    That is the order of the first input of its shape, else the one in which the inputs have its dims, and C order where
+    all inputs lie so. Words of bits lie in C order, since those of a row follow each other.
     """
     sizes = program.sizes_of([v.shape for v in inputs])
     found: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
@@ -108,9 +108,10 @@ def result_kinds(
             found.append((shape, memory_order(shape, [like.strides])))
             continue
         if places is None:
-            order = memory_order(sizes, _strides(program, inputs))
-            places = [order.index(d) for d in range(len(sizes))]
-        found.append((shape, _by_places(o.last_dims, places)))
+            along = _strides(program, inputs)
+            order = memory_order(sizes, along) if along else ()
+            places = [order.index(d) for d in range(len(order))]
+        found.append((shape, _by_places(o.last_dims, places) if places else tuple(range(len(shape)))))
     return found
 
 
