@@ -102,14 +102,14 @@ def in_reduction() -> bool:
     return over is not None and over.reduces
 
 
-def an_element(x: object) -> WarpfoldError:
+def an_element() -> WarpfoldError:
     """The error for an element of a reduction that stands where an array is expected."""
     remedy = (
         "inside a program elements are folded: wf.fold(wf.SUM, x); what has no monoid, such as wf.mean, is called "
         "outside on the array, alone or with others: wf.reduce(x, ('sum', 'mean'))"
     )
-    reason = "it is a value of a program that is being traced"
-    return error("WF114", kind=type(x).__name__, reason=reason, remedy=remedy, where=caller())
+    reason = "it belongs to a program that is being traced"
+    return error("WF114", kind="symbolic value", reason=reason, remedy=remedy, where=caller())
 
 
 @contextmanager

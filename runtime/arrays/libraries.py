@@ -202,7 +202,7 @@ def _read_other(x: Any) -> View:
     if isinstance(x, np.generic):
         return _copied(np.array(x))
     if isinstance(x, Value):
-        raise an_element(x)
+        raise an_element()
     if is_unread(x) or (isinstance(x, list | tuple) and in_dask(x)):
         problem = "this call needs all of their elements, which are not there yet"
         raise error("WF190", problem=problem, remedy="compute them first: x.compute()", where=caller())

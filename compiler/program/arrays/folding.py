@@ -59,7 +59,7 @@ def reduced(
         TraceError: WF254 for shapes that do not broadcast, WF256 for an axis that the arrays have not.
     """
     if in_reduction():
-        raise an_element(next(a for a in arrays if isinstance(a, SymArray | Complex)))
+        raise an_element()
     first = next(p for a in arrays if isinstance(a, SymArray | Complex) for p in split(a))
     assert isinstance(first, SymArray)
     own = [_operand(p, first) for a in arrays for p in (split(a) if isinstance(a, Complex) else (a,))]
