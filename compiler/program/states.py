@@ -13,6 +13,7 @@ The number of all elements is no value of the state, since the caller knows it; 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -110,7 +111,7 @@ def _digest_of(cut: Cut) -> str:
     return replace(program, outputs=rewrite(program.outputs, plain)).digest
 
 
-class _OfElements:
+class _OfElements(ABC):
     """A tensor program that looks into the graph of the elements; on arrays it runs for each of them."""
 
     def __call__(self, *values: Value) -> Any:
@@ -120,9 +121,9 @@ class _OfElements:
 
         return on_arrays(str(getattr(self, "__name__")), self.of_elements, values)  # noqa: B009 - subclasses have one
 
+    @abstractmethod
     def of_elements(self, *values: Value) -> Any:
         """The results of symbols of single elements."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
